@@ -1,0 +1,79 @@
+# Everything runs in .venv, which is made on first use and kept up to date with pyproject.toml.
+# Needs Python 3.11 or newer (with venv and pip) and make.
+
+PYTHON ?= python3
+# Processes that run tests. While the suite is short, 0 (this one) is the fastest.
+WORKERS ?= 0
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check
+
+# Tests and benchmarks on the real data read it here when nobody said otherwise.
+ifndef RACT_DATA_HOME
+ifneq ($(wildcard ../shared/data/.),)
+export RACT_DATA_HOME := $(CURDIR)/../shared/data
+endif
+endif
+
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+.DELETE_ON_ERROR:
+
+.PHONY: help
+help: ## say what there is
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' Makefile
+
+.PHONY: install
+install: $(VENV)/.installed-dev ## set up .venv with everything that development needs
+
+.PHONY: demo
+demo: $(VENV)/.installed-core ## run the demonstration (installs the core only)
+	$(BIN)/ract demo
+
+.PHONY: test
+test: $(VENV)/.installed-test ## run the tests and the examples in docstrings
+	$(BIN)/pytest -n $(WORKERS) --dist loadfile
+
+.PHONY: test-slow
+test-slow: $(VENV)/.installed-test ## run the tests marked slow
+	$(BIN)/pytest -n $(WORKERS) --dist loadfile -m slow
+
+.PHONY: coverage
+coverage: $(VENV)/.installed-test ## run the tests with kernels as plain Python and report coverage
+	NUMBA_DISABLE_JIT=1 $(BIN)/pytest -n $(WORKERS) --dist loadfile --cov
+
+.PHONY: lint
+lint: $(VENV)/.installed-lint ## check style, format, types and the direction of imports
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+.PHONY: bench
+bench: $(VENV)/.installed-bench ## run every benchmark in turn
+	@set -e; for script in $(sort $(wildcard benchmarks/bench_*.py)); do \
+		echo "== $$script"; $(BIN)/python "$$script"; \
+	done
+
+.PHONY: docs
+docs: $(VENV)/.installed-docs ## build the documentation into docs/_build/html
+	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html
+
+.PHONY: clean
+clean: ## remove the virtual environment, caches and everything built
+	rm -rf $(VENV) build dist docs/_build .coverage .coverage.* htmlcov
+	rm -rf .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	find src tests benchmarks examples docs -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(BIN)/python:
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "ract needs Python 3.11 or newer")'
+	$(PYTHON) -m venv $(VENV)
+
+# One stamp per set of extras, so that each is installed once and again after a change.
+$(VENV)/.installed-core: pyproject.toml | $(BIN)/python
+	$(PIP) install --quiet -e .
+	@touch $@
+
+$(VENV)/.installed-%: pyproject.toml | $(BIN)/python
+	$(PIP) install --quiet -e ".[$*]"
+	@touch $@

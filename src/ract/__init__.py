@@ -1,0 +1,26 @@
+"""Decision trees and forests in which refused people have a way back."""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from ract._version import __version__
+
+if TYPE_CHECKING:
+    from ract.actions import ActionSpace, Feature
+
+__all__ = ["ActionSpace", "Feature", "__version__"]
+
+_HOME = {"ActionSpace": "ract.actions", "Feature": "ract.actions"}
+
+
+def __getattr__(name: str) -> Any:
+    """Import public names on first use, so that the command line starts at once."""
+    if name in _HOME:
+        return getattr(importlib.import_module(_HOME[name]), name)
+    raise AttributeError(f"module 'ract' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
