@@ -1,0 +1,275 @@
+"""One way to read any table: pandas, polars, pyarrow (through narwhals) or a numpy array.
+
+Nothing above this module needs to know which library a table came from. Columns are handed
+out one at a time, so that a large table is never copied whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+import narwhals as nw
+import numpy as np
+import pandas as pd
+
+from ract.errors import InvalidData, listing
+
+Role = Literal["bool", "integer", "float", "label"]
+
+KEPT_BYTES = 64_000_000
+
+
+def read_table(X: Any) -> Table:
+    """Wrap a frame or a two-dimensional array; complain in one sentence about anything else.
+
+    >>> read_table(np.zeros((3, 2))).names
+    ('x0', 'x1')
+    """
+    if isinstance(X, Table):
+        return X
+    table: Table
+    if isinstance(X, pd.DataFrame):
+        table = FrameTable(*_named(X))
+    else:
+        frame = nw.from_native(X, eager_only=True, pass_through=True)
+        is_frame = isinstance(frame, nw.DataFrame)
+        table = FrameTable(frame) if is_frame else ArrayTable(_as_matrix(X))
+    if table.n_rows == 0 or not table.names:
+        raise InvalidData(
+            f"The table is empty: {table.n_rows} rows and {len(table.names)} columns; "
+            "at least one of each is needed."
+        )
+    return table
+
+
+def _named(frame: pd.DataFrame) -> tuple[nw.DataFrame[Any], list[Any]]:
+    """A pandas frame under usable names, and its own labels (numbered columns become x0, ...)."""
+    labels = list(frame.columns)
+    if not any(isinstance(label, str) for label in labels):
+        frame = frame.set_axis([f"x{j}" for j in range(len(labels))], axis=1)
+    _check_names(list(frame.columns))
+    return nw.from_native(frame, eager_only=True), labels
+
+
+def _as_matrix(X: Any) -> np.ndarray:
+    if hasattr(X, "toarray"):
+        raise InvalidData("Sparse matrices are not supported; pass X.toarray().")
+    matrix = np.asarray(X)
+    if matrix.ndim != 2:
+        raise InvalidData(
+            f"Expected a frame or a 2-dimensional array, got {type(X).__name__} "
+            f"of {matrix.ndim} dimension(s)."
+        )
+    return matrix
+
+
+class Table:
+    """Named columns of one length, read one at a time.
+
+    Checked float columns of a small table are kept, since reading one through a frame library
+    takes longer than using it; those of a large table are made anew each time.
+    """
+
+    names: tuple[str, ...]
+    n_rows: int
+
+    def __init__(self, names: Sequence[str], n_rows: int) -> None:
+        self.names = tuple(names)
+        self.n_rows = n_rows
+        self._kept: dict[str, np.ndarray] = {}
+        self._keeps = 8 * n_rows * len(self.names) <= KEPT_BYTES
+
+    def role(self, name: str) -> Role:
+        """How a column should be understood when nobody said."""
+        raise NotImplementedError
+
+    def _raw(self, name: str) -> np.ndarray:
+        raise NotImplementedError
+
+    def _missing(self, name: str) -> np.ndarray:
+        return np.asarray(pd.isna(self._raw(name)))
+
+    def declared_categories(self, name: str) -> list[Any] | None:
+        """The values of a category or enum column in their declared order, if it declares one."""
+        return None
+
+    def like(self, columns: Mapping[str, np.ndarray], *, keep_index: bool = True) -> Any:
+        """A table of the same library and dtypes as this one, with other values."""
+        raise NotImplementedError
+
+    def numbers(self, name: str) -> np.ndarray:
+        """A column as contiguous float64, finite everywhere. Not to be written to."""
+        if name in self._kept:
+            return self._kept[name]
+        values = self._checked_numbers(name)
+        if self._keeps:
+            self._kept[name] = values
+        return values
+
+    def _checked_numbers(self, name: str) -> np.ndarray:
+        try:
+            values = np.ascontiguousarray(self._raw(name), dtype=np.float64)
+        except (TypeError, ValueError):
+            self._refuse_missing(name)
+            raise InvalidData(
+                f"Column {name!r} holds {self._example_of_text(name)!r}, which is not a number; "
+                "declare the column as categorical or convert it."
+            ) from None
+        finite = np.isfinite(values)
+        if not finite.all():
+            self._refuse_missing(name, np.isnan(values))
+            row = int(np.argmin(finite))
+            raise InvalidData(
+                f"Column {name!r} is infinite ({values[row]}) in row {row}; "
+                "all numbers must be finite."
+            )
+        return values
+
+    def labels(self, name: str) -> np.ndarray:
+        """A column as plain Python values (strings, numbers, bools) in an object array."""
+        self._refuse_missing(name)
+        return np.asarray(self._raw(name), dtype=object)
+
+    def _refuse_missing(self, name: str, missing: np.ndarray | None = None) -> None:
+        if missing is None:
+            missing = self._missing(name)
+        if missing.any():
+            raise InvalidData(
+                f"Column {name!r} has {int(missing.sum())} missing value(s) (NaN or null), the "
+                f"first in row {int(np.argmax(missing))}; fill or drop them first."
+            )
+
+    def _example_of_text(self, name: str) -> Any:
+        for value in self._raw(name):
+            try:
+                float(value)
+            except (TypeError, ValueError):
+                return value
+        return None
+
+
+class ArrayTable(Table):
+    """A matrix whose columns are called x0, x1, ... as scikit-learn does."""
+
+    def __init__(self, matrix: np.ndarray) -> None:
+        super().__init__([f"x{j}" for j in range(matrix.shape[1])], int(matrix.shape[0]))
+        self._matrix = matrix
+        self._position = {name: j for j, name in enumerate(self.names)}
+
+    def _raw(self, name: str) -> np.ndarray:
+        return self._matrix[:, self._position[name]]
+
+    def role(self, name: str) -> Role:
+        if self._matrix.dtype != object:
+            return _role_of_dtype(self._matrix.dtype)
+        values = self._raw(name)
+        if all(isinstance(value, (bool, np.bool_)) for value in values):
+            return "bool"
+        try:
+            values.astype(np.float64)
+        except (TypeError, ValueError):
+            return "label"
+        whole = all(isinstance(value, (int, np.integer)) for value in values)
+        return "integer" if whole else "float"
+
+    def like(self, columns: Mapping[str, np.ndarray], *, keep_index: bool = True) -> np.ndarray:
+        arrays = [columns[name] for name in self.names]
+        matrix = np.column_stack([np.asarray(array) for array in arrays])
+        exact = np.can_cast(matrix.dtype, self._matrix.dtype, "same_kind") or (
+            matrix.dtype.kind == "f" and np.array_equal(matrix, np.trunc(matrix))
+        )
+        return matrix.astype(self._matrix.dtype) if exact else matrix
+
+
+class FrameTable(Table):
+    """A pandas, polars or pyarrow frame."""
+
+    def __init__(self, frame: nw.DataFrame[Any], labels: list[Any] | None = None) -> None:
+        super().__init__(frame.columns, len(frame))
+        self._frame = frame
+        self._labels = frame.columns if labels is None else labels
+
+    def _raw(self, name: str) -> np.ndarray:
+        series = self._frame.get_column(name)
+        if series.dtype == nw.Boolean:
+            series = series.cast(nw.Int8) if not series.null_count() else series
+        return series.to_numpy()
+
+    def _missing(self, name: str) -> np.ndarray:
+        return self._frame.get_column(name).is_null().to_numpy()
+
+    def labels(self, name: str) -> np.ndarray:
+        self._refuse_missing(name)
+        return np.asarray(self._frame.get_column(name).to_numpy(), dtype=object)
+
+    def role(self, name: str) -> Role:
+        dtype = self._frame.schema[name]
+        if dtype == nw.Boolean:
+            return "bool"
+        if dtype.is_integer():
+            return "integer"
+        if dtype.is_numeric():
+            return "float"
+        if dtype in (nw.String, nw.Categorical, nw.Enum):
+            return "label"
+        if dtype == nw.Object:
+            return ArrayTable(self._raw(name).reshape(-1, 1)).role("x0")
+        raise InvalidData(
+            f"Column {name!r} has type {dtype}, which has no meaning here; "
+            "convert it to numbers or text."
+        )
+
+    def declared_categories(self, name: str) -> list[Any] | None:
+        native = self._frame.to_native()
+        if isinstance(native, pd.DataFrame):
+            dtype = native[name].dtype
+            return dtype.categories.tolist() if isinstance(dtype, pd.CategoricalDtype) else None
+        declared = self._frame.schema[name]
+        return list(declared.categories) if isinstance(declared, nw.Enum) else None
+
+    def like(self, columns: Mapping[str, np.ndarray], *, keep_index: bool = True) -> Any:
+        native = self._frame.to_native()
+        if isinstance(native, pd.DataFrame):
+            return _pandas_like(native, columns, keep_index).set_axis(self._labels, axis=1)
+        data = {
+            name: nw.new_series(
+                name, columns[name].tolist(), backend=self._frame.implementation
+            ).cast(_dtype_that_holds(self._frame.schema[name], columns[name]))
+            for name in self.names
+        }
+        return nw.from_dict(data, backend=self._frame.implementation).to_native()
+
+
+def _pandas_like(
+    native: pd.DataFrame, columns: Mapping[str, np.ndarray], keep_index: bool
+) -> pd.DataFrame:
+    index = native.index if keep_index else None
+    data = {}
+    for name in native.columns:
+        values, dtype = columns[name], native[name].dtype
+        fraction = values.dtype.kind == "f" and not np.array_equal(values, np.trunc(values))
+        keeps = not (fraction and pd.api.types.is_integer_dtype(dtype))
+        data[name] = pd.Series(values, index=index, dtype=dtype if keeps else None)
+    return pd.DataFrame(data, index=index)
+
+
+def _dtype_that_holds(dtype: Any, values: np.ndarray) -> Any:
+    """The column's own dtype, unless it is an integer one and the values have fractions."""
+    fraction = values.dtype.kind == "f" and not np.array_equal(values, np.trunc(values))
+    return nw.Float64() if dtype.is_integer() and fraction else dtype
+
+
+def _role_of_dtype(dtype: np.dtype[Any]) -> Role:
+    roles: dict[str, Role] = {"b": "bool", "i": "integer", "u": "integer", "f": "float"}
+    return roles.get(dtype.kind, "label")
+
+
+def _check_names(names: Sequence[Any]) -> None:
+    strange = [name for name in names if not isinstance(name, str)]
+    if strange:
+        raise InvalidData(f"Column names must be text, got {listing(strange)}.")
+    seen: set[str] = set()
+    twice = sorted({name for name in names if name in seen or seen.add(name)})  # type: ignore[func-returns-value]
+    if twice:
+        raise InvalidData(f"Column name(s) {listing(twice)} appear more than once.")

@@ -1,0 +1,505 @@
+"""What a person may change: features, their kinds, directions, bounds and weights."""
+
+from __future__ import annotations
+
+import math
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+import numpy as np
+import pandas as pd
+import tomli_w
+
+from ract._files import write_whole
+from ract._frames import Table, read_table
+from ract.errors import InvalidData, InvalidSpec, listing
+
+Kind = Literal["continuous", "integer", "binary", "categorical"]
+Change = Literal["any", "increase", "decrease", "fixed"]
+
+KINDS: tuple[str, ...] = get_args(Kind)
+CHANGES: tuple[str, ...] = get_args(Change)
+
+_CONSTRAINT_WORDS = {
+    "any": "Nothing",
+    "increase": "Increasing only",
+    "decrease": "Decreasing only",
+    "fixed": "Fix",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Feature:
+    """One feature and what a person may do with it.
+
+    Parameters
+    ----------
+    name : str
+        Column name; for already one-hot-encoded columns, the name of the group.
+    kind : {"continuous", "integer", "binary", "categorical"}, optional
+        Read off the data when it is not given.
+    change : {"any", "increase", "decrease", "fixed"}
+        Which way the feature may move. For a categorical feature, "increase" means towards
+        categories that are listed later.
+    lower, upper : float, optional
+        Values that an action may set; the observed range by default. A person who already
+        stands beyond a bound may stay there, or move back.
+    weight : float
+        Multiplies the effort of changing this feature; 0 makes it free.
+    categories : sequence, optional
+        The values of a categorical feature, in order.
+    columns : sequence of str, optional
+        Columns that already hold a one-hot encoding of this feature, one per category.
+
+    Examples
+    --------
+    >>> Feature("Income", kind="integer", change="increase", upper=250_000).actionable
+    True
+    """
+
+    name: str
+    kind: Kind | None = None
+    change: Change = "any"
+    lower: float | None = None
+    upper: float | None = None
+    weight: float = 1.0
+    categories: tuple[Any, ...] = ()
+    columns: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        # A frozen dataclass normalises its own fields through object.__setattr__.
+        object.__setattr__(self, "categories", tuple(_plain(c) for c in self.categories))
+        object.__setattr__(self, "columns", tuple(self.columns))
+        if self.columns:
+            object.__setattr__(self, "kind", self.kind or "categorical")
+            object.__setattr__(self, "categories", self.categories or self.columns)
+        for bound in ("lower", "upper"):
+            value = getattr(self, bound)
+            if value is not None:
+                object.__setattr__(self, bound, _number(self.name, bound, value))
+        object.__setattr__(self, "weight", _number(self.name, "weight", self.weight))
+        _check_feature(self)
+
+    @property
+    def actionable(self) -> bool:
+        """Whether a person may change it at all."""
+        return self.change != "fixed"
+
+    @property
+    def is_categorical(self) -> bool:
+        """Whether it is encoded as a one-hot group."""
+        return self.kind == "categorical"
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _number(name: str, what: str, value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float, np.number)):
+        raise InvalidSpec(f"Feature {name!r}: {what} must be a number, got {value!r}.")
+    if not math.isfinite(value):
+        raise InvalidSpec(f"Feature {name!r}: {what} must be finite, got {value!r}.")
+    return float(value)
+
+
+def _check_feature(feature: Feature) -> None:
+    name = feature.name
+    if not isinstance(name, str) or not name:
+        raise InvalidSpec(f"A feature needs a non-empty name, got {name!r}.")
+    if feature.kind is not None and feature.kind not in KINDS:
+        raise InvalidSpec(
+            f"Feature {name!r}: kind {feature.kind!r} is not one of {listing(KINDS)}."
+        )
+    if feature.change not in CHANGES:
+        raise InvalidSpec(
+            f"Feature {name!r}: change {feature.change!r} is not one of {listing(CHANGES)}."
+        )
+    if feature.weight < 0:
+        raise InvalidSpec(f"Feature {name!r}: weight must be 0 or more, got {feature.weight}.")
+    lower, upper = feature.lower, feature.upper
+    if lower is not None and upper is not None and lower > upper:
+        raise InvalidSpec(
+            f"Feature {name!r}: lower bound {lower:g} is above upper bound {upper:g}."
+        )
+    if feature.kind == "integer":
+        for bound in (lower, upper):
+            if bound is not None and bound != math.floor(bound):
+                raise InvalidSpec(f"Feature {name!r} is an integer, but its bound is {bound:g}.")
+    if feature.is_categorical:
+        _check_categories(feature)
+    elif feature.categories:
+        raise InvalidSpec(
+            f"Feature {name!r}: categories are for kind 'categorical', not {feature.kind!r}."
+        )
+
+
+def _check_categories(feature: Feature) -> None:
+    name = feature.name
+    if feature.lower is not None or feature.upper is not None:
+        raise InvalidSpec(f"Feature {name!r} is categorical and takes no lower or upper bound.")
+    if len(set(feature.categories)) < len(feature.categories):
+        raise InvalidSpec(f"Feature {name!r} lists a category twice.")
+    if feature.columns and len(feature.columns) != len(feature.categories):
+        raise InvalidSpec(
+            f"Feature {name!r} has {len(feature.columns)} columns "
+            f"but {len(feature.categories)} categories."
+        )
+    if len(feature.columns) == 1:
+        raise InvalidSpec(f"Feature {name!r}: a one-hot group needs at least two columns.")
+
+
+@dataclass(frozen=True)
+class ActionSpace:
+    """What people may change, feature by feature.
+
+    Columns of the data that no feature names are taken as fixed.
+
+    Parameters
+    ----------
+    features : sequence of Feature
+    desired : label, optional
+        The class that people want.
+
+    Examples
+    --------
+    >>> space = ActionSpace([
+    ...     Feature("Income", kind="integer", change="increase", lower=0, upper=250_000),
+    ...     Feature("Age", kind="integer", change="fixed", lower=18, upper=99),
+    ... ])
+    >>> space["Age"].actionable
+    False
+    >>> space.describe()  # doctest: +NORMALIZE_WHITESPACE
+      feature     type   min       max immutable       constraint
+    0  Income  Integer   0.0  250000.0        No  Increasing only
+    1     Age  Integer  18.0      99.0       Yes              Fix
+    """
+
+    features: tuple[Feature, ...]
+    desired: Any = None
+    _by_name: dict[str, Feature] = field(init=False, repr=False, compare=False)
+
+    def __init__(self, features: Iterable[Feature], desired: Any = None) -> None:
+        object.__setattr__(self, "features", tuple(features))
+        object.__setattr__(self, "desired", _plain(desired))
+        by_name: dict[str, Feature] = {}
+        owner: dict[str, str] = {}
+        for feature in self.features:
+            if not isinstance(feature, Feature):
+                raise InvalidSpec(f"Expected a Feature, got {type(feature).__name__}.")
+            if feature.name in by_name:
+                raise InvalidSpec(f"Feature {feature.name!r} is declared twice.")
+            by_name[feature.name] = feature
+            for column in feature.columns or (feature.name,):
+                if column in owner:
+                    raise InvalidSpec(
+                        f"Column {column!r} belongs to both {owner[column]!r} and {feature.name!r}."
+                    )
+                owner[column] = feature.name
+        object.__setattr__(self, "_by_name", by_name)
+
+    def __len__(self) -> int:
+        return len(self.features)
+
+    def __iter__(self) -> Iterator[Feature]:
+        return iter(self.features)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._by_name
+
+    def __getitem__(self, name: str) -> Feature:
+        try:
+            return self._by_name[name]
+        except KeyError:
+            raise KeyError(f"No feature {name!r}; there are {listing(self._by_name)}.") from None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Feature names in order."""
+        return tuple(self._by_name)
+
+    @classmethod
+    def infer(
+        cls,
+        frame: Any,
+        *,
+        fixed: Iterable[str] = (),
+        increase: Iterable[str] = (),
+        decrease: Iterable[str] = (),
+        groups: Mapping[str, Sequence[str]] | None = None,
+        desired: Any = None,
+    ) -> ActionSpace:
+        """Read kinds, bounds and categories off a table.
+
+        Text and category columns are categorical, bool columns and numbers that are only 0
+        and 1 are binary, integer columns are integers and floats are continuous. Bounds are
+        the observed range. Everything may change unless it is named in ``fixed``,
+        ``increase`` or ``decrease``.
+
+        Parameters
+        ----------
+        frame : pandas, polars or pyarrow frame, or array
+        fixed, increase, decrease : iterable of str
+            Features that may not change, or in one direction only.
+        groups : mapping of str to sequence of str, optional
+            Columns that are already one-hot encoded, by the name of their feature.
+        desired : label, optional
+
+        Examples
+        --------
+        >>> frame = pd.DataFrame({"age": [20, 40], "job": ["clerk", "cook"]})
+        >>> space = ActionSpace.infer(frame, increase=["age"])
+        >>> space["age"].upper, space["job"].categories
+        (40.0, ('clerk', 'cook'))
+        """
+        table = read_table(frame)
+        change = _directions(fixed, increase, decrease)
+        declared = [Feature(name, columns=tuple(cols)) for name, cols in (groups or {}).items()]
+        names = _features_in_order(table, declared)
+        unknown = [name for name in change if name not in names]
+        if unknown:
+            raise InvalidSpec(
+                f"No column called {listing(unknown)}; the table has {listing(names, 30)}."
+            )
+        by_name = {feature.name: feature for feature in declared}
+        features = [
+            replace(by_name.get(name, Feature(name)), change=change.get(name, "any"))
+            for name in names
+        ]
+        return cls(features, desired).complete(table)
+
+    def complete(self, frame: Any) -> ActionSpace:
+        """This space with every blank filled from a table, and checked against it.
+
+        Columns that are not declared become fixed features; kinds, bounds and categories that
+        are not given are read off the data.
+        """
+        table = read_table(frame)
+        names = _features_in_order(table, self.features)
+        features = [_filled(self._by_name.get(n, Feature(n, change="fixed")), table) for n in names]
+        return ActionSpace(features, self.desired)
+
+    def describe(self) -> pd.DataFrame:
+        """One row per column, as in the paper's feature tables."""
+        rows = []
+        for feature in self.features:
+            if feature.columns:
+                rows += [_described(feature, c, "Binary", 0.0, 1.0) for c in feature.columns]
+            else:
+                kind = (feature.kind or "unknown").capitalize()
+                rows.append(_described(feature, feature.name, kind, feature.lower, feature.upper))
+        columns = ["feature", "type", "min", "max", "immutable", "constraint"]
+        return pd.DataFrame(rows, columns=columns).astype({"min": float, "max": float})
+
+    @classmethod
+    def from_toml(cls, source: str | Path) -> ActionSpace:
+        """Read an action file.
+
+        Parameters
+        ----------
+        source : path
+        """
+        path = Path(source)
+        try:
+            return cls.from_toml_text(path.read_text(encoding="utf-8"))
+        except UnicodeDecodeError as error:
+            raise InvalidSpec(f"{path} is not UTF-8 text: {error}.") from None
+        except InvalidSpec as error:
+            raise InvalidSpec(f"{path}: {error}") from None
+
+    @classmethod
+    def from_toml_text(cls, text: str) -> ActionSpace:
+        """Read the text of an action file.
+
+        >>> space = ActionSpace.from_toml_text('''
+        ... desired = "approved"
+        ... [features.Income]
+        ... kind = "integer"
+        ... change = "increase"
+        ... ''')
+        >>> space.desired, space["Income"].change
+        ('approved', 'increase')
+        """
+        try:
+            document = tomllib.loads(text)
+        except tomllib.TOMLDecodeError as error:
+            end = f"at line {len(text.splitlines())}, the end of the document"
+            told = str(error).replace("at end of document", end)
+            raise InvalidSpec(f"Malformed TOML: {told}.") from None
+        unknown = set(document) - {"desired", "features"}
+        if unknown:
+            raise InvalidSpec(
+                f"Unknown entry {listing(sorted(unknown))}; 'desired' and 'features' are known."
+            )
+        tables = document.get("features", {})
+        if not isinstance(tables, dict) or not tables:
+            raise InvalidSpec("The file declares no feature: a [features.NAME] table is needed.")
+        return cls([_feature_of(n, t) for n, t in tables.items()], document.get("desired"))
+
+    def to_toml_text(self) -> str:
+        """The text of an action file that reads back to an equal space."""
+        document: dict[str, Any] = {}
+        if self.desired is not None:
+            document["desired"] = self.desired
+        document["features"] = {feature.name: _table_of(feature) for feature in self.features}
+        return _TOML_HEADER + tomli_w.dumps(document)
+
+    def to_toml(self, target: str | Path) -> None:
+        """Write an action file, whole or not at all."""
+        write_whole(target, self.to_toml_text())
+
+
+_TOML_HEADER = """\
+# What a person may change. Edit freely:
+#   kind    continuous | integer | binary | categorical
+#   change  any | increase | decrease | fixed
+#   lower, upper   values that an action may set
+#   weight         effort of changing this feature relative to the others (1 if left out)
+"""
+
+
+def _described(
+    feature: Feature, name: str, kind: str, low: float | None, high: float | None
+) -> tuple[Any, ...]:
+    immutable = "No" if feature.actionable else "Yes"
+    return name, kind, low, high, immutable, _CONSTRAINT_WORDS[feature.change]
+
+
+def _directions(
+    fixed: Iterable[str], increase: Iterable[str], decrease: Iterable[str]
+) -> dict[str, Change]:
+    change: dict[str, Change] = {}
+    given: tuple[tuple[Change, Iterable[str]], ...] = (
+        ("fixed", fixed),
+        ("increase", increase),
+        ("decrease", decrease),
+    )
+    for direction, names in given:
+        if isinstance(names, str):
+            raise InvalidSpec(f"{direction} takes a list of names, got the text {names!r}.")
+        for name in names:
+            if name in change:
+                raise InvalidSpec(f"{name!r} is named both {change[name]!r} and {direction!r}.")
+            change[name] = direction
+    return change
+
+
+def _features_in_order(table: Table, declared: Iterable[Feature]) -> list[str]:
+    """Feature names in the order of the table's columns; a group stands at its first column."""
+    owner = {column: f.name for f in declared for column in (f.columns or (f.name,))}
+    unknown = [column for column in owner if column not in table.names]
+    if unknown:
+        raise InvalidSpec(
+            f"The action space names {listing(unknown)}, which the table does not have; "
+            f"its columns are {listing(table.names, 30)}."
+        )
+    return list(dict.fromkeys(owner.get(column, column) for column in table.names))
+
+
+def _filled(feature: Feature, table: Table) -> Feature:
+    """A feature with kind, bounds and categories read off the data where they are blank."""
+    if feature.columns:
+        return feature
+    kind = feature.kind or _kind_of(table, feature.name)
+    if kind == "categorical":
+        categories = feature.categories or _observed_categories(table, feature.name)
+        return replace(feature, kind=kind, categories=categories)
+    values = table.numbers(feature.name)
+    check_kind(feature.name, kind, values)
+    low, high = (0.0, 1.0) if kind == "binary" else (float(values.min()), float(values.max()))
+    _check_bounds_meet_data(feature, low, high)
+    lower = low if feature.lower is None else feature.lower
+    upper = high if feature.upper is None else feature.upper
+    return replace(feature, kind=kind, lower=lower, upper=upper)
+
+
+def _check_bounds_meet_data(feature: Feature, low: float, high: float) -> None:
+    above = feature.lower is not None and feature.lower > high
+    below = feature.upper is not None and feature.upper < low
+    if above or below:
+        bound = f"lower bound {feature.lower:g}" if above else f"upper bound {feature.upper:g}"
+        raise InvalidSpec(
+            f"Feature {feature.name!r}: {bound} lies outside the data, "
+            f"which runs from {low:g} to {high:g}."
+        )
+
+
+def check_kind(name: str, kind: Kind, values: np.ndarray) -> None:
+    """Refuse numbers that a kind does not allow."""
+    if kind == "integer":
+        wrong = values != np.floor(values)
+        allowed = "whole numbers"
+    elif kind == "binary":
+        wrong = (values != 0) & (values != 1)
+        allowed = "0 or 1"
+    else:
+        return
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise InvalidData(
+            f"Column {name!r} is {kind}, but row {row} holds {values[row]:g}; allowed: {allowed}."
+        )
+
+
+def _kind_of(table: Table, name: str) -> Kind:
+    role = table.role(name)
+    if role == "label":
+        return "categorical"
+    if role == "bool":
+        return "binary"
+    values = table.numbers(name)
+    if np.isin(values, (0.0, 1.0)).all():
+        return "binary"
+    return "integer" if role == "integer" else "continuous"
+
+
+def _observed_categories(table: Table, name: str) -> tuple[Any, ...]:
+    observed = pd.unique(table.labels(name))
+    declared = table.declared_categories(name)
+    if declared is not None:
+        present = set(observed)
+        return tuple(value for value in declared if value in present)
+    return tuple(sorted((_plain(v) for v in observed), key=lambda v: (str(type(v)), v)))
+
+
+_TOML_FIELDS = tuple(f.name for f in fields(Feature) if f.name != "name")
+
+
+def _feature_of(name: str, table: Any) -> Feature:
+    if not isinstance(table, dict):
+        raise InvalidSpec(f"Feature {name!r} must be a table, got {table!r}.")
+    unknown = [key for key in table if key not in _TOML_FIELDS]
+    if unknown:
+        raise InvalidSpec(
+            f"Feature {name!r} has unknown entry {listing(unknown)}; "
+            f"known are {listing(_TOML_FIELDS, 10)}."
+        )
+    for key in ("categories", "columns"):
+        if key in table and not isinstance(table[key], list):
+            raise InvalidSpec(f"Feature {name!r}: {key} must be a list, got {table[key]!r}.")
+    if any(not isinstance(value, (str, int, float)) for value in table.get("categories", [])):
+        raise InvalidSpec(f"Feature {name!r}: categories must be text, numbers or booleans.")
+    if any(not isinstance(value, str) for value in table.get("columns", [])):
+        raise InvalidSpec(f"Feature {name!r}: columns must be column names.")
+    return Feature(name, **table)
+
+
+def _table_of(feature: Feature) -> dict[str, Any]:
+    """The entries of a feature that differ from what reading would fill in."""
+    table: dict[str, Any] = {"kind": feature.kind, "change": feature.change}
+    table |= {"lower": feature.lower, "upper": feature.upper}
+    if feature.weight != 1.0:
+        table["weight"] = feature.weight
+    if feature.categories and feature.categories != feature.columns:
+        table["categories"] = list(feature.categories)
+    if feature.columns:
+        table["columns"] = list(feature.columns)
+    return {key: _whole(value) for key, value in table.items() if value is not None}
+
+
+def _whole(value: Any) -> Any:
+    """A whole float as an integer, which is what a person would type."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value

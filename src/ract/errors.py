@@ -1,0 +1,22 @@
+"""The errors that users see: one sentence each, with the name, the value and what is allowed."""
+
+from __future__ import annotations
+
+
+class InvalidSpec(ValueError):
+    """An action space, cost or parameter that cannot be meant as written."""
+
+
+class InvalidData(ValueError):
+    """A table that does not fit what was declared or what was seen in training."""
+
+
+def listing(names: object, limit: int = 5) -> str:
+    """Names as people read them: quoted, comma separated, cut after ``limit``.
+
+    >>> listing(["a", "b"])
+    "'a', 'b'"
+    """
+    shown = [repr(name) for name in names]  # type: ignore[attr-defined]
+    more = len(shown) - limit
+    return ", ".join(shown[:limit]) + (f" and {more} more" if more > 0 else "")
