@@ -1,0 +1,1 @@
+"""The only compiled code: free functions over contiguous arrays."""

@@ -1,0 +1,366 @@
+"""How much effort an action takes.
+
+Every cost but one is built from *levels*: a non-decreasing scale per encoded column (a
+percentile, a multiple of the standard deviation, ...), on which the effort of moving from
+``x`` to ``v`` is ``|level(v) - level(x)|``. The efforts of all columns are then combined by
+their maximum (what training needs, the paper's assumption ii), their sum or their Euclidean
+norm. The exception is the Mahalanobis distance, which does not split by column.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol, runtime_checkable
+
+import numpy as np
+from scipy.stats import gaussian_kde
+
+from ract._kernels.cells import interpolate
+from ract.errors import InvalidSpec, listing
+
+Norm = Literal["max", "l1", "l2", "mahalanobis"]
+Columns = Sequence[np.ndarray]
+
+# The empirical distribution keeps every jump larger than 1 / EMPIRICAL_KNOTS exactly.
+EMPIRICAL_KNOTS = 2048
+KERNEL_POINTS = 100
+KERNEL_TAIL = 1e-6
+
+
+@runtime_checkable
+class FittedCost(Protocol):
+    """A cost that has seen the training table.
+
+    ``level`` must not decrease in its values; costs that do not split by column raise
+    InvalidSpec from it and are for search only.
+    """
+
+    @property
+    def norm(self) -> Norm:
+        """How the columns' efforts are combined; training needs "max"."""
+
+    def level(self, column: int, values: np.ndarray) -> np.ndarray:
+        """Position of values on the effort scale of an encoded column."""
+
+    def between(self, start: np.ndarray, stop: np.ndarray) -> np.ndarray:
+        """Cost of moving each row of ``start`` to the same row of ``stop``."""
+
+
+@runtime_checkable
+class Cost(Protocol):
+    """What a user implements to bring a cost of their own: one method."""
+
+    def fit(
+        self, columns: Columns, weights: np.ndarray, people: np.ndarray | None = None
+    ) -> FittedCost:
+        """Learn the scales from the training table.
+
+        Parameters
+        ----------
+        columns : sequence of float arrays, one per encoded column (``X.T`` of a matrix)
+        weights : array, one per encoded column
+            The weight that the action space gives to the column's feature.
+        people : array, one per person, optional
+            How much each person counts; all alike by default.
+        """
+
+
+@dataclass(frozen=True)
+class LevelCost:
+    """A fitted cost whose levels are linear between knots and flat beyond them.
+
+    Parameters
+    ----------
+    norm : {"max", "l1", "l2"}
+    knots, levels : tuple of arrays, one pair per encoded column
+        Increasing values and the non-decreasing level at each.
+    """
+
+    norm: Norm
+    knots: tuple[np.ndarray, ...]
+    levels: tuple[np.ndarray, ...]
+
+    def level(self, column: int, values: np.ndarray) -> np.ndarray:
+        """Position of values on the effort scale of an encoded column."""
+        values = np.ascontiguousarray(values, dtype=np.float64)
+        out = np.empty(len(values))
+        interpolate(values, self.knots[column], self.levels[column], out)
+        return out
+
+    def between(self, start: np.ndarray, stop: np.ndarray) -> np.ndarray:
+        """Cost of moving each row of ``start`` to the same row of ``stop``."""
+        return combine(self, start, stop)
+
+
+@dataclass(frozen=True)
+class LinearCost:
+    """A fitted cost whose levels are the values times a factor per encoded column."""
+
+    norm: Norm
+    factors: np.ndarray
+
+    def level(self, column: int, values: np.ndarray) -> np.ndarray:
+        """Position of values on the effort scale of an encoded column."""
+        return np.asarray(values, dtype=np.float64) * self.factors[column]
+
+    def between(self, start: np.ndarray, stop: np.ndarray) -> np.ndarray:
+        """Cost of moving each row of ``start`` to the same row of ``stop``."""
+        return combine(self, start, stop)
+
+
+def combine(cost: FittedCost, start: np.ndarray, stop: np.ndarray) -> np.ndarray:
+    """Cost of actions from a cost's levels and its norm."""
+    start, stop = np.atleast_2d(start), np.atleast_2d(stop)
+    shifts = np.abs(
+        [cost.level(j, stop[:, j]) - cost.level(j, start[:, j]) for j in range(start.shape[1])]
+    )
+    if cost.norm == "max":
+        return shifts.max(axis=0)
+    if cost.norm == "l1":
+        return shifts.sum(axis=0)
+    return np.sqrt((shifts**2).sum(axis=0))
+
+
+@dataclass(frozen=True)
+class PercentileCost:
+    """Maximum percentile shift: how many people one has to overtake, at most, in any feature.
+
+    Parameters
+    ----------
+    estimate : {"empirical", "kernel"}
+        The share of training people at or below a value, linear between observed values; or
+        the Gaussian kernel estimate that the paper's experiments used.
+
+    Examples
+    --------
+    >>> ages = np.array([20.0, 30.0, 40.0, 50.0])
+    >>> cost = PercentileCost().fit([ages], np.ones(1))
+    >>> cost.between([[20.0]], [[40.0]])
+    array([0.5])
+    """
+
+    estimate: Literal["empirical", "kernel"] = "empirical"
+
+    def __post_init__(self) -> None:
+        if self.estimate not in ("empirical", "kernel"):
+            raise InvalidSpec(f"estimate must be 'empirical' or 'kernel', got {self.estimate!r}.")
+
+    def fit(
+        self, columns: Columns, weights: np.ndarray, people: np.ndarray | None = None
+    ) -> LevelCost:
+        """Learn each column's distribution."""
+        learn = _empirical_levels if self.estimate == "empirical" else _kernel_levels
+        pairs = [learn(np.asarray(columns[j]), people) for j in range(len(columns))]
+        return _weighted("max", pairs, weights)
+
+
+@dataclass(frozen=True)
+class LogPercentileCost:
+    """Total log percentile shift: moving among the few at the top is dearer (search only).
+
+    The sum over features of ``|log((1 - Q(v)) / (1 - Q(x)))|`` with Q the share of people at
+    or below a value, among the training people and one more, so that it stays below one.
+    """
+
+    def fit(
+        self, columns: Columns, weights: np.ndarray, people: np.ndarray | None = None
+    ) -> LevelCost:
+        """Learn each column's distribution."""
+        pairs = []
+        for j in range(len(columns)):
+            column = np.asarray(columns[j])
+            knots, share = _empirical_levels(column, people)
+            n = len(column) if people is None else float(people.sum())
+            pairs.append((knots, -np.log1p(-share * n / (n + 1))))
+        return _weighted("l1", pairs, weights)
+
+
+def _range(column: np.ndarray, people: np.ndarray | None) -> float:
+    return float(np.ptp(column)) or 1.0
+
+
+def _std(column: np.ndarray, people: np.ndarray | None) -> float:
+    mean = np.average(column, weights=people)
+    return float(np.sqrt(np.average((column - mean) ** 2, weights=people))) or 1.0
+
+
+def _mad(column: np.ndarray, people: np.ndarray | None) -> float:
+    distance = np.abs(column - _median(column, people))
+    return _median(distance, people) or _std(column, people)
+
+
+def _median(column: np.ndarray, people: np.ndarray | None) -> float:
+    """The middle value; halfway between two when they share the middle."""
+    if people is None:
+        return float(np.median(column))
+    order = np.argsort(column, kind="stable")
+    reached = np.cumsum(people[order]) / people.sum()
+    low = int(np.searchsorted(reached, 0.5))
+    high = min(int(np.searchsorted(reached, 0.5, side="right")), len(order) - 1)
+    return float((column[order[low]] + column[order[high]]) / 2)
+
+
+_SPREADS: dict[str, Any] = {"range": _range, "std": _std, "mad": _mad}
+
+
+@dataclass(frozen=True)
+class ScaledCost:
+    """Weighted l-infinity, l1 or l2 norm of the change, each column on a scale of its own.
+
+    Parameters
+    ----------
+    scale : {"range", "std", "mad"} or sequence of float
+        What counts as one unit of effort in a column: its observed range, standard deviation
+        or median absolute deviation (the standard deviation where that is 0), or given
+        numbers, one per encoded column.
+    norm : {"max", "l1", "l2"}
+        "max" for training and search; "l1" and "l2" for search only.
+
+    Examples
+    --------
+    >>> cost = ScaledCost("range", norm="l1").fit(np.array([[0.0, 10.0], [0.0, 2.0]]), np.ones(2))
+    >>> cost.between([[0.0, 0.0]], [[5.0, 1.0]])
+    array([1.])
+    """
+
+    scale: Literal["range", "std", "mad"] | Sequence[float] = "range"
+    norm: Literal["max", "l1", "l2"] = "max"
+
+    def __post_init__(self) -> None:
+        if self.norm not in ("max", "l1", "l2"):
+            raise InvalidSpec(f"norm must be 'max', 'l1' or 'l2', got {self.norm!r}.")
+        if isinstance(self.scale, str):
+            if self.scale not in _SPREADS:
+                raise InvalidSpec(
+                    f"scale must be one of {listing(_SPREADS)} or numbers, got {self.scale!r}."
+                )
+        elif not all(np.isfinite(s) and s > 0 for s in self.scale):
+            raise InvalidSpec(f"scale must be positive numbers, got {self.scale!r}.")
+
+    def fit(
+        self, columns: Columns, weights: np.ndarray, people: np.ndarray | None = None
+    ) -> LinearCost:
+        """Learn each column's scale."""
+        if isinstance(self.scale, str):
+            spread = _SPREADS[self.scale]
+            each = range(len(columns))
+            scales = np.array([spread(np.asarray(columns[j]), people) for j in each])
+        else:
+            scales = np.asarray(self.scale, dtype=np.float64)
+            if scales.shape != (len(columns),):
+                raise InvalidSpec(
+                    f"scale has {scales.size} numbers for {len(columns)} encoded columns."
+                )
+        return LinearCost(self.norm, np.asarray(weights, dtype=np.float64) / scales)
+
+
+@dataclass(frozen=True)
+class MahalanobisCost:
+    """Distance that allows for how features vary together (search only)."""
+
+    def fit(
+        self, columns: Columns, weights: np.ndarray, people: np.ndarray | None = None
+    ) -> FittedMahalanobis:
+        """Learn the covariance of the columns."""
+        matrix = np.stack([np.asarray(columns[j]) for j in range(len(columns))])
+        covariance = np.atleast_2d(np.cov(matrix, aweights=people))
+        return FittedMahalanobis(np.linalg.pinv(covariance, hermitian=True), np.array(weights))
+
+
+@dataclass(frozen=True)
+class FittedMahalanobis:
+    """A fitted Mahalanobis distance."""
+
+    precision: np.ndarray
+    weights: np.ndarray
+    norm: Norm = "mahalanobis"
+
+    def level(self, column: int, values: np.ndarray) -> np.ndarray:
+        """Does not exist: this cost does not split by column."""
+        raise InvalidSpec("The Mahalanobis cost does not split by feature; it is for search only.")
+
+    def between(self, start: np.ndarray, stop: np.ndarray) -> np.ndarray:
+        """Cost of moving each row of ``start`` to the same row of ``stop``."""
+        moved = (np.atleast_2d(stop) - np.atleast_2d(start)) * self.weights
+        return np.sqrt(np.maximum(np.einsum("ij,jk,ik->i", moved, self.precision, moved), 0.0))
+
+
+_NAMED: dict[str, Cost] = {
+    "percentile": PercentileCost(),
+    "kernel-percentile": PercentileCost("kernel"),
+    "range": ScaledCost("range"),
+    "std": ScaledCost("std"),
+    "mad": ScaledCost("mad"),
+    "l1": ScaledCost("range", norm="l1"),
+    "l2": ScaledCost("range", norm="l2"),
+    "log-percentile": LogPercentileCost(),
+    "mahalanobis": MahalanobisCost(),
+}
+
+
+def make_cost(cost: str | Cost) -> Cost:
+    """A cost by its name, or the object itself.
+
+    >>> make_cost("percentile")
+    PercentileCost(estimate='empirical')
+    """
+    if isinstance(cost, str):
+        if cost not in _NAMED:
+            raise InvalidSpec(f"Unknown cost {cost!r}; known are {listing(_NAMED, 20)}.")
+        return _NAMED[cost]
+    if not isinstance(cost, Cost):
+        raise InvalidSpec(f"cost must be a name or have a fit method, got {cost!r}.")
+    return cost
+
+
+def require_max_norm(cost: FittedCost) -> None:
+    """Refuse costs that training cannot use."""
+    if cost.norm != "max":
+        raise InvalidSpec(
+            f"Training needs a cost that is the largest of its features' efforts "
+            f"(norm 'max', such as 'percentile' or 'range'); this one has norm {cost.norm!r} "
+            "and can be used to search for recourse."
+        )
+
+
+Levels = tuple[np.ndarray, np.ndarray]
+
+
+def _weighted(norm: Norm, pairs: Sequence[Levels], weights: np.ndarray) -> LevelCost:
+    knots = tuple(pair[0] for pair in pairs)
+    levels = tuple(pair[1] * weight for pair, weight in zip(pairs, weights, strict=True))
+    return LevelCost(norm, knots, levels)
+
+
+def _empirical_levels(column: np.ndarray, people: np.ndarray | None) -> Levels:
+    """Share of people at or below each value, thinned where no single value matters."""
+    if people is None:
+        ordered = np.sort(column)
+        reached = np.arange(1.0, len(ordered) + 1)
+    else:
+        order = np.argsort(column, kind="stable")
+        ordered, reached = column[order], np.cumsum(people[order])
+    last = np.flatnonzero(np.append(ordered[1:] != ordered[:-1], True))  # last of each run
+    if len(last) > EMPIRICAL_KNOTS:
+        ranks = np.linspace(0, reached[-1], EMPIRICAL_KNOTS)
+        at = np.minimum(np.searchsorted(reached[last], ranks), len(last) - 1)
+        # The value before a kept one is kept too, so that a jump is not smeared over a gap.
+        last = last[np.unique(np.concatenate([[0], at, np.maximum(at - 1, 0)]))]
+    return ordered[last], reached[last] / reached[-1]
+
+
+def _kernel_levels(column: np.ndarray, people: np.ndarray | None) -> Levels:
+    """The authors' percentile: a cumulated kernel density on 100 points, 1e-6 beyond each end."""
+    if column.min() == column.max():
+        return column[:1].astype(np.float64), np.array([0.5])
+    low, high = np.quantile(column, [0.001, 0.999])
+    if low == high:
+        low, high = float(column.min()), float(column.max())
+    points = np.linspace(low, high, KERNEL_POINTS)
+    cumulated = np.cumsum(gaussian_kde(column, weights=people)(points))
+    share = (KERNEL_TAIL + cumulated) / (cumulated[-1] + 2 * KERNEL_TAIL)
+    # Their curve jumps at both ends; a running maximum keeps it from stepping back there.
+    knots = np.concatenate([[np.nextafter(low, -np.inf)], points, [np.nextafter(high, np.inf)]])
+    levels = np.concatenate([[KERNEL_TAIL], share, [1 - KERNEL_TAIL]])
+    return knots, np.maximum.accumulate(levels)

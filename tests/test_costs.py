@@ -1,0 +1,175 @@
+import numpy as np
+import pytest
+from scipy.stats import gaussian_kde
+
+from ract.costs import (
+    LogPercentileCost,
+    MahalanobisCost,
+    PercentileCost,
+    ScaledCost,
+    make_cost,
+    require_max_norm,
+)
+from ract.errors import InvalidSpec
+from tests import naive
+
+TRAINING_COSTS = ["percentile", "kernel-percentile", "range", "std", "mad"]
+SEARCH_COSTS = ["l1", "l2", "log-percentile", "mahalanobis"]
+
+
+def table(rng, n=60):
+    return np.column_stack(
+        [rng.normal(size=n), rng.integers(0, 5, n), rng.integers(0, 2, n), rng.exponential(size=n)]
+    ).astype(float)
+
+
+@pytest.mark.parametrize("name", TRAINING_COSTS + SEARCH_COSTS)
+@pytest.mark.parametrize("seed", range(5))
+def test_paper_assumptions(name, seed):
+    """(i) standing still is free, (iii) going further in a direction is never cheaper."""
+    rng = np.random.default_rng(seed)
+    X = table(rng)
+    cost = make_cost(name).fit(X.T, rng.uniform(0, 3, 4))
+    start = table(rng)
+    assert (cost.between(start, start) == 0).all()
+    step = rng.normal(size=start.shape) * 2
+    before = cost.between(start, start + step)
+    assert (before >= 0).all()
+    for beta in (0.01, 0.5, 3.0):
+        further = cost.between(start, start + step * (1 + beta))
+        assert (further >= before * (1 - 1e-12)).all()
+
+
+@pytest.mark.parametrize("name", TRAINING_COSTS)
+def test_training_costs_are_the_largest_effort_of_one_feature(name, rng):
+    """(ii) of the paper."""
+    X = table(rng)
+    cost = make_cost(name).fit(X.T, np.array([1.0, 2.0, 0.5, 1.0]))
+    require_max_norm(cost)
+    start, stop = table(rng), table(rng)
+    alone = []
+    for j in range(4):
+        only = start.copy()
+        only[:, j] = stop[:, j]
+        alone.append(cost.between(start, only))
+    np.testing.assert_array_equal(cost.between(start, stop), np.max(alone, axis=0))
+
+
+@pytest.mark.parametrize("name", SEARCH_COSTS)
+def test_search_costs_are_refused_for_training(name, rng):
+    cost = make_cost(name).fit(table(rng).T, np.ones(4))
+    with pytest.raises(InvalidSpec, match="Training needs a cost"):
+        require_max_norm(cost)
+
+
+def test_empirical_percentile_equals_its_definition(rng):
+    X = table(rng, 25)
+    cost = PercentileCost().fit(X.T, np.ones(4))
+    for j in range(4):
+        values = np.concatenate([X[:, j], rng.normal(size=20), [-99.0, 99.0]])
+        expected = [naive.percentile_level(list(X[:, j]), v) for v in values]
+        np.testing.assert_allclose(cost.level(j, values), expected, atol=1e-12)
+
+
+def test_thinned_percentile_keeps_every_large_jump(rng):
+    spike = np.full(3_000, 0.25)
+    column = np.concatenate([rng.uniform(size=17_000), spike])
+    cost = PercentileCost().fit([column], np.ones(1))
+    assert len(cost.knots[0]) < 5_000
+    observed, counts = np.unique(column, return_counts=True)
+    values = np.concatenate([rng.uniform(size=500), [0.25, np.nextafter(0.25, 0)]])
+    unthinned = np.interp(values, observed, np.cumsum(counts) / len(column))
+    assert np.abs(cost.level(0, values) - unthinned).max() < 1 / 2048
+    before = column[column < 0.25].max()
+    exact = [cost.level(0, np.array([v]))[0] for v in (before, 0.25)]
+    np.testing.assert_allclose(exact, [(column <= before).mean(), (column <= 0.25).mean()])
+
+
+def test_kernel_percentile_equals_the_authors_recipe(rng):
+    column = rng.gamma(2.0, size=300)
+    cost = PercentileCost("kernel").fit([column], np.ones(1))
+    points = np.linspace(np.quantile(column, 0.001), np.quantile(column, 0.999), 100)
+    density = np.cumsum(gaussian_kde(column)(points))
+    curve = (1e-6 + density) / (density[-1] + 2e-6)
+    values = np.concatenate([points, rng.uniform(points[0], points[-1], 50)])
+    np.testing.assert_allclose(cost.level(0, values), np.interp(values, points, curve), atol=1e-9)
+    assert cost.level(0, np.array([points[0] - 1.0]))[0] == 1e-6
+    np.testing.assert_allclose(cost.level(0, np.array([points[-1] + 1.0]))[0], 1 - 1e-6, atol=1e-6)
+
+
+def test_constant_and_nearly_constant_columns_have_a_cost():
+    for column in (np.zeros(50), np.append(np.zeros(5_000), 7.0)):
+        for name in [*TRAINING_COSTS, "l1", "l2", "log-percentile"]:
+            level = make_cost(name).fit([column], np.ones(1)).level(0, np.array([-1.0, 0, 7, 9]))
+            assert np.isfinite(level).all() and (np.diff(level) >= 0).all()
+
+
+def test_log_percentile_equals_its_definition(rng):
+    X = table(rng, 30)
+    cost = LogPercentileCost().fit(X.T, np.ones(4))
+    start, stop = X[:5], X[5:10]
+    n = len(X)
+
+    def log_rest(j, v):
+        return np.log(1 - naive.percentile_level(list(X[:, j]), v) * n / (n + 1))
+
+    expected = [
+        sum(abs(log_rest(j, b[j]) - log_rest(j, a[j])) for j in range(4))
+        for a, b in zip(start, stop, strict=True)
+    ]
+    np.testing.assert_allclose(cost.between(start, stop), expected)
+
+
+def test_scaled_costs_by_hand():
+    X = np.array([[0.0, 0.0], [1.0, 0.0], [4.0, 0.0], [10.0, 1.0]])
+    start, stop = [[0.0, 0.0]], [[5.0, 1.0]]
+    weights = np.array([2.0, 1.0])
+    range_max = ScaledCost("range").fit(X.T, weights).between(start, stop)
+    assert range_max == [1.0]  # max(2 * 5 / 10, 1)
+    assert ScaledCost("range", norm="l1").fit(X.T, weights).between(start, stop) == [2.0]
+    euclid = ScaledCost([1.0, 0.5], norm="l2").fit(X.T, weights).between(start, stop)
+    np.testing.assert_allclose(euclid, [np.hypot(10.0, 2.0)])
+    mad = ScaledCost("mad").fit(X.T, np.ones(2))
+    np.testing.assert_allclose(mad.factors, [1 / 2.0, 1 / X[:, 1].std()])
+
+
+def test_mahalanobis_by_hand(rng):
+    X = rng.normal(size=(500, 2)) @ np.array([[1.0, 0.5], [0.0, 2.0]])
+    cost = MahalanobisCost().fit(X.T, np.ones(2))
+    step = np.array([1.0, -1.0])
+    expected = np.sqrt(step @ np.linalg.inv(np.cov(X.T)) @ step)
+    np.testing.assert_allclose(cost.between([[0.0, 0.0]], [step]), [expected])
+    with pytest.raises(InvalidSpec, match="does not split by feature"):
+        cost.level(0, np.zeros(1))
+
+
+def test_wrong_costs_are_refused():
+    with pytest.raises(InvalidSpec, match="Unknown cost 'euclid'; known are 'percentile'"):
+        make_cost("euclid")
+    with pytest.raises(InvalidSpec, match="must be a name or have a fit method, got 3"):
+        make_cost(3)
+    with pytest.raises(InvalidSpec, match="estimate must be"):
+        PercentileCost("guess")
+    with pytest.raises(InvalidSpec, match="scale must be one of"):
+        ScaledCost("width")
+    with pytest.raises(InvalidSpec, match="scale must be positive"):
+        ScaledCost([1.0, 0.0])
+    with pytest.raises(InvalidSpec, match="norm must be"):
+        ScaledCost(norm="l3")
+    with pytest.raises(InvalidSpec, match="scale has 1 numbers for 2 encoded columns"):
+        ScaledCost([1.0]).fit(np.zeros((2, 3)), np.ones(2))
+
+
+@pytest.mark.parametrize("name", TRAINING_COSTS + SEARCH_COSTS)
+def test_counting_people_twice_equals_repeating_them(name, rng):
+    X = table(rng, 41)
+    times = rng.integers(1, 4, len(X))
+    repeated = np.repeat(X, times, axis=0)
+    weighted = make_cost(name).fit(X.T, np.ones(4), times.astype(float))
+    plain = make_cost(name).fit(repeated.T, np.ones(4))
+    start, stop = table(rng), table(rng)
+    # The kernel's bandwidth and the covariance count people a little differently.
+    loose = name in ("kernel-percentile", "mahalanobis")
+    np.testing.assert_allclose(
+        weighted.between(start, stop), plain.between(start, stop), rtol=0.1 if loose else 1e-9
+    )
