@@ -1,0 +1,224 @@
+"""Tables to encoded columns and back.
+
+Numbers keep their column; a categorical feature becomes one 0/1 column per category. Columns
+are encoded when they are asked for, one at a time, so that a large table is never held twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, overload
+
+import numpy as np
+import pandas as pd
+
+from ract._frames import Table, read_table
+from ract.actions import ActionSpace, Feature, check_kind
+from ract.errors import InvalidData, listing
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """A feature and the encoded columns that hold it: one, or one per category."""
+
+    feature: Feature
+    columns: tuple[int, ...]
+
+    @property
+    def is_categorical(self) -> bool:
+        """Whether its cells are categories."""
+        return self.feature.is_categorical
+
+
+class Encoder:
+    """Turns tables like the training table into encoded columns, and back.
+
+    Parameters
+    ----------
+    frame : pandas, polars or pyarrow frame, or array
+        The training table.
+    actions : ActionSpace, optional
+        Without one, kinds are read off the table and every feature may change.
+
+    Attributes
+    ----------
+    space : ActionSpace
+        The action space with every blank filled from the training table.
+    axes : tuple of Axis
+    column_names : tuple of str
+        Names of the encoded columns; a category of a text column is called "feature=value".
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"age": [20, 40], "job": ["clerk", "cook"]})
+    >>> encoder = Encoder(frame)
+    >>> encoder.column_names
+    ('age', 'job=clerk', 'job=cook')
+    >>> encoder.matrix(frame)
+    array([[20.,  1.,  0.],
+           [40.,  0.,  1.]])
+    >>> encoder.decode([[30.0, 0.0, 1.0]], like=frame)
+       age   job
+    0   30  cook
+    """
+
+    def __init__(self, frame: Any, actions: ActionSpace | None = None) -> None:
+        table = read_table(frame)
+        if actions is None:
+            actions = ActionSpace.infer(table)
+        self.space = actions.complete(table)
+        self.feature_names = table.names
+        self.axes, self.column_names = _layout(self.space)
+        self._axis_of_column = {j: axis for axis in self.axes for j in axis.columns}
+        self.encode(table)
+
+    @property
+    def weights(self) -> np.ndarray:
+        """Cost weight of each encoded column."""
+        return np.array([self._axis_of_column[j].feature.weight for j in range(self.n_columns)])
+
+    @property
+    def n_columns(self) -> int:
+        """Number of encoded columns."""
+        return len(self.column_names)
+
+    def encode(self, frame: Any) -> EncodedColumns:
+        """Check a table and give its encoded columns, each made when it is asked for."""
+        table = read_table(frame)
+        self._check_names(table)
+        for axis in self.axes:
+            _check_axis(table, axis)
+        return EncodedColumns(table, self.axes)
+
+    def matrix(self, frame: Any) -> np.ndarray:
+        """Check a table and give its encoded columns as one float matrix (people x columns)."""
+        return np.ascontiguousarray(np.stack(list(self.encode(frame))).T)
+
+    def decode(self, matrix: Any, like: Any) -> Any:
+        """The table that encodes to a matrix, in the library, names and dtypes of ``like``.
+
+        The index of ``like`` is kept when it has as many rows as the matrix.
+        """
+        matrix = np.asarray(matrix, dtype=np.float64)
+        if matrix.ndim != 2 or matrix.shape[1] != self.n_columns:
+            raise InvalidData(
+                f"Expected a matrix of {self.n_columns} encoded columns, got shape {matrix.shape}."
+            )
+        table = read_table(like)
+        columns: dict[str, np.ndarray] = {}
+        for axis in self.axes:
+            columns |= _decoded(axis, matrix[:, list(axis.columns)])
+        same_length = table.n_rows == len(matrix)
+        return table.like({name: columns[name] for name in table.names}, keep_index=same_length)
+
+    def _check_names(self, table: Table) -> None:
+        missing = [name for name in self.feature_names if name not in table.names]
+        extra = [name for name in table.names if name not in self.feature_names]
+        if missing or extra:
+            told = [f"lacks {listing(missing)}"] if missing else []
+            told += [f"has {listing(extra)} that training did not have"] if extra else []
+            raise InvalidData(f"The table {' and '.join(told)}.")
+
+
+class EncodedColumns(Sequence[np.ndarray]):
+    """Encoded float columns of a checked table, made one at a time."""
+
+    def __init__(self, table: Table, axes: Sequence[Axis]) -> None:
+        self._table = table
+        self._where = {j: (axis, k) for axis in axes for k, j in enumerate(axis.columns)}
+        self._codes: dict[str, np.ndarray] = {}
+        self.n_rows = table.n_rows
+
+    def __len__(self) -> int:
+        return len(self._where)
+
+    @overload
+    def __getitem__(self, index: int) -> np.ndarray: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[np.ndarray]: ...
+    def __getitem__(self, index: int | slice) -> np.ndarray | Sequence[np.ndarray]:
+        if isinstance(index, slice):
+            return [self[j] for j in range(*index.indices(len(self)))]
+        axis, k = self._where[range(len(self))[index]]
+        feature = axis.feature
+        if feature.columns:
+            return self._table.numbers(feature.columns[k])
+        if feature.is_categorical:
+            return (self._codes_once(feature) == k).astype(np.float64)
+        return self._table.numbers(feature.name)
+
+    def _codes_once(self, feature: Feature) -> np.ndarray:
+        if feature.name not in self._codes:
+            self._codes[feature.name] = codes_of(self._table, feature).astype(np.int16)
+        return self._codes[feature.name]
+
+
+def codes_of(table: Table, feature: Feature) -> np.ndarray:
+    """Position of each person's category among the feature's categories; -1 where unknown."""
+    labels, observed = pd.factorize(table.labels(feature.name))
+    position = {category: k for k, category in enumerate(feature.categories)}
+    return np.array([position.get(value, -1) for value in observed], dtype=np.int64)[labels]
+
+
+def _layout(space: ActionSpace) -> tuple[tuple[Axis, ...], tuple[str, ...]]:
+    axes: list[Axis] = []
+    names: list[str] = []
+    for feature in space:
+        if feature.columns:
+            own = list(feature.columns)
+        elif feature.is_categorical:
+            own = [f"{feature.name}={category}" for category in feature.categories]
+        else:
+            own = [feature.name]
+        axes.append(Axis(feature, tuple(range(len(names), len(names) + len(own)))))
+        names += own
+    return tuple(axes), tuple(names)
+
+
+def _check_axis(table: Table, axis: Axis) -> None:
+    feature = axis.feature
+    if feature.columns:
+        _check_group(table, feature)
+    elif feature.is_categorical:
+        _check_categories(table, feature)
+    else:
+        assert feature.kind is not None  # a completed space has kinds
+        check_kind(feature.name, feature.kind, table.numbers(feature.name))
+
+
+def _check_group(table: Table, feature: Feature) -> None:
+    total = np.zeros(table.n_rows)
+    for column in feature.columns:
+        values = table.numbers(column)
+        check_kind(column, "binary", values)
+        total += values
+    wrong = total != 1
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise InvalidData(
+            f"The columns of one-hot group {feature.name!r} must sum to 1 in every row; "
+            f"row {row} sums to {total[row]:g}."
+        )
+
+
+def _check_categories(table: Table, feature: Feature) -> None:
+    unknown = codes_of(table, feature) < 0
+    if unknown.any():
+        row = int(np.argmax(unknown))
+        value = table.labels(feature.name)[row]
+        raise InvalidData(
+            f"Column {feature.name!r} holds {value!r} in row {row}, which is not one of its "
+            f"categories: {listing(feature.categories, 20)}."
+        )
+
+
+def _decoded(axis: Axis, block: np.ndarray) -> dict[str, np.ndarray]:
+    feature = axis.feature
+    if feature.columns:
+        return {name: block[:, k] for k, name in enumerate(feature.columns)}
+    if feature.is_categorical:
+        categories = np.empty(len(feature.categories), dtype=object)
+        categories[:] = feature.categories
+        return {feature.name: categories[block.argmax(axis=1)]}
+    return {feature.name: block[:, 0]}
