@@ -1,0 +1,38 @@
+import subprocess
+import sys
+
+from typer.testing import CliRunner
+
+import ract
+from ract.cli import app
+
+runner = CliRunner()
+
+
+def test_demo_shows_people_and_what_they_reach():
+    result = runner.invoke(app, ["demo", "--people", "2", "--budget", "0.2"])
+    assert result.exit_code == 0, result.output
+    assert "5000 loan applications" in result.output
+    assert "What 2 refused people can reach within a budget of 0.2" in result.output
+    assert result.output.count("within reach") == 2
+    assert "Increasing only" in result.output
+
+
+def test_a_wrong_option_is_a_usage_error():
+    result = runner.invoke(app, ["demo", "--budget", "-1"])
+    assert result.exit_code == 2
+    assert "Invalid value" in result.output
+
+
+def test_version_and_help():
+    assert runner.invoke(app, ["--version"]).output.strip() == f"ract {ract.__version__}"
+    assert "demo" in runner.invoke(app, ["--help"]).output
+
+
+def test_help_does_not_load_the_heavy_libraries():
+    code = (
+        "import sys, ract.cli; "
+        "print(sorted(m for m in ('numpy','pandas','numba','sklearn','scipy') if m in sys.modules))"
+    )
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert out.stdout.strip() == "[]"
