@@ -62,8 +62,8 @@ docs: $(VENV)/.installed-docs ## build the documentation into docs/_build/html
 .PHONY: clean
 clean: ## remove the virtual environment, caches and everything built
 	rm -rf $(VENV) build dist docs/_build .coverage .coverage.* htmlcov
-	rm -rf .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
-	find src tests benchmarks examples docs -name __pycache__ -type d -prune -exec rm -rf {} +
+	rm -rf .hypothesis .numba_cache .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(BIN)/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "ract needs Python 3.11 or newer")'

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from pathlib import Path
 
-import numpy as np
-import pytest
+ROOT = Path(__file__).resolve().parents[1]
 
-SHARED = Path(__file__).resolve().parents[1].parent / "shared"
+# Numba notices a change of a kernel's own file but not of the files that it calls into. Compiled
+# code for tests is therefore kept by the state of all kernels. Set before Numba is imported.
+_sources = sorted((ROOT / "src" / "ract" / "_kernels").glob("*.py"))
+_state = hashlib.sha256(b"".join(path.read_bytes() for path in _sources)).hexdigest()[:16]
+os.environ.setdefault("NUMBA_CACHE_DIR", str(ROOT / ".numba_cache" / _state))
+
+import numpy as np  # noqa: E402
+import pytest  # noqa: E402
+
+SHARED = ROOT.parent / "shared"
 
 
 @pytest.fixture

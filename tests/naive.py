@@ -64,3 +64,98 @@ def flip_cost(training_column):
     """Cost of flipping a 0/1 column under the percentile cost: the share of ones."""
     column = np.asarray(training_column)
     return abs(percentile_level(list(column), 1.0) - percentile_level(list(column), 0.0))
+
+
+# Growing: leaves are lists of conditions (axis, cell, goes right), people are points of cells.
+
+
+def goes_right(categorical, value, cell):
+    return value == cell if categorical else value > cell
+
+
+def inside(leaf, point, categorical):
+    return all(
+        goes_right(categorical[axis], point[axis], cell) == right for axis, cell, right in leaf
+    )
+
+
+def reachable_points(cells, lowest, highest, can_enter, i):
+    """Every combination of cells that person i can attain."""
+    options = []
+    for a in range(len(cells)):
+        if can_enter[a] is not None:
+            own = cells[a][i]
+            options.append([k for k in range(len(can_enter[a])) if can_enter[a][own][k]])
+        else:
+            options.append(list(range(lowest[a][i], highest[a][i] + 1)))
+    return list(itertools.product(*options))
+
+
+def gini_mass(pos, neg):
+    return 0.0 if pos + neg == 0 else (pos + neg) * 2 * (pos / (pos + neg)) * (neg / (pos + neg))
+
+
+def entropy_mass(pos, neg):
+    total, parts = pos + neg, [p for p in (pos, neg) if p > 0]
+    return -sum(p * math.log2(p / total) for p in parts)
+
+
+class NaiveObjective:
+    """Error and recourse of a whole tree from their definitions (Eq. 2 of the paper)."""
+
+    def __init__(self, people, weights, recourse_weight):
+        self.cells = people.cells.astype(int)
+        self.can_enter = people.can_enter
+        self.desired = people.desired
+        self.weights = weights
+        self.recourse_weight = recourse_weight
+        self.categorical = [table is not None for table in people.can_enter]
+        lowest, highest = people.lowest.astype(int), people.highest.astype(int)
+        self.people = [i for i in range(len(weights)) if weights[i] > 0]
+        self.points = {
+            i: reachable_points(self.cells, lowest, highest, people.can_enter, i)
+            for i in self.people
+        }
+
+    def members(self, leaf):
+        return [i for i in self.people if inside(leaf, self.cells[:, i], self.categorical)]
+
+    def attains(self, i, leaf):
+        return any(inside(leaf, point, self.categorical) for point in self.points[i])
+
+    def without_recourse(self, leaves):
+        """Mass of people who attain no desired leaf; leaves: list of (conditions, label)."""
+        return sum(
+            self.weights[i]
+            for i in self.people
+            if not any(label and self.attains(i, leaf) for leaf, label in leaves)
+        )
+
+    def errors(self, leaves):
+        return sum(
+            self.weights[i]
+            for leaf, label in leaves
+            for i in self.members(leaf)
+            if self.desired[i] != label
+        )
+
+    def split_value(self, others, leaf, axis, cell, labels, criterion):
+        """Objective of a tree whose leaf is split so; others: its other leaves with labels."""
+        left, right = [*leaf, (axis, cell, False)], [*leaf, (axis, cell, True)]
+        tree = [*others, (left, labels[0]), (right, labels[1])]
+        recourse = self.recourse_weight * self.without_recourse(tree)
+        if criterion == "error":
+            return self.errors(tree) + recourse
+        mass = gini_mass if criterion == "gini" else entropy_mass
+        mixed = 0.0
+        for side in (left, right):
+            who = self.members(side)
+            pos = sum(self.weights[i] for i in who if self.desired[i])
+            mixed += mass(pos, sum(self.weights[i] for i in who) - pos)
+        return mixed + recourse
+
+    def best_labels(self, others, leaf, axis, cell):
+        """The pair of labels with the least error plus recourse, first of equals."""
+        pairs = [(1, 1), (1, 0), (0, 1), (0, 0)]
+        values = [self.split_value(others, leaf, axis, cell, pair, "error") for pair in pairs]
+        return pairs[values.index(min(values))], min(values)

@@ -9,10 +9,15 @@ from ract._version import __version__
 
 if TYPE_CHECKING:
     from ract.actions import ActionSpace, Feature
+    from ract.tree import RecourseTreeClassifier
 
-__all__ = ["ActionSpace", "Feature", "__version__"]
+__all__ = ["ActionSpace", "Feature", "RecourseTreeClassifier", "__version__"]
 
-_HOME = {"ActionSpace": "ract.actions", "Feature": "ract.actions"}
+_HOME = {
+    "ActionSpace": "ract.actions",
+    "Feature": "ract.actions",
+    "RecourseTreeClassifier": "ract.tree",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -233,9 +233,9 @@ class FrameTable(Table):
         if isinstance(native, pd.DataFrame):
             return _pandas_like(native, columns, keep_index).set_axis(self._labels, axis=1)
         data = {
-            name: nw.new_series(
-                name, columns[name].tolist(), backend=self._frame.implementation
-            ).cast(_dtype_that_holds(self._frame.schema[name], columns[name]))
+            name: nw.new_series(name, columns[name].tolist(), backend=self._frame.implementation)
+            .cast(_dtype_that_holds(self._frame.schema[name], columns[name]))
+            .to_native()
             for name in self.names
         }
         return nw.from_dict(data, backend=self._frame.implementation).to_native()
@@ -273,3 +273,20 @@ def _check_names(names: Sequence[Any]) -> None:
     twice = sorted({name for name in names if name in seen or seen.add(name)})  # type: ignore[func-returns-value]
     if twice:
         raise InvalidData(f"Column name(s) {listing(twice)} appear more than once.")
+
+
+def take_rows(X: Any, rows: np.ndarray) -> Any:
+    """Some rows of a frame or array, in its own library."""
+    if isinstance(X, pd.DataFrame):
+        return X.iloc[rows]
+    frame = nw.from_native(X, eager_only=True, pass_through=True)
+    if isinstance(frame, nw.DataFrame):
+        return frame[rows.tolist()].to_native()
+    return np.asarray(X)[rows]
+
+
+def is_frame(X: Any) -> bool:
+    """Whether X is a pandas, polars or pyarrow frame."""
+    if isinstance(X, pd.DataFrame):
+        return True
+    return isinstance(nw.from_native(X, eager_only=True, pass_through=True), nw.DataFrame)

@@ -387,7 +387,7 @@ def _download(source: _Source, folder: Path) -> None:
             f"Could not download {url} ({reason}); get {source.file} by other means and put it "
             f"into {folder}, or into a folder named by data_home or the environment variable "
             "RACT_DATA_HOME."
-        ) from error
+        ) from None
 
 
 def _check_hash(source: _Source, path: Path, complaint: str) -> None:

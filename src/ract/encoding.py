@@ -79,6 +79,15 @@ class Encoder:
         return np.array([self._axis_of_column[j].feature.weight for j in range(self.n_columns)])
 
     @property
+    def feature_of_column(self) -> np.ndarray:
+        """Position, among the table's own columns, of what each encoded column encodes."""
+        position = {name: k for k, name in enumerate(self.feature_names)}
+        own = [
+            axis.feature.columns or (axis.feature.name,) * len(axis.columns) for axis in self.axes
+        ]
+        return np.array([position[name] for names in own for name in names])
+
+    @property
     def n_columns(self) -> int:
         """Number of encoded columns."""
         return len(self.column_names)

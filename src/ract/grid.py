@@ -52,7 +52,13 @@ class Grid:
     thresholds: tuple[np.ndarray, ...]
 
     @classmethod
-    def from_columns(cls, axes: Sequence[Axis], columns: Columns, max_cells: int = 256) -> Grid:
+    def from_columns(
+        cls,
+        axes: Sequence[Axis],
+        columns: Columns,
+        max_cells: int = 256,
+        people: np.ndarray | None = None,
+    ) -> Grid:
         """The grid of a table: thresholds midway between observed values.
 
         Parameters
@@ -61,13 +67,17 @@ class Grid:
         columns : sequence of float arrays, one per encoded column
         max_cells : int
             A column with more distinct values than this is cut at quantiles instead.
+        people : array, one per person, optional
+            How much each person counts; all alike by default.
         """
         if not 2 <= max_cells <= MOST_CELLS:
             raise InvalidSpec(f"max_cells must lie between 2 and {MOST_CELLS}, got {max_cells}.")
         return cls(
             tuple(axes),
             tuple(
-                np.empty(0) if axis.is_categorical else _cut(columns[axis.columns[0]], max_cells)
+                np.empty(0)
+                if axis.is_categorical
+                else _cut(np.asarray(columns[axis.columns[0]]), max_cells, people)
                 for axis in axes
             ),
         )
@@ -239,13 +249,22 @@ class Prices:
         return costs, values
 
 
-def _cut(column: np.ndarray, max_cells: int) -> np.ndarray:
+def _cut(column: np.ndarray, max_cells: int, people: np.ndarray | None) -> np.ndarray:
     """Thresholds midway between distinct values, at quantiles if there are too many."""
-    ordered = np.sort(column)
+    if people is None:
+        ordered = np.sort(column)
+    else:
+        order = np.argsort(column, kind="stable")
+        ordered = column[order]
     last = np.flatnonzero(ordered[1:] != ordered[:-1])  # last person of each value but the top
     if len(last) >= max_cells:
-        ranks = np.arange(1, max_cells) * len(ordered) // max_cells - 1
-        last = np.unique(last[np.minimum(np.searchsorted(last, ranks), len(last) - 1)])
+        if people is None:
+            reached, total = last + 1.0, float(len(ordered))
+        else:
+            cumulated = np.cumsum(people[order])
+            reached, total = cumulated[last], cumulated[-1]
+        ranks = np.arange(1, max_cells) * total / max_cells
+        last = np.unique(last[np.minimum(np.searchsorted(reached, ranks), len(last) - 1)])
     low, high = ordered[last], ordered[last + 1]
     middle = low / 2 + high / 2
     # Neighbouring floats have no number between them; the lower one separates them too.

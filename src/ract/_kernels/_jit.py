@@ -1,11 +1,13 @@
-"""One switch for how every kernel is compiled."""
+"""One switch for how every kernel is compiled, and word to the user while it happens."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from numba import njit
+from numba.core import event
 
 Kernel = TypeVar("Kernel", bound=Callable[..., object])
 
@@ -22,3 +24,25 @@ def inner(function: Kernel) -> Kernel:
     """Compile a function that only kernels call, as part of them: no way in from Python."""
     compiled: Kernel = njit(no_cpython_wrapper=True, no_cfunc_wrapper=True, **_OPTIONS)(function)
     return compiled
+
+
+class _Notice(event.Listener):
+    """Says once per process that kernels are being compiled; a load from disk is silent."""
+
+    def __init__(self) -> None:
+        self.told = False
+
+    def on_start(self, started: Any) -> None:
+        function = getattr(started.data["dispatcher"], "py_func", None)
+        if not self.told and getattr(function, "__module__", "").startswith("ract."):
+            self.told = True
+            print(
+                "ract: compiling for this machine, which takes a few seconds once ...",
+                file=sys.stderr,
+            )
+
+    def on_end(self, ended: Any) -> None:
+        pass
+
+
+event.register("numba:compile", _Notice())

@@ -1,0 +1,1 @@
+"""Algorithms in plain Python and arrays, around the kernels."""

@@ -1,0 +1,173 @@
+"""Growing a tree: prepares arrays for the kernel and hands back plain ones."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from ract._kernels import grow as kernel
+from ract._kernels.objective import ENTROPY, ERROR, GINI
+from ract._kernels.split import Best, Histograms
+
+Criterion = Literal["gini", "entropy", "error"]
+CRITERIA: dict[str, int] = {"gini": GINI, "entropy": ENTROPY, "error": ERROR}
+
+
+@dataclass(frozen=True)
+class People:
+    """The training people as the grower sees them.
+
+    Parameters
+    ----------
+    cells, lowest, highest : unsigned (axes, people)
+        Cell and reach of everyone; the reach may be the cells themselves when it is not needed.
+    n_cells : int64 (axes,)
+    can_enter : tuple of boolean matrices or None
+        For a categorical axis, who (row) can enter which category (column).
+    desired : uint8 (people,)
+    """
+
+    cells: np.ndarray
+    lowest: np.ndarray
+    highest: np.ndarray
+    n_cells: np.ndarray
+    can_enter: tuple[np.ndarray | None, ...]
+    desired: np.ndarray
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What to optimise and when to stop; scikit-learn's meaning throughout."""
+
+    recourse_weight: float = 0.0
+    criterion: Criterion = "gini"
+    max_depth: int | None = None
+    min_samples_split: int = 2
+    min_samples_leaf: int = 1
+    min_weight_leaf: float = 0.0
+    min_impurity_decrease: float = 0.0
+    max_features: int | None = None
+
+
+@dataclass(frozen=True)
+class CellTree:
+    """A grown tree in cells.
+
+    Parameters
+    ----------
+    axis : int32 (nodes,)
+        -1 for a leaf.
+    cell : int32 (nodes,)
+        People go left when their cell is at most this, or, on a categorical axis, not this.
+    left, right : int32 (nodes,)
+    label : uint8 (nodes,)
+        1 for a desired leaf.
+    masses : float64 (nodes, 3)
+        Weight of undesired, weight of desired, number of people.
+    covered : bool (people,)
+        Who attains a desired leaf; all False when recourse had no weight.
+    """
+
+    axis: np.ndarray
+    cell: np.ndarray
+    left: np.ndarray
+    right: np.ndarray
+    label: np.ndarray
+    masses: np.ndarray
+    covered: np.ndarray
+
+    @property
+    def leaves(self) -> np.ndarray:
+        """Indices of the leaves."""
+        return np.flatnonzero(self.axis < 0)
+
+
+def flat_tables(
+    can_enter: tuple[np.ndarray | None, ...],
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
+    """Category tables end to end, where each starts, where its set starts, and all categories."""
+    tables = np.full(len(can_enter), -1, np.int64)
+    sets = np.full(len(can_enter), -1, np.int64)
+    n_entries, n_categories = 0, 0
+    for a, table in enumerate(can_enter):
+        if table is not None:
+            tables[a], sets[a] = n_entries, n_categories
+            n_entries += table.size
+            n_categories += len(table)
+    flat = [table.ravel() for table in can_enter if table is not None]
+    return np.concatenate([np.zeros(0, np.bool_), *flat]), tables, sets, n_categories
+
+
+def grow_tree(people: People, weights: np.ndarray, rules: Rules, seed: int = 0) -> CellTree:
+    """Grow a tree on the people whose weight is positive (Algorithm 1).
+
+    Parameters
+    ----------
+    people : People
+    weights : float64 (people,)
+        Bootstrap counts times sample weights.
+    rules : Rules
+    seed : int
+        Of the feature sampling.
+    """
+    sample = np.flatnonzero(weights > 0).astype(np.uint32)
+    n, (n_axes, n_all) = len(sample), people.cells.shape
+    depth = n if rules.max_depth is None else min(rules.max_depth, n)
+    can_enter, tables, sets, n_categories = flat_tables(people.can_enter)
+    layout = np.column_stack([people.n_cells, tables, sets])
+    data = kernel.Data(
+        people.cells, people.lowest, people.highest, layout, can_enter, people.desired, weights
+    )
+    kernel_rules = kernel.Rules(
+        float(rules.recourse_weight),
+        CRITERIA[rules.criterion],
+        depth,
+        max(rules.min_samples_split, 2),
+        rules.min_samples_leaf,
+        bool(rules.min_samples_leaf > 1 and (weights[sample] != 1.0).any()),
+        float(rules.min_weight_leaf),
+        float(rules.min_impurity_decrease),
+        n_axes if rules.max_features is None else rules.max_features,
+    )
+    scratch = _scratch(sample, n_all, n_axes, depth, n_categories, seed)
+    total = float(weights[sample].sum())
+    wanted = float(weights[people.desired == 1].sum())
+    root_label = int(total - wanted <= wanted + rules.recourse_weight * total)
+    # Never more nodes than this; pages that are not written to cost nothing.
+    most = min(2 * n - 1, 2 ** min(depth + 1, 62) - 1)
+    nodes, masses = np.zeros((most, 5), np.int32), np.zeros((most, 3))
+    n_nodes = kernel.grow(
+        data, kernel_rules, n, total, root_label, scratch, _histograms(people.n_cells),
+        Best(np.empty(2), np.empty(4, np.int64)), nodes, masses,
+    )  # fmt: skip
+    axis, cell, left, right, label = nodes[:n_nodes].T.copy()
+    leaf = axis < 0
+    left[leaf] = right[leaf] = -1
+    return CellTree(
+        axis, cell, left, right, label.astype(np.uint8), masses[:n_nodes].copy(), scratch.covered
+    )
+
+
+def _scratch(
+    sample: np.ndarray, n_all: int, n_axes: int, depth: int, n_categories: int, seed: int
+) -> Any:
+    n = len(sample)
+    return kernel.Scratch(
+        order=sample,
+        ids=np.empty((4, n), np.uint32),
+        labels=np.empty(n, np.uint8),
+        numbers=np.empty((2, n)),
+        axes=np.arange(n_axes),
+        state=np.array([seed], np.uint64),
+        pending=np.zeros(n_all, np.int32),
+        covered=np.zeros(n_all, np.bool_),
+        admitted=np.zeros((depth + 2, n_categories), np.bool_),
+        stack=np.zeros((depth + 2, 6), np.int64),
+    )
+
+
+def _histograms(n_cells: np.ndarray) -> Histograms:
+    most = int(n_cells.max())
+    return Histograms(np.zeros((most, 6)), np.zeros((most + 63) >> 6, np.uint64))

@@ -1,0 +1,209 @@
+"""What tree and forest share: scikit-learn's conventions at the public edge."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn.base import ClassifierMixin
+from sklearn.utils.class_weight import compute_sample_weight
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+
+from ract._core.attain import Attainment
+from ract._core.grower import CRITERIA, Rules
+from ract._frames import is_frame, read_table
+from ract._training import people_on
+from ract.encoding import Encoder
+from ract.ensemble import TreeEnsemble
+from ract.errors import InvalidData, InvalidSpec, listing
+from ract.grid import Grid
+
+ABOVE_HALF = np.nextafter(0.5, 1.0)
+BELOW_HALF = np.nextafter(0.5, 0.0)
+
+
+class RecourseClassifierMixin(ClassifierMixin):
+    """Reading tables and targets, predicting, and measuring recourse risk."""
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        return tags
+
+    def _read_people(self, X: Any, y: Any) -> tuple[Any, np.ndarray]:
+        """Check X and y as scikit-learn does; frames keep their own types."""
+        if is_frame(X):
+            X, y = validate_data(self, X, y, skip_check_array=True)
+            y = column_or_1d(np.asarray(y), warn=True)
+            if len(y) != read_table(X).n_rows:
+                raise InvalidData(f"X has {read_table(X).n_rows} rows but y has {len(y)}.")
+        else:
+            X, y = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=2)
+        return X, y
+
+    def _read_target(self, y: np.ndarray) -> np.ndarray:
+        """Set classes_ and desired_; returns 1 for the desired class, 0 for the other."""
+        if y.dtype.kind not in "biuSU":
+            check_classification_targets(y)
+        self.classes_ = np.sort(pd.unique(y))
+        n = len(self.classes_)
+        if n > 2:
+            raise InvalidData(
+                "Only binary classification is supported. The type of the target is "
+                f"{type_of_target(y)}: {n} classes, {listing(self.classes_.tolist())}."
+            )
+        if n < 2:
+            raise InvalidData(
+                f"The target has only one class, {self.classes_.tolist()[0]!r}; two are needed."
+            )
+        self.desired_ = self._desired_class()
+        return (y == self.desired_).astype(np.uint8)
+
+    def _desired_class(self) -> Any:
+        wanted = self.desired
+        if wanted is None and self.actions is not None:
+            wanted = self.actions.desired
+        if wanted is None:
+            return self.classes_[1]
+        if wanted not in self.classes_.tolist():
+            raise InvalidSpec(
+                f"desired is {wanted!r}, which is not a class of the target; "
+                f"its classes are {listing(self.classes_.tolist())}."
+            )
+        return self.classes_[self.classes_.tolist().index(wanted)]
+
+    def _read_weights(self, sample_weight: Any, y: np.ndarray) -> np.ndarray | None:
+        """Weight of each person; None when all count alike."""
+        weights = None
+        if sample_weight is not None:
+            weights = np.asarray(sample_weight, dtype=np.float64)
+            if weights.shape != y.shape:
+                raise InvalidData(f"sample_weight has shape {weights.shape}, y has {y.shape}.")
+            if not np.isfinite(weights).all() or (weights < 0).any():
+                raise InvalidData("sample_weight must be finite and 0 or more for everyone.")
+            if not (weights > 0).any():
+                raise InvalidData("sample_weight is zero for everyone.")
+        if self.class_weight is not None:
+            by_class = compute_sample_weight(self.class_weight, y)
+            weights = by_class if weights is None else weights * by_class
+        return weights
+
+    def _rules(self, weights: np.ndarray, n_axes: int) -> Rules:
+        """Growing rules in numbers of people and axes, checked."""
+        if self.criterion not in CRITERIA:
+            raise InvalidSpec(
+                f"criterion must be one of {listing(CRITERIA)}, got {self.criterion!r}."
+            )
+        n_people = len(weights)
+        share = self.min_weight_fraction_leaf
+        if not (_is_number(share) and 0 <= share <= 0.5):
+            raise InvalidSpec(
+                f"min_weight_fraction_leaf must be a share of at most a half, got {share!r}."
+            )
+        if self.max_depth is not None:
+            _at_least("max_depth", self.max_depth, 1, whole=True)
+        return Rules(
+            recourse_weight=_at_least("recourse_weight", self.recourse_weight, 0),
+            criterion=self.criterion,
+            max_depth=self.max_depth,
+            min_samples_split=_people("min_samples_split", self.min_samples_split, 2, n_people),
+            min_samples_leaf=_people("min_samples_leaf", self.min_samples_leaf, 1, n_people),
+            min_weight_leaf=share * float(weights.sum()),
+            min_impurity_decrease=_at_least("min_impurity_decrease", self.min_impurity_decrease, 0),
+            max_features=_features(self.max_features, n_axes),
+        )
+
+    def _matrix(self, X: Any) -> np.ndarray:
+        """Encoded matrix of new people."""
+        check_is_fitted(self)
+        if is_frame(X):
+            validate_data(self, X, reset=False, skip_check_array=True)
+        else:
+            X = validate_data(self, X, reset=False, dtype=np.float64)
+        matrix: np.ndarray = self.encoder_.matrix(X)
+        return matrix
+
+    def _as_classes(self, decided: np.ndarray) -> np.ndarray:
+        other = self.classes_[self.classes_ != self.desired_][0]
+        return np.where(decided, self.desired_, other).astype(self.classes_.dtype)
+
+    def _as_probabilities(self, share: np.ndarray, decided: np.ndarray) -> np.ndarray:
+        """Shares of the desired class, held on the decision's side of one half."""
+        held = np.where(decided, np.maximum(share, ABOVE_HALF), np.minimum(share, BELOW_HALF))
+        second = held if self.classes_[1] == self.desired_ else 1 - held
+        return np.column_stack([1 - second, second])
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Class of each person."""
+        matrix = self._matrix(X)
+        return self._as_classes(self.ensemble_.decide(matrix))
+
+    def predict_log_proba(self, X: Any) -> np.ndarray:
+        """Logarithm of ``predict_proba``."""
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))
+
+    @property
+    def feature_importances_(self) -> np.ndarray:
+        """Share of all splits that use each feature."""
+        check_is_fitted(self)
+        counts = self.ensemble_.split_counts(self.encoder_.n_columns)
+        by_feature = np.bincount(
+            self.encoder_.feature_of_column, counts, minlength=self.n_features_in_
+        )
+        return by_feature / max(by_feature.sum(), 1)
+
+
+def _is_number(value: Any, *, whole: bool = False) -> bool:
+    kinds = (int, np.integer) if whole else (int, float, np.integer, np.floating)
+    return isinstance(value, kinds) and not isinstance(value, (bool, np.bool_))
+
+
+def _at_least(name: str, value: Any, least: float, *, whole: bool = False) -> Any:
+    if not _is_number(value, whole=whole) or not value >= least or not np.isfinite(value):
+        kind = "a whole number" if whole else "a number"
+        raise InvalidSpec(f"{name} must be {kind} of {least} or more, got {value!r}.")
+    return value
+
+
+def _people(name: str, value: Any, least: int, n_people: int) -> int:
+    """A number of people, given as such or as a share of all."""
+    if _is_number(value, whole=True) and value >= least:
+        return int(value)
+    if isinstance(value, float) and 0.0 < value <= 1.0:
+        return max(least, int(np.ceil(value * n_people)))
+    raise InvalidSpec(
+        f"{name} must be a whole number of {least} or more, or a share between 0 and 1, "
+        f"got {value!r}."
+    )
+
+
+def _features(value: Any, n_axes: int) -> int | None:
+    """How many features to look at per split, by scikit-learn's rules."""
+    if value is None:
+        return None
+    if value == "sqrt":
+        return max(1, int(np.sqrt(n_axes)))
+    if value == "log2":
+        return max(1, int(np.log2(n_axes)))
+    if _is_number(value, whole=True) and value >= 1:
+        return min(int(value), n_axes)
+    if isinstance(value, float) and 0.0 < value <= 1.0:
+        return max(1, int(value * n_axes))
+    raise InvalidSpec(
+        "max_features must be None, 'sqrt', 'log2', a whole number of 1 or more, or a share "
+        f"between 0 and 1, got {value!r}."
+    )
+
+
+def attainment(
+    ensemble: TreeEnsemble, encoder: Encoder, cost: Any, budget: float, matrix: np.ndarray
+) -> Attainment:
+    """Who of some encoded people attains which leaf of a single tree within a budget."""
+    splits = ensemble.feature >= 0
+    grid = Grid.from_splits(encoder.axes, ensemble.feature[splits], ensemble.threshold[splits])
+    nobody = np.zeros(len(matrix), np.uint8)
+    people = people_on(grid, cost, matrix.T, nobody, budget, with_reach=True)
+    return Attainment(ensemble.on_grid(grid)[0], people)

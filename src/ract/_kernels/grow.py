@@ -1,0 +1,425 @@
+"""Growing one tree, depth first and left first (Algorithm 1 of the paper).
+
+Who matters for recourse. A person is *exposed* at a node when they attain no desired leaf other
+than, perhaps, this node; only they can gain or lose recourse by its split. Of the nodes outside
+the one at hand, finished leaves never change, and the ones still on the stack carry a label that
+counts until they are split. So two things per person suffice:
+
+    covered[n]   they attain a finished desired leaf: never exposed again, dropped from all lists
+    pending[n]   how many desired nodes on the stack (the present one included) they attain
+
+and a node only carries its *reachers*: the uncovered people who attain it. Lists of reachers
+live in one arena in the order of the stack, the present node's last:
+
+    arena   | right of depth 1 | right of depth 2 | present node |  free ...
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ract._kernels._jit import inner, kernel
+from ract._kernels._random import next_below
+from ract._kernels.histogram import (
+    add_exposed,
+    add_exposed_categories,
+    add_numbers,
+    add_people,
+)
+from ract._kernels.objective import ERROR, impurity
+from ract._kernels.split import (
+    Node,
+    attains_another,
+    sweep_categories,
+    sweep_every_threshold,
+    sweep_exposed,
+    sweep_unexposed,
+)
+
+
+class Data(NamedTuple):
+    """The training people.
+
+    cells, lowest, highest (axes, people): cell and reach of everyone. layout (axes, 3) int64:
+    number of cells; where a categorical axis' table starts in can_enter, and its set in a node's
+    admitted categories (-1 for ordinal axes). can_enter: flat boolean tables, row = own.
+    desired (people,) uint8; weights (people,) float64.
+    """
+
+    cells: Any
+    lowest: Any
+    highest: Any
+    layout: Any
+    can_enter: Any
+    desired: Any
+    weights: Any
+
+
+class Rules(NamedTuple):
+    """What to optimise and when to stop.
+
+    counted: whether min_leaf needs numbers of people that differ from their weights.
+    """
+
+    recourse_weight: float
+    criterion: int
+    max_depth: int
+    min_split: int
+    min_leaf: int
+    counted: bool
+    min_weight: float
+    min_decrease: float
+    max_features: int
+
+
+class Scratch(NamedTuple):
+    """Room to work in, one column per person of the sample unless said otherwise.
+
+    order: the sample, in the order of the nodes. ids (4, n) uint32: spare, right reachers, left
+    reachers, exposed. labels: of the present node's people. numbers (2, n): their weights, and
+    those of the exposed. axes (axes,): for sampling. state (1,): of the generator.
+    pending, covered (people,). admitted (stack, categories).
+    stack (stack, 6): node, first and last of its people, first and last reacher, depth.
+    """
+
+    order: Any
+    ids: Any
+    labels: Any
+    numbers: Any
+    axes: Any
+    state: Any
+    pending: Any
+    covered: Any
+    admitted: Any
+    stack: Any
+
+
+SPARE, RIGHT, LEFT, EXPOSED = 0, 1, 2, 3
+
+
+@inner
+def gather_people(order, first, last, desired, weights, node_labels, node_weights):
+    """Copy labels and weights of a node's people side by side; returns both class weights."""
+    neg, pos = 0.0, 0.0
+    for k in range(first, last):
+        i = order[k]
+        node_labels[k - first] = desired[i]
+        node_weights[k - first] = weights[i]
+        if desired[i] == 1:
+            pos += weights[i]
+        else:
+            neg += weights[i]
+    return neg, pos
+
+
+@inner
+def drop_covered(arena, first, last, covered):
+    """Keep the uncovered reachers of arena[first:last], in order; returns the new end."""
+    end = first
+    for k in range(first, last):
+        i = arena[k]
+        if not covered[i]:
+            arena[end] = i
+            end += 1
+    return end
+
+
+@inner
+def gather_exposed(arena, first, last, pending, label, weights, exposed, exposed_weights):
+    """Copy the reachers who attain no other desired node; returns their number and mass."""
+    n_exposed, mass = 0, 0.0
+    for k in range(first, last):
+        i = arena[k]
+        if pending[i] == label:
+            exposed[n_exposed] = i
+            exposed_weights[n_exposed] = weights[i]
+            mass += weights[i]
+            n_exposed += 1
+    return n_exposed, mass
+
+
+@inner
+def draw_axis(axes, j, state):
+    """Draw the j-th axis without replacement: one step of a Fisher-Yates shuffle."""
+    r = j + next_below(state, axes.shape[0] - j)
+    drawn = axes[r]
+    axes[r] = axes[j]
+    axes[j] = drawn
+    return drawn
+
+
+@inner
+def draw_sorted(axes, n, state):
+    """Draw n axes without replacement and put them in the order of their index."""
+    for j in range(n):
+        drawn = draw_axis(axes, j, state)
+        k = j
+        while k > 0 and axes[k - 1] > drawn:
+            axes[k] = axes[k - 1]
+            k -= 1
+        axes[k] = drawn
+
+
+@inner
+def choose_split(data, rules, node, first, last, n_exposed, row, scratch, histograms, best):
+    """Search the sampled axes for the split with the least objective.
+
+    Axes that are constant in the node do not count as sampled: it looks on, as scikit-learn does.
+    """
+    n_axes = data.layout.shape[0]
+    counts, touched = histograms.counts, histograms.touched
+    exposed, weights = scratch.ids[EXPOSED], scratch.numbers[1]
+    best.value[0] = np.inf
+    best.split[0] = -1
+    everything = rules.max_features >= n_axes
+    by_index = rules.criterion == ERROR  # the authors' tie rule
+    if by_index and not everything:
+        draw_sorted(scratch.axes, rules.max_features, scratch.state)
+    visited = 0
+    for j in range(n_axes):
+        if visited >= rules.max_features:
+            break
+        axis = j
+        if not everything:
+            axis = scratch.axes[j] if by_index else draw_axis(scratch.axes, j, scratch.state)
+        n_cells, cells = data.layout[axis, 0], data.cells[axis]
+        low, high = add_people(
+            cells, scratch.order, first, last, scratch.labels, scratch.numbers[0], counts, touched
+        )
+        if low == high and rules.criterion != ERROR:
+            counts[low, 0] = 0.0
+            counts[low, 1] = 0.0
+            touched[low >> 6] = np.uint64(0)
+            continue
+        visited += 1
+        if rules.counted:
+            add_numbers(cells, scratch.order, first, last, counts)
+        if data.layout[axis, 1] >= 0:
+            add_exposed_categories(cells, exposed, n_exposed, weights, counts)
+            sweep_categories(axis, data, node, rules, scratch.admitted, row, histograms, best)
+            continue
+        if n_exposed > 0:
+            add_exposed(
+                data.lowest[axis], data.highest[axis], exposed, n_exposed, weights, counts, touched
+            )
+        if rules.criterion == ERROR:
+            sweep_every_threshold(axis, n_cells, node, rules, histograms, best)
+        elif n_exposed > 0:
+            sweep_exposed(axis, n_cells, low, high, node, rules, histograms, best)
+        else:
+            sweep_unexposed(axis, n_cells, node, rules, histograms, best)
+
+
+@inner
+def partition(cells, order, first, last, cell, categorical, spare):
+    """Put the left side's people first, both sides in their old order; returns the boundary.
+
+    order:  [ first ... left ... | ... right ... last )
+    """
+    end, kept = first, 0
+    for k in range(first, last):
+        i = order[k]
+        here = np.int64(cells[i])
+        if (categorical and here != cell) or (not categorical and here <= cell):
+            order[end] = i
+            end += 1
+        else:
+            spare[kept] = i
+            kept += 1
+    for k in range(kept):
+        order[end + k] = spare[k]
+    return end
+
+
+@inner
+def weight_of(order, first, last, weights):
+    """Weight of the people order[first:last]."""
+    total = 0.0
+    for k in range(first, last):
+        total += weights[order[k]]
+    return total
+
+
+@inner
+def split_reachers(data, split, label, arena, first, last, row, scratch):
+    """Who of a node's reachers attains each side; updates how many pending nodes they attain.
+
+    Returns the numbers on the right and on the left.
+    """
+    axis, cell, label_l, label_r = split[0], split[1], split[2], split[3]
+    c, table, first_set = data.layout[axis, 0], data.layout[axis, 1], data.layout[axis, 2]
+    rights, lefts = scratch.ids[RIGHT], scratch.ids[LEFT]
+    n_right, n_left = 0, 0
+    for k in range(first, last):
+        i = arena[k]
+        change = -label
+        if table >= 0:
+            own = np.int64(data.cells[axis, i])
+            to_right = data.can_enter[table + own * c + cell]
+            to_left = attains_another(
+                data.can_enter, table, c, scratch.admitted, row, first_set, own, cell
+            )
+        else:
+            to_right = np.int64(data.highest[axis, i]) > cell
+            to_left = np.int64(data.lowest[axis, i]) <= cell
+        if to_right:
+            rights[n_right] = i
+            n_right += 1
+            change += label_r
+        if to_left:
+            lefts[n_left] = i
+            n_left += 1
+            change += label_l
+        scratch.pending[i] += change
+    return n_right, n_left
+
+
+@inner
+def stack_reachers(arena, first, ids, n_right, n_left):
+    """Put both children's reachers in place of their parent's; returns the arena, grown at need."""
+    needed = first + n_right + n_left
+    if needed > arena.shape[0]:
+        grown = np.empty(2 * needed, np.uint32)
+        for k in range(first):
+            grown[k] = arena[k]
+        arena = grown
+    for k in range(n_right):
+        arena[first + k] = ids[RIGHT, k]
+    for k in range(n_left):
+        arena[first + n_right + k] = ids[LEFT, k]
+    return arena
+
+
+@inner
+def push(stack, row, node, first, last, first_reacher, last_reacher, depth):
+    """Write a stack entry."""
+    stack[row, 0] = node
+    stack[row, 1] = first
+    stack[row, 2] = last
+    stack[row, 3] = first_reacher
+    stack[row, 4] = last_reacher
+    stack[row, 5] = depth
+
+
+@inner
+def push_admitted(admitted, row, first_set, n_cells, cell):
+    """Categories admitted right (row) and left (row + 1) of a split of the node in row."""
+    for k in range(admitted.shape[1]):
+        admitted[row + 1, k] = admitted[row, k]
+    if first_set >= 0:
+        for k in range(first_set, first_set + n_cells):
+            admitted[row, k] = k == first_set + cell
+        admitted[row + 1, first_set + cell] = False
+
+
+@inner
+def decrease(rules, label, node, best):
+    """By how much the best split lowers the impurity, or for 0-1 loss the objective."""
+    if rules.criterion == ERROR:
+        stay = node.neg if label == 1 else node.pos + rules.recourse_weight * node.exposed
+        return stay - best.value[0]
+    half = 0.5  # two equal halves of a node are as impure as the node
+    return (
+        impurity(
+            rules.criterion, half * node.pos, half * node.neg, half * node.pos, half * node.neg
+        )
+        - best.value[1]
+    )
+
+
+@inner
+def carry_out(data, rules, label, node, first, last, total, scratch, best):
+    """Part the people by the best split; returns the boundary, or -1 if it must not be made."""
+    axis = best.split[0]
+    if axis < 0:
+        return -1
+    if rules.min_decrease > 0.0:
+        if decrease(rules, label, node, best) < rules.min_decrease * total:
+            return -1
+    categorical = data.layout[axis, 1] >= 0
+    middle = partition(
+        data.cells[axis], scratch.order, first, last, best.split[1], categorical, scratch.ids[SPARE]
+    )
+    if middle - first < rules.min_leaf or last - middle < rules.min_leaf:
+        return -1
+    if rules.min_weight > 0.0:
+        left = weight_of(scratch.order, first, middle, data.weights)
+        if left < rules.min_weight or node.neg + node.pos - left < rules.min_weight:
+            return -1
+    return middle
+
+
+@kernel
+def grow(data, rules, n_people, total, root_label, scratch, histograms, best, nodes, masses):
+    """Grow a tree on the sample in scratch.order[:n_people]; returns the number of nodes.
+
+    nodes (most, 5) int32: axis (-1: leaf), cell, left, right, label. masses (most, 3) float64:
+    weight of undesired, weight of desired, number of people. scratch.covered is set for those
+    who attain a desired leaf of the finished tree.
+    """
+    order, stack, covered = scratch.order, scratch.stack, scratch.covered
+    arena = np.empty(n_people + 1, np.uint32)
+    n_reachers = n_people if rules.recourse_weight > 0.0 else 0
+    for k in range(n_reachers):
+        arena[k] = order[k]
+        scratch.pending[order[k]] = root_label
+    nodes[0, 4] = root_label
+    push(stack, 0, 0, 0, n_people, 0, n_reachers, 0)
+    for k in range(scratch.admitted.shape[1]):
+        scratch.admitted[0, k] = True
+    row, n_nodes = np.int64(0), 1
+    while row >= 0:
+        node, first, last, depth = stack[row, 0], stack[row, 1], stack[row, 2], stack[row, 5]
+        first_reacher = stack[row, 3]
+        label = np.int64(nodes[node, 4])
+        last_reacher = drop_covered(arena, first_reacher, stack[row, 4], covered)
+        neg, pos = gather_people(
+            order, first, last, data.desired, data.weights, scratch.labels, scratch.numbers[0]
+        )
+        number = np.float64(last - first)
+        masses[node, 0] = neg
+        masses[node, 1] = pos
+        masses[node, 2] = number
+        middle = np.int64(-1)
+        if depth < rules.max_depth and number >= rules.min_split and pos > 0.0 and neg > 0.0:
+            n_exposed, exposed = gather_exposed(
+                arena, first_reacher, last_reacher, scratch.pending, label, data.weights,
+                scratch.ids[EXPOSED], scratch.numbers[1],
+            )  # fmt: skip
+            present = Node(pos, neg, number, exposed)
+            choose_split(
+                data, rules, present, first, last, n_exposed, row, scratch, histograms, best
+            )
+            middle = carry_out(data, rules, label, present, first, last, total, scratch, best)
+        if middle < 0:
+            nodes[node, 0] = -1
+            if label == 1:
+                for k in range(first_reacher, last_reacher):
+                    covered[arena[k]] = True
+            row -= 1
+            continue
+
+        axis, left, right = best.split[0], n_nodes, n_nodes + 1
+        n_nodes += 2
+        nodes[node, 0] = axis
+        nodes[node, 1] = best.split[1]
+        nodes[node, 2] = left
+        nodes[node, 3] = right
+        nodes[left, 4] = best.split[2]
+        nodes[right, 4] = best.split[3]
+        n_right, n_left = 0, 0
+        if n_reachers > 0:
+            n_right, n_left = split_reachers(
+                data, best.split, label, arena, first_reacher, last_reacher, row, scratch
+            )
+            arena = stack_reachers(arena, first_reacher, scratch.ids, n_right, n_left)
+        boundary = first_reacher + n_right
+        push(stack, row, right, middle, last, first_reacher, boundary, depth + 1)
+        push(stack, row + 1, left, first, middle, boundary, boundary + n_left, depth + 1)
+        push_admitted(
+            scratch.admitted, row, data.layout[axis, 2], data.layout[axis, 0], best.split[1]
+        )
+        row += 1
+    return n_nodes

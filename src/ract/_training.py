@@ -1,0 +1,109 @@
+"""What every learner does before the first split: check, encode, bin, price, reach."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from ract._core.grower import People
+from ract._frames import Table, read_table
+from ract.actions import ActionSpace
+from ract.costs import Cost, FittedCost, make_cost, require_max_norm
+from ract.encoding import Axis, Encoder
+from ract.errors import InvalidSpec
+from ract.grid import Grid
+
+
+@dataclass(frozen=True)
+class Setting:
+    """How people are described and what an action costs them."""
+
+    actions: ActionSpace | None
+    cost: str | Cost
+    budget: float
+    max_cells: int
+    only_actionable: bool
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.budget, (int, float, np.number)) or not self.budget >= 0:
+            raise InvalidSpec(f"budget must be a number of 0 or more, got {self.budget!r}.")
+        if self.actions is not None and not isinstance(self.actions, ActionSpace):
+            kind = type(self.actions).__name__
+            raise InvalidSpec(f"actions must be an ActionSpace or None, got {kind}.")
+
+
+@dataclass(frozen=True)
+class TrainingSet:
+    """A table ready for growing, and what later tables need to be read in the same way."""
+
+    encoder: Encoder
+    grid: Grid
+    cost: FittedCost
+    people: People
+
+
+def prepare(
+    X: Any, desired: np.ndarray, weights: np.ndarray | None, setting: Setting, *, with_reach: bool
+) -> TrainingSet:
+    """Encode and bin a table, learn the cost from it and, if asked, find everyone's reach."""
+    table = read_table(X)
+    encoder = Encoder(table, setting.actions)
+    columns = encoder.encode(table)
+    axes = _axes(encoder, setting.only_actionable)
+    grid = Grid.from_columns(axes, columns, setting.max_cells, weights)
+    cost = make_cost(setting.cost).fit(columns, encoder.weights, weights)
+    require_max_norm(cost)
+    people = people_on(grid, cost, columns, desired, setting.budget, with_reach=with_reach)
+    return TrainingSet(encoder, grid, cost, people)
+
+
+def people_on(
+    grid: Grid,
+    cost: FittedCost,
+    columns: Any,
+    desired: np.ndarray,
+    budget: float,
+    *,
+    with_reach: bool,
+) -> People:
+    """Encoded people on a grid, with their reach if asked."""
+    cells = grid.cells(columns)
+    if with_reach:
+        reach = grid.price(cost).reach(columns, cells, budget)
+        lowest, highest, can_enter = reach.lowest, reach.highest, reach.categories
+    else:
+        lowest = highest = cells
+        can_enter = tuple(
+            np.zeros((len(axis.columns),) * 2, np.bool_) if axis.is_categorical else None
+            for axis in grid.axes
+        )
+    return People(cells, lowest, highest, grid.n_cells, can_enter, desired)
+
+
+def _axes(encoder: Encoder, only_actionable: bool) -> tuple[Axis, ...]:
+    if not only_actionable:
+        return encoder.axes
+    axes = tuple(axis for axis in encoder.axes if axis.feature.actionable)
+    if not axes:
+        raise InvalidSpec("only_actionable needs a feature that may change; all are fixed.")
+    return axes
+
+
+def space_for_part(actions: ActionSpace | None, whole: Table, part: Table) -> ActionSpace:
+    """The space that a part of the people declares, able to read all of them.
+
+    Bounds come from the part alone, so that they do not depend on people who are held out;
+    kinds and categories come from everybody.
+    """
+    if actions is None:
+        actions = ActionSpace.infer(whole)
+        blank = [replace(f, lower=None, upper=None) for f in actions]
+        actions = ActionSpace(blank, actions.desired)
+    everybody, some = actions.complete(whole), actions.complete(part)
+    features = [
+        a if a.is_categorical or a.kind != b.kind else b
+        for a, b in zip(everybody, some, strict=True)
+    ]
+    return ActionSpace(features, actions.desired)

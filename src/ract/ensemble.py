@@ -1,0 +1,254 @@
+"""Trees as flat arrays: the meeting point of learners, searches, metrics and exports."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from ract._core.grower import CellTree
+from ract._kernels.predict import find_leaves
+from ract.grid import Grid
+
+Combine = Literal["votes", "mean", "sum"]
+
+
+@dataclass(frozen=True)
+class Regions:
+    """Leaves as boxes of cells on a grid.
+
+    Parameters
+    ----------
+    leaf : int (leaves,)
+        Node of each leaf.
+    lowest, highest : int (leaves, axes)
+        First and last cell of an ordinal axis; empty where lowest exceeds highest.
+    admitted : tuple of boolean matrices (leaves, categories) or None, one per axis
+    """
+
+    leaf: np.ndarray
+    lowest: np.ndarray
+    highest: np.ndarray
+    admitted: tuple[np.ndarray | None, ...]
+
+
+@dataclass(frozen=True)
+class TreeEnsemble:
+    """One tree, a forest or a boosted model over encoded columns.
+
+    A person goes left where ``x[feature] <= threshold``. Nodes of all trees stand in one array,
+    every child after its parent.
+
+    Parameters
+    ----------
+    feature : int32 (nodes,)
+        Encoded column of a split; -1 for a leaf.
+    threshold : float64 (nodes,)
+    left, right : int32 (nodes,)
+        -1 for a leaf.
+    label : uint8 (nodes,)
+        Whether a leaf votes for the desired class.
+    value : float64 (nodes,)
+        A leaf's share of desired people, or its score.
+    root : int32 (trees,)
+    combine : {"votes", "mean", "sum"}
+        What the decision counts: labels, or values.
+    cutoff : float
+        The desired class needs at least this many votes, or this score.
+
+    Examples
+    --------
+    >>> stump = TreeEnsemble(
+    ...     feature=np.array([0, -1, -1], np.int32), threshold=np.array([0.5, 0.0, 0.0]),
+    ...     left=np.array([1, -1, -1], np.int32), right=np.array([2, -1, -1], np.int32),
+    ...     label=np.array([0, 0, 1], np.uint8), value=np.array([0.4, 0.2, 0.9]),
+    ...     root=np.zeros(1, np.int32), combine="votes", cutoff=1)
+    >>> stump.decide(np.array([[0.0], [1.0]]))
+    array([False,  True])
+    """
+
+    feature: np.ndarray
+    threshold: np.ndarray
+    left: np.ndarray
+    right: np.ndarray
+    label: np.ndarray
+    value: np.ndarray
+    root: np.ndarray
+    combine: Combine
+    cutoff: float
+
+    @classmethod
+    def from_cell_trees(
+        cls, trees: Sequence[CellTree], grid: Grid, votes_needed: int
+    ) -> TreeEnsemble:
+        """Trees that were grown on a grid, deciding by votes."""
+        sizes = [len(tree.axis) for tree in trees]
+        root = np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.int32)
+        splits = [_columns_and_thresholds(tree, grid) for tree in trees]
+        masses = np.concatenate([tree.masses for tree in trees])
+        return cls(
+            feature=np.concatenate([column for column, _ in splits]),
+            threshold=np.concatenate([threshold for _, threshold in splits]),
+            left=_shifted([tree.left for tree in trees], root),
+            right=_shifted([tree.right for tree in trees], root),
+            label=np.concatenate([tree.label for tree in trees]),
+            value=masses[:, 1] / (masses[:, 0] + masses[:, 1]),
+            root=root,
+            combine="votes",
+            cutoff=votes_needed,
+        )
+
+    @property
+    def n_trees(self) -> int:
+        """Number of trees."""
+        return len(self.root)
+
+    @cached_property
+    def leaves(self) -> np.ndarray:
+        """Nodes that are leaves."""
+        return np.flatnonzero(self.feature < 0)
+
+    @cached_property
+    def depth(self) -> np.ndarray:
+        """Depth of every node below its root."""
+        depth = np.zeros(len(self.feature), np.int64)
+        for node in np.flatnonzero(self.feature >= 0):
+            depth[self.left[node]] = depth[self.right[node]] = depth[node] + 1
+        return depth
+
+    def with_labels(self, label: np.ndarray) -> TreeEnsemble:
+        """The same trees with other leaf labels."""
+        return replace(self, label=label.astype(np.uint8))
+
+    def apply(self, X: np.ndarray) -> np.ndarray:
+        """Leaf of each person in each tree (people x trees)."""
+        out = np.empty((len(X), self.n_trees), np.int32)
+        X = np.ascontiguousarray(X, dtype=np.float64)
+        find_leaves(X, self.feature, self.threshold, self.left, self.right, self.root, out)
+        return out
+
+    def score(self, X: np.ndarray) -> np.ndarray:
+        """Votes, mean or sum of values, whichever the decision counts."""
+        leaves = self.apply(X)
+        if self.combine == "votes":
+            return self.label[leaves].sum(axis=1, dtype=np.int64)
+        values = self.value[leaves]
+        return values.mean(axis=1) if self.combine == "mean" else values.sum(axis=1)
+
+    def decide(self, X: np.ndarray) -> np.ndarray:
+        """Whether each person gets the desired class."""
+        return self.score(X) >= self.cutoff
+
+    def decision_path(self, X: np.ndarray) -> csr_array:
+        """Nodes that each person passes, as a sparse matrix (people x nodes)."""
+        parent = np.full(len(self.feature), -1, np.int64)
+        inside = np.flatnonzero(self.feature >= 0)
+        parent[self.left[inside]] = inside
+        parent[self.right[inside]] = inside
+        node = self.apply(X).astype(np.int64)
+        person = np.broadcast_to(np.arange(len(X))[:, None], node.shape)
+        rows, columns = [], []
+        on_path = node >= 0
+        while on_path.any():
+            rows.append(person[on_path])
+            columns.append(node[on_path])
+            node = np.where(on_path, parent[np.maximum(node, 0)], -1)
+            on_path = node >= 0
+        row, column = np.concatenate(rows), np.concatenate(columns)
+        ones = np.ones(len(row), np.int8)
+        return csr_array((ones, (row, column)), shape=(len(X), len(self.feature)))
+
+    def split_counts(self, n_columns: int) -> np.ndarray:
+        """How often each encoded column is split on."""
+        return np.bincount(self.feature[self.feature >= 0], minlength=n_columns)
+
+    def on_grid(self, grid: Grid) -> list[CellTree]:
+        """The trees in the cells of a grid that has all their thresholds."""
+        position = {
+            column: (a, k)
+            for a, axis in enumerate(grid.axes)
+            for k, column in enumerate(axis.columns)
+        }
+        axis = np.full(len(self.feature), -1, np.int32)
+        cell = np.zeros(len(self.feature), np.int32)
+        for column in np.unique(self.feature[self.feature >= 0]):
+            a, k = position[int(column)]
+            here = np.flatnonzero(self.feature == column)
+            axis[here] = a
+            categorical = grid.axes[a].is_categorical
+            cell[here] = (
+                k if categorical else np.searchsorted(grid.thresholds[a], self.threshold[here])
+            )
+        nothing = np.zeros((0, 3))
+        trees = []
+        ends = np.append(self.root[1:], len(self.feature))
+        for first, last in zip(self.root, ends, strict=True):
+            part = slice(first, last)
+            left, right = (
+                np.where(c[part] < 0, -1, c[part] - first) for c in (self.left, self.right)
+            )
+            trees.append(
+                CellTree(
+                    axis[part],
+                    cell[part],
+                    left.astype(np.int32),
+                    right.astype(np.int32),
+                    self.label[part],
+                    nothing,
+                    np.zeros(0, np.bool_),
+                )
+            )
+        return trees
+
+    def regions(self, grid: Grid) -> Regions:
+        """The leaves as boxes of a grid's cells, in the order of their nodes."""
+        n, n_axes = len(self.feature), len(grid.axes)
+        lowest = np.zeros((n, n_axes), np.int64)
+        highest = np.tile(grid.n_cells - 1, (n, 1))
+        admitted = [
+            np.ones((n, len(axis.columns)), np.bool_) if axis.is_categorical else None
+            for axis in grid.axes
+        ]
+        trees = self.on_grid(grid)
+        for tree, first in zip(trees, self.root, strict=True):
+            for node in np.flatnonzero(tree.axis >= 0):
+                a, cell = tree.axis[node], tree.cell[node]
+                here, left, right = first + node, first + tree.left[node], first + tree.right[node]
+                for child in (left, right):
+                    lowest[child], highest[child] = lowest[here], highest[here]
+                    for sets in admitted:
+                        if sets is not None:
+                            sets[child] = sets[here]
+                sets = admitted[a]
+                if sets is None:
+                    highest[left, a] = min(highest[left, a], cell)
+                    lowest[right, a] = max(lowest[right, a], cell + 1)
+                else:
+                    sets[right] &= np.arange(sets.shape[1]) == cell
+                    sets[left, cell] = False
+        leaf = self.leaves
+        boxes = tuple(None if sets is None else sets[leaf] for sets in admitted)
+        return Regions(leaf, lowest[leaf], highest[leaf], boxes)
+
+
+def _columns_and_thresholds(tree: CellTree, grid: Grid) -> tuple[np.ndarray, np.ndarray]:
+    column = np.full(len(tree.axis), -1, np.int32)
+    threshold = np.zeros(len(tree.axis))
+    for a, axis in enumerate(grid.axes):
+        here = np.flatnonzero(tree.axis == a)
+        if axis.is_categorical:
+            column[here] = np.array(axis.columns)[tree.cell[here]]
+            threshold[here] = 0.5
+        else:
+            column[here] = axis.columns[0]
+            threshold[here] = grid.thresholds[a][tree.cell[here]]
+    return column, threshold
+
+
+def _shifted(children: Sequence[np.ndarray], root: np.ndarray) -> np.ndarray:
+    shifted = [np.where(c < 0, -1, c + r) for c, r in zip(children, root, strict=True)]
+    return np.concatenate(shifted).astype(np.int32)

@@ -1,0 +1,129 @@
+"""Drawings, made on this machine with matplotlib."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ract.text import Words
+
+DESIRED, UNDESIRED, RECOURSE, SPLIT = "#4c9f70", "#c9624f", "#e0b13a", "#f4f4f0"
+
+
+def _pyplot() -> Any:
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError:
+        raise ImportError('Drawing needs matplotlib: pip install "ract[plot]".') from None
+    return plt
+
+
+def plot_tree(
+    model: Any,
+    *,
+    tree: int = 0,
+    max_depth: int | None = None,
+    decimals: int = 2,
+    ax: Any = None,
+    fontsize: float | None = None,
+) -> Any:
+    """Draw a fitted tree, or one tree of a forest.
+
+    Green leaves give the desired class, red ones the other; yellow ones give the desired class
+    against the majority of their people, so that others have a way back. People for whom the
+    condition holds go left.
+
+    Parameters
+    ----------
+    model : fitted classifier
+    tree : int
+        Which tree of a forest.
+    max_depth : int, optional
+        Deeper branches are cut off.
+    decimals : int
+        Of thresholds of continuous features.
+    ax : matplotlib axes, optional
+        The current ones by default.
+    fontsize : float, optional
+        Chosen so that boxes do not overlap by default.
+
+    Returns
+    -------
+    matplotlib axes
+
+    Examples
+    --------
+    >>> from ract import RecourseTreeClassifier
+    >>> from ract.datasets import load_loans
+    >>> loans = load_loans(n_people=500)
+    >>> model = RecourseTreeClassifier(loans.actions, max_depth=2).fit(loans.frame, loans.target)
+    >>> ax = plot_tree(model)  # doctest: +SKIP
+    """
+    words = Words.of(model, decimals)
+    if ax is None:
+        ax = _pyplot().gca()
+    place, cut = _layout(words, int(words.ensemble.root[tree]), max_depth)
+    width = max(x for x, _ in place.values()) + 1
+    size = fontsize if fontsize is not None else float(np.clip(90 / width, 3, 11))
+    for node, (x, y) in place.items():
+        ax.annotate(
+            _told(words, node, cut),
+            (x, -y),
+            ha="center",
+            va="center",
+            fontsize=size,
+            bbox={"boxstyle": "round", "fc": _colour(words, node, cut), "ec": "#777777"},
+            zorder=2,
+        )
+        for child in (words.ensemble.left[node], words.ensemble.right[node]):
+            if int(child) in place:
+                cx, cy = place[int(child)]
+                ax.plot([x, cx], [-y, -cy], color="#999999", lw=0.8, zorder=1)
+    ax.set_xlim(-1, width)
+    ax.set_ylim(-max(y for _, y in place.values()) - 0.6, 0.6)
+    ax.axis("off")
+    return ax
+
+
+def _layout(
+    words: Words, root: int, max_depth: int | None
+) -> tuple[dict[int, tuple[float, int]], set[int]]:
+    """Where each node stands: leaves side by side, parents above the middle of their children."""
+    ensemble = words.ensemble
+    place: dict[int, tuple[float, int]] = {}
+    cut: set[int] = set()
+    n_placed = 0
+
+    def put(node: int, depth: int) -> float:
+        nonlocal n_placed
+        ends_here = ensemble.feature[node] < 0
+        if ends_here or depth == max_depth:
+            if not ends_here:
+                cut.add(node)
+            x = float(n_placed)
+            n_placed += 1
+        else:
+            left = put(int(ensemble.left[node]), depth + 1)
+            x = (left + put(int(ensemble.right[node]), depth + 1)) / 2
+        place[node] = (x, depth)
+        return x
+
+    put(root, 0)
+    return place, cut
+
+
+def _told(words: Words, node: int, cut: set[int]) -> str:
+    if node in cut:
+        return "..."
+    if words.ensemble.feature[node] < 0:
+        return words.leaf(node).replace(" (", "\n(")
+    return words.condition(node, right=False)
+
+
+def _colour(words: Words, node: int, cut: set[int]) -> str:
+    if node in cut or words.ensemble.feature[node] >= 0:
+        return SPLIT
+    if words.is_for_recourse(node):
+        return RECOURSE
+    return DESIRED if words.is_desired(node) else UNDESIRED

@@ -1,0 +1,120 @@
+"""Trees in words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from ract.encoding import Encoder
+from ract.ensemble import TreeEnsemble
+
+
+@dataclass(frozen=True)
+class Words:
+    """How the nodes of a model are told.
+
+    Parameters
+    ----------
+    ensemble : TreeEnsemble
+    encoder : Encoder
+    desired, undesired : label
+    decimals : int
+    """
+
+    ensemble: TreeEnsemble
+    encoder: Encoder
+    desired: Any
+    undesired: Any
+    decimals: int = 2
+
+    @classmethod
+    def of(cls, model: Any, decimals: int = 2) -> Words:
+        """The words of a fitted classifier."""
+        check_is_fitted(model)
+        undesired = model.classes_[model.classes_ != model.desired_][0]
+        return cls(model.ensemble_, model.encoder_, model.desired_, undesired, decimals)
+
+    def condition(self, node: int, *, right: bool) -> str:
+        """What holds for people who go left, or right, at a node."""
+        column = int(self.ensemble.feature[node])
+        axis, k = self._place(column)
+        feature = axis.feature
+        if feature.is_categorical:
+            return f"{feature.name} is {'' if right else 'not '}{feature.categories[k]}"
+        if feature.kind == "binary":
+            return f"{feature.name} is {int(right)}"
+        threshold = float(self.ensemble.threshold[node])
+        if feature.kind == "integer":
+            bound = np.floor(threshold) + right
+            return f"{feature.name} {'>=' if right else '<='} {bound:,.0f}"
+        return f"{feature.name} {'>' if right else '<='} {threshold:,.{self.decimals}f}"
+
+    def _place(self, column: int) -> tuple[Any, int]:
+        for axis in self.encoder.axes:
+            if column in axis.columns:
+                return axis, axis.columns.index(column)
+        raise AssertionError(f"no axis has column {column}")
+
+    def is_desired(self, leaf: int) -> bool:
+        """Whether a leaf gives the desired class."""
+        return bool(self.ensemble.label[leaf] == 1)
+
+    def is_for_recourse(self, leaf: int) -> bool:
+        """Whether a leaf gives the desired class although most of its people did not have it."""
+        return self.is_desired(leaf) and bool(self.ensemble.value[leaf] < 0.5)
+
+    def leaf(self, leaf: int) -> str:
+        """Class, share of the desired class, and whether the leaf is there for recourse."""
+        label = self.desired if self.is_desired(leaf) else self.undesired
+        told = f"{label} ({self.ensemble.value[leaf]:.0%} {self.desired}"
+        return told + (", for recourse)" if self.is_for_recourse(leaf) else ")")
+
+
+def export_text(model: Any, *, tree: int = 0, max_depth: int = 10, decimals: int = 2) -> str:
+    """A fitted tree, or one tree of a forest, as indented text.
+
+    Leaves that give the desired class against the majority of their people are marked
+    "for recourse".
+
+    Parameters
+    ----------
+    model : fitted classifier
+    tree : int
+        Which tree of a forest.
+    max_depth : int
+        Deeper branches are cut off.
+    decimals : int
+        Of thresholds of continuous features.
+
+    Examples
+    --------
+    >>> from ract import RecourseTreeClassifier
+    >>> from ract.datasets import load_loans
+    >>> loans = load_loans(n_people=500)
+    >>> model = RecourseTreeClassifier(loans.actions, max_depth=1).fit(loans.frame, loans.target)
+    >>> print(export_text(model))
+    |--- LatePayments <= 1
+    |   |--- approved (79% approved)
+    |--- LatePayments >= 2
+    |   |--- refused (30% approved)
+    """
+    words = Words.of(model, decimals)
+    ensemble = words.ensemble
+    lines: list[str] = []
+
+    def write(node: int, depth: int) -> None:
+        indent = "|   " * depth + "|--- "
+        if ensemble.feature[node] < 0:
+            lines.append(indent + words.leaf(node))
+        elif depth == max_depth:
+            lines.append(indent + "...")
+        else:
+            for child, right in ((ensemble.left[node], False), (ensemble.right[node], True)):
+                lines.append(indent + words.condition(node, right=right))
+                write(int(child), depth + 1)
+
+    write(int(ensemble.root[tree]), 0)
+    return "\n".join(lines)

@@ -1,0 +1,307 @@
+"""The recourse-aware classification tree."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, Literal
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.model_selection import train_test_split
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from ract._core.attain import Attainment
+from ract._core.cover import exact_cover, greedy_cover, majority_labels
+from ract._core.grower import CellTree, grow_tree
+from ract._estimator import RecourseClassifierMixin, attainment
+from ract._frames import read_table, take_rows
+from ract._training import Setting, TrainingSet, people_on, prepare, space_for_part
+from ract.actions import ActionSpace
+from ract.costs import Cost
+from ract.ensemble import TreeEnsemble
+from ract.errors import InvalidSpec
+from ract.guarantee import Guarantee, relabel_pac, relabel_sequence
+
+
+class RecourseTreeClassifier(RecourseClassifierMixin, BaseEstimator):
+    """A classification tree in which refused people have a way back.
+
+    Grown top down like CART, but each split and its labels weigh, beside the errors, the people
+    whom it leaves without an affordable action towards the desired class (Algorithm 1 of the
+    paper). Leaves can then be relabelled until at most a stated share of people is without
+    recourse (Algorithm 3), with a guarantee for people yet unseen.
+
+    Parameters
+    ----------
+    actions : ActionSpace, optional
+        What people may change. Without one everything may change freely.
+    desired : label, optional
+        The class that people want; by default the action space's, or else the second class.
+    cost : str or Cost
+        Effort of an action: "percentile", "kernel-percentile", "range", "std", "mad", or an
+        object of your own whose norm is "max".
+    budget : float
+        Largest acceptable cost of an action.
+    recourse_weight : float
+        Weight of a person without recourse against a misclassified one. 0 is a plain tree and
+        skips all work on recourse.
+    criterion : {"gini", "entropy", "error"}
+        What a split lowers, beside the number of people without recourse. "error" is the
+        paper's, with its authors' tie rules.
+    max_depth, min_samples_split, min_samples_leaf, min_weight_fraction_leaf
+        As in scikit-learn.
+    min_impurity_decrease, max_features
+        As in scikit-learn.
+    max_cells : int
+        A feature with more distinct values than this is cut at quantiles.
+    class_weight : dict or "balanced", optional
+        As in scikit-learn.
+    only_actionable : bool
+        Use only features that may change (the paper's baseline OAF).
+    max_risk : float, optional
+        Relabel leaves until at most this share of people is without recourse.
+    confidence : float, optional
+        With ``max_risk``: hold people out and make the limit hold, with this confidence, for
+        the population. Without it the limit holds for the training people.
+    calibration : float
+        Share of people held out when ``confidence`` is given.
+    bound : {"sequence", "pac"}
+        How the guarantee is obtained: by testing a fixed sequence of nested relabellings with
+        an exact binomial bound (tighter), or by the paper's Proposition 3.
+    relabelling : {"greedy", "exact"}
+        How leaves are chosen for ``max_risk`` without ``confidence``.
+    random_state : int, RandomState or None
+        For feature sampling and for who is held out.
+
+    Attributes
+    ----------
+    classes_ : array of shape (2,)
+    desired_ : label
+    ensemble_ : TreeEnsemble
+    encoder_ : Encoder
+        With the completed action space in ``encoder_.space``.
+    cost_ : FittedCost
+    recourse_risk_ : float
+        Share of the training people without recourse, exact. Only when recourse had a weight
+        or ``max_risk`` was given; use ``recourse_risk`` otherwise.
+    guarantee_ : Guarantee or None
+    feature_importances_ : array
+        Share of splits by feature.
+    n_features_in_, feature_names_in_
+
+    Examples
+    --------
+    >>> from ract.datasets import load_loans
+    >>> loans = load_loans(n_people=1000)
+    >>> tree = RecourseTreeClassifier(loans.actions, recourse_weight=0.1, max_depth=4)
+    >>> tree.fit(loans.frame, loans.target).predict(loans.frame.head(3))
+    array(['approved', 'approved', 'refused'], dtype=object)
+    >>> plain = RecourseTreeClassifier(loans.actions, recourse_weight=0, max_depth=4)
+    >>> risk = plain.fit(loans.frame, loans.target).recourse_risk(loans.frame)
+    >>> tree.recourse_risk_ < risk
+    True
+    """
+
+    def __init__(
+        self,
+        actions: ActionSpace | None = None,
+        *,
+        desired: Any = None,
+        cost: str | Cost = "percentile",
+        budget: float = 0.3,
+        recourse_weight: float = 0.1,
+        criterion: Literal["gini", "entropy", "error"] = "gini",
+        max_depth: int | None = None,
+        min_samples_split: int | float = 2,
+        min_samples_leaf: int | float = 1,
+        min_weight_fraction_leaf: float = 0.0,
+        min_impurity_decrease: float = 0.0,
+        max_features: Any = None,
+        max_cells: int = 256,
+        class_weight: Any = None,
+        only_actionable: bool = False,
+        max_risk: float | None = None,
+        confidence: float | None = None,
+        calibration: float = 0.3,
+        bound: Literal["sequence", "pac"] = "sequence",
+        relabelling: Literal["greedy", "exact"] = "greedy",
+        random_state: Any = None,
+    ) -> None:
+        self.actions = actions
+        self.desired = desired
+        self.cost = cost
+        self.budget = budget
+        self.recourse_weight = recourse_weight
+        self.criterion = criterion
+        self.max_depth = max_depth
+        self.min_samples_split = min_samples_split
+        self.min_samples_leaf = min_samples_leaf
+        self.min_weight_fraction_leaf = min_weight_fraction_leaf
+        self.min_impurity_decrease = min_impurity_decrease
+        self.max_features = max_features
+        self.max_cells = max_cells
+        self.class_weight = class_weight
+        self.only_actionable = only_actionable
+        self.max_risk = max_risk
+        self.confidence = confidence
+        self.calibration = calibration
+        self.bound = bound
+        self.relabelling = relabelling
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> RecourseTreeClassifier:
+        """Grow the tree.
+
+        Parameters
+        ----------
+        X : frame or array (people x features)
+        y : array (people,)
+        sample_weight : array (people,), optional
+            How much each person counts, for errors and for recourse alike.
+        """
+        setting = Setting(
+            self.actions, self.cost, self.budget, self.max_cells, self.only_actionable
+        )
+        X, y = self._read_people(X, y)
+        desired = self._read_target(y)
+        weights = self._read_weights(sample_weight, y)
+        self._check_relabelling()
+        rng = check_random_state(self.random_state)
+        if self.confidence is None:
+            growing, held_out = np.arange(len(y)), None
+        else:
+            growing, held_out = train_test_split(
+                np.arange(len(y)), test_size=self.calibration, random_state=rng, stratify=y
+            )
+        if weights is not None:
+            growing = growing[weights[growing] > 0]
+        self._grow(X, desired, weights, setting, growing, held_out, rng)
+        return self
+
+    def _grow(
+        self,
+        X: Any,
+        desired: np.ndarray,
+        weights: np.ndarray | None,
+        setting: Setting,
+        growing: np.ndarray,
+        held_out: np.ndarray | None,
+        rng: np.random.RandomState,
+    ) -> None:
+        whole = X if len(growing) == len(desired) else take_rows(X, growing)
+        if held_out is not None:
+            space = space_for_part(self.actions, read_table(X), read_table(whole))
+            setting = replace(setting, actions=space)
+        counts = None if weights is None else weights[growing]
+        with_reach = self.recourse_weight != 0 or self.max_risk is not None
+        training = prepare(whole, desired[growing], counts, setting, with_reach=with_reach)
+        counts = np.ones(len(growing)) if counts is None else counts
+        rules = self._rules(counts, len(training.grid.axes))
+        tree = grow_tree(training.people, counts, rules, seed=int(rng.randint(2**31 - 1)))
+        self.guarantee_: Guarantee | None = None
+        if self.max_risk is not None:
+            calibrated = None if held_out is None else (take_rows(X, held_out), desired[held_out])
+            tree = self._relabelled(tree, training, counts, self.max_risk, calibrated)
+        self._store(tree, training, counts, with_reach=with_reach)
+
+    def _relabelled(
+        self,
+        tree: CellTree,
+        training: TrainingSet,
+        counts: np.ndarray,
+        max_risk: float,
+        calibrated: tuple[Any, np.ndarray] | None,
+    ) -> CellTree:
+        """The tree with leaves flipped until the risk is at most max_risk (Algorithm 3)."""
+        if calibrated is None or self.confidence is None:
+            cover = greedy_cover if self.relabelling == "greedy" else exact_cover
+            attained = Attainment(tree, training.people)
+            result = cover(attained, counts, majority_labels(tree), max_risk)
+            return replace(tree, label=result.labels)
+        columns = training.encoder.encode(calibrated[0])
+        people = people_on(
+            training.grid, training.cost, columns, calibrated[1], self.budget, with_reach=True
+        )
+        relabel = relabel_pac if self.bound == "pac" else relabel_sequence
+        labels, self.guarantee_ = relabel(
+            tree, training.people, counts, people,
+            max_risk=max_risk, confidence=self.confidence,
+        )  # fmt: skip
+        return replace(tree, label=labels)
+
+    def _store(
+        self, tree: CellTree, training: TrainingSet, counts: np.ndarray, *, with_reach: bool
+    ) -> None:
+        self.encoder_ = training.encoder
+        self.cost_ = training.cost
+        self.ensemble_ = TreeEnsemble.from_cell_trees([tree], training.grid, votes_needed=1)
+        self.__dict__.pop("recourse_risk_", None)
+        if with_reach:
+            covered = tree.covered
+            if self.max_risk is not None:
+                covered = Attainment(tree, training.people).desired_reached(tree.label) > 0
+            self.recourse_risk_ = float(counts[~covered].sum() / counts.sum())
+
+    def _check_relabelling(self) -> None:
+        risk, confidence = self.max_risk, self.confidence
+        if risk is not None and not (isinstance(risk, (int, float, np.number)) and 0 < risk <= 1):
+            raise InvalidSpec(f"max_risk must lie above 0 and be at most 1, got {risk!r}.")
+        if confidence is not None:
+            if risk is None:
+                raise InvalidSpec("confidence needs max_risk: the share of people it speaks of.")
+            if not (isinstance(confidence, (int, float, np.number)) and 0 < confidence < 1):
+                raise InvalidSpec(f"confidence must lie between 0 and 1, got {confidence!r}.")
+            share = self.calibration
+            if not (isinstance(share, (float, np.floating)) and 0 < share < 1):
+                raise InvalidSpec(f"calibration must be a share between 0 and 1, got {share!r}.")
+        if self.bound not in ("sequence", "pac"):
+            raise InvalidSpec(f"bound must be 'sequence' or 'pac', got {self.bound!r}.")
+        if self.relabelling not in ("greedy", "exact"):
+            raise InvalidSpec(f"relabelling must be 'greedy' or 'exact', got {self.relabelling!r}.")
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Share of each class in a person's leaf, held on the decision's side of one half."""
+        leaf = self._leaves(X)
+        return self._as_probabilities(self.ensemble_.value[leaf], self.ensemble_.label[leaf] == 1)
+
+    def apply(self, X: Any) -> np.ndarray:
+        """Leaf of each person, as a node of ``ensemble_``."""
+        return self._leaves(X)
+
+    def decision_path(self, X: Any) -> Any:
+        """Nodes that each person passes, as a sparse matrix (people x nodes)."""
+        matrix = self._matrix(X)
+        return self.ensemble_.decision_path(matrix)
+
+    def _leaves(self, X: Any) -> np.ndarray:
+        matrix = self._matrix(X)
+        return self.ensemble_.apply(matrix)[:, 0]
+
+    def desired_reached(self, X: Any, budget: float | None = None) -> np.ndarray:
+        """How many desired leaves each person can reach within the budget.
+
+        Parameters
+        ----------
+        X : frame or array
+        budget : float, optional
+            That of training by default.
+        """
+        matrix = self._matrix(X)
+        budget = self.budget if budget is None else budget
+        reached = attainment(self.ensemble_, self.encoder_, self.cost_, budget, matrix)
+        return reached.desired_reached(self.ensemble_.label)
+
+    def recourse_risk(self, X: Any, budget: float | None = None) -> float:
+        """Share of people without an action to the desired class within the budget, exact."""
+        return float(np.mean(self.desired_reached(X, budget) == 0))
+
+    def get_depth(self) -> int:
+        """Depth of the tree."""
+        check_is_fitted(self)
+        return int(self.ensemble_.depth.max())
+
+    def get_n_leaves(self) -> int:
+        """Number of leaves."""
+        check_is_fitted(self)
+        return len(self.ensemble_.leaves)

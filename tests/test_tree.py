@@ -1,0 +1,347 @@
+import pickle
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from sklearn.base import clone
+from sklearn.metrics import log_loss
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeClassifier
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from ract import ActionSpace, Feature, RecourseTreeClassifier
+from ract.costs import make_cost
+from ract.datasets import fetch_bail, fetch_compas, fetch_credit, fetch_fico, load_loans
+from ract.errors import InvalidData, InvalidSpec
+from tests import naive
+
+
+@parametrize_with_checks(
+    [RecourseTreeClassifier(), RecourseTreeClassifier(criterion="error", recourse_weight=0.0)]
+)
+def test_scikit_learn_estimator_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.fixture(scope="module")
+def loans():
+    return load_loans(n_people=1500)
+
+
+def gini(tree):
+    """Training impurity of the leaves, from scikit-learn's or our masses."""
+    ours, leaves = tree.ensemble_, tree.ensemble_.leaves
+    share, number = ours.value[leaves], np.bincount(tree.leaf_of_training)[leaves]
+    return float((2 * share * (1 - share) * number).sum() / number.sum())
+
+
+@pytest.mark.parametrize("fetch", [fetch_fico, fetch_compas, fetch_credit, fetch_bail])
+@pytest.mark.parametrize("settings", [{"max_depth": 6}, {"min_samples_leaf": 20, "max_depth": 20}])
+def test_plain_trees_are_as_pure_as_scikit_learns(fetch, settings, data_home):
+    data = fetch(data_home=data_home)
+    model = RecourseTreeClassifier(data.actions, recourse_weight=0, max_cells=65_536, **settings)
+    model.fit(data.frame, data.target)
+    model.leaf_of_training = model.apply(data.frame)
+    X = data.frame.to_numpy(float)
+    peer = DecisionTreeClassifier(random_state=0, **settings).fit(X, data.target)
+    leaf = peer.tree_.children_left < 0
+    number = peer.tree_.n_node_samples[leaf]
+    expected = float((peer.tree_.impurity[leaf] * number).sum() / number.sum())
+    # Equal splits are broken by chance in scikit-learn and by order here.
+    assert gini(model) == pytest.approx(expected, rel=0.01)
+    if settings == {"max_depth": 6}:
+        assert abs(model.get_n_leaves() - peer.get_n_leaves()) <= 3
+
+
+def brute_force_has_recourse(model, person, training, budget):
+    """Try every combination of attainable values of a small person (integers and categories)."""
+    space = model.encoder_.space
+    options = []
+    for feature in space:
+        own = person[feature.name].iloc[0]
+        column = training[feature.name]
+        if feature.is_categorical:
+            shares = {c: float((column == c).mean()) for c in feature.categories}
+            order = list(feature.categories)
+            near = [
+                c
+                for c in order
+                if c == own
+                or (
+                    feature.weight * max(shares[c], shares[own]) <= budget
+                    and (
+                        feature.change == "any"
+                        or (feature.change == "increase" and order.index(c) > order.index(own))
+                        or (feature.change == "decrease" and order.index(c) < order.index(own))
+                    )
+                )
+            ]
+        else:
+            here = naive.percentile_level(list(column), own)
+            values = naive.attainable_values(
+                feature.kind, feature.change, feature.lower, feature.upper, own, [], None
+            )
+            near = [
+                v
+                for v in values
+                if v == own
+                or feature.weight * abs(naive.percentile_level(list(column), v) - here) <= budget
+            ]
+        options.append(sorted(set(near), key=str))
+    grid = pd.MultiIndex.from_product(options, names=[f.name for f in space]).to_frame(index=False)
+    grid = grid.astype({f.name: int for f in space if not f.is_categorical})
+    return bool((model.predict(grid) == model.desired_).any())
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_recourse_risk_equals_brute_force_over_every_action(seed):
+    rng = np.random.default_rng(seed)
+    n = 60
+    frame = pd.DataFrame(
+        {
+            "a": rng.integers(0, 7, n),
+            "b": rng.integers(0, 5, n),
+            "c": rng.choice(["x", "y", "z"], n),
+            "d": rng.integers(0, 2, n),
+        }
+    )
+    y = (frame["a"] + rng.integers(0, 4, n) > 4) & (frame["c"] != "x")
+    changes = list(rng.choice(["any", "increase", "decrease", "fixed"], 4))
+    actions = ActionSpace(
+        [
+            Feature("a", change=changes[0], upper=5),
+            Feature("b", change=changes[1], weight=0.5),
+            Feature("c", change=changes[2]),
+            Feature("d", change=changes[3]),
+        ]
+    )
+    budget = float(rng.choice([0.11, 0.31, 0.63]))
+    model = RecourseTreeClassifier(
+        actions, budget=budget, recourse_weight=float(rng.choice([0.05, 0.5])), max_depth=4
+    ).fit(frame, y.to_numpy())
+    reached = model.desired_reached(frame)
+    brute = [brute_force_has_recourse(model, frame.iloc[[i]], frame, budget) for i in range(n)]
+    assert list(reached > 0) == brute
+    assert model.recourse_risk_ == pytest.approx(1 - np.mean(brute))
+    assert model.recourse_risk(frame) == pytest.approx(model.recourse_risk_)
+
+
+def test_more_weight_on_recourse_gives_more_recourse(loans):
+    risks = [
+        RecourseTreeClassifier(loans.actions, recourse_weight=w, max_depth=5)
+        .fit(loans.frame, loans.target)
+        .recourse_risk(loans.frame)
+        for w in (0.0, 0.2, 1.0)
+    ]
+    assert risks[0] > 0.05
+    assert risks[2] <= risks[1] < risks[0]
+
+
+def test_no_weight_skips_all_work_on_recourse(loans, monkeypatch):
+    def never(*arguments):
+        raise AssertionError("recourse work was done")
+
+    monkeypatch.setattr("ract.grid.Prices.reach", never)
+    model = RecourseTreeClassifier(loans.actions, recourse_weight=0).fit(loans.frame, loans.target)
+    assert not hasattr(model, "recourse_risk_")
+
+
+def test_frames_and_arrays_give_the_same_tree(rng):
+    X = np.column_stack([rng.normal(size=200), rng.integers(0, 9, 200)])
+    y = (X[:, 0] + 0.2 * X[:, 1] > 1).astype(int)
+    frame = pd.DataFrame(X, columns=["x0", "x1"])
+    trees = [
+        RecourseTreeClassifier(max_depth=5).fit(table, y).ensemble_
+        for table in (X, frame, pl.from_pandas(frame))
+    ]
+    for other in trees[1:]:
+        np.testing.assert_array_equal(trees[0].threshold, other.threshold)
+        np.testing.assert_array_equal(trees[0].label, other.label)
+
+
+def test_predict_and_predict_proba_agree(loans):
+    model = RecourseTreeClassifier(loans.actions, recourse_weight=2.0, max_depth=6)
+    model.fit(loans.frame, loans.target)
+    proba = model.predict_proba(loans.frame)
+    np.testing.assert_allclose(proba.sum(axis=1), 1)
+    np.testing.assert_array_equal(model.classes_[proba.argmax(axis=1)], model.predict(loans.frame))
+    held = model.ensemble_.value[model.apply(loans.frame)] < 0.5
+    assert (held & (model.predict(loans.frame) == "approved")).any()
+    assert log_loss(loans.target, proba) < 0.7
+
+
+@pytest.mark.parametrize("desired", ["approved", "refused"])
+def test_either_class_can_be_the_desired_one(loans, desired):
+    actions = ActionSpace(loans.actions.features)
+    model = RecourseTreeClassifier(actions, desired=desired, recourse_weight=5.0, max_depth=4)
+    model.fit(loans.frame, loans.target)
+    assert model.desired_ == desired
+    assert (model.predict(loans.frame) == desired).mean() > 0.55
+    proba = model.predict_proba(loans.frame)
+    np.testing.assert_array_equal(model.classes_[proba.argmax(axis=1)], model.predict(loans.frame))
+
+
+def test_desired_comes_from_the_parameter_the_actions_or_the_second_class(loans):
+    fit = lambda **k: RecourseTreeClassifier(**k).fit(loans.frame, loans.target).desired_  # noqa: E731
+    assert fit() == "refused"
+    assert fit(actions=loans.actions) == "approved"
+    assert fit(actions=loans.actions, desired="refused") == "refused"
+
+
+def test_it_works_with_scikit_learns_tools(loans):
+    model = RecourseTreeClassifier(loans.actions, max_depth=4)
+    scores = cross_val_score(model, loans.frame, loans.target, cv=3)
+    assert scores.mean() > 0.68
+    search = GridSearchCV(model, {"recourse_weight": [0.0, 0.2], "max_depth": [2, 4]}, cv=2)
+    search.fit(loans.frame, loans.target)
+    assert search.best_estimator_.get_depth() in (2, 4)
+    fitted = clone(model).fit(loans.frame, loans.target)
+    again = pickle.loads(pickle.dumps(fitted))
+    np.testing.assert_array_equal(again.predict(loans.frame), fitted.predict(loans.frame))
+    numbers = loans.frame.select_dtypes("number")
+    pipeline = make_pipeline(StandardScaler(), RecourseTreeClassifier(max_depth=3))
+    assert cross_val_score(pipeline, numbers, loans.target, cv=3).mean() > 0.65
+
+
+def test_importances_are_shares_of_splits_by_the_users_columns(data_home):
+    data = fetch_compas(data_home=data_home)
+    model = RecourseTreeClassifier(data.actions, max_depth=5).fit(data.frame, data.target)
+    shares = model.feature_importances_
+    assert shares.shape == (14,) and shares.sum() == pytest.approx(1)
+    splits = model.ensemble_.feature[model.ensemble_.feature >= 0]
+    names = np.array(model.encoder_.column_names)[splits]
+    for name, share in zip(model.feature_names_in_, shares, strict=True):
+        assert share == pytest.approx((names == name).mean())
+
+
+def test_only_actionable_uses_no_fixed_feature(loans):
+    model = RecourseTreeClassifier(loans.actions, only_actionable=True, recourse_weight=0)
+    model.fit(loans.frame, loans.target)
+    used = {loans.frame.columns[k] for k in np.flatnonzero(model.feature_importances_)}
+    assert used and all(loans.actions[name].actionable for name in used)
+    fixed = ActionSpace([Feature(name, change="fixed") for name in loans.frame.columns])
+    with pytest.raises(InvalidSpec, match="only_actionable needs a feature that may change"):
+        RecourseTreeClassifier(fixed, only_actionable=True).fit(loans.frame, loans.target)
+
+
+def test_weights_count_people(loans):
+    times = np.random.default_rng(0).integers(0, 3, len(loans.frame))
+    model = RecourseTreeClassifier(loans.actions, max_depth=5)
+    weighted = clone(model).fit(loans.frame, loans.target, sample_weight=times)
+    rows = np.repeat(np.arange(len(times)), times)
+    repeated = clone(model).fit(loans.frame.iloc[rows], loans.target.iloc[rows])
+    np.testing.assert_array_equal(weighted.ensemble_.threshold, repeated.ensemble_.threshold)
+    assert weighted.recourse_risk_ == pytest.approx(repeated.recourse_risk_)
+    balanced = clone(model).set_params(class_weight="balanced").fit(loans.frame, loans.target)
+    share = (loans.target == "approved").mean()
+    by_hand = np.where(loans.target == "approved", 0.5 / share, 0.5 / (1 - share))
+    other = clone(model).fit(loans.frame, loans.target, sample_weight=by_hand)
+    np.testing.assert_array_equal(balanced.ensemble_.threshold, other.ensemble_.threshold)
+
+
+@pytest.mark.parametrize("relabelling", ["greedy", "exact"])
+@pytest.mark.parametrize("max_risk", [0.3, 0.05, 0.01])
+def test_max_risk_holds_on_the_training_people(loans, relabelling, max_risk):
+    model = RecourseTreeClassifier(
+        loans.actions, recourse_weight=0, max_risk=max_risk, relabelling=relabelling, max_depth=4
+    ).fit(loans.frame, loans.target)
+    assert model.recourse_risk_ <= max_risk
+    assert model.recourse_risk(loans.frame) == pytest.approx(model.recourse_risk_)
+
+
+@pytest.mark.parametrize("bound", ["sequence", "pac"])
+def test_confidence_holds_people_out_and_says_what_it_guarantees(bound):
+    loans = load_loans(n_people=6000, random_state=3)
+    model = RecourseTreeClassifier(
+        loans.actions, recourse_weight=0.05, max_depth=3, max_risk=0.2, confidence=0.9,
+        bound=bound, random_state=0,
+    ).fit(loans.frame, loans.target)  # fmt: skip
+    told = model.guarantee_
+    assert told.met and told.people == 1800 and told.risk_bound <= 0.2
+    assert "90% confidence" in str(told)
+    fresh = load_loans(n_people=20_000, random_state=4)
+    assert model.recourse_risk(fresh.frame) <= 0.2
+
+
+def test_rare_categories_among_the_held_out_are_readable():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"n": rng.normal(size=400), "c": ["common"] * 398 + ["rare"] * 2})
+    y = frame["n"] > 0
+    for seed in range(8):
+        RecourseTreeClassifier(max_risk=0.2, confidence=0.9, random_state=seed).fit(frame, y)
+
+
+def test_the_same_seed_gives_the_same_tree(loans):
+    fit = lambda seed: (  # noqa: E731
+        RecourseTreeClassifier(loans.actions, max_features=3, random_state=seed)
+        .fit(loans.frame, loans.target)
+        .ensemble_.feature
+    )
+    np.testing.assert_array_equal(fit(1), fit(1))
+    assert not np.array_equal(fit(1), fit(2))
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"budget": -0.1}, "budget must be a number of 0 or more, got -0.1"),
+        ({"recourse_weight": -1}, "recourse_weight must be a number of 0 or more, got -1"),
+        ({"recourse_weight": float("nan")}, "recourse_weight must be a number"),
+        ({"max_risk": 0}, "max_risk must lie above 0 and be at most 1, got 0"),
+        ({"max_risk": 1.5}, "max_risk must lie above 0 and be at most 1, got 1.5"),
+        ({"confidence": 0.9}, "confidence needs max_risk"),
+        ({"max_risk": 0.1, "confidence": 1.0}, "confidence must lie between 0 and 1, got 1.0"),
+        ({"max_risk": 0.1, "confidence": 0.9, "calibration": 2}, "calibration must be a share"),
+        ({"bound": "hoeffding"}, "bound must be 'sequence' or 'pac'"),
+        ({"relabelling": "best"}, "relabelling must be 'greedy' or 'exact'"),
+        ({"cost": "l1"}, "Training needs a cost that is the largest"),
+        ({"cost": "mahalanobis"}, "Training needs a cost that is the largest"),
+        ({"cost": "effort"}, "Unknown cost 'effort'"),
+        ({"criterion": "loss"}, "criterion must be one of 'gini', 'entropy', 'error'"),
+        ({"max_depth": 0}, "max_depth must be a whole number of 1 or more, got 0"),
+        ({"min_samples_leaf": 0}, "min_samples_leaf must be a whole number of 1 or more"),
+        ({"min_samples_split": 1.5}, "min_samples_split must be a whole number of 2"),
+        ({"min_impurity_decrease": -1}, "min_impurity_decrease must be a number of 0"),
+        ({"max_features": "half"}, "max_features must be None, 'sqrt'"),
+        ({"max_cells": 1}, "max_cells must lie between"),
+        ({"desired": "maybe"}, "desired is 'maybe', which is not a class.*'approved', 'refused'"),
+        ({"actions": {"a": 1}}, "actions must be an ActionSpace or None, got dict"),
+    ],
+)
+def test_wrong_parameters_are_refused(loans, parameters, message):
+    with pytest.raises(InvalidSpec, match=message):
+        RecourseTreeClassifier(**parameters).fit(loans.frame, loans.target)
+
+
+def test_wrong_targets_and_weights_are_refused(loans):
+    model = RecourseTreeClassifier()
+    frame = loans.frame.head(30)
+    with pytest.raises(InvalidData, match="3 classes, 'a', 'b', 'c'"):
+        model.fit(frame, ["a", "b", "c"] * 10)
+    with pytest.raises(InvalidData, match="only one class, 'a'"):
+        model.fit(frame, ["a"] * 30)
+    with pytest.raises(InvalidData, match="X has 30 rows but y has 2"):
+        model.fit(frame, ["a", "b"])
+    y = ["a", "b"] * 15
+    with pytest.raises(InvalidData, match="sample_weight must be finite and 0 or more"):
+        model.fit(frame, y, sample_weight=[-1.0] * 30)
+    with pytest.raises(InvalidData, match="sample_weight has shape"):
+        model.fit(frame, y, sample_weight=[1.0])
+    with pytest.raises(InvalidData, match="sample_weight is zero for everyone"):
+        model.fit(frame, y, sample_weight=[0.0] * 30)
+
+
+def test_a_cost_of_ones_own_can_be_used(loans):
+    class Doubled:
+        def fit(self, columns, weights, people=None):
+            fitted = make_cost("percentile").fit(columns, weights, people)
+            return type(fitted)("max", fitted.knots, tuple(2 * level for level in fitted.levels))
+
+    own = RecourseTreeClassifier(loans.actions, cost=Doubled(), budget=0.6, max_depth=4)
+    plain = RecourseTreeClassifier(loans.actions, budget=0.3, max_depth=4)
+    own.fit(loans.frame, loans.target)
+    plain.fit(loans.frame, loans.target)
+    np.testing.assert_array_equal(own.ensemble_.threshold, plain.ensemble_.threshold)
