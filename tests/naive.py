@@ -159,3 +159,69 @@ class NaiveObjective:
         pairs = [(1, 1), (1, 0), (0, 1), (0, 0)]
         values = [self.split_value(others, leaf, axis, cell, pair, "error") for pair in pairs]
         return pairs[values.index(min(values))], min(values)
+
+
+# Recourse: every combination of values that may matter, judged by walking the trees.
+
+
+def naive_votes(ensemble, X):
+    """Votes of each row, tree by tree, by walking."""
+    votes = np.zeros(len(X), int)
+    for root in ensemble.root:
+        stack = [(int(root), np.arange(len(X)))]
+        while stack:
+            node, rows = stack.pop()
+            if ensemble.feature[node] < 0:
+                votes[rows] += int(ensemble.label[node])
+                continue
+            left = X[rows, ensemble.feature[node]] <= ensemble.threshold[node]
+            stack.append((int(ensemble.left[node]), rows[left]))
+            stack.append((int(ensemble.right[node]), rows[~left]))
+    return votes
+
+
+def options_of_feature(feature, columns, own, training, thresholds, rng):
+    """Encoded values that a person may give a feature, with their percentile costs.
+
+    columns: encoded columns of the feature; own: the person's encoded row. Returns a list of
+    (tuple of values for those columns, cost).
+    """
+    if not feature.is_categorical:
+        j = columns[0]
+        here = percentile_level(list(training[:, j]), own[j])
+        values = attainable_values(
+            feature.kind, feature.change, feature.lower, feature.upper, own[j], thresholds, rng
+        )
+        return [
+            ((v,), feature.weight * abs(percentile_level(list(training[:, j]), v) - here))
+            for v in sorted(set(values))
+        ]
+    now = int(np.argmax(own[list(columns)]))
+    flips = [feature.weight * flip_cost(training[:, j]) for j in columns]
+    options = []
+    for k in range(len(columns)):
+        allowed = {"any": True, "increase": k > now, "decrease": k < now, "fixed": False}
+        if k == now or allowed[feature.change]:
+            one_hot = tuple(float(i == k) for i in range(len(columns)))
+            options.append((one_hot, 0.0 if k == now else max(flips[k], flips[now])))
+    return options
+
+
+def cheapest_action(ensemble, axes, own, training, rng):
+    """Least cost of a row that has enough votes, over every combination; inf if there is none."""
+    options = []
+    for axis in axes:
+        j = axis.columns[0]
+        thresholds = ensemble.threshold[ensemble.feature == j]
+        options.append(
+            options_of_feature(axis.feature, axis.columns, own, training, thresholds, rng)
+        )
+    order = [j for axis in axes for j in axis.columns]
+    rows, costs = [], []
+    for choice in itertools.product(*options):
+        rows.append([v for values, _ in choice for v in values])
+        costs.append(max(cost for _, cost in choice))
+    X = np.empty((len(rows), len(order)))
+    X[:, order] = rows
+    enough = naive_votes(ensemble, X) >= ensemble.cutoff
+    return min(np.array(costs)[enough], default=np.inf)

@@ -293,6 +293,7 @@ def test_the_same_seed_gives_the_same_tree(loans):
         ({"max_risk": 0}, "max_risk must lie above 0 and be at most 1, got 0"),
         ({"max_risk": 1.5}, "max_risk must lie above 0 and be at most 1, got 1.5"),
         ({"confidence": 0.9}, "confidence needs max_risk"),
+        ({"max_risk": 1, "confidence": 0.9}, "confidence needs a max_risk below 1"),
         ({"max_risk": 0.1, "confidence": 1.0}, "confidence must lie between 0 and 1, got 1.0"),
         ({"max_risk": 0.1, "confidence": 0.9, "calibration": 2}, "calibration must be a share"),
         ({"bound": "hoeffding"}, "bound must be 'sequence' or 'pac'"),

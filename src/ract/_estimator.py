@@ -98,20 +98,20 @@ class RecourseClassifierMixin(ClassifierMixin):
             )
         n_people = len(weights)
         share = self.min_weight_fraction_leaf
-        if not (_is_number(share) and 0 <= share <= 0.5):
+        if not (is_number(share) and 0 <= share <= 0.5):
             raise InvalidSpec(
                 f"min_weight_fraction_leaf must be a share of at most a half, got {share!r}."
             )
         if self.max_depth is not None:
-            _at_least("max_depth", self.max_depth, 1, whole=True)
+            at_least("max_depth", self.max_depth, 1, whole=True)
         return Rules(
-            recourse_weight=_at_least("recourse_weight", self.recourse_weight, 0),
+            recourse_weight=at_least("recourse_weight", self.recourse_weight, 0),
             criterion=self.criterion,
             max_depth=self.max_depth,
             min_samples_split=_people("min_samples_split", self.min_samples_split, 2, n_people),
             min_samples_leaf=_people("min_samples_leaf", self.min_samples_leaf, 1, n_people),
             min_weight_leaf=share * float(weights.sum()),
-            min_impurity_decrease=_at_least("min_impurity_decrease", self.min_impurity_decrease, 0),
+            min_impurity_decrease=at_least("min_impurity_decrease", self.min_impurity_decrease, 0),
             max_features=_features(self.max_features, n_axes),
         )
 
@@ -156,13 +156,13 @@ class RecourseClassifierMixin(ClassifierMixin):
         return by_feature / max(by_feature.sum(), 1)
 
 
-def _is_number(value: Any, *, whole: bool = False) -> bool:
+def is_number(value: Any, *, whole: bool = False) -> bool:
     kinds = (int, np.integer) if whole else (int, float, np.integer, np.floating)
     return isinstance(value, kinds) and not isinstance(value, (bool, np.bool_))
 
 
-def _at_least(name: str, value: Any, least: float, *, whole: bool = False) -> Any:
-    if not _is_number(value, whole=whole) or not value >= least or not np.isfinite(value):
+def at_least(name: str, value: Any, least: float, *, whole: bool = False) -> Any:
+    if not is_number(value, whole=whole) or not value >= least or not np.isfinite(value):
         kind = "a whole number" if whole else "a number"
         raise InvalidSpec(f"{name} must be {kind} of {least} or more, got {value!r}.")
     return value
@@ -170,7 +170,7 @@ def _at_least(name: str, value: Any, least: float, *, whole: bool = False) -> An
 
 def _people(name: str, value: Any, least: int, n_people: int) -> int:
     """A number of people, given as such or as a share of all."""
-    if _is_number(value, whole=True) and value >= least:
+    if is_number(value, whole=True) and value >= least:
         return int(value)
     if isinstance(value, float) and 0.0 < value <= 1.0:
         return max(least, int(np.ceil(value * n_people)))
@@ -188,7 +188,7 @@ def _features(value: Any, n_axes: int) -> int | None:
         return max(1, int(np.sqrt(n_axes)))
     if value == "log2":
         return max(1, int(np.log2(n_axes)))
-    if _is_number(value, whole=True) and value >= 1:
+    if is_number(value, whole=True) and value >= 1:
         return min(int(value), n_axes)
     if isinstance(value, float) and 0.0 < value <= 1.0:
         return max(1, int(value * n_axes))

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import Literal
+from itertools import pairwise
+from typing import Any, Literal
 
 import numpy as np
+from joblib import Parallel, delayed, effective_n_jobs
 from scipy.sparse import csr_array
 
 from ract._core.grower import CellTree
-from ract._kernels.predict import find_leaves
+from ract._kernels.predict import add_totals, find_leaves
 from ract.grid import Grid
 
 Combine = Literal["votes", "mean", "sum"]
+
+# A thread is not worth starting for fewer people than this.
+FEWEST_PER_THREAD = 512
 
 
 @dataclass(frozen=True)
@@ -86,21 +91,27 @@ class TreeEnsemble:
         cls, trees: Sequence[CellTree], grid: Grid, votes_needed: int
     ) -> TreeEnsemble:
         """Trees that were grown on a grid, deciding by votes."""
-        sizes = [len(tree.axis) for tree in trees]
-        root = np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.int32)
-        splits = [_columns_and_thresholds(tree, grid) for tree in trees]
-        masses = np.concatenate([tree.masses for tree in trees])
+        return cls.joined([_from_cell_tree(tree, grid) for tree in trees], votes_needed)
+
+    @classmethod
+    def joined(cls, parts: Sequence[TreeEnsemble], votes_needed: int) -> TreeEnsemble:
+        """The trees of several ensembles in one, deciding by votes."""
+        sizes = [len(part.feature) for part in parts]
+        first = np.concatenate([[0], np.cumsum(sizes)[:-1]])
         return cls(
-            feature=np.concatenate([column for column, _ in splits]),
-            threshold=np.concatenate([threshold for _, threshold in splits]),
-            left=_shifted([tree.left for tree in trees], root),
-            right=_shifted([tree.right for tree in trees], root),
-            label=np.concatenate([tree.label for tree in trees]),
-            value=masses[:, 1] / (masses[:, 0] + masses[:, 1]),
-            root=root,
+            feature=np.concatenate([part.feature for part in parts]),
+            threshold=np.concatenate([part.threshold for part in parts]),
+            left=_shifted([part.left for part in parts], first),
+            right=_shifted([part.right for part in parts], first),
+            label=np.concatenate([part.label for part in parts]),
+            value=np.concatenate([part.value for part in parts]),
+            root=_shifted([part.root for part in parts], first),
             combine="votes",
             cutoff=votes_needed,
         )
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {field.name: getattr(self, field.name) for field in fields(self)}
 
     @property
     def n_trees(self) -> int:
@@ -124,24 +135,65 @@ class TreeEnsemble:
         """The same trees with other leaf labels."""
         return replace(self, label=label.astype(np.uint8))
 
+    @cached_property
+    def _steps(self) -> np.ndarray:
+        """Left, right and column of each node side by side; a leaf leads to itself."""
+        steps = np.stack([self.left, self.right, self.feature], axis=1, dtype=np.int32)
+        steps[self.leaves, :2] = self.leaves[:, None]
+        steps[self.leaves, 2] = 0
+        return steps
+
     def apply(self, X: np.ndarray) -> np.ndarray:
         """Leaf of each person in each tree (people x trees)."""
         out = np.empty((len(X), self.n_trees), np.int32)
         X = np.ascontiguousarray(X, dtype=np.float64)
-        find_leaves(X, self.feature, self.threshold, self.left, self.right, self.root, out)
+        find_leaves(X, self.threshold, self._steps, self.root, out)
         return out
 
-    def score(self, X: np.ndarray) -> np.ndarray:
-        """Votes, mean or sum of values, whichever the decision counts."""
-        leaves = self.apply(X)
-        if self.combine == "votes":
-            return self.label[leaves].sum(axis=1, dtype=np.int64)
-        values = self.value[leaves]
-        return values.mean(axis=1) if self.combine == "mean" else values.sum(axis=1)
+    def totals(
+        self, X: np.ndarray, *, trees: slice = slice(None), n_jobs: int | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Votes for the desired class, and sum of values, of each person.
 
-    def decide(self, X: np.ndarray) -> np.ndarray:
+        Parameters
+        ----------
+        X : float matrix (people x encoded columns)
+        trees : slice
+            Which trees to ask; all of them by default.
+        n_jobs : int, optional
+            Threads that share the people, as in joblib.
+
+        Returns
+        -------
+        votes : int64 (people,)
+        sums : float64 (people,)
+        """
+        X = np.ascontiguousarray(X, dtype=np.float64)
+        n_parts = max(1, min(effective_n_jobs(n_jobs), len(X) // FEWEST_PER_THREAD))
+        if n_parts == 1:
+            return self._totals(X, self.root[trees])
+        ends = np.linspace(0, len(X), n_parts + 1).astype(np.int64)
+        parts = Parallel(n_jobs=n_parts, prefer="threads")(
+            delayed(self._totals)(X[first:last], self.root[trees]) for first, last in pairwise(ends)
+        )
+        votes, sums = zip(*parts, strict=True)
+        return np.concatenate(votes), np.concatenate(sums)
+
+    def _totals(self, X: np.ndarray, root: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        votes, sums = np.zeros(len(X), np.int64), np.zeros(len(X))
+        add_totals(X, self.threshold, self._steps, self.label, self.value, root, votes, sums)
+        return votes, sums
+
+    def score(self, X: np.ndarray, *, n_jobs: int | None = None) -> np.ndarray:
+        """Votes, mean or sum of values, whichever the decision counts."""
+        votes, sums = self.totals(X, n_jobs=n_jobs)
+        if self.combine == "votes":
+            return votes
+        return sums / self.n_trees if self.combine == "mean" else sums
+
+    def decide(self, X: np.ndarray, *, n_jobs: int | None = None) -> np.ndarray:
         """Whether each person gets the desired class."""
-        return self.score(X) >= self.cutoff
+        return self.score(X, n_jobs=n_jobs) >= self.cutoff
 
     def decision_path(self, X: np.ndarray) -> csr_array:
         """Nodes that each person passes, as a sparse matrix (people x nodes)."""
@@ -180,9 +232,7 @@ class TreeEnsemble:
             here = np.flatnonzero(self.feature == column)
             axis[here] = a
             categorical = grid.axes[a].is_categorical
-            cell[here] = (
-                k if categorical else np.searchsorted(grid.thresholds[a], self.threshold[here])
-            )
+            cell[here] = k if categorical else grid.cells_of_splits(a, self.threshold[here])
         nothing = np.zeros((0, 3))
         trees = []
         ends = np.append(self.root[1:], len(self.feature))
@@ -235,7 +285,7 @@ class TreeEnsemble:
         return Regions(leaf, lowest[leaf], highest[leaf], boxes)
 
 
-def _columns_and_thresholds(tree: CellTree, grid: Grid) -> tuple[np.ndarray, np.ndarray]:
+def _from_cell_tree(tree: CellTree, grid: Grid) -> TreeEnsemble:
     column = np.full(len(tree.axis), -1, np.int32)
     threshold = np.zeros(len(tree.axis))
     for a, axis in enumerate(grid.axes):
@@ -246,9 +296,14 @@ def _columns_and_thresholds(tree: CellTree, grid: Grid) -> tuple[np.ndarray, np.
         else:
             column[here] = axis.columns[0]
             threshold[here] = grid.thresholds[a][tree.cell[here]]
-    return column, threshold
+    return TreeEnsemble(
+        column, threshold, tree.left, tree.right, tree.label,
+        value=tree.masses[:, 1] / (tree.masses[:, 0] + tree.masses[:, 1]),
+        root=np.zeros(1, np.int32), combine="votes", cutoff=1,
+    )  # fmt: skip
 
 
-def _shifted(children: Sequence[np.ndarray], root: np.ndarray) -> np.ndarray:
-    shifted = [np.where(c < 0, -1, c + r) for c, r in zip(children, root, strict=True)]
+def _shifted(nodes: Sequence[np.ndarray], first: np.ndarray) -> np.ndarray:
+    """Node numbers of several ensembles end to end, of which each starts at a node."""
+    shifted = [np.where(n < 0, -1, n + f) for n, f in zip(nodes, first, strict=True)]
     return np.concatenate(shifted).astype(np.int32)

@@ -97,10 +97,14 @@ class Grid:
             tuple(
                 np.empty(0)
                 if axis.is_categorical
-                else np.unique(threshold[column == axis.columns[0]].astype(np.float64))
+                else np.unique(_sharp(axis, threshold[column == axis.columns[0]]))
                 for axis in axes
             ),
         )
+
+    def cells_of_splits(self, a: int, threshold: np.ndarray) -> np.ndarray:
+        """Cell b of each threshold of an ordinal axis: x <= threshold is cell <= b."""
+        return np.searchsorted(self.thresholds[a], _sharp(self.axes[a], threshold))
 
     @cached_property
     def n_cells(self) -> np.ndarray:
@@ -269,6 +273,15 @@ def _cut(column: np.ndarray, max_cells: int, people: np.ndarray | None) -> np.nd
     middle = low / 2 + high / 2
     # Neighbouring floats have no number between them; the lower one separates them too.
     return np.where((middle < high) & (middle >= low), middle, low)
+
+
+def _sharp(axis: Axis, threshold: np.ndarray) -> np.ndarray:
+    """Thresholds that say the same: whole numbers where the feature has no others.
+
+    So no cell between two thresholds is without a value.
+    """
+    threshold = np.asarray(threshold, dtype=np.float64)
+    return threshold if axis.feature.kind == "continuous" else np.floor(threshold)
 
 
 def _enter(axis: Axis, thresholds: np.ndarray, cost: FittedCost) -> Entries:

@@ -63,7 +63,8 @@ class RecourseTreeClassifier(RecourseClassifierMixin, BaseEstimator):
         Relabel leaves until at most this share of people is without recourse.
     confidence : float, optional
         With ``max_risk``: hold people out and make the limit hold, with this confidence, for
-        the population. Without it the limit holds for the training people.
+        the population that they were drawn from, each held-out person counting once. Without
+        it the limit holds for the training people.
     calibration : float
         Share of people held out when ``confidence`` is given.
     bound : {"sequence", "pac"}
@@ -171,11 +172,13 @@ class RecourseTreeClassifier(RecourseClassifierMixin, BaseEstimator):
         if self.confidence is None:
             growing, held_out = np.arange(len(y)), None
         else:
+            # Not stratified: the bounds are for people drawn at random.
             growing, held_out = train_test_split(
-                np.arange(len(y)), test_size=self.calibration, random_state=rng, stratify=y
+                np.arange(len(y)), test_size=self.calibration, random_state=rng
             )
         if weights is not None:
             growing = growing[weights[growing] > 0]
+            held_out = None if held_out is None else held_out[weights[held_out] > 0]
         self._grow(X, desired, weights, setting, growing, held_out, rng)
         return self
 
@@ -250,6 +253,8 @@ class RecourseTreeClassifier(RecourseClassifierMixin, BaseEstimator):
         if confidence is not None:
             if risk is None:
                 raise InvalidSpec("confidence needs max_risk: the share of people it speaks of.")
+            if risk == 1:
+                raise InvalidSpec("confidence needs a max_risk below 1; everything meets 1.")
             if not (isinstance(confidence, (int, float, np.number)) and 0 < confidence < 1):
                 raise InvalidSpec(f"confidence must lie between 0 and 1, got {confidence!r}.")
             share = self.calibration

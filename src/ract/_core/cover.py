@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import heapq
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -93,7 +94,7 @@ def greedy_cover(
         Largest share of the weight that may stay uncovered, from 0 to 1.
     """
     units, rounding = whole_units(weights)
-    allowed = _allowed(units.sum(), max_risk) + rounding
+    allowed = allowed_mass(units.sum(), max_risk) + rounding
     uncovered = _Uncovered(attainment, units, labels)
     at_first = uncovered.people
     flipped = _greedy_order(uncovered, attainment.tree, labels, allowed)
@@ -115,7 +116,7 @@ def exact_cover(
     proved within ``time_limit`` seconds. Otherwise as ``greedy_cover``.
     """
     units, rounding = whole_units(weights)
-    allowed = _allowed(units.sum(), max_risk) + rounding
+    allowed = allowed_mass(units.sum(), max_risk) + rounding
     at_first = _without_desired(attainment, labels, np.flatnonzero(units > 0))
     flipped: list[int] = []
     if units[at_first].sum() > allowed:
@@ -126,18 +127,24 @@ def exact_cover(
     return _relabelled(attainment, weights, labels, flipped, at_first)
 
 
-def flip_order(attainment: Attainment, weights: np.ndarray, labels: np.ndarray) -> np.ndarray:
+def flip_order(
+    attainment: Attainment, weights: np.ndarray, labels: np.ndarray, stages: Sequence[float] = ()
+) -> np.ndarray:
     """Every undesired leaf, in the order in which to flip them.
 
-    The greedy order until everyone is covered, then the others, the cheapest first.
+    The greedy order until everyone is covered, then the others, the cheapest first. With
+    ``stages``, risks from high to low, a gain counts only up to the next of them: large leaves
+    do not come before cheap ones that would do.
     """
     units, _ = whole_units(weights)
-    tree = attainment.tree
-    chosen = _greedy_order(_Uncovered(attainment, units, labels), tree, labels, allowed=0.0)
+    tree, uncovered = attainment.tree, _Uncovered(attainment, units, labels)
+    order: list[int] = []
+    for risk in (*stages, 0.0):
+        order += _greedy_order(uncovered, tree, labels, allowed_mass(units.sum(), risk))
     undesired = tree.leaves[labels[tree.leaves] == 0]
-    others = np.setdiff1d(undesired, chosen)
+    others = np.setdiff1d(undesired, order)
     others = others[np.argsort(flip_costs(tree)[others], kind="stable")]
-    return np.concatenate([np.array(chosen, np.int64), others.astype(np.int64)])
+    return np.concatenate([order, others]).astype(np.int64)
 
 
 def whole_units(weights: np.ndarray) -> tuple[np.ndarray, float]:
@@ -152,7 +159,7 @@ def whole_units(weights: np.ndarray) -> tuple[np.ndarray, float]:
     return np.rint(weights / total * 2**50), 0.5 * len(weights)
 
 
-def _allowed(total: float, max_risk: float) -> float:
+def allowed_mass(total: float, max_risk: float) -> float:
     """The largest whole mass whose share of the total is at most max_risk, as floats divide."""
     mass = math.floor(max_risk * total) + 1
     while mass / total > max_risk:

@@ -1,20 +1,78 @@
-"""Sending people down trees."""
+"""Sending people down trees.
+
+One tree at a time over a block of people, so that the tree stays in the processor's cache, and
+GROUP people at a time, so that it waits for their next nodes at once rather than in turn. There
+is no branch to mispredict: a node's children are looked up by the outcome of its comparison, and
+both children of a leaf are the leaf, so that a group steps on until nobody in it moves:
+
+    steps   node 0: [1, 2, column]      node 1, a leaf: [1, 1, 0]
+"""
 
 from __future__ import annotations
 
-from ract._kernels._jit import kernel
+import numpy as np
+
+from ract._kernels._jit import inner, kernel
+
+GROUP = 8
+BLOCK = 16_384
+
+
+@inner
+def walk(X, first, last, threshold, steps, root, at):
+    """Leaf of each of the people X[first:last] in the tree at root, into at[:last - first]."""
+    n = last - first
+    for k in range(n):
+        at[k] = root
+    for start in range(0, n - GROUP + 1, GROUP):
+        moved = True
+        while moved:
+            moved = False
+            for k in range(start, start + GROUP):
+                node = at[k]
+                left = X[first + k, steps[node, 2]] <= threshold[node]
+                child = steps[node, 1 - np.int64(left)]
+                moved = moved | (child != node)
+                at[k] = child
+    for k in range(n - n % GROUP, n):
+        node = root
+        while steps[node, 0] != node:
+            left = X[first + k, steps[node, 2]] <= threshold[node]
+            node = steps[node, 1 - np.int64(left)]
+        at[k] = node
 
 
 @kernel
-def find_leaves(X, feature, threshold, left, right, root, out):
+def find_leaves(X, threshold, steps, root, out):
     """Leaf of each person in each tree.
 
-    X (people, columns) float64. feature (-1: leaf), threshold, left, right (nodes,).
-    root (trees,). out (people, trees) int32.
+    X (people, columns) float64. threshold (nodes,) float64. steps (nodes, 3) int32: left, right
+    (both the node itself at a leaf), column. root (trees,) int32. out (people, trees) int32.
     """
-    for i in range(X.shape[0]):
+    n = X.shape[0]
+    at = np.empty(min(n, BLOCK), np.int32)
+    for first in range(0, n, BLOCK):
+        last = min(first + BLOCK, n)
         for t in range(root.shape[0]):
-            node = root[t]
-            while feature[node] >= 0:
-                node = left[node] if X[i, feature[node]] <= threshold[node] else right[node]
-            out[i, t] = node
+            walk(X, first, last, threshold, steps, root[t], at)
+            for k in range(last - first):
+                out[first + k, t] = at[k]
+
+
+@kernel
+def add_totals(X, threshold, steps, label, value, root, votes, sums):
+    """Add up the labels and the values of the leaves that each person is in.
+
+    label (nodes,) uint8. value (nodes,) float64. votes (people,) int64. sums (people,) float64.
+    The rest as in find_leaves. A person's values are added in the order of the trees, so that
+    their sum does not depend on who else is predicted.
+    """
+    n = X.shape[0]
+    at = np.empty(min(n, BLOCK), np.int32)
+    for first in range(0, n, BLOCK):
+        last = min(first + BLOCK, n)
+        for t in range(root.shape[0]):
+            walk(X, first, last, threshold, steps, root[t], at)
+            for k in range(last - first):
+                votes[first + k] += label[at[k]]
+                sums[first + k] += value[at[k]]

@@ -1,0 +1,284 @@
+"""The cheapest action of one person under a cost that is the largest effort of one feature.
+
+The optimum is one of finitely many costs. From the bound that trees give one by one, go up in
+growing steps until a solution turns up, halve what lies between by quick questions, and settle
+what they left open with a thorough one just below the best:
+
+    refuted   |   quick questions came to no answer   | found
+    ----------|---------------------------------------x-------
+           proved                                    high
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ract._kernels._jit import inner, kernel
+from ract._kernels.boxes import make_boxes, nearest_cell
+from ract._kernels.cell_forest import (
+    Box,
+    cheapest_leaves,
+    count_votes,
+    empty_forest,
+    prune,
+    set_box,
+    take,
+)
+from ract._kernels.decide import NO, YES, decide
+
+QUICK_NODES = 40
+
+
+@inner
+def empty_box(n_axes):
+    """Room for a box."""
+    return Box(np.empty(n_axes, np.int64), np.empty(n_axes, np.int64), np.zeros(n_axes, np.uint64))
+
+
+@inner
+def ask(forest, needed, own, costs, n_cells, categorical, limit, max_nodes, room, point):
+    """Whether a point that costs at most limit has the needed votes.
+
+    point (axes,) int64: set to cells. Returns the answer and the nodes used.
+    """
+    box, pruned, visited, met, verdict = room
+    set_box(own, costs, n_cells, categorical, limit, box)
+    always, n_trees, n_nodes = prune(forest, box, categorical, visited, met, verdict, pruned)
+    if always + n_trees < needed:
+        return NO, 0
+    for a in range(own.shape[0]):
+        point[a] = own[a]
+    if always >= needed:
+        return YES, 0
+    boxes = make_boxes(take(pruned, n_trees, n_nodes), box, categorical, costs.shape[1])
+    found = np.empty(own.shape[0], np.int64)
+    answer, nodes = decide(boxes, needed - always, categorical, max_nodes, found)
+    if answer == YES:
+        for a in range(own.shape[0]):
+            point[a] = nearest_cell(boxes, a, found[a], own[a], categorical[a])
+    return answer, nodes
+
+
+@inner
+def candidate_costs(costs, n_cells, least, most):
+    """Distinct cell costs between least and most, ascending."""
+    n = 0
+    for a in range(n_cells.shape[0]):
+        for c in range(n_cells[a]):
+            if least <= costs[a, c] <= most:
+                n += 1
+    found = np.empty(n)
+    n = 0
+    for a in range(n_cells.shape[0]):
+        for c in range(n_cells[a]):
+            if least <= costs[a, c] <= most:
+                found[n] = costs[a, c]
+                n += 1
+    found.sort()
+    kept = 0
+    for k in range(n):
+        if kept == 0 or found[k] > found[kept - 1]:
+            found[kept] = found[k]
+            kept += 1
+    return found[:kept]
+
+
+OPTIMAL, NONE, FOUND, OPEN = 0, 1, 2, 3
+
+
+@inner
+def polish(forest, needed, own, costs, categorical, point):
+    """Move the dearest axis of a solution home while it keeps the votes; returns its cost."""
+    while True:
+        dearest, price = -1, 0.0
+        for a in range(own.shape[0]):
+            if point[a] != own[a] and costs[a, point[a]] > price:
+                dearest, price = a, costs[a, point[a]]
+        if dearest < 0:
+            return price
+        here = point[dearest]
+        cell = own[dearest]
+        kept = False
+        while cell != here and not kept:
+            point[dearest] = cell
+            kept = costs[dearest, cell] < price and (
+                count_votes(forest, point, categorical) >= needed
+            )
+            if not kept:
+                if categorical[dearest]:
+                    break
+                cell += 1 if here > cell else -1
+        if not kept:
+            point[dearest] = here
+            return price
+
+
+@inner
+def position(prices, price):
+    """Index of the first of some ascending prices that is not below a price."""
+    low, high = 0, prices.shape[0]
+    while low < high:
+        middle = (low + high) >> 1
+        if prices[middle] < price:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@inner
+def search(forest, needed, own, costs, n_cells, categorical, budget, bound, max_nodes, room, point):
+    """Narrow the optimum down over the candidate costs.
+
+    proved: every price below this index is refuted. low: the next that is worth asking, which a
+    quick search that came to no answer moves on too. high: index of the best found.
+    Returns status, cost, lower bound and nodes, as solve does.
+    """
+    prices = candidate_costs(costs, n_cells, bound, budget)
+    n = prices.shape[0]
+    trial = np.empty(own.shape[0], np.int64)
+    best, used, proved, low, high, step = np.inf, 0, 0, 0, n, 1 + n // 24
+    at = 0
+    while proved < high:
+        going_up = high == n
+        thorough = False
+        if low >= high or (going_up and at >= n - 1):
+            # Every quick question below has been asked: settle it just below the best.
+            at, thorough = high - 1, True
+        elif not going_up:
+            at = (low + high) >> 1
+        allowed = max_nodes - used
+        if not thorough and allowed > QUICK_NODES:
+            allowed = QUICK_NODES
+        answer, nodes = ask(
+            forest, needed, own, costs, n_cells, categorical, prices[at], allowed, room, trial
+        )
+        used += nodes
+        if answer == YES:
+            best = polish(forest, needed, own, costs, categorical, trial)
+            for a in range(own.shape[0]):
+                point[a] = trial[a]
+            high = position(prices, best)
+            low = proved if low > high or thorough else low
+        elif answer == NO:
+            proved = at + 1
+            low = low if low > proved else proved
+        elif thorough:
+            lowest = prices[proved]
+            return (OPEN, best, lowest, used) if going_up else (FOUND, best, lowest, used)
+        else:
+            low = at + 1
+        if going_up and answer != YES:
+            at = at + step if at + step < n - 1 else n - 1
+            step *= 2
+    if high == n:
+        return NONE, np.inf, np.inf, used
+    return OPTIMAL, best, best, used
+
+
+@inner
+def solve(forest, needed, own, costs, n_cells, categorical, budget, max_nodes, point):
+    """Cheapest point with at least needed votes within a budget.
+
+    own int64 (axes,): the person's cells. costs (axes, cells): of every cell, 0 at home, inf where
+    they cannot go. point (axes,) int64: set to the best point found.
+    Returns a status (OPTIMAL; NONE within the budget; FOUND, not proved; OPEN), cost, lower bound
+    and nodes.
+    """
+    n_axes = own.shape[0]
+    n_all, n_trees = forest.axis.shape[0], forest.root.shape[0]
+    for a in range(n_axes):
+        point[a] = own[a]
+    if needed <= 0:
+        return OPTIMAL, 0.0, 0.0, 0
+    if n_trees < needed:
+        return NONE, np.inf, np.inf, 0
+    least = np.empty(n_trees)
+    cheapest_leaves(forest, own, costs, n_cells, categorical, budget, least)
+    least.sort()
+    bound = least[needed - 1]
+    if not bound <= budget:
+        return NONE, np.inf, np.inf, 0
+    # Inside the budget's box the forest is small; everything after works on what is left of it.
+    box = empty_box(n_axes)
+    visited, met = np.empty(n_all, np.int32), np.empty(n_all, np.uint8)
+    verdict, copy = np.empty(n_all, np.uint8), empty_forest(n_all, n_trees)
+    set_box(own, costs, n_cells, categorical, budget, box)
+    always, n_left, n_nodes = prune(forest, box, categorical, visited, met, verdict, copy)
+    if always + n_left < needed:
+        return NONE, np.inf, np.inf, 0
+    room = (box, empty_forest(n_nodes, n_left), visited, met, verdict)
+    small = take(copy, n_left, n_nodes)
+    return search(
+        small, needed - always, own, costs, n_cells, categorical, budget, bound, max_nodes,
+        room, point,
+    )  # fmt: skip
+
+
+class PriceList(NamedTuple):
+    """What cells cost, for anyone (grid.Prices in flat arrays).
+
+    start int64 (axes,): where an axis begins. above, below: level of the cheapest value of each
+    cell of an ordinal axis from below and from above. switch: tables of categorical axes.
+    """
+
+    start: Any
+    above: Any
+    below: Any
+    switch: Any
+
+
+@inner
+def fill_costs(prices, own, levels, n_cells, categorical, out):
+    """Cost of every cell for one person. own int64, levels float64 (axes,); out (axes, cells)."""
+    for a in range(own.shape[0]):
+        start, n = prices.start[a], n_cells[a]
+        for c in range(n):
+            if categorical[a]:
+                out[a, c] = prices.switch[start + own[a] * n + c]
+            elif c == own[a]:
+                out[a, c] = 0.0
+            elif c < own[a]:
+                out[a, c] = levels[a] - prices.below[start + c]
+            else:
+                out[a, c] = prices.above[start + c] - levels[a]
+
+
+@kernel
+def solve_people(
+    forest, needed, cells, levels, prices, n_cells, categorical, budgets, max_nodes, points, numbers
+):
+    """Solve for many people.
+
+    cells int64, levels float64 (people, axes). budgets (people,). points int64 (people, axes):
+    set to the best points. numbers (people, 4): status, cost, lower bound, nodes.
+    """
+    costs = np.empty((cells.shape[1], n_cells.max()))
+    for i in range(cells.shape[0]):
+        fill_costs(prices, cells[i], levels[i], n_cells, categorical, costs)
+        status, cost, bound, nodes = solve(
+            forest, needed, cells[i], costs, n_cells, categorical, budgets[i], max_nodes, points[i]
+        )
+        numbers[i, 0] = status
+        numbers[i, 1] = cost
+        numbers[i, 2] = bound
+        numbers[i, 3] = nodes
+
+
+@kernel
+def simplify(forest, n_cells, categorical):
+    """Merge equal siblings; returns the number of trees that always vote desired, and the rest."""
+    n_axes, n_nodes, n_trees = n_cells.shape[0], forest.axis.shape[0], forest.root.shape[0]
+    box, out = empty_box(n_axes), empty_forest(n_nodes, n_trees)
+    for a in range(n_axes):
+        box.lowest[a] = 0
+        box.highest[a] = n_cells[a] - 1
+        for k in range(n_cells[a]):
+            if categorical[a]:
+                box.categories[a] |= np.uint64(1) << np.uint64(k)
+    visited, met = np.empty(n_nodes, np.int32), np.empty(n_nodes, np.uint8)
+    verdict = np.empty(n_nodes, np.uint8)
+    always, n_left, n = prune(forest, box, categorical, visited, met, verdict, out)
+    return always, take(out, n_left, n)

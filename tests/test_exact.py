@@ -1,0 +1,205 @@
+import numpy as np
+import pandas as pd
+import pytest
+
+from ract import ActionSpace, Feature
+from ract.costs import make_cost
+from ract.encoding import Encoder
+from ract.ensemble import TreeEnsemble
+from ract.errors import InvalidSpec
+from ract.recourse.exact import FOUND, NONE, OPEN, OPTIMAL, VoteSearch
+from tests import naive
+
+CHANGES = ["any", "any", "increase", "decrease", "fixed"]
+
+
+def random_table(rng, n):
+    """A small table of mixed kinds with an action space."""
+    data, features = {}, []
+    for k in range(int(rng.integers(1, 4))):
+        kind = rng.choice(["continuous", "integer", "binary", "categorical"])
+        change, weight = rng.choice(CHANGES), float(rng.choice([1.0, 1.0, 0.5, 2.0]))
+        bounds = {}
+        if kind == "continuous":
+            column = np.round(rng.normal(size=n), 1)
+        elif kind == "integer":
+            column = rng.integers(0, 7, n)
+        elif kind == "binary":
+            column = rng.permutation(np.append(rng.integers(0, 2, n - 2), [0, 1]))
+        else:
+            column = np.array(["u", "v", "w", "z"])[rng.permutation(np.arange(n) % 4)]
+        if kind in ("continuous", "integer") and rng.random() < 0.4:
+            bounds = dict(zip(("lower", "upper"), np.sort(rng.choice(column, 2)), strict=True))
+        data[f"f{k}"] = column
+        features.append(Feature(f"f{k}", kind, change, weight=weight, **bounds))
+    return pd.DataFrame(data), ActionSpace(features)
+
+
+def random_ensemble(rng, matrix, n_trees):
+    """Trees with random splits near the data, with ties and useless splits."""
+    feature, threshold, left, right, label, root = [], [], [], [], [], []
+
+    def grow(depth):
+        node = len(feature)
+        for array, value in zip(
+            (feature, threshold, left, right, label),
+            (-1, 0.0, -1, -1, int(rng.random() < 0.4)),
+            strict=True,
+        ):
+            array.append(value)
+        if depth < 3 and rng.random() < 0.8:
+            j = int(rng.integers(matrix.shape[1]))
+            column = matrix[:, j]
+            if set(np.unique(column)) <= {0.0, 1.0}:
+                cut = 0.5
+            else:
+                cut = float(
+                    rng.choice([rng.choice(column), rng.uniform(column.min(), column.max())])
+                )
+            feature[node], threshold[node] = j, cut
+            left[node] = grow(depth + 1)
+            right[node] = grow(depth + 1)
+        return node
+
+    for _ in range(n_trees):
+        root.append(grow(0))
+    return TreeEnsemble(
+        np.array(feature, np.int32),
+        np.array(threshold),
+        np.array(left, np.int32),
+        np.array(right, np.int32),
+        np.array(label, np.uint8),
+        np.zeros(len(feature)),
+        np.array(root, np.int32),
+        "votes",
+        int(rng.integers(1, n_trees + 1)),
+    )
+
+
+def random_problem(rng):
+    frame, actions = random_table(rng, int(rng.integers(8, 20)))
+    encoder = Encoder(frame, actions)
+    matrix = encoder.matrix(frame)
+    ensemble = random_ensemble(rng, matrix, int(rng.integers(1, 9)))
+    cost = make_cost("percentile").fit(matrix.T, encoder.weights)
+    return encoder, matrix, ensemble, cost
+
+
+def check_values(encoder, ensemble, cost, people, solutions):
+    """Every action found is allowed, costs what it says, and the model agrees."""
+    found = solutions.found
+    assert (naive.naive_votes(ensemble, solutions.values[found]) >= ensemble.cutoff).all()
+    np.testing.assert_allclose(
+        cost.between(people[found], solutions.values[found]), solutions.cost[found], atol=1e-12
+    )
+    for axis in encoder.axes:
+        f, before = axis.feature, people[:, list(axis.columns)]
+        after = solutions.values[:, list(axis.columns)]
+        if f.is_categorical:
+            assert (after.sum(axis=1) == 1).all()
+            step = after.argmax(axis=1) - before.argmax(axis=1)
+        else:
+            step = (after - before)[:, 0]
+            moved = step != 0
+            ok = np.where(step > 0, after[:, 0] <= f.upper, after[:, 0] >= f.lower)
+            assert ok[moved].all()
+            assert f.kind == "continuous" or (after == np.floor(after)).all()
+        assert not (f.change in ("increase", "fixed") and (step < 0).any())
+        assert not (f.change in ("decrease", "fixed") and (step > 0).any())
+
+
+@pytest.mark.parametrize("block", range(25))
+def test_cost_and_status_equal_brute_force_in_values(block):
+    """200 problems each: 5000 in all."""
+    statuses = set()
+    for seed in range(50):
+        rng = np.random.default_rng([block, seed])
+        encoder, matrix, ensemble, cost = random_problem(rng)
+        people = matrix[rng.choice(len(matrix), 4, replace=False)]
+        search = VoteSearch(ensemble, encoder.axes, cost)
+        budget = float(rng.choice([0.0, 0.213, 0.517, np.inf]))
+        solutions = search.solve(people, budget)
+        check_values(encoder, ensemble, cost, people, solutions)
+        for i in range(len(people)):
+            best = naive.cheapest_action(ensemble, encoder.axes, people[i], matrix, rng)
+            if np.isfinite(best) and best <= budget:
+                assert solutions.status[i] == OPTIMAL
+                assert solutions.cost[i] == pytest.approx(best, abs=1e-12)
+            else:
+                assert solutions.status[i] == NONE and np.isinf(solutions.cost[i])
+            statuses.add(int(solutions.status[i]))
+    assert statuses == {OPTIMAL, NONE}
+
+
+def test_limits_give_bounds_that_hold():
+    seen = set()
+    for seed in range(300):
+        rng = np.random.default_rng(seed)
+        encoder, matrix, ensemble, cost = random_problem(rng)
+        search = VoteSearch(ensemble, encoder.axes, cost)
+        exact = search.solve(matrix)
+        for limit in (0, 1, 2):
+            cut = search.solve(matrix, max_nodes=limit)
+            check_values(encoder, ensemble, cost, matrix, cut)
+            best = np.where(exact.found, exact.cost, np.inf)
+            assert (cut.bound <= best + 1e-12).all()
+            assert (cut.cost >= best - 1e-12).all()
+            assert (cut.cost[cut.status == OPTIMAL] == best[cut.status == OPTIMAL]).all()
+            assert np.isinf(best[cut.status == NONE]).all()
+            assert (cut.gap >= 0).all()
+            seen |= set(cut.status.tolist())
+    assert OPEN in seen and (FOUND in seen or OPTIMAL in seen)
+
+
+def test_nobody_moves_when_everything_is_fixed():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"a": rng.integers(0, 5, 30)})
+    encoder = Encoder(frame, ActionSpace([Feature("a", change="fixed")]))
+    matrix = encoder.matrix(frame)
+    stump = TreeEnsemble(
+        np.array([0, -1, -1], np.int32), np.array([2.5, 0, 0]), np.array([1, -1, -1], np.int32),
+        np.array([2, -1, -1], np.int32), np.array([0, 0, 1], np.uint8), np.zeros(3),
+        np.zeros(1, np.int32), "votes", 1,
+    )  # fmt: skip
+    cost = make_cost("percentile").fit(matrix.T, encoder.weights)
+    solutions = VoteSearch(stump, encoder.axes, cost).solve(matrix)
+    assert list(solutions.status == NONE) == list(frame["a"] <= 2)
+    assert (solutions.cost[frame["a"] > 2] == 0).all()
+
+
+def test_one_leaf_is_decided_at_once():
+    matrix = np.array([[0.0], [1.0]])
+    encoder = Encoder(matrix)
+    cost = make_cost("percentile").fit(matrix.T, encoder.weights)
+    for label, status in ((1, OPTIMAL), (0, NONE)):
+        leaf = TreeEnsemble(
+            np.array([-1], np.int32), np.zeros(1), np.array([-1], np.int32),
+            np.array([-1], np.int32), np.array([label], np.uint8), np.zeros(1),
+            np.zeros(1, np.int32), "votes", 1,
+        )  # fmt: skip
+        solutions = VoteSearch(leaf, encoder.axes, cost).solve(matrix)
+        assert (solutions.status == status).all()
+
+
+def test_threads_and_order_do_not_change_the_result():
+    rng = np.random.default_rng(5)
+    encoder, matrix, ensemble, cost = random_problem(rng)
+    search = VoteSearch(ensemble, encoder.axes, cost)
+    people = np.repeat(matrix, 30, axis=0)
+    one, two = search.solve(people, n_jobs=1), search.solve(people, n_jobs=2)
+    np.testing.assert_array_equal(one.values, two.values)
+    backwards = search.solve(people[::-1])
+    np.testing.assert_array_equal(one.values, backwards.values[::-1])
+
+
+def test_wrong_input_is_refused():
+    rng = np.random.default_rng(1)
+    encoder, matrix, ensemble, cost = random_problem(rng)
+    search = VoteSearch(ensemble, encoder.axes, cost)
+    for budget in (-1.0, float("nan")):
+        with pytest.raises(InvalidSpec, match="budget must be 0 or more"):
+            search.solve(matrix, budget)
+    with pytest.raises(InvalidSpec, match="max_nodes must be 0 or more"):
+        search.solve(matrix, max_nodes=-1)
+    with pytest.raises(InvalidSpec, match="Training needs a cost"):
+        VoteSearch(ensemble, encoder.axes, make_cost("l1").fit(matrix.T, encoder.weights))
