@@ -125,22 +125,9 @@ def make_boxes(forest, box, categorical, most_cells):
 
 
 @inner
-def holds(boxes, r, a, cell, is_categorical):
-    """Whether box r holds a compressed cell of axis a."""
-    if is_categorical:
-        return (boxes.categories[r, a] >> np.uint64(cell)) & np.uint64(1) != np.uint64(0)
-    return boxes.first[r, a] <= cell and cell <= boxes.last[r, a]
-
-
-@inner
-def is_bound(boxes, r, a, is_categorical):
-    """Whether box r restricts axis a at all."""
-    if is_categorical:
-        everything = (np.uint64(1) << np.uint64(boxes.n_cells[a])) - np.uint64(1)
-        if boxes.n_cells[a] == 64:
-            everything = ~np.uint64(0)
-        return boxes.categories[r, a] != everything
-    return boxes.first[r, a] > 0 or boxes.last[r, a] < boxes.n_cells[a] - 1
+def has_category(boxes, r, a, cell):
+    """Whether box r holds a compressed category of axis a."""
+    return (boxes.categories[r, a] >> np.uint64(cell)) & np.uint64(1) != np.uint64(0)
 
 
 @inner

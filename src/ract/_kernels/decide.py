@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ract._kernels._jit import inner
-from ract._kernels.boxes import holds, is_bound
+from ract._kernels.boxes import has_category
 
 YES, NO, UNKNOWN = 1, 0, -1
 # How sharply branching prefers axes with little slack; which trees are tried for conflicts (by
@@ -37,7 +37,8 @@ class Bits(NamedTuple):
 
     active int64: axes with more than one cell. offset int64 (active + 1,): where an axis' cells
     start in mask. slot int64, bit uint64 (boxes,): word and bit of a box. words int64 (trees + 1,):
-    first word of each tree. mask uint64 (cells, words): boxes that hold a cell.
+    first word of each tree. mask uint64 (cells, words): boxes that hold a cell. upto, after: boxes
+    that begin at an ordinal cell or before it, and that end there or after it.
     bound_start int64 (boxes + 1,), bound_axis int64: the ordinal active axes that restrict a box.
     first_box int64 (trees + 1,): first box of each tree.
     """
@@ -48,6 +49,8 @@ class Bits(NamedTuple):
     bit: Any
     words: Any
     mask: Any
+    upto: Any
+    after: Any
     bound_start: Any
     bound_axis: Any
     first_box: Any
@@ -73,6 +76,37 @@ def give_bits(boxes, slot, bit, words, first_box):
 
 
 @inner
+def fill_masks(boxes, categorical, active, n_active, offset, slot, bit, mask, upto, after):
+    """Set mask, upto and after (cells, words), as Bits says.
+
+    An ordinal cell lies in the boxes that begin at it or before and end at it or after.
+    """
+    n_words = mask.shape[1]
+    for r in range(boxes.tree.shape[0]):
+        for i in range(n_active):
+            a = active[i]
+            if not categorical[a]:
+                upto[offset[i] + boxes.first[r, a], slot[r]] |= bit[r]
+                after[offset[i] + boxes.last[r, a], slot[r]] |= bit[r]
+                continue
+            for c in range(boxes.n_cells[a]):
+                if has_category(boxes, r, a, c):
+                    mask[offset[i] + c, slot[r]] |= bit[r]
+    for i in range(n_active):
+        if categorical[active[i]]:
+            continue
+        for c in range(offset[i] + 1, offset[i + 1]):
+            for s in range(n_words):
+                upto[c, s] |= upto[c - 1, s]
+        for c in range(offset[i + 1] - 2, offset[i] - 1, -1):
+            for s in range(n_words):
+                after[c, s] |= after[c + 1, s]
+        for c in range(offset[i], offset[i + 1]):
+            for s in range(n_words):
+                mask[c, s] = upto[c, s] & after[c, s]
+
+
+@inner
 def make_bits(boxes, categorical):
     """Everything about the boxes that stays the same during a search."""
     n_axes, n_boxes = boxes.n_cells.shape[0], boxes.tree.shape[0]
@@ -89,22 +123,24 @@ def make_bits(boxes, categorical):
     first_box = np.empty(boxes.n_trees + 1, np.int64)
     n_words = give_bits(boxes, slot, bit, words, first_box)
     mask = np.zeros((n_cells, n_words), np.uint64)
+    upto = np.zeros((n_cells, n_words), np.uint64)
+    after = np.zeros((n_cells, n_words), np.uint64)
+    fill_masks(boxes, categorical, active, n_active, offset, slot, bit, mask, upto, after)
     bound_start = np.zeros(n_boxes + 1, np.int64)
     bound_axis = np.empty(n_boxes * n_active, np.int64)
     n = 0
     for r in range(n_boxes):
         for i in range(n_active):
             a = active[i]
-            for c in range(boxes.n_cells[a]):
-                if holds(boxes, r, a, c, categorical[a]):
-                    mask[offset[i] + c, slot[r]] |= bit[r]
-            if not categorical[a] and is_bound(boxes, r, a, False):
-                bound_axis[n] = i
-                n += 1
+            if not categorical[a]:
+                if boxes.first[r, a] > 0 or boxes.last[r, a] < boxes.n_cells[a] - 1:
+                    bound_axis[n] = i
+                    n += 1
         bound_start[r + 1] = n
     return Bits(
-        active[:n_active], offset, slot, bit, words, mask, bound_start, bound_axis, first_box
-    )
+        active[:n_active], offset, slot, bit, words, mask, upto, after, bound_start, bound_axis,
+        first_box,
+    )  # fmt: skip
 
 
 @inner
@@ -219,29 +255,7 @@ def propagate(
 
 
 @inner
-def fill_ranges(boxes, bits, categorical, upto, after):
-    """Boxes that begin at a cell or before it (upto), and that end there or after it (after)."""
-    n_words = upto.shape[1]
-    for r in range(boxes.tree.shape[0]):
-        s, bit = bits.slot[r], bits.bit[r]
-        for i in range(bits.active.shape[0]):
-            a = bits.active[i]
-            if not categorical[a]:
-                upto[bits.offset[i] + boxes.first[r, a], s] |= bit
-                after[bits.offset[i] + boxes.last[r, a], s] |= bit
-    for i in range(bits.active.shape[0]):
-        first, last = bits.offset[i], bits.offset[i + 1] - 1
-        if not categorical[bits.active[i]]:
-            for c in range(first + 1, last + 1):
-                for s in range(n_words):
-                    upto[c, s] |= upto[c - 1, s]
-            for c in range(last - 1, first - 1, -1):
-                for s in range(n_words):
-                    after[c, s] |= after[c + 1, s]
-
-
-@inner
-def neighbours(boxes, bits, categorical, upto, after, r, row):
+def neighbours(boxes, bits, categorical, r, row):
     """Set row (words,) to the boxes that meet box r."""
     n_words = row.shape[0]
     for s in range(n_words):
@@ -249,17 +263,17 @@ def neighbours(boxes, bits, categorical, upto, after, r, row):
     for k in range(bits.bound_start[r], bits.bound_start[r + 1]):
         i = bits.bound_axis[k]
         a = bits.active[i]
-        begins = bits.offset[i] + boxes.last[r, a]
-        ends = bits.offset[i] + boxes.first[r, a]
+        begin = bits.offset[i] + boxes.last[r, a]
+        end = bits.offset[i] + boxes.first[r, a]
         for s in range(n_words):
-            row[s] &= upto[begins, s] & after[ends, s]
+            row[s] &= bits.upto[begin, s] & bits.after[end, s]
     for i in range(bits.active.shape[0]):
         a = bits.active[i]
         if categorical[a]:
             for s in range(n_words):
                 union = np.uint64(0)
                 for c in range(boxes.n_cells[a]):
-                    if holds(boxes, r, a, c, True):
+                    if has_category(boxes, r, a, c):
                         union |= bits.mask[bits.offset[i] + c, s]
                 row[s] &= union
 
@@ -274,65 +288,82 @@ def meets_tree(row, alive, words, t):
 
 
 @inner
-def find_partner(row, alive, words, n_alive, used, t):
-    """The unused tree with most alive boxes of which none is in the row; -1 if there is none."""
-    partner, most = -1, 0
-    for other in range(n_alive.shape[0]):
-        if other != t and not used[other] and n_alive[other] > most:
-            if not meets_tree(row, alive, words, other):
-                partner, most = other, n_alive[other]
-    return partner
+def order_trees(boxes, bits, alive, n_alive, used, order):
+    """Count the alive boxes of each tree and list the alive trees, fewest boxes first.
+
+    Returns their number. used is set for the others. Trees with many boxes (64 and more) are not
+    told apart.
+    """
+    buckets = np.zeros(66, np.int64)
+    for t in range(boxes.n_trees):
+        n = 0
+        for r in range(bits.first_box[t], bits.first_box[t + 1]):
+            if alive[bits.slot[r]] & bits.bit[r] != np.uint64(0):
+                n += 1
+        n_alive[t] = n
+        used[t] = n == 0
+        buckets[min(n, 64) + 1] += 1
+    for k in range(1, 66):
+        buckets[k] += buckets[k - 1]
+    dead = buckets[1]
+    for t in range(boxes.n_trees):
+        k = min(n_alive[t], 64)
+        if k > 0:
+            order[buckets[k] - dead] = t
+            buckets[k] += 1
+    return boxes.n_trees - dead
 
 
 @inner
-def lost_to_conflicts(
-    boxes, bits, categorical, upto, after, alive, count, slack, known, meets, n_alive, used
-):
+def find_partner(row, alive, words, order, n, used, t):
+    """An unused tree with many alive boxes of which none is in the row; -1 if there is none."""
+    for k in range(n - 1, -1, -1):
+        other = order[k]
+        if not used[other] and other != t and not meets_tree(row, alive, words, other):
+            return other
+    return -1
+
+
+@inner
+def lost_to_conflicts(boxes, bits, categorical, alive, slack, known, meets, n_alive, used, order):
     """At least how many alive trees are lost because they cannot agree; stops above slack."""
-    n_trees = boxes.n_trees
-    free = count
-    for t in range(n_trees):
-        n_alive[t] = 0
-        for r in range(bits.first_box[t], bits.first_box[t + 1]):
-            if alive[bits.slot[r]] & bits.bit[r] != np.uint64(0):
-                n_alive[t] += 1
-        used[t] = n_alive[t] == 0
+    n = order_trees(boxes, bits, alive, n_alive, used, order)
     partners = np.empty(MOST_ALIVE + 1, np.int64)
-    lost = 0
-    for size in range(1, MOST_ALIVE + 1):
-        for t in range(n_trees):
-            if n_alive[t] != size or used[t]:
+    lost, free = 0, n
+    for k in range(n):
+        t = order[k]
+        if n_alive[t] > MOST_ALIVE or lost + free // 2 <= slack:
+            break
+        if used[t]:
+            continue
+        n_partners, conflict = 0, True
+        for r in range(bits.first_box[t], bits.first_box[t + 1]):
+            if alive[bits.slot[r]] & bits.bit[r] == np.uint64(0):
                 continue
-            if lost + free // 2 <= slack:
-                return lost
-            n_partners, conflict = 0, True
-            for r in range(bits.first_box[t], bits.first_box[t + 1]):
-                if alive[bits.slot[r]] & bits.bit[r] == np.uint64(0):
-                    continue
-                if not known[r]:
-                    neighbours(boxes, bits, categorical, upto, after, r, meets[r])
-                    known[r] = True
-                blocked = False
-                for p in range(n_partners):
-                    if not meets_tree(meets[r], alive, bits.words, partners[p]):
-                        blocked = True
-                        break
-                if blocked:
-                    continue
-                partner = find_partner(meets[r], alive, bits.words, n_alive, used, t)
-                if partner < 0:
-                    conflict = False
+            if not known[r]:
+                neighbours(boxes, bits, categorical, r, meets[r])
+                known[r] = True
+            blocked = False
+            for p in range(n_partners):
+                if not meets_tree(meets[r], alive, bits.words, partners[p]):
+                    blocked = True
                     break
-                partners[n_partners] = partner
-                n_partners += 1
-            if conflict:
-                lost += 1
-                used[t] = True
-                free -= 1 + n_partners
-                for p in range(n_partners):
-                    used[partners[p]] = True
-                if lost > slack:
-                    return lost
+            if blocked:
+                continue
+            partner = find_partner(meets[r], alive, bits.words, order, n, used, t)
+            if partner < 0:
+                conflict = False
+                break
+            partners[n_partners] = partner
+            n_partners += 1
+        if conflict:
+            lost += 1
+            used[t] = True
+            free -= 1 + n_partners
+            for p in range(n_partners):
+                used[partners[p]] = True
+            if lost > slack:
+                break
     return lost
 
 
@@ -394,8 +425,8 @@ def decide(boxes, needed, categorical, max_nodes, point):
     axis_of = np.zeros(n_active + 2, np.int64)
     options = np.zeros((n_active + 2, n_cells + 1), np.int64)
     n_options, tried = np.zeros(n_active + 2, np.int64), np.zeros(n_active + 2, np.int64)
-    upto, after = np.zeros((n_cells, n_words), np.uint64), np.zeros((n_cells, n_words), np.uint64)
-    nodes, depth, fresh, ranged = 0, np.int64(0), True, False
+    order = np.zeros(n_trees, np.int64)
+    nodes, depth, fresh = 0, np.int64(0), True
     while depth >= 0:
         if fresh:
             fresh = False
@@ -410,12 +441,9 @@ def decide(boxes, needed, categorical, max_nodes, point):
             )  # fmt: skip
             slack = count - needed
             if count >= 0 and slack < SCARCE * count:
-                if not ranged:
-                    fill_ranges(boxes, bits, categorical, upto, after)
-                    ranged = True
                 lost = lost_to_conflicts(
-                    boxes, bits, categorical, upto, after, alive[depth], count, slack,
-                    known, meets, n_alive, used,
+                    boxes, bits, categorical, alive[depth], slack, known, meets,
+                    n_alive, used, order,
                 )  # fmt: skip
                 if lost > slack:
                     count = -1
