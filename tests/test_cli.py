@@ -16,6 +16,7 @@ def test_demo_shows_people_and_what_they_reach():
     assert "What 2 refused people can reach within a budget of 0.2" in result.output
     assert result.output.count("within reach") == 2
     assert "Increasing only" in result.output
+    assert "recourse-aware" in result.output
 
 
 def test_a_wrong_option_is_a_usage_error():
