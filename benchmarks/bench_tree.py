@@ -137,7 +137,7 @@ def compile_time():
 def main():
     parts = {"small": small, "large": large, "growth": growth, "compile": compile_time}
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("parts", nargs="*", choices=[*parts, []], default=list(parts))
+    parser.add_argument("parts", nargs="*", help=", ".join(parts))
     for name in parser.parse_args().parts or parts:
         parts[name]()
 

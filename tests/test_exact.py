@@ -1,3 +1,5 @@
+import dataclasses
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -190,6 +192,49 @@ def test_threads_and_order_do_not_change_the_result():
     np.testing.assert_array_equal(one.values, two.values)
     backwards = search.solve(people[::-1])
     np.testing.assert_array_equal(one.values, backwards.values[::-1])
+
+
+def test_some_trees_are_searched_as_if_they_were_all():
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        encoder, matrix, ensemble, cost = random_problem(rng)
+        kept = rng.random(ensemble.n_trees) < 0.6
+        if not kept.any():
+            continue
+        needed = int(rng.integers(1, kept.sum() + 1))
+        part = dataclasses.replace(ensemble, root=ensemble.root[kept], cutoff=needed)
+        alone = _cut_out(ensemble, kept, needed)
+        expected = VoteSearch(alone, encoder.axes, cost).solve(matrix)
+        trees, votes = np.tile(kept, (len(matrix), 1)), np.full(len(matrix), needed)
+        found = VoteSearch(ensemble, encoder.axes, cost).solve(matrix, trees=trees, needed=votes)
+        np.testing.assert_array_equal(found.status, expected.status)
+        np.testing.assert_allclose(found.cost, expected.cost)
+        assert (naive.naive_votes(part, found.values[found.found]) >= needed).all()
+
+
+def _cut_out(ensemble, kept, needed):
+    """An ensemble of some trees, with nodes of its own."""
+    ends = np.append(ensemble.root[1:], len(ensemble.feature))
+    rows, root, n = [], [], 0
+    for first, last, keep in zip(ensemble.root, ends, kept, strict=True):
+        if keep:
+            rows.append(np.arange(first, last))
+            root.append(n)
+            n += last - first
+    rows = np.concatenate(rows)
+    position = np.full(len(ensemble.feature), -1)
+    position[rows] = np.arange(len(rows))
+    child = {
+        side: np.where(
+            getattr(ensemble, side)[rows] < 0, -1, position[getattr(ensemble, side)[rows]]
+        )
+        for side in ("left", "right")
+    }
+    return TreeEnsemble(
+        ensemble.feature[rows], ensemble.threshold[rows], child["left"].astype(np.int32),
+        child["right"].astype(np.int32), ensemble.label[rows], ensemble.value[rows],
+        np.array(root, np.int32), "votes", needed,
+    )  # fmt: skip
 
 
 def test_wrong_input_is_refused():

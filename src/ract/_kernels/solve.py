@@ -19,6 +19,7 @@ from ract._kernels._jit import inner, kernel
 from ract._kernels.boxes import make_boxes, nearest_cell
 from ract._kernels.cell_forest import (
     Box,
+    Forest,
     cheapest_leaves,
     count_votes,
     empty_forest,
@@ -246,21 +247,41 @@ def fill_costs(prices, own, levels, n_cells, categorical, out):
                 out[a, c] = prices.above[start + c] - levels[a]
 
 
+@inner
+def some_trees(forest, members):
+    """A forest of only the trees that are marked; it shares the nodes."""
+    root, n = np.empty(forest.root.shape[0], np.int32), 0
+    for t in range(forest.root.shape[0]):
+        if members[t]:
+            root[n] = forest.root[t]
+            n += 1
+    return Forest(
+        forest.axis, forest.cell, forest.left, forest.right, forest.parent, forest.label, root[:n]
+    )
+
+
 @kernel
 def solve_people(
-    forest, needed, cells, levels, prices, n_cells, categorical, budgets, max_nodes, points, numbers
-):
+    forest, needed, members, cells, levels, prices, n_cells, categorical, budgets, max_nodes,
+    points, numbers,
+):  # fmt: skip
     """Solve for many people.
 
+    needed int64 (people,). members bool (people, trees): whose trees each person is judged by.
     cells int64, levels float64 (people, axes). budgets (people,). points int64 (people, axes):
     set to the best points. numbers (people, 4): status, cost, lower bound, nodes.
     """
-    costs = np.empty((cells.shape[1], n_cells.max()))
+    most = 0
+    for a in range(n_cells.shape[0]):
+        if n_cells[a] > most:
+            most = n_cells[a]
+    costs = np.empty((cells.shape[1], most))
     for i in range(cells.shape[0]):
         fill_costs(prices, cells[i], levels[i], n_cells, categorical, costs)
         status, cost, bound, nodes = solve(
-            forest, needed, cells[i], costs, n_cells, categorical, budgets[i], max_nodes, points[i]
-        )
+            some_trees(forest, members[i]), needed[i], cells[i], costs, n_cells, categorical,
+            budgets[i], max_nodes, points[i],
+        )  # fmt: skip
         numbers[i, 0] = status
         numbers[i, 1] = cost
         numbers[i, 2] = bound
@@ -269,7 +290,7 @@ def solve_people(
 
 @kernel
 def simplify(forest, n_cells, categorical):
-    """Merge equal siblings; returns the number of trees that always vote desired, and the rest."""
+    """Merge equal siblings; returns every tree's verdict, and the forest of the mixed ones."""
     n_axes, n_nodes, n_trees = n_cells.shape[0], forest.axis.shape[0], forest.root.shape[0]
     box, out = empty_box(n_axes), empty_forest(n_nodes, n_trees)
     for a in range(n_axes):
@@ -279,6 +300,8 @@ def simplify(forest, n_cells, categorical):
             if categorical[a]:
                 box.categories[a] |= np.uint64(1) << np.uint64(k)
     visited, met = np.empty(n_nodes, np.int32), np.empty(n_nodes, np.uint8)
-    verdict = np.empty(n_nodes, np.uint8)
-    always, n_left, n = prune(forest, box, categorical, visited, met, verdict, out)
-    return always, take(out, n_left, n)
+    verdict, verdicts = np.empty(n_nodes, np.uint8), np.empty(n_trees, np.uint8)
+    _, n_left, n = prune(forest, box, categorical, visited, met, verdict, out)
+    for t in range(n_trees):
+        verdicts[t] = verdict[forest.root[t]]
+    return verdicts, take(out, n_left, n)

@@ -10,7 +10,7 @@ import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 
 from ract._kernels import solve as kernel
-from ract._kernels.cell_forest import Forest
+from ract._kernels.cell_forest import DESIRED, MIXED, Forest
 from ract.costs import FittedCost, require_max_norm
 from ract.encoding import Axis
 from ract.ensemble import TreeEnsemble
@@ -92,10 +92,11 @@ class VoteSearch:
         self.prices = self.grid.price(cost)
         self._categorical = np.array([axis.is_categorical for axis in self.grid.axes])
         _refuse_too_many_categories(self.grid)
-        always, self._forest = kernel.simplify(
+        verdicts, self._forest = kernel.simplify(
             _flat(ensemble, self.grid), self.grid.n_cells, self._categorical
         )
-        self._needed = int(ensemble.cutoff) - always
+        self._always, self._mixed = verdicts == DESIRED, verdicts == MIXED
+        self._needed = int(ensemble.cutoff)
         self._price_list = _flat_prices(self.prices)
 
     def solve(
@@ -104,6 +105,8 @@ class VoteSearch:
         budget: float | np.ndarray = np.inf,
         *,
         max_nodes: int = 10_000_000,
+        trees: np.ndarray | None = None,
+        needed: np.ndarray | None = None,
         n_jobs: int | None = None,
     ) -> Solutions:
         """The cheapest action of each person within a budget.
@@ -116,6 +119,10 @@ class VoteSearch:
             The same for everyone, or one for each; inf for any action at all.
         max_nodes : int
             Per person; a search that needs more ends as ``FOUND`` or ``OPEN``.
+        trees : bool (people, trees), optional
+            Judge each person by these trees only; all by default.
+        needed : int (people,), optional
+            With ``trees``: how many of their votes each person needs.
         n_jobs : int, optional
             Threads.
         """
@@ -125,14 +132,19 @@ class VoteSearch:
         budgets = np.minimum(budgets, np.finfo(np.float64).max)  # an infinite cost is no way
         if max_nodes < 0:
             raise InvalidSpec(f"max_nodes must be 0 or more, got {max_nodes}.")
+        if trees is None or needed is None:
+            trees = np.ones((len(people), len(self._mixed)), np.bool_)
+            needed = np.full(len(people), self._needed)
+        members = np.ascontiguousarray(trees[:, self._mixed])
+        open_votes = needed - trees[:, self._always].sum(axis=1)
         cells = np.ascontiguousarray(self.grid.cells(list(people.T)).T.astype(np.int64))
         levels = self._levels(people)
         points, numbers = cells.copy(), np.empty((len(people), 4))
 
         def run(part: slice) -> None:
             kernel.solve_people(
-                self._forest, self._needed, cells[part], levels[part], self._price_list,
-                self.grid.n_cells, self._categorical, budgets[part], max_nodes,
+                self._forest, open_votes[part], members[part], cells[part], levels[part],
+                self._price_list, self.grid.n_cells, self._categorical, budgets[part], max_nodes,
                 points[part], numbers[part],
             )  # fmt: skip
 
