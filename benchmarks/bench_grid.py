@@ -16,9 +16,7 @@ import numpy as np
 from sklearn.preprocessing import KBinsDiscretizer
 
 from ract import ActionSpace, Feature
-from ract.costs import make_cost
-from ract.encoding import Encoder
-from ract.grid import Grid
+from ract._training import Setting, prepare
 
 
 def make_table(n_people: int, n_columns: int) -> np.ndarray:
@@ -31,14 +29,10 @@ def make_table(n_people: int, n_columns: int) -> np.ndarray:
 
 
 def grid_and_reach(X: np.ndarray, n_cells: int) -> object:
-    """All that training needs before the first split."""
+    """All that training does before the first split."""
     space = ActionSpace([Feature(f"x{j}", "continuous") for j in range(X.shape[1])])
-    encoder = Encoder(X, space)
-    columns = encoder.encode(X)
-    grid = Grid.from_columns(encoder.axes, columns, n_cells)
-    cells = grid.cells(columns)
-    cost = make_cost("percentile").fit(columns, encoder.weights)
-    return cells, grid.price(cost).reach(columns, cells, 0.3)
+    setting = Setting(space, "percentile", 0.3, n_cells, only_actionable=False)
+    return prepare(X, np.zeros(len(X), np.uint8), None, setting, with_reach=True)
 
 
 def sklearn_bins(X: np.ndarray, n_cells: int) -> np.ndarray:

@@ -3,6 +3,7 @@ import pytest
 from scipy.stats import gaussian_kde
 
 from ract.costs import (
+    EMPIRICAL_KNOTS,
     LogPercentileCost,
     MahalanobisCost,
     PercentileCost,
@@ -79,7 +80,7 @@ def test_thinned_percentile_keeps_every_large_jump(rng):
     observed, counts = np.unique(column, return_counts=True)
     values = np.concatenate([rng.uniform(size=500), [0.25, np.nextafter(0.25, 0)]])
     unthinned = np.interp(values, observed, np.cumsum(counts) / len(column))
-    assert np.abs(cost.level(0, values) - unthinned).max() < 1 / 2048
+    assert np.abs(cost.level(0, values) - unthinned).max() < 1 / EMPIRICAL_KNOTS
     before = column[column < 0.25].max()
     exact = [cost.level(0, np.array([v]))[0] for v in (before, 0.25)]
     np.testing.assert_allclose(exact, [(column <= before).mean(), (column <= 0.25).mean()])

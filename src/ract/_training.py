@@ -11,7 +11,7 @@ from ract._core.grower import People
 from ract._frames import Table, read_table
 from ract.actions import ActionSpace
 from ract.costs import Cost, FittedCost, make_cost, require_max_norm
-from ract.encoding import Axis, Encoder
+from ract.encoding import Axis, EncodedColumns, Encoder
 from ract.errors import InvalidSpec
 from ract.grid import Grid
 
@@ -50,7 +50,7 @@ def prepare(
     """Encode and bin a table, learn the cost from it and, if asked, find everyone's reach."""
     table = read_table(X)
     encoder = Encoder(table, setting.actions)
-    columns = encoder.encode(table)
+    columns = EncodedColumns(table, encoder.axes)  # the encoder has checked this very table
     axes = _axes(encoder, setting.only_actionable)
     grid = Grid.from_columns(axes, columns, setting.max_cells, weights)
     cost = make_cost(setting.cost).fit(columns, encoder.weights, weights)

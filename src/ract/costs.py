@@ -23,7 +23,7 @@ Norm = Literal["max", "l1", "l2", "mahalanobis"]
 Columns = Sequence[np.ndarray]
 
 # The empirical distribution keeps every jump larger than 1 / EMPIRICAL_KNOTS exactly.
-EMPIRICAL_KNOTS = 2048
+EMPIRICAL_KNOTS = 1024
 KERNEL_POINTS = 100
 KERNEL_TAIL = 1e-6
 

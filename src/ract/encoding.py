@@ -71,7 +71,9 @@ class Encoder:
         self.feature_names = table.names
         self.axes, self.column_names = _layout(self.space)
         self._axis_of_column = {j: axis for axis in self.axes for j in axis.columns}
-        self.encode(table)
+        for axis in self.axes:
+            if axis.is_categorical:  # numbers were checked when the space was completed
+                _check_axis(table, axis)
 
     @property
     def weights(self) -> np.ndarray:

@@ -135,9 +135,13 @@ class Grid:
         if axis.is_categorical:
             for k, j in enumerate(axis.columns):
                 add_category(np.ascontiguousarray(columns[j], dtype=np.float64), k, out)
-        else:
-            values = np.ascontiguousarray(columns[axis.columns[0]], dtype=np.float64)
+            return
+        values = np.ascontiguousarray(columns[axis.columns[0]], dtype=np.float64)
+        table = IntegerTable.of(axis, values)
+        if table is None:
             find_cells(values, self.thresholds[a], out)
+        else:
+            out[:] = np.searchsorted(self.thresholds[a], table.values).astype(out.dtype)[table.at]
 
     def price(self, cost: FittedCost) -> Prices:
         """What each cell costs, for any person, under a cost."""
@@ -213,12 +217,33 @@ class Prices:
         ):
             categories.append(None if switch is None else switch <= budget)
             if entries is not None and axis.feature.actionable:
-                column = axis.columns[0]
-                levels = self.cost.level(column, np.asarray(columns[column]))
-                above = np.minimum.accumulate(entries.above_level[::-1])[::-1]
-                below = np.maximum.accumulate(entries.below_level)
-                find_reach(cells[a], levels, above, below, budget, lowest[a], highest[a])
+                self._fill_reach(a, axis, entries, columns, cells[a], budget, lowest[a], highest[a])
         return Reach(lowest, highest, tuple(categories))
+
+    def _fill_reach(
+        self,
+        a: int,
+        axis: Axis,
+        entries: Entries,
+        columns: Columns,
+        cells: np.ndarray,
+        budget: float,
+        lowest: np.ndarray,
+        highest: np.ndarray,
+    ) -> None:
+        column = axis.columns[0]
+        values = np.asarray(columns[column])
+        above = np.minimum.accumulate(entries.above_level[::-1])[::-1]
+        below = np.maximum.accumulate(entries.below_level)
+        table = IntegerTable.of(axis, values)
+        if table is None:
+            levels = self.cost.level(column, values)
+            find_reach(cells, levels, above, below, budget, lowest, highest)
+            return
+        own = np.searchsorted(self.grid.thresholds[a], table.values).astype(cells.dtype)
+        low, high = own.copy(), own.copy()
+        find_reach(own, self.cost.level(column, table.values), above, below, budget, low, high)
+        lowest[:], highest[:] = low[table.at], high[table.at]
 
     def of_person(self, person: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Cost and cheapest value of every cell for one person.
@@ -251,6 +276,27 @@ class Prices:
                 values[a, :n] = np.where(np.arange(n) < own[a], entries.below, entries.above)
                 values[a, own[a]] = person[column]
         return costs, values
+
+
+@dataclass(frozen=True)
+class IntegerTable:
+    """The few whole numbers of a column, so that something is worked out once for each.
+
+    values : float (m,), ascending; at : int (people,), where each person's value is.
+    """
+
+    values: np.ndarray
+    at: np.ndarray
+
+    @classmethod
+    def of(cls, axis: Axis, column: np.ndarray) -> IntegerTable | None:
+        """None if the column is continuous, or spans more numbers than there are people."""
+        if axis.feature.kind == "continuous":
+            return None
+        low, high = float(column.min()), float(column.max())
+        if high - low > len(column):
+            return None
+        return cls(np.arange(low, high + 1), (column - low).astype(np.intp))
 
 
 def _cut(column: np.ndarray, max_cells: int, people: np.ndarray | None) -> np.ndarray:

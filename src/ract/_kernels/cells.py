@@ -12,7 +12,42 @@ from __future__ import annotations
 
 import numpy as np
 
-from ract._kernels._jit import kernel
+from ract._kernels._jit import inner, kernel
+
+
+N_BUCKETS = 1024
+
+
+@inner
+def bucket(x, low, scale):
+    """Bucket of a number; never lower for a larger number, whatever the rounding."""
+    k = (x - low) * scale
+    if not k > 0.0:
+        return 0
+    if k >= N_BUCKETS - 1:
+        return N_BUCKETS - 1
+    return np.int64(k)
+
+
+@inner
+def fill_buckets(ordered, low, scale, start):
+    """Set start (buckets + 1,) to how many of some ascending numbers lie in earlier buckets."""
+    n = 0
+    for k in range(N_BUCKETS):
+        start[k] = n
+        while n < ordered.shape[0] and bucket(ordered[n], low, scale) == k:
+            n += 1
+    start[N_BUCKETS] = n
+
+
+@inner
+def scale_of(ordered):
+    """Lowest of some ascending numbers, and buckets per unit."""
+    n = ordered.shape[0]
+    if n == 0 or not ordered[n - 1] > ordered[0]:
+        return 0.0, 0.0
+    scale = N_BUCKETS / (ordered[n - 1] - ordered[0])
+    return ordered[0], scale if scale < np.inf else 0.0
 
 
 @kernel
@@ -20,18 +55,21 @@ def find_cells(values, thresholds, out):
     """Cell of each value: the number of thresholds below it.
 
     values (n,) float64; thresholds (k,) float64, increasing; out (n,) unsigned integers.
-    The halving loop has no branch to predict, which makes it several times faster.
+    Buckets of equal width narrow the search to the few thresholds of a value's own bucket.
     """
-    n_thresholds = thresholds.shape[0]
+    low, scale = scale_of(thresholds)
+    start = np.empty(N_BUCKETS + 1, np.int64)
+    fill_buckets(thresholds, low, scale, start)
     for i in range(values.shape[0]):
         x = values[i]
-        first, length = 0, n_thresholds
-        while length > 1:
-            half = length >> 1
-            first += half if thresholds[first + half - 1] < x else 0
-            length -= half
-        if n_thresholds > 0 and thresholds[first] < x:
-            first += 1
+        k = bucket(x, low, scale)
+        first, last = start[k], start[k + 1]
+        while first < last:
+            middle = (first + last) >> 1
+            if thresholds[middle] < x:
+                first = middle + 1
+            else:
+                last = middle
         out[i] = first
 
 
@@ -41,22 +79,29 @@ def interpolate(values, knots, heights, out):
 
     values (n,), knots (k,) increasing, heights (k,), out (n,): float64.
     """
+    low, scale = scale_of(knots)
+    start = np.empty(N_BUCKETS + 1, np.int64)
+    fill_buckets(knots, low, scale, start)
     n_knots = knots.shape[0]
     for i in range(values.shape[0]):
         x = values[i]
-        first, length = 0, n_knots
-        while length > 1:
-            half = length >> 1
-            first += half if knots[first + half] <= x else 0
-            length -= half
-        if x <= knots[0]:
+        k = bucket(x, low, scale)
+        first, last = start[k], start[k + 1]
+        while first < last:
+            middle = (first + last) >> 1
+            if knots[middle] <= x:
+                first = middle + 1
+            else:
+                last = middle
+        if first == 0:
             out[i] = heights[0]
-        elif first == n_knots - 1:
-            out[i] = heights[first]
+        elif first == n_knots:
+            out[i] = heights[n_knots - 1]
         else:
-            slope = (heights[first + 1] - heights[first]) / (knots[first + 1] - knots[first])
-            risen = heights[first] + slope * (x - knots[first])
-            out[i] = min(risen, heights[first + 1])  # rounding must not overshoot
+            left = first - 1  # knots[left] <= x < knots[first]
+            slope = (heights[first] - heights[left]) / (knots[first] - knots[left])
+            risen = heights[left] + slope * (x - knots[left])
+            out[i] = risen if risen < heights[first] else heights[first]  # never overshoots
 
 
 @kernel
