@@ -23,8 +23,8 @@ from ract.recourse.exact import OPEN, VoteSearch
 SETTINGS = {
     "fico": {"recourse_weight": 0.1, "min_samples_leaf": 10},
     "compas": {"recourse_weight": 0.15, "min_samples_leaf": 10},
-    "credit": {"recourse_weight": 0.1, "min_samples_leaf": 10},
-    "bail": {"recourse_weight": 0.1, "min_samples_leaf": 1},
+    "credit": {"recourse_weight": 0.5, "min_samples_leaf": 10},
+    "bail": {"recourse_weight": 0.12, "min_samples_leaf": 1},
 }
 TARGETS = {
     "fico": (0.716, 0.796, 0.99),

@@ -14,7 +14,6 @@ import numpy as np
 
 from ract._kernels._jit import inner, kernel
 
-
 N_BUCKETS = 1024
 
 

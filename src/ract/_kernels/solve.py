@@ -63,6 +63,23 @@ def ask(forest, needed, own, costs, n_cells, categorical, limit, max_nodes, room
 
 
 @inner
+def sort(values):
+    """Sort a few numbers in place, ascending (Shell's method)."""
+    n = values.shape[0]
+    gap = 1
+    while gap < n // 3:
+        gap = 3 * gap + 1
+    while gap > 0:
+        for k in range(gap, n):
+            value, j = values[k], k
+            while j >= gap and values[j - gap] > value:
+                values[j] = values[j - gap]
+                j -= gap
+            values[j] = value
+        gap //= 3
+
+
+@inner
 def candidate_costs(costs, n_cells, least, most):
     """Distinct cell costs between least and most, ascending."""
     n = 0
@@ -77,7 +94,7 @@ def candidate_costs(costs, n_cells, least, most):
             if least <= costs[a, c] <= most:
                 found[n] = costs[a, c]
                 n += 1
-    found.sort()
+    sort(found)
     kept = 0
     for k in range(n):
         if kept == 0 or found[k] > found[kept - 1]:
@@ -129,95 +146,6 @@ def position(prices, price):
     return low
 
 
-@inner
-def search(forest, needed, own, costs, n_cells, categorical, budget, bound, max_nodes, room, point):
-    """Narrow the optimum down over the candidate costs.
-
-    proved: every price below this index is refuted. low: the next that is worth asking, which a
-    quick search that came to no answer moves on too. high: index of the best found.
-    Returns status, cost, lower bound and nodes, as solve does.
-    """
-    prices = candidate_costs(costs, n_cells, bound, budget)
-    n = prices.shape[0]
-    trial = np.empty(own.shape[0], np.int64)
-    best, used, proved, low, high, step = np.inf, 0, 0, 0, n, 1 + n // 24
-    at = 0
-    while proved < high:
-        going_up = high == n
-        thorough = False
-        if low >= high or (going_up and at >= n - 1):
-            # Every quick question below has been asked: settle it just below the best.
-            at, thorough = high - 1, True
-        elif not going_up:
-            at = (low + high) >> 1
-        allowed = max_nodes - used
-        if not thorough and allowed > QUICK_NODES:
-            allowed = QUICK_NODES
-        answer, nodes = ask(
-            forest, needed, own, costs, n_cells, categorical, prices[at], allowed, room, trial
-        )
-        used += nodes
-        if answer == YES:
-            best = polish(forest, needed, own, costs, categorical, trial)
-            for a in range(own.shape[0]):
-                point[a] = trial[a]
-            high = position(prices, best)
-            low = proved if low > high or thorough else low
-        elif answer == NO:
-            proved = at + 1
-            low = low if low > proved else proved
-        elif thorough:
-            lowest = prices[proved]
-            return (OPEN, best, lowest, used) if going_up else (FOUND, best, lowest, used)
-        else:
-            low = at + 1
-        if going_up and answer != YES:
-            at = at + step if at + step < n - 1 else n - 1
-            step *= 2
-    if high == n:
-        return NONE, np.inf, np.inf, used
-    return OPTIMAL, best, best, used
-
-
-@inner
-def solve(forest, needed, own, costs, n_cells, categorical, budget, max_nodes, point):
-    """Cheapest point with at least needed votes within a budget.
-
-    own int64 (axes,): the person's cells. costs (axes, cells): of every cell, 0 at home, inf where
-    they cannot go. point (axes,) int64: set to the best point found.
-    Returns a status (OPTIMAL; NONE within the budget; FOUND, not proved; OPEN), cost, lower bound
-    and nodes.
-    """
-    n_axes = own.shape[0]
-    n_all, n_trees = forest.axis.shape[0], forest.root.shape[0]
-    for a in range(n_axes):
-        point[a] = own[a]
-    if needed <= 0:
-        return OPTIMAL, 0.0, 0.0, 0
-    if n_trees < needed:
-        return NONE, np.inf, np.inf, 0
-    least = np.empty(n_trees)
-    cheapest_leaves(forest, own, costs, n_cells, categorical, budget, least)
-    least.sort()
-    bound = least[needed - 1]
-    if not bound <= budget:
-        return NONE, np.inf, np.inf, 0
-    # Inside the budget's box the forest is small; everything after works on what is left of it.
-    box = empty_box(n_axes)
-    visited, met = np.empty(n_all, np.int32), np.empty(n_all, np.uint8)
-    verdict, copy = np.empty(n_all, np.uint8), empty_forest(n_all, n_trees)
-    set_box(own, costs, n_cells, categorical, budget, box)
-    always, n_left, n_nodes = prune(forest, box, categorical, visited, met, verdict, copy)
-    if always + n_left < needed:
-        return NONE, np.inf, np.inf, 0
-    room = (box, empty_forest(n_nodes, n_left), visited, met, verdict)
-    small = take(copy, n_left, n_nodes)
-    return search(
-        small, needed - always, own, costs, n_cells, categorical, budget, bound, max_nodes,
-        room, point,
-    )  # fmt: skip
-
-
 class PriceList(NamedTuple):
     """What cells cost, for anyone (grid.Prices in flat arrays).
 
@@ -260,32 +188,115 @@ def some_trees(forest, members):
     )
 
 
-@kernel
-def solve_people(
-    forest, needed, members, cells, levels, prices, n_cells, categorical, budgets, max_nodes,
-    points, numbers,
-):  # fmt: skip
-    """Solve for many people.
+@inner
+def set_numbers(numbers, status, cost, bound, nodes):
+    """Write a result."""
+    numbers[0] = status
+    numbers[1] = cost
+    numbers[2] = bound
+    numbers[3] = nodes
 
-    needed int64 (people,). members bool (people, trees): whose trees each person is judged by.
-    cells int64, levels float64 (people, axes). budgets (people,). points int64 (people, axes):
-    set to the best points. numbers (people, 4): status, cost, lower bound, nodes.
-    """
+
+@inner
+def widest(n_cells):
+    """Most cells of any axis."""
     most = 0
     for a in range(n_cells.shape[0]):
         if n_cells[a] > most:
             most = n_cells[a]
-    costs = np.empty((cells.shape[1], most))
-    for i in range(cells.shape[0]):
-        fill_costs(prices, cells[i], levels[i], n_cells, categorical, costs)
-        status, cost, bound, nodes = solve(
-            some_trees(forest, members[i]), needed[i], cells[i], costs, n_cells, categorical,
-            budgets[i], max_nodes, points[i],
-        )  # fmt: skip
-        numbers[i, 0] = status
-        numbers[i, 1] = cost
-        numbers[i, 2] = bound
-        numbers[i, 3] = nodes
+    return most
+
+
+@inner
+def first_bound(forest, needed, own, costs, n_cells, categorical, budget):
+    """What the cheapest action costs at least: enough trees must vote desired at their price."""
+    n_trees = forest.root.shape[0]
+    if n_trees < needed:
+        return np.inf
+    least = np.empty(n_trees)
+    cheapest_leaves(forest, own, costs, n_cells, categorical, budget, least)
+    sort(least)
+    return least[needed - 1]
+
+
+@kernel
+def solve(
+    forest, members, needed, own, levels, price_list, n_cells, categorical, budget, max_nodes,
+    point, numbers,
+):  # fmt: skip
+    """Cheapest point with at least needed votes within a budget, for one person.
+
+    members bool (trees,): the trees that count. own int64, levels float64 (axes,): the person's
+    cells and their places on the effort scales. point int64 (axes,): set to the best point found.
+    numbers (4,): set to a status (OPTIMAL; NONE within the budget; FOUND, not proved; OPEN), cost,
+    lower bound and nodes.
+
+    proved: every price below this index is refuted. low: the next that is worth asking, which a
+    quick search that came to no answer moves on too. high: index of the best found.
+    """
+    n_axes, n_all, n_trees = own.shape[0], forest.axis.shape[0], forest.root.shape[0]
+    costs = np.empty((n_axes, widest(n_cells)))
+    fill_costs(price_list, own, levels, n_cells, categorical, costs)
+    for a in range(n_axes):
+        point[a] = own[a]
+    if needed <= 0:
+        set_numbers(numbers, OPTIMAL, 0.0, 0.0, 0)
+        return
+    forest = some_trees(forest, members)
+    bound = first_bound(forest, needed, own, costs, n_cells, categorical, budget)
+    if not bound <= budget:
+        set_numbers(numbers, NONE, np.inf, np.inf, 0)
+        return
+    # Inside the budget's box the forest is small; everything after works on what is left of it.
+    box = empty_box(n_axes)
+    visited, met = np.empty(n_all, np.int32), np.empty(n_all, np.uint8)
+    verdict, copy = np.empty(n_all, np.uint8), empty_forest(n_all, n_trees)
+    set_box(own, costs, n_cells, categorical, budget, box)
+    always, n_left, n_nodes = prune(forest, box, categorical, visited, met, verdict, copy)
+    needed = needed - always
+    room = (box, empty_forest(n_nodes, n_left), visited, met, verdict)
+    small = take(copy, n_left, n_nodes)
+
+    prices = candidate_costs(costs, n_cells, bound, budget)
+    n = prices.shape[0]
+    trial = np.empty(n_axes, np.int64)
+    best, used, proved, low, high, step, at = np.inf, 0, 0, 0, n, 1 + n // 24, 0
+    while proved < high:
+        going_up = high == n
+        thorough = False
+        if low >= high or (going_up and at >= n - 1):
+            # Every quick question below has been asked: settle it just below the best.
+            at, thorough = high - 1, True
+        elif not going_up:
+            at = (low + high) >> 1
+        allowed = max_nodes - used
+        if not thorough and allowed > QUICK_NODES:
+            allowed = QUICK_NODES
+        answer, nodes = ask(
+            small, needed, own, costs, n_cells, categorical, prices[at], allowed, room, trial
+        )
+        used += nodes
+        if answer == YES:
+            best = polish(small, needed, own, costs, categorical, trial)
+            for a in range(n_axes):
+                point[a] = trial[a]
+            high = position(prices, best)
+            low = proved if low > high or thorough else low
+        elif answer == NO:
+            proved = at + 1
+            low = low if low > proved else proved
+        elif thorough:
+            set_numbers(numbers, OPEN if going_up else FOUND, best, prices[proved], used)
+            return
+        else:
+            low = at + 1
+        if going_up and answer != YES:
+            at = at + step if at + step < n - 1 else n - 1
+            step *= 2
+    if high == n:
+        set_numbers(numbers, NONE, np.inf, np.inf, used)
+    else:
+        set_numbers(numbers, OPTIMAL, best, best, used)
 
 
 @kernel

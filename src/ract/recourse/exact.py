@@ -141,16 +141,18 @@ class VoteSearch:
         levels = self._levels(people)
         points, numbers = cells.copy(), np.empty((len(people), 4))
 
-        def run(part: slice) -> None:
-            kernel.solve_people(
-                self._forest, open_votes[part], members[part], cells[part], levels[part],
-                self._price_list, self.grid.n_cells, self._categorical, budgets[part], max_nodes,
-                points[part], numbers[part],
-            )  # fmt: skip
+        def run(part: range) -> None:
+            for i in part:
+                kernel.solve(
+                    self._forest, members[i], open_votes[i], cells[i], levels[i],
+                    self._price_list, self.grid.n_cells, self._categorical, budgets[i],
+                    max_nodes, points[i], numbers[i],
+                )  # fmt: skip
 
         workers = effective_n_jobs(n_jobs)
         size = max(1, min(64, -(-len(people) // (4 * workers))))
-        parts = [slice(first, first + size) for first in range(0, len(people), size)]
+        everyone = range(len(people))
+        parts = [everyone[first : first + size] for first in range(0, len(people), size)]
         Parallel(n_jobs=workers, prefer="threads")(delayed(run)(part) for part in parts)
         status = numbers[:, 0].astype(np.int64)
         nodes = numbers[:, 3].astype(np.int64)
