@@ -5,6 +5,7 @@
 
 Ten stratified folds, not shuffled, budget 0.3, kernel percentiles; means over folds. One setting
 per data set (SETTINGS), or the untouched defaults with --default, beside scikit-learn's forest.
+With --drop-duplicates repeated rows are dropped and folds are shuffled: the files are ordered.
 """
 
 from __future__ import annotations
@@ -44,12 +45,13 @@ def recourse_ratio(model, X):
     return 1 - without / len(matrix), (solutions.status == OPEN).sum() / len(matrix)
 
 
-def measure(data, options, folds):
+def measure(data, options, folds, shuffle=False):
     """Mean accuracy, AUC and recourse of ours, and accuracy and AUC of scikit-learn's forest."""
     y = data.target.to_numpy()
     wanted = y == data.desired
     rows = []
-    for train, test in StratifiedKFold(folds).split(data.frame, y):
+    splitter = StratifiedKFold(folds, shuffle=shuffle, random_state=0 if shuffle else None)
+    for train, test in splitter.split(data.frame, y):
         X, X_test = data.frame.iloc[train], data.frame.iloc[test]
         model = RecourseForestClassifier(data.actions, random_state=0, n_jobs=2, **options)
         start = time.perf_counter()
@@ -91,10 +93,10 @@ def main():
                 "n_estimators": chosen.trees, "max_depth": 16, "cost": "kernel-percentile",
                 **SETTINGS[name],
             }  # fmt: skip
-        a, u, r, o, s, pa, pu = measure(data, options, chosen.folds)
+        a, u, r, o, s, pa, pu = measure(data, options, chosen.folds, shuffle=chosen.drop_duplicates)
         target = "" if chosen.default or chosen.drop_duplicates else str(TARGETS[name])
         print(
-            f"{name:8} {a:6.3f} {u:6.3f} {r:8.3f} {o:6.3f} {s:5.1f}s   "
+            f"{name:8} {a:6.3f} {u:6.3f} {r:8.4f} {o:6.3f} {s:5.1f}s   "
             f"        {pa:6.3f} {pu:6.3f}   {target}",
             flush=True,
         )

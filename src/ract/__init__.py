@@ -9,13 +9,21 @@ from ract._version import __version__
 
 if TYPE_CHECKING:
     from ract.actions import ActionSpace, Feature
+    from ract.forest import RecourseForestClassifier
     from ract.tree import RecourseTreeClassifier
 
-__all__ = ["ActionSpace", "Feature", "RecourseTreeClassifier", "__version__"]
+__all__ = [
+    "ActionSpace",
+    "Feature",
+    "RecourseForestClassifier",
+    "RecourseTreeClassifier",
+    "__version__",
+]
 
 _HOME = {
     "ActionSpace": "ract.actions",
     "Feature": "ract.actions",
+    "RecourseForestClassifier": "ract.forest",
     "RecourseTreeClassifier": "ract.tree",
 }
 

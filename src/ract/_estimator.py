@@ -20,8 +20,9 @@ from ract.ensemble import TreeEnsemble
 from ract.errors import InvalidData, InvalidSpec, listing
 from ract.grid import Grid
 
+# The two floats nearest to one half that sum to one: either class may be the desired one.
 ABOVE_HALF = np.nextafter(0.5, 1.0)
-BELOW_HALF = np.nextafter(0.5, 0.0)
+BELOW_HALF = 1.0 - ABOVE_HALF
 
 
 class RecourseClassifierMixin(ClassifierMixin):

@@ -91,11 +91,28 @@ class TreeEnsemble:
         cls, trees: Sequence[CellTree], grid: Grid, votes_needed: int
     ) -> TreeEnsemble:
         """Trees that were grown on a grid, deciding by votes."""
-        return cls.joined([_from_cell_tree(tree, grid) for tree in trees], votes_needed)
+        axis = np.concatenate([tree.axis for tree in trees])
+        cell = np.concatenate([tree.cell for tree in trees])
+        masses = np.concatenate([tree.masses for tree in trees])
+        feature, threshold = _columns_and_thresholds(axis, cell, grid)
+        root = np.concatenate([[0], np.cumsum([len(tree.axis) for tree in trees])[:-1]])
+        return cls(
+            feature,
+            threshold,
+            left=_shifted([tree.left for tree in trees], root),
+            right=_shifted([tree.right for tree in trees], root),
+            label=np.concatenate([tree.label for tree in trees]),
+            value=masses[:, 1] / (masses[:, 0] + masses[:, 1]),
+            root=root.astype(np.int32),
+            combine="votes",
+            cutoff=votes_needed,
+        )
 
     @classmethod
     def joined(cls, parts: Sequence[TreeEnsemble], votes_needed: int) -> TreeEnsemble:
         """The trees of several ensembles in one, deciding by votes."""
+        if len(parts) == 1:
+            return replace(parts[0], combine="votes", cutoff=votes_needed)
         sizes = [len(part.feature) for part in parts]
         first = np.concatenate([[0], np.cumsum(sizes)[:-1]])
         return cls(
@@ -285,22 +302,22 @@ class TreeEnsemble:
         return Regions(leaf, lowest[leaf], highest[leaf], boxes)
 
 
-def _from_cell_tree(tree: CellTree, grid: Grid) -> TreeEnsemble:
-    column = np.full(len(tree.axis), -1, np.int32)
-    threshold = np.zeros(len(tree.axis))
-    for a, axis in enumerate(grid.axes):
-        here = np.flatnonzero(tree.axis == a)
-        if axis.is_categorical:
-            column[here] = np.array(axis.columns)[tree.cell[here]]
-            threshold[here] = 0.5
-        else:
-            column[here] = axis.columns[0]
-            threshold[here] = grid.thresholds[a][tree.cell[here]]
-    return TreeEnsemble(
-        column, threshold, tree.left, tree.right, tree.label,
-        value=tree.masses[:, 1] / (tree.masses[:, 0] + tree.masses[:, 1]),
-        root=np.zeros(1, np.int32), combine="votes", cutoff=1,
-    )  # fmt: skip
+def _columns_and_thresholds(
+    axis: np.ndarray, cell: np.ndarray, grid: Grid
+) -> tuple[np.ndarray, np.ndarray]:
+    """Encoded column and threshold of nodes; the cuts of all axes stand end to end."""
+    columns, cuts = [], []
+    for a, thresholds in zip(grid.axes, grid.thresholds, strict=True):
+        own = np.full(len(a.columns), 0.5) if a.is_categorical else thresholds
+        cuts.append(own)
+        columns.append(np.resize(np.array(a.columns, np.int32), len(own)))
+    first = np.cumsum([0, *map(len, cuts)])
+    inside = np.flatnonzero(axis >= 0)
+    which = first[axis[inside]] + cell[inside]
+    feature, threshold = np.full(len(axis), -1, np.int32), np.zeros(len(axis))
+    feature[inside] = np.concatenate(columns)[which]
+    threshold[inside] = np.concatenate(cuts)[which]
+    return feature, threshold
 
 
 def _shifted(nodes: Sequence[np.ndarray], first: np.ndarray) -> np.ndarray:

@@ -100,6 +100,25 @@ def flat_tables(
     return np.concatenate([np.zeros(0, np.bool_), *flat]), tables, sets, n_categories
 
 
+def draw_people(n_people: int, n_drawn: int, seed: int) -> tuple[np.ndarray, int]:
+    """A bootstrap sample: how often each person is in it, and a seed to go on with.
+
+    Parameters
+    ----------
+    n_people, n_drawn : int
+        How many there are, and how many are drawn with replacement.
+    seed : int
+
+    Returns
+    -------
+    times : float64 (people,)
+    seed : int
+    """
+    state, times = np.array([seed], np.uint64), np.zeros(n_people)
+    kernel.draw_people(state, n_drawn, times)
+    return times, int(state[0])
+
+
 def grow_tree(people: People, weights: np.ndarray, rules: Rules, seed: int = 0) -> CellTree:
     """Grow a tree on the people whose weight is positive (Algorithm 1).
 
@@ -137,7 +156,7 @@ def grow_tree(people: People, weights: np.ndarray, rules: Rules, seed: int = 0) 
     root_label = int(total - wanted <= wanted + rules.recourse_weight * total)
     # Never more nodes than this; pages that are not written to cost nothing.
     most = min(2 * n - 1, 2 ** min(depth + 1, 62) - 1)
-    nodes, masses = np.zeros((most, 5), np.int32), np.zeros((most, 3))
+    nodes, masses = np.empty((most, 5), np.int32), np.empty((most, 3))
     n_nodes = kernel.grow(
         data, kernel_rules, n, total, root_label, scratch, _histograms(people.n_cells),
         Best(np.empty(2), np.empty(4, np.int64)), nodes, masses,
@@ -145,6 +164,7 @@ def grow_tree(people: People, weights: np.ndarray, rules: Rules, seed: int = 0) 
     axis, cell, left, right, label = nodes[:n_nodes].T.copy()
     leaf = axis < 0
     left[leaf] = right[leaf] = -1
+    cell[leaf] = 0
     return CellTree(
         axis, cell, left, right, label.astype(np.uint8), masses[:n_nodes].copy(), scratch.covered
     )
@@ -156,9 +176,11 @@ def _scratch(
     n = len(sample)
     return kernel.Scratch(
         order=sample,
-        ids=np.empty((4, n), np.uint32),
+        spare=np.empty(n, np.uint32),
+        exposed=np.empty(n, np.uint32),
         labels=np.empty(n, np.uint8),
-        numbers=np.empty((2, n)),
+        weights=np.empty(n),
+        exposed_weights=np.empty(n),
         axes=np.arange(n_axes),
         state=np.array([seed], np.uint64),
         pending=np.zeros(n_all, np.int32),

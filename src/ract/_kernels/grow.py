@@ -12,6 +12,9 @@ and a node only carries its *reachers*: the uncovered people who attain it. List
 live in one arena in the order of the stack, the present node's last:
 
     arena   | right of depth 1 | right of depth 2 | present node |  free ...
+
+Loops over people do not branch on what a person is like. Whoever goes left or right is written
+to both lists and counted in one, since a branch that nobody can predict takes longer than that.
 """
 
 from __future__ import annotations
@@ -30,6 +33,11 @@ from ract._kernels.histogram import (
 )
 from ract._kernels.objective import ERROR, impurity
 from ract._kernels.split import (
+    HIGHEST,
+    LOWEST,
+    NEG,
+    NUMBER,
+    POS,
     Node,
     attains_another,
     sweep_categories,
@@ -75,19 +83,20 @@ class Rules(NamedTuple):
 
 
 class Scratch(NamedTuple):
-    """Room to work in, one column per person of the sample unless said otherwise.
+    """Room to work in, one entry per person of the sample unless said otherwise.
 
-    order: the sample, in the order of the nodes. ids (4, n) uint32: spare, right reachers, left
-    reachers, exposed. labels: of the present node's people. numbers (2, n): their weights, and
-    those of the exposed. axes (axes,): for sampling. state (1,): of the generator.
-    pending, covered (people,). admitted (stack, categories).
+    order uint32: the sample, in the order of the nodes. spare, exposed uint32: people. labels,
+    weights: of the present node's people. exposed_weights. axes (axes,): for sampling.
+    state (1,): of the generator. pending, covered (people,). admitted (stack, categories).
     stack (stack, 6): node, first and last of its people, first and last reacher, depth.
     """
 
     order: Any
-    ids: Any
+    spare: Any
+    exposed: Any
     labels: Any
-    numbers: Any
+    weights: Any
+    exposed_weights: Any
     axes: Any
     state: Any
     pending: Any
@@ -96,7 +105,20 @@ class Scratch(NamedTuple):
     stack: Any
 
 
-SPARE, RIGHT, LEFT, EXPOSED = 0, 1, 2, 3
+@inner
+def draw_below(state, bound):
+    """Next number in [0, bound), without a division."""
+    return (next_below(state, 1 << 31) * bound) >> 31
+
+
+@kernel
+def draw_people(state, n_drawn, times):
+    """Draw people with replacement: how often each is drawn is added to times (people,) float64.
+
+    state (1,) uint64: of the generator, which moves on.
+    """
+    for _ in range(n_drawn):
+        times[draw_below(state, times.shape[0])] += 1.0
 
 
 @inner
@@ -105,45 +127,38 @@ def gather_people(order, first, last, desired, weights, node_labels, node_weight
     neg, pos = 0.0, 0.0
     for k in range(first, last):
         i = order[k]
-        node_labels[k - first] = desired[i]
-        node_weights[k - first] = weights[i]
-        if desired[i] == 1:
-            pos += weights[i]
-        else:
-            neg += weights[i]
+        label, weight = desired[i], weights[i]
+        node_labels[k - first] = label
+        node_weights[k - first] = weight
+        pos += weight * label
+        neg += weight * (1 - label)
     return neg, pos
 
 
 @inner
-def drop_covered(arena, first, last, covered):
-    """Keep the uncovered reachers of arena[first:last], in order; returns the new end."""
-    end = first
+def gather_exposed(arena, first, last, covered, pending, label, weights, exposed, exposed_weights):
+    """Drop covered reachers from arena[first:last] and copy those with no other desired node.
+
+    Returns the new end of the reachers, and the number and mass of the exposed.
+    """
+    end, n_exposed, mass = first, np.int64(0), 0.0
     for k in range(first, last):
         i = arena[k]
-        if not covered[i]:
-            arena[end] = i
-            end += 1
-    return end
-
-
-@inner
-def gather_exposed(arena, first, last, pending, label, weights, exposed, exposed_weights):
-    """Copy the reachers who attain no other desired node; returns their number and mass."""
-    n_exposed, mass = 0, 0.0
-    for k in range(first, last):
-        i = arena[k]
-        if pending[i] == label:
-            exposed[n_exposed] = i
-            exposed_weights[n_exposed] = weights[i]
-            mass += weights[i]
-            n_exposed += 1
-    return n_exposed, mass
+        stays = np.int64(not covered[i])
+        arena[end] = i
+        end += stays
+        exposed[n_exposed] = i
+        n_exposed += stays & np.int64(pending[i] == label)
+    for k in range(n_exposed):
+        exposed_weights[k] = weights[exposed[k]]
+        mass += exposed_weights[k]
+    return end, n_exposed, mass
 
 
 @inner
 def draw_axis(axes, j, state):
     """Draw the j-th axis without replacement: one step of a Fisher-Yates shuffle."""
-    r = j + next_below(state, axes.shape[0] - j)
+    r = j + draw_below(state, axes.shape[0] - j)
     drawn = axes[r]
     axes[r] = axes[j]
     axes[j] = drawn
@@ -163,48 +178,95 @@ def draw_sorted(axes, n, state):
 
 
 @inner
+def is_constant(cells, order, first, last):
+    """Whether the people order[first:last] are all in one cell."""
+    cell = cells[order[first]]
+    for k in range(first + 1, last):
+        if cells[order[k]] != cell:
+            return False
+    return True
+
+
+@inner
+def add_many(cells, order, first, last, labels, weights, counted, n_cells, counts, touched):
+    """As add_people, and add_numbers if counted, for a node with more people than cells.
+
+    Which cells are in use is looked up at the end rather than noted person by person.
+    """
+    for k in range(first, last):
+        cell = np.int64(cells[order[k]])
+        counts[cell, labels[k - first]] += weights[k - first]
+        if counted:
+            counts[cell, NUMBER] += 1.0
+    low, high = n_cells, -1
+    for c in range(n_cells):
+        if counts[c, NEG] + counts[c, POS] > 0.0:
+            touched[c >> 6] |= np.uint64(1) << np.uint64(c & 63)
+            low = min(low, c)
+            high = c
+    return low, high
+
+
+@inner
+def add_many_exposed(lowest, highest, exposed, n_exposed, weights, n_cells, counts, touched):
+    """As add_exposed, for more reachers than cells."""
+    for k in range(n_exposed):
+        i = exposed[k]
+        counts[np.int64(lowest[i]), LOWEST] += weights[k]
+        counts[np.int64(highest[i]), HIGHEST] += weights[k]
+    for c in range(n_cells):
+        if counts[c, LOWEST] + counts[c, HIGHEST] > 0.0:
+            touched[c >> 6] |= np.uint64(1) << np.uint64(c & 63)
+
+
+@inner
 def choose_split(data, rules, node, first, last, n_exposed, row, scratch, histograms, best):
     """Search the sampled axes for the split with the least objective.
 
     Axes that are constant in the node do not count as sampled: it looks on, as scikit-learn does.
     """
-    n_axes = data.layout.shape[0]
+    layout, n_axes = data.layout, data.layout.shape[0]
+    axes, state = scratch.axes, scratch.state
     counts, touched = histograms.counts, histograms.touched
-    exposed, weights = scratch.ids[EXPOSED], scratch.numbers[1]
+    order, labels, weights = scratch.order, scratch.labels, scratch.weights
+    exposed, exposed_weights = scratch.exposed, scratch.exposed_weights
     best.value[0] = np.inf
     best.split[0] = -1
     everything = rules.max_features >= n_axes
     by_index = rules.criterion == ERROR  # the authors' tie rule
     if by_index and not everything:
-        draw_sorted(scratch.axes, rules.max_features, scratch.state)
+        draw_sorted(axes, rules.max_features, state)
     visited = 0
     for j in range(n_axes):
         if visited >= rules.max_features:
             break
         axis = j
         if not everything:
-            axis = scratch.axes[j] if by_index else draw_axis(scratch.axes, j, scratch.state)
-        n_cells, cells = data.layout[axis, 0], data.cells[axis]
-        low, high = add_people(
-            cells, scratch.order, first, last, scratch.labels, scratch.numbers[0], counts, touched
-        )
-        if low == high and rules.criterion != ERROR:
-            counts[low, 0] = 0.0
-            counts[low, 1] = 0.0
-            touched[low >> 6] = np.uint64(0)
+            axis = axes[j] if by_index else draw_axis(axes, j, state)
+        n_cells, cells = layout[axis, 0], data.cells[axis]
+        if not by_index and is_constant(cells, order, first, last):
             continue
         visited += 1
-        if rules.counted:
-            add_numbers(cells, scratch.order, first, last, counts)
-        if data.layout[axis, 1] >= 0:
-            add_exposed_categories(cells, exposed, n_exposed, weights, counts)
+        if last - first > n_cells:
+            low, high = add_many(
+                cells, order, first, last, labels, weights, rules.counted, n_cells, counts, touched
+            )
+        else:
+            low, high = add_people(cells, order, first, last, labels, weights, counts, touched)
+            if rules.counted:
+                add_numbers(cells, order, first, last, counts)
+        if layout[axis, 1] >= 0:
+            add_exposed_categories(cells, exposed, n_exposed, exposed_weights, counts)
             sweep_categories(axis, data, node, rules, scratch.admitted, row, histograms, best)
             continue
-        if n_exposed > 0:
-            add_exposed(
-                data.lowest[axis], data.highest[axis], exposed, n_exposed, weights, counts, touched
+        lowest, highest = data.lowest[axis], data.highest[axis]
+        if n_exposed > n_cells:
+            add_many_exposed(
+                lowest, highest, exposed, n_exposed, exposed_weights, n_cells, counts, touched
             )
-        if rules.criterion == ERROR:
+        elif n_exposed > 0:
+            add_exposed(lowest, highest, exposed, n_exposed, exposed_weights, counts, touched)
+        if by_index:
             sweep_every_threshold(axis, n_cells, node, rules, histograms, best)
         elif n_exposed > 0:
             sweep_exposed(axis, n_cells, low, high, node, rules, histograms, best)
@@ -218,16 +280,15 @@ def partition(cells, order, first, last, cell, categorical, spare):
 
     order:  [ first ... left ... | ... right ... last )
     """
-    end, kept = first, 0
+    end, kept = first, np.int64(0)
     for k in range(first, last):
         i = order[k]
         here = np.int64(cells[i])
-        if (categorical and here != cell) or (not categorical and here <= cell):
-            order[end] = i
-            end += 1
-        else:
-            spare[kept] = i
-            kept += 1
+        left = np.int64((here != cell) if categorical else (here <= cell))
+        order[end] = i
+        spare[kept] = i
+        end += left
+        kept += 1 - left
     for k in range(kept):
         order[end + k] = spare[k]
     return end
@@ -246,49 +307,44 @@ def weight_of(order, first, last, weights):
 def split_reachers(data, split, label, arena, first, last, row, scratch):
     """Who of a node's reachers attains each side; updates how many pending nodes they attain.
 
-    Returns the numbers on the right and on the left.
+    Those of the right side take their parent's place in the arena, those of the left go into
+    scratch.spare. Returns the numbers on the right and on the left.
     """
     axis, cell, label_l, label_r = split[0], split[1], split[2], split[3]
     c, table, first_set = data.layout[axis, 0], data.layout[axis, 1], data.layout[axis, 2]
-    rights, lefts = scratch.ids[RIGHT], scratch.ids[LEFT]
-    n_right, n_left = 0, 0
+    lefts, pending = scratch.spare, scratch.pending
+    n_right, n_left = np.int64(0), np.int64(0)
     for k in range(first, last):
         i = arena[k]
-        change = -label
         if table >= 0:
             own = np.int64(data.cells[axis, i])
-            to_right = data.can_enter[table + own * c + cell]
-            to_left = attains_another(
-                data.can_enter, table, c, scratch.admitted, row, first_set, own, cell
+            to_right = np.int64(data.can_enter[table + own * c + cell])
+            to_left = np.int64(
+                attains_another(
+                    data.can_enter, table, c, scratch.admitted, row, first_set, own, cell
+                )
             )
         else:
-            to_right = np.int64(data.highest[axis, i]) > cell
-            to_left = np.int64(data.lowest[axis, i]) <= cell
-        if to_right:
-            rights[n_right] = i
-            n_right += 1
-            change += label_r
-        if to_left:
-            lefts[n_left] = i
-            n_left += 1
-            change += label_l
-        scratch.pending[i] += change
+            to_right = np.int64(np.int64(data.highest[axis, i]) > cell)
+            to_left = np.int64(np.int64(data.lowest[axis, i]) <= cell)
+        arena[first + n_right] = i
+        lefts[n_left] = i
+        n_right += to_right
+        n_left += to_left
+        pending[i] += to_right * label_r + to_left * label_l - label
     return n_right, n_left
 
 
 @inner
-def stack_reachers(arena, first, ids, n_right, n_left):
-    """Put both children's reachers in place of their parent's; returns the arena, grown at need."""
-    needed = first + n_right + n_left
-    if needed > arena.shape[0]:
-        grown = np.empty(2 * needed, np.uint32)
-        for k in range(first):
+def append_reachers(arena, end, people, n_people):
+    """Put people behind the first end reachers; returns the arena, grown at need."""
+    if end + n_people > arena.shape[0]:
+        grown = np.empty(2 * (end + n_people), np.uint32)
+        for k in range(end):
             grown[k] = arena[k]
         arena = grown
-    for k in range(n_right):
-        arena[first + k] = ids[RIGHT, k]
-    for k in range(n_left):
-        arena[first + n_right + k] = ids[LEFT, k]
+    for k in range(n_people):
+        arena[end + k] = people[k]
     return arena
 
 
@@ -340,7 +396,7 @@ def carry_out(data, rules, label, node, first, last, total, scratch, best):
             return -1
     categorical = data.layout[axis, 1] >= 0
     middle = partition(
-        data.cells[axis], scratch.order, first, last, best.split[1], categorical, scratch.ids[SPARE]
+        data.cells[axis], scratch.order, first, last, best.split[1], categorical, scratch.spare
     )
     if middle - first < rules.min_leaf or last - middle < rules.min_leaf:
         return -1
@@ -359,12 +415,14 @@ def grow(data, rules, n_people, total, root_label, scratch, histograms, best, no
     weight of undesired, weight of desired, number of people. scratch.covered is set for those
     who attain a desired leaf of the finished tree.
     """
-    order, stack, covered = scratch.order, scratch.stack, scratch.covered
+    order, stack, spare, covered = scratch.order, scratch.stack, scratch.spare, scratch.covered
+    labels, weights, pending = scratch.labels, scratch.weights, scratch.pending
+    exposed, exposed_weights = scratch.exposed, scratch.exposed_weights
     arena = np.empty(n_people + 1, np.uint32)
     n_reachers = n_people if rules.recourse_weight > 0.0 else 0
     for k in range(n_reachers):
         arena[k] = order[k]
-        scratch.pending[order[k]] = root_label
+        pending[order[k]] = root_label
     nodes[0, 4] = root_label
     push(stack, 0, 0, 0, n_people, 0, n_reachers, 0)
     for k in range(scratch.admitted.shape[1]):
@@ -372,23 +430,20 @@ def grow(data, rules, n_people, total, root_label, scratch, histograms, best, no
     row, n_nodes = np.int64(0), 1
     while row >= 0:
         node, first, last, depth = stack[row, 0], stack[row, 1], stack[row, 2], stack[row, 5]
-        first_reacher = stack[row, 3]
+        first_reacher, last_reacher = stack[row, 3], stack[row, 4]
         label = np.int64(nodes[node, 4])
-        last_reacher = drop_covered(arena, first_reacher, stack[row, 4], covered)
-        neg, pos = gather_people(
-            order, first, last, data.desired, data.weights, scratch.labels, scratch.numbers[0]
-        )
+        neg, pos = gather_people(order, first, last, data.desired, data.weights, labels, weights)
         number = np.float64(last - first)
         masses[node, 0] = neg
         masses[node, 1] = pos
         masses[node, 2] = number
         middle = np.int64(-1)
         if depth < rules.max_depth and number >= rules.min_split and pos > 0.0 and neg > 0.0:
-            n_exposed, exposed = gather_exposed(
-                arena, first_reacher, last_reacher, scratch.pending, label, data.weights,
-                scratch.ids[EXPOSED], scratch.numbers[1],
+            last_reacher, n_exposed, mass = gather_exposed(
+                arena, first_reacher, last_reacher, covered, pending, label, data.weights,
+                exposed, exposed_weights,
             )  # fmt: skip
-            present = Node(pos, neg, number, exposed)
+            present = Node(pos, neg, number, mass)
             choose_split(
                 data, rules, present, first, last, n_exposed, row, scratch, histograms, best
             )
@@ -414,7 +469,7 @@ def grow(data, rules, n_people, total, root_label, scratch, histograms, best, no
             n_right, n_left = split_reachers(
                 data, best.split, label, arena, first_reacher, last_reacher, row, scratch
             )
-            arena = stack_reachers(arena, first_reacher, scratch.ids, n_right, n_left)
+            arena = append_reachers(arena, first_reacher + n_right, spare, n_left)
         boundary = first_reacher + n_right
         push(stack, row, right, middle, last, first_reacher, boundary, depth + 1)
         push(stack, row + 1, left, first, middle, boundary, boundary + n_left, depth + 1)

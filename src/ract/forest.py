@@ -1,0 +1,391 @@
+"""The recourse-aware forest."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+from joblib import Parallel, delayed
+from sklearn.base import BaseEstimator
+from sklearn.utils import check_random_state
+
+from ract._core.attain import Attainment
+from ract._core.cover import greedy_cover, majority_labels
+from ract._core.grower import CellTree, Rules, draw_people, grow_tree
+from ract._estimator import RecourseClassifierMixin, at_least, is_number
+from ract._frames import take_rows
+from ract._training import Setting, TrainingSet, prepare
+from ract.actions import ActionSpace
+from ract.costs import Cost
+from ract.ensemble import TreeEnsemble
+from ract.errors import InvalidData, InvalidSpec, listing
+
+
+class RecourseForestClassifier(RecourseClassifierMixin, BaseEstimator):
+    """A forest in which refused people have a way back.
+
+    Its trees are grown like those of ``RecourseTreeClassifier``, each on a bootstrap sample and
+    with a few features drawn per split, and decide by the majority of their leaf labels, which
+    carry the recourse.
+
+    Parameters
+    ----------
+    actions : ActionSpace, optional
+        What people may change. Without one everything may change freely.
+    n_estimators : int
+        Number of trees.
+    desired : label, optional
+        The class that people want; by default the action space's, or else the second class.
+    cost : str or Cost
+        Effort of an action: "percentile", "kernel-percentile", "range", "std", "mad", or an
+        object of your own whose norm is "max".
+    budget : float
+        Largest acceptable cost of an action.
+    recourse_weight : float
+        Weight of a person without recourse against a misclassified one. 0 is a plain forest and
+        skips all work on recourse.
+    criterion : {"gini", "entropy", "error"}
+        What a split lowers, beside the number of people without recourse. "error" is the
+        paper's, with its authors' tie rules.
+    max_depth, min_samples_split, min_samples_leaf, min_weight_fraction_leaf
+        As in scikit-learn.
+    min_impurity_decrease, max_features
+        As in scikit-learn.
+    max_cells : int
+        A feature with more distinct values than this is cut at quantiles.
+    bootstrap : bool
+        Grow each tree on people drawn with replacement rather than on everyone.
+    max_samples : int or float, optional
+        With ``bootstrap``: how many people to draw, as a number or as a share of all; as many
+        as there are by default.
+    class_weight : dict or "balanced", optional
+        As in scikit-learn.
+    only_actionable : bool
+        Use only features that may change (the paper's baseline OAF).
+    max_risk : float, optional
+        Relabel the leaves of each tree until, of the people it was grown on, at most this share
+        attains no desired leaf of it.
+    votes_needed : int, optional
+        How many trees must be for the desired class; more than half of them by default.
+    probability : {"shares", "votes"}
+        What ``predict_proba`` goes by: the mean share of desired people in a person's leaves,
+        or the share of votes. Either is held on the decision's side of one half.
+    oob_score : bool
+        With ``bootstrap``: judge each person by the trees that were grown without them.
+    warm_start : bool
+        Keep the trees of the last fit, which must have been on the same people, and add those
+        that are missing to ``n_estimators``.
+    n_jobs : int, optional
+        Threads for growing and predicting, as in joblib. The model is the same for any number.
+    verbose : int
+        Above 0, show a progress bar with the time left.
+    random_state : int, RandomState or None
+        For bootstrap samples and feature sampling.
+
+    Attributes
+    ----------
+    classes_ : array of shape (2,)
+    desired_ : label
+    ensemble_ : TreeEnsemble
+        All trees; its cut-off is the number of votes needed.
+    encoder_ : Encoder
+        With the completed action space in ``encoder_.space``.
+    cost_ : FittedCost
+    oob_score_ : float
+        Accuracy of the decisions of trees grown without the person. Only with ``oob_score``.
+    oob_decision_function_ : array (people x 2)
+        Their probabilities; NaN for people in every sample and for those without weight.
+    feature_importances_ : array
+        Share of splits by feature.
+    n_features_in_, feature_names_in_
+
+    Examples
+    --------
+    >>> from ract.datasets import load_loans
+    >>> loans = load_loans(n_people=1000)
+    >>> forest = RecourseForestClassifier(loans.actions, n_estimators=20, random_state=0)
+    >>> forest.fit(loans.frame, loans.target).predict(loans.frame.head(3))
+    array(['approved', 'approved', 'refused'], dtype=object)
+    >>> forest.ensemble_.n_trees, forest.ensemble_.cutoff
+    (20, 11)
+    """
+
+    def __init__(
+        self,
+        actions: ActionSpace | None = None,
+        *,
+        n_estimators: int = 100,
+        desired: Any = None,
+        cost: str | Cost = "percentile",
+        budget: float = 0.3,
+        recourse_weight: float = 0.1,
+        criterion: Literal["gini", "entropy", "error"] = "gini",
+        max_depth: int | None = None,
+        min_samples_split: int | float = 2,
+        min_samples_leaf: int | float = 1,
+        min_weight_fraction_leaf: float = 0.0,
+        min_impurity_decrease: float = 0.0,
+        max_features: Any = "sqrt",
+        max_cells: int = 256,
+        bootstrap: bool = True,
+        max_samples: int | float | None = None,
+        class_weight: Any = None,
+        only_actionable: bool = False,
+        max_risk: float | None = None,
+        votes_needed: int | None = None,
+        probability: Literal["shares", "votes"] = "shares",
+        oob_score: bool = False,
+        warm_start: bool = False,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        random_state: Any = None,
+    ) -> None:
+        self.actions = actions
+        self.n_estimators = n_estimators
+        self.desired = desired
+        self.cost = cost
+        self.budget = budget
+        self.recourse_weight = recourse_weight
+        self.criterion = criterion
+        self.max_depth = max_depth
+        self.min_samples_split = min_samples_split
+        self.min_samples_leaf = min_samples_leaf
+        self.min_weight_fraction_leaf = min_weight_fraction_leaf
+        self.min_impurity_decrease = min_impurity_decrease
+        self.max_features = max_features
+        self.max_cells = max_cells
+        self.bootstrap = bootstrap
+        self.max_samples = max_samples
+        self.class_weight = class_weight
+        self.only_actionable = only_actionable
+        self.max_risk = max_risk
+        self.votes_needed = votes_needed
+        self.probability = probability
+        self.oob_score = oob_score
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> RecourseForestClassifier:
+        """Grow the forest.
+
+        Parameters
+        ----------
+        X : frame or array (people x features)
+        y : array (people,)
+        sample_weight : array (people,), optional
+            How much each person counts, for errors and for recourse alike. Everyone with a
+            weight above 0 is as likely to be drawn for a bootstrap sample.
+        """
+        setting = Setting(
+            self.actions, self.cost, self.budget, self.max_cells, self.only_actionable
+        )
+        self._check_parameters()
+        kept = self._kept_trees()
+        task = None if kept is None else self._task
+        X, y = self._read_people(X, y)
+        desired = self._read_target(y)
+        weights = self._read_weights(sample_weight, y)
+        growing = np.arange(len(y)) if weights is None else np.flatnonzero(weights > 0)
+        people = X if len(growing) == len(y) else take_rows(X, growing)
+        counts = None if weights is None else weights[growing]
+        with_reach = self.recourse_weight != 0 or self.max_risk is not None
+        training = prepare(people, desired[growing], counts, setting, with_reach=with_reach)
+        self.encoder_, self.cost_ = training.encoder, training.cost
+        self._n_people = len(growing)
+        if task is not None and task != self._task:
+            raise InvalidData(
+                f"warm_start needs the people of the last fit: {task[0]} of them, with classes "
+                f"{listing(task[1])}, {listing([task[2]])} desired, and columns {listing(task[3])}."
+            )
+        self._grow(training, np.ones(len(growing)) if counts is None else counts, kept)
+        self.__dict__.pop("oob_score_", None)
+        self.__dict__.pop("oob_decision_function_", None)
+        if self.oob_score:
+            self._judge_left_out(people, desired, growing)
+        return self
+
+    def _check_parameters(self) -> None:
+        at_least("n_estimators", self.n_estimators, 1, whole=True)
+        needed, risk = self.votes_needed, self.max_risk
+        if needed is not None and not (
+            is_number(needed, whole=True) and 1 <= needed <= self.n_estimators
+        ):
+            raise InvalidSpec(
+                f"votes_needed must be a whole number from 1 to {self.n_estimators}, the number "
+                f"of trees, got {needed!r}."
+            )
+        if risk is not None and not (is_number(risk) and 0 < risk <= 1):
+            raise InvalidSpec(f"max_risk must lie above 0 and be at most 1, got {risk!r}.")
+        if self.probability not in ("shares", "votes"):
+            raise InvalidSpec(f"probability must be 'shares' or 'votes', got {self.probability!r}.")
+        if not self.bootstrap and self.oob_score:
+            raise InvalidSpec("oob_score needs bootstrap; without it nobody is left out of a tree.")
+        if not self.bootstrap and self.max_samples is not None:
+            raise InvalidSpec(
+                "max_samples needs bootstrap; without it everyone is in every tree, "
+                f"got {self.max_samples!r}."
+            )
+
+    def _kept_trees(self) -> TreeEnsemble | None:
+        """The trees of the last fit, if this one adds to them."""
+        if not self.warm_start or not hasattr(self, "ensemble_"):
+            return None
+        n_trees = self.ensemble_.n_trees
+        if self.n_estimators < n_trees:
+            raise InvalidSpec(
+                f"n_estimators is {self.n_estimators}, but with warm_start the {n_trees} trees "
+                "of the last fit are kept and there cannot be fewer."
+            )
+        if self.n_estimators == n_trees:
+            warnings.warn(
+                f"There are {n_trees} trees already; with warm_start, raise n_estimators to "
+                "grow more.",
+                stacklevel=3,
+            )
+        return self.ensemble_
+
+    @property
+    def _task(self) -> tuple[int, list[Any], Any, tuple[str, ...]]:
+        """What the trees were grown for; those of different tasks cannot stand in one forest."""
+        return self._n_people, self.classes_.tolist(), self.desired_, self.encoder_.column_names
+
+    def _grow(self, training: TrainingSet, weights: np.ndarray, kept: TreeEnsemble | None) -> None:
+        rules = self._rules(weights, len(training.grid.axes))
+        n_drawn = _number_drawn(self.max_samples, len(weights)) if self.bootstrap else None
+        growth = Growth(training, weights, rules, n_drawn, self.max_risk)
+        # All seeds are drawn, those of kept trees too, so that adding trees to a forest gives
+        # the same one as growing it at once.
+        seeds = check_random_state(self.random_state).randint(2**31 - 1, size=self.n_estimators)
+        n_kept = 0 if kept is None else kept.n_trees
+        new = [(int(seed), n_drawn) for seed in seeds[n_kept:]]
+        grown = Parallel(n_jobs=self.n_jobs, prefer="threads", return_as="generator")(
+            delayed(growth.tree)(seed) for seed, _ in new
+        )
+        trees = list(_with_progress(grown, len(new)) if self.verbose > 0 else grown)
+        needed = int(self._needed(self.n_estimators))
+        parts, draws = ([], []) if kept is None else ([kept], self._draws)
+        if trees:
+            parts.append(TreeEnsemble.from_cell_trees(trees, training.grid, needed))
+        self.ensemble_ = TreeEnsemble.joined(parts, needed)
+        self._draws: list[tuple[int, int | None]] = [*draws, *new]
+
+    def _needed(self, n_trees: Any) -> Any:
+        """Votes needed of some trees: the strict majority, or as many as asked in proportion."""
+        if self.votes_needed is None:
+            return n_trees // 2 + 1
+        return -(-self.votes_needed * n_trees // self.n_estimators)
+
+    def _judge_left_out(self, X: Any, desired: np.ndarray, growing: np.ndarray) -> None:
+        """Score people by the trees whose sample they are not in."""
+        matrix, n = self.encoder_.matrix(X), len(growing)
+        votes, sums, trees = np.zeros(n, np.int64), np.zeros(n), np.zeros(n, np.int64)
+        for t, (seed, n_drawn) in enumerate(self._draws):
+            if n_drawn is None:
+                continue
+            out = np.flatnonzero(draw_people(n, n_drawn, seed)[0] == 0)
+            of_tree = self.ensemble_.totals(matrix[out], trees=slice(t, t + 1))
+            votes[out] += of_tree[0]
+            sums[out] += of_tree[1]
+            trees[out] += 1
+        judged = trees > 0
+        if not judged.all():
+            warnings.warn(
+                f"{n - judged.sum()} people are in every tree's sample and have no out-of-bag "
+                "score; more trees would leave everyone out of some.",
+                stacklevel=3,
+            )
+        decided = votes >= self._needed(trees)
+        with np.errstate(invalid="ignore"):
+            share = (sums if self.probability == "shares" else votes) / trees
+            right = (decided == desired[growing])[judged]
+            self.oob_score_ = float(right.sum() / np.float64(len(right)))
+        self.oob_decision_function_ = np.full((len(desired), 2), np.nan)
+        self.oob_decision_function_[growing] = self._as_probabilities(share, decided)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Class of each person: the desired one where enough trees vote for it."""
+        matrix = self._matrix(X)
+        return self._as_classes(self.ensemble_.decide(matrix, n_jobs=self.n_jobs))
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Mean share of each class in a person's leaves, or share of votes (``probability``).
+
+        Held on the decision's side of one half, so that it always agrees with ``predict``.
+        """
+        matrix = self._matrix(X)
+        votes, sums = self.ensemble_.totals(matrix, n_jobs=self.n_jobs)
+        share = (sums if self.probability == "shares" else votes) / self.ensemble_.n_trees
+        return self._as_probabilities(share, votes >= self.ensemble_.cutoff)
+
+    def apply(self, X: Any) -> np.ndarray:
+        """Leaf of each person in each tree, as nodes of ``ensemble_`` (people x trees)."""
+        matrix = self._matrix(X)
+        return self.ensemble_.apply(matrix)
+
+    def decision_path(self, X: Any) -> Any:
+        """Nodes that each person passes in all trees, as a sparse matrix (people x nodes)."""
+        matrix = self._matrix(X)
+        return self.ensemble_.decision_path(matrix)
+
+
+@dataclass(frozen=True)
+class Growth:
+    """Everything that the trees of a forest share; a seed makes the difference.
+
+    Parameters
+    ----------
+    training : TrainingSet
+    weights : float64 (people,)
+    rules : Rules
+    n_drawn : int or None
+        Size of a bootstrap sample; None grows every tree on everyone.
+    max_risk : float or None
+    """
+
+    training: TrainingSet
+    weights: np.ndarray
+    rules: Rules
+    n_drawn: int | None
+    max_risk: float | None
+
+    def tree(self, seed: int) -> CellTree:
+        """Grow the tree of a seed; all it keeps is in proportion to its nodes."""
+        people, weights, rules = self.training.people, self.weights, self.rules
+        if self.n_drawn is not None:
+            times, seed = draw_people(len(weights), self.n_drawn, seed)
+            weights = weights * times
+            share = rules.min_weight_leaf / self.weights.sum()
+            rules = replace(rules, min_weight_leaf=share * weights.sum())
+        tree = grow_tree(people, weights, rules, seed)
+        if self.max_risk is not None:
+            attained = Attainment(tree, people)
+            cover = greedy_cover(attained, weights, majority_labels(tree), self.max_risk)
+            tree = replace(tree, label=cover.labels)
+        return replace(tree, covered=np.zeros(0, np.bool_))
+
+
+def _number_drawn(max_samples: Any, n_people: int) -> int:
+    """Size of a bootstrap sample, by scikit-learn's rules."""
+    if max_samples is None:
+        return n_people
+    if is_number(max_samples, whole=True) and 1 <= max_samples <= n_people:
+        return int(max_samples)
+    if isinstance(max_samples, float) and 0.0 < max_samples <= 1.0:
+        return max(round(n_people * max_samples), 1)
+    raise InvalidSpec(
+        f"max_samples must be a whole number from 1 to {n_people}, the people with a weight, or "
+        f"a share between 0 and 1, got {max_samples!r}."
+    )
+
+
+def _with_progress(trees: Iterator[CellTree], n_trees: int) -> Iterable[CellTree]:
+    """The same trees, with a bar on the error stream that moves as they are grown."""
+    from rich.console import Console
+    from rich.progress import track
+
+    return track(trees, "Growing trees", total=n_trees, console=Console(stderr=True))
