@@ -203,7 +203,7 @@ def test_some_trees_are_searched_as_if_they_were_all():
             continue
         needed = int(rng.integers(1, kept.sum() + 1))
         part = dataclasses.replace(ensemble, root=ensemble.root[kept], cutoff=needed)
-        alone = _cut_out(ensemble, kept, needed)
+        alone = cut_out(ensemble, kept, needed)
         expected = VoteSearch(alone, encoder.axes, cost).solve(matrix)
         trees, votes = np.tile(kept, (len(matrix), 1)), np.full(len(matrix), needed)
         found = VoteSearch(ensemble, encoder.axes, cost).solve(matrix, trees=trees, needed=votes)
@@ -212,7 +212,7 @@ def test_some_trees_are_searched_as_if_they_were_all():
         assert (naive.naive_votes(part, found.values[found.found]) >= needed).all()
 
 
-def _cut_out(ensemble, kept, needed):
+def cut_out(ensemble, kept, needed):
     """An ensemble of some trees, with nodes of its own."""
     ends = np.append(ensemble.root[1:], len(ensemble.feature))
     rows, root, n = [], [], 0

@@ -20,6 +20,8 @@ from ract._core.grower import draw_people
 from ract.datasets import fetch_compas, fetch_fico, load_loans
 from ract.errors import InvalidData, InvalidSpec
 from ract.forest import RecourseForestClassifier
+from ract.recourse.exact import VoteSearch
+from tests.test_exact import cut_out
 
 EVERYONE_ALIKE = {
     "check_sample_weight_equivalence_on_dense_data": (
@@ -465,3 +467,27 @@ def test_progress_is_shown_on_the_error_stream_when_asked(loans, capsys):
 def test_wrong_parameters_are_refused(loans, parameters, message):
     with pytest.raises(InvalidSpec, match=message):
         small_forest(loans, **parameters).fit(loans.frame, loans.target)
+
+
+def test_out_of_bag_recourse_by_hand(loans):
+    """Each person judged by a forest of only the trees that did not see them."""
+    frame, target = loans.frame.head(80), loans.target.head(80)
+    model = small_forest(loans, n_estimators=15, oob_score=True, max_depth=3)
+    model.fit(frame, target)
+    matrix = model.encoder_.matrix(frame)
+    with_recourse = 0
+    for i in range(80):
+        out = np.array([draw_people(80, n, seed)[0][i] == 0 for seed, n in model._draws])
+        part = cut_out(model.ensemble_, out, needed=out.sum() // 2 + 1)
+        search = VoteSearch(part, model.encoder_.axes, model.cost_)
+        with_recourse += search.solve(matrix[[i]], model.budget).found[0]
+    assert model.oob_recourse_ratio_ == pytest.approx(with_recourse / 80)
+
+
+def test_recourse_risk_is_of_everyone(loans):
+    model = small_forest(loans, recourse_weight=0).fit(loans.frame, loans.target)
+    aware = small_forest(loans, recourse_weight=0.5).fit(loans.frame, loans.target)
+    assert aware.recourse_risk(loans.frame) < model.recourse_risk(loans.frame)
+    refused = (model.predict(loans.frame) != "approved").mean()
+    assert model.recourse_risk(loans.frame, budget=0) == pytest.approx(refused, abs=0.02)
+    assert model.recourse_risk(loans.frame, budget=9) <= model.recourse_risk(loans.frame)

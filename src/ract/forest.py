@@ -22,6 +22,9 @@ from ract.actions import ActionSpace
 from ract.costs import Cost
 from ract.ensemble import TreeEnsemble
 from ract.errors import InvalidData, InvalidSpec, listing
+from ract.recourse.exact import VoteSearch
+
+OOB_PEOPLE = 1000
 
 
 class RecourseForestClassifier(RecourseClassifierMixin, BaseEstimator):
@@ -98,6 +101,9 @@ class RecourseForestClassifier(RecourseClassifierMixin, BaseEstimator):
         Accuracy of the decisions of trees grown without the person. Only with ``oob_score``.
     oob_decision_function_ : array (people x 2)
         Their probabilities; NaN for people in every sample and for those without weight.
+    oob_recourse_ratio_ : float
+        Share of people whom those trees accept, or who have an action within the budget that
+        makes them do so, by exact search; of at most 1000 people spread over the table.
     feature_importances_ : array
         Share of splits by feature.
     n_features_in_, feature_names_in_
@@ -205,6 +211,7 @@ class RecourseForestClassifier(RecourseClassifierMixin, BaseEstimator):
         self._grow(training, np.ones(len(growing)) if counts is None else counts, kept)
         self.__dict__.pop("oob_score_", None)
         self.__dict__.pop("oob_decision_function_", None)
+        self.__dict__.pop("oob_recourse_ratio_", None)
         if self.oob_score:
             self._judge_left_out(people, desired, growing)
         return self
@@ -284,10 +291,13 @@ class RecourseForestClassifier(RecourseClassifierMixin, BaseEstimator):
         """Score people by the trees whose sample they are not in."""
         matrix, n = self.encoder_.matrix(X), len(growing)
         votes, sums, trees = np.zeros(n, np.int64), np.zeros(n), np.zeros(n, np.int64)
+        asked = np.arange(n) if n <= OOB_PEOPLE else np.linspace(0, n - 1, OOB_PEOPLE).astype(int)
+        left_out = np.zeros((len(asked), self.n_estimators), np.bool_)
         for t, (seed, n_drawn) in enumerate(self._draws):
             if n_drawn is None:
                 continue
-            out = np.flatnonzero(draw_people(n, n_drawn, seed)[0] == 0)
+            is_out = draw_people(n, n_drawn, seed)[0] == 0
+            out, left_out[:, t] = np.flatnonzero(is_out), is_out[asked]
             of_tree = self.ensemble_.totals(matrix[out], trees=slice(t, t + 1))
             votes[out] += of_tree[0]
             sums[out] += of_tree[1]
@@ -306,6 +316,34 @@ class RecourseForestClassifier(RecourseClassifierMixin, BaseEstimator):
             self.oob_score_ = float(right.sum() / np.float64(len(right)))
         self.oob_decision_function_ = np.full((len(desired), 2), np.nan)
         self.oob_decision_function_[growing] = self._as_probabilities(share, decided)
+        refused = asked[(judged & ~decided)[asked]]
+        solutions = self._search().solve(
+            matrix[refused],
+            self.budget,
+            trees=left_out[(judged & ~decided)[asked]],
+            needed=self._needed(trees)[refused],
+            n_jobs=self.n_jobs,
+        )
+        without = int((~solutions.found).sum())
+        self.oob_recourse_ratio_ = 1 - without / max(int(judged[asked].sum()), 1)
+
+    def _search(self) -> VoteSearch:
+        return VoteSearch(self.ensemble_, self.encoder_.axes, self.cost_)
+
+    def recourse_risk(self, X: Any, budget: float | None = None) -> float:
+        """Share of people without an action to the desired class within the budget, exact.
+
+        Parameters
+        ----------
+        X : frame or array
+        budget : float, optional
+            That of training by default.
+        """
+        matrix = self._matrix(X)
+        refused = matrix[~self.ensemble_.decide(matrix, n_jobs=self.n_jobs)]
+        budget = self.budget if budget is None else budget
+        solutions = self._search().solve(refused, budget, n_jobs=self.n_jobs)
+        return float((~solutions.found).sum() / len(matrix))
 
     def predict(self, X: Any) -> np.ndarray:
         """Class of each person: the desired one where enough trees vote for it."""
