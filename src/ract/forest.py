@@ -131,7 +131,7 @@ class RecourseForestClassifier(RecourseClassifierMixin, BaseEstimator):
         criterion: Literal["gini", "entropy", "error"] = "gini",
         max_depth: int | None = None,
         min_samples_split: int | float = 2,
-        min_samples_leaf: int | float = 1,
+        min_samples_leaf: int | float = 5,
         min_weight_fraction_leaf: float = 0.0,
         min_impurity_decrease: float = 0.0,
         max_features: Any = "sqrt",
