@@ -23,6 +23,7 @@ from ract.errors import InvalidSpec
 Columns = Sequence[np.ndarray]
 
 MOST_CELLS = 65_536
+MANY_PEOPLE = 50_000  # from here on the kernel saves more time than it takes to compile
 
 
 @dataclass(frozen=True)
@@ -138,10 +139,12 @@ class Grid:
             return
         values = np.ascontiguousarray(columns[axis.columns[0]], dtype=np.float64)
         table = IntegerTable.of(axis, values)
-        if table is None:
-            find_cells(values, self.thresholds[a], out)
-        else:
+        if table is not None:
             out[:] = np.searchsorted(self.thresholds[a], table.values).astype(out.dtype)[table.at]
+        elif len(values) < MANY_PEOPLE:
+            out[:] = np.searchsorted(self.thresholds[a], values)
+        else:
+            find_cells(values, self.thresholds[a], out)
 
     def price(self, cost: FittedCost) -> Prices:
         """What each cell costs, for any person, under a cost."""
