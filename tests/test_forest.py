@@ -147,10 +147,10 @@ def test_frames_and_arrays_give_the_same_forest(rng):
 @pytest.mark.parametrize("max_risk", [None, 0.05])
 def test_one_tree_on_everyone_is_the_tree(loans, criterion, max_risk):
     shared = {
-        "max_features": None,
-        "min_samples_leaf": 3,
+        "criterion": criterion,
         "recourse_weight": 0.1,
         "max_depth": 5,
+        "min_samples_leaf": 3,
         "max_features": None,
         "max_risk": max_risk,
     }
