@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
@@ -11,10 +10,10 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 import pandas as pd
-import tomli_w
 
 from ract._files import write_whole
 from ract._frames import Table, read_table
+from ract._toml import dump_toml, parse_toml
 from ract.errors import InvalidData, InvalidSpec, listing
 
 Kind = Literal["continuous", "integer", "binary", "categorical"]
@@ -323,42 +322,16 @@ class ActionSpace:
         >>> space.desired, space["Income"].change
         ('approved', 'increase')
         """
-        try:
-            document = tomllib.loads(text)
-        except tomllib.TOMLDecodeError as error:
-            end = f"at line {len(text.splitlines())}, the end of the document"
-            told = str(error).replace("at end of document", end)
-            raise InvalidSpec(f"Malformed TOML: {told}.") from None
-        unknown = set(document) - {"desired", "features"}
-        if unknown:
-            raise InvalidSpec(
-                f"Unknown entry {listing(sorted(unknown))}; 'desired' and 'features' are known."
-            )
-        tables = document.get("features", {})
-        if not isinstance(tables, dict) or not tables:
-            raise InvalidSpec("The file declares no feature: a [features.NAME] table is needed.")
-        return cls([_feature_of(n, t) for n, t in tables.items()], document.get("desired"))
+        desired, tables = parse_toml(text, _TOML_FIELDS)
+        return cls([Feature(name, **table) for name, table in tables.items()], desired)
 
     def to_toml_text(self) -> str:
         """The text of an action file that reads back to an equal space."""
-        document: dict[str, Any] = {}
-        if self.desired is not None:
-            document["desired"] = self.desired
-        document["features"] = {feature.name: _table_of(feature) for feature in self.features}
-        return _TOML_HEADER + tomli_w.dumps(document)
+        return dump_toml(self.desired, {f.name: _table_of(f) for f in self.features})
 
     def to_toml(self, target: str | Path) -> None:
         """Write an action file, whole or not at all."""
         write_whole(target, self.to_toml_text())
-
-
-_TOML_HEADER = """\
-# What a person may change. Edit freely:
-#   kind    continuous | integer | binary | categorical
-#   change  any | increase | decrease | fixed
-#   lower, upper   values that an action may set
-#   weight         effort of changing this feature relative to the others (1 if left out)
-"""
 
 
 def _described(
@@ -468,25 +441,6 @@ def _observed_categories(table: Table, name: str) -> tuple[Any, ...]:
 _TOML_FIELDS = tuple(f.name for f in fields(Feature) if f.name != "name")
 
 
-def _feature_of(name: str, table: Any) -> Feature:
-    if not isinstance(table, dict):
-        raise InvalidSpec(f"Feature {name!r} must be a table, got {table!r}.")
-    unknown = [key for key in table if key not in _TOML_FIELDS]
-    if unknown:
-        raise InvalidSpec(
-            f"Feature {name!r} has unknown entry {listing(unknown)}; "
-            f"known are {listing(_TOML_FIELDS, 10)}."
-        )
-    for key in ("categories", "columns"):
-        if key in table and not isinstance(table[key], list):
-            raise InvalidSpec(f"Feature {name!r}: {key} must be a list, got {table[key]!r}.")
-    if any(not isinstance(value, (str, int, float)) for value in table.get("categories", [])):
-        raise InvalidSpec(f"Feature {name!r}: categories must be text, numbers or booleans.")
-    if any(not isinstance(value, str) for value in table.get("columns", [])):
-        raise InvalidSpec(f"Feature {name!r}: columns must be column names.")
-    return Feature(name, **table)
-
-
 def _table_of(feature: Feature) -> dict[str, Any]:
     """The entries of a feature that differ from what reading would fill in."""
     table: dict[str, Any] = {"kind": feature.kind, "change": feature.change}
@@ -497,9 +451,4 @@ def _table_of(feature: Feature) -> dict[str, Any]:
         table["categories"] = list(feature.categories)
     if feature.columns:
         table["columns"] = list(feature.columns)
-    return {key: _whole(value) for key, value in table.items() if value is not None}
-
-
-def _whole(value: Any) -> Any:
-    """A whole float as an integer, which is what a person would type."""
-    return int(value) if isinstance(value, float) and value.is_integer() else value
+    return {key: value for key, value in table.items() if value is not None}

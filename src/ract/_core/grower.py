@@ -8,8 +8,9 @@ from typing import Any, Literal
 import numpy as np
 
 from ract._kernels import grow as kernel
+from ract._kernels.histogram import Histograms
 from ract._kernels.objective import ENTROPY, ERROR, GINI
-from ract._kernels.split import Best, Histograms
+from ract._kernels.split import Best
 
 Criterion = Literal["gini", "entropy", "error"]
 CRITERIA: dict[str, int] = {"gini": GINI, "entropy": ENTROPY, "error": ERROR}

@@ -28,16 +28,14 @@ from ract._kernels._random import next_below
 from ract._kernels.histogram import (
     add_exposed,
     add_exposed_categories,
+    add_many,
+    add_many_exposed,
     add_numbers,
     add_people,
+    is_constant,
 )
 from ract._kernels.objective import ERROR, impurity
 from ract._kernels.split import (
-    HIGHEST,
-    LOWEST,
-    NEG,
-    NUMBER,
-    POS,
     Node,
     attains_another,
     sweep_categories,
@@ -175,48 +173,6 @@ def draw_sorted(axes, n, state):
             axes[k] = axes[k - 1]
             k -= 1
         axes[k] = drawn
-
-
-@inner
-def is_constant(cells, order, first, last):
-    """Whether the people order[first:last] are all in one cell."""
-    cell = cells[order[first]]
-    for k in range(first + 1, last):
-        if cells[order[k]] != cell:
-            return False
-    return True
-
-
-@inner
-def add_many(cells, order, first, last, labels, weights, counted, n_cells, counts, touched):
-    """As add_people, and add_numbers if counted, for a node with more people than cells.
-
-    Which cells are in use is looked up at the end rather than noted person by person.
-    """
-    for k in range(first, last):
-        cell = np.int64(cells[order[k]])
-        counts[cell, labels[k - first]] += weights[k - first]
-        if counted:
-            counts[cell, NUMBER] += 1.0
-    low, high = n_cells, -1
-    for c in range(n_cells):
-        if counts[c, NEG] + counts[c, POS] > 0.0:
-            touched[c >> 6] |= np.uint64(1) << np.uint64(c & 63)
-            low = min(low, c)
-            high = c
-    return low, high
-
-
-@inner
-def add_many_exposed(lowest, highest, exposed, n_exposed, weights, n_cells, counts, touched):
-    """As add_exposed, for more reachers than cells."""
-    for k in range(n_exposed):
-        i = exposed[k]
-        counts[np.int64(lowest[i]), LOWEST] += weights[k]
-        counts[np.int64(highest[i]), HIGHEST] += weights[k]
-    for c in range(n_cells):
-        if counts[c, LOWEST] + counts[c, HIGHEST] > 0.0:
-            touched[c >> 6] |= np.uint64(1) << np.uint64(c & 63)
 
 
 @inner

@@ -6,6 +6,8 @@ ten people costs ten steps per feature whatever the number of cells.
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 import numpy as np
 
 from ract._kernels._jit import inner
@@ -15,6 +17,21 @@ _SEQUENCE = 0x03F79D71B4CB0A89
 _POSITION = np.zeros(64, np.int64)
 for _k in range(64):
     _POSITION[((_SEQUENCE << _k) & 0xFFFFFFFFFFFFFFFF) >> 58] = _k
+
+
+class Histograms(NamedTuple):
+    """Counts over the cells of one axis; all zero between two axes.
+
+    counts (c, 6) float64, by column: weight of undesired people, weight of desired people, number
+    of people (kept only if rules.counted), exposed mass by lowest attainable cell, the same by
+    highest, exposed mass by own category. touched (c / 64,) uint64: a bit per cell in use.
+    """
+
+    counts: Any
+    touched: Any
+
+
+NEG, POS, NUMBER, LOWEST, HIGHEST, OWN = 0, 1, 2, 3, 4, 5
 
 
 @inner
@@ -29,7 +46,7 @@ def add_people(cells, order, first, last, labels, weights, counts, touched):
     """Count the node's people order[first:last] by cell.
 
     cells (n,): cell of everyone on this axis. labels, weights: of the node's people, in order.
-    counts, touched: see split.Histograms. Returns the lowest and highest cell.
+    counts, touched: see Histograms. Returns the lowest and highest cell.
     """
     low = np.int64(cells[order[first]])
     high = low
@@ -48,7 +65,7 @@ def add_people(cells, order, first, last, labels, weights, counts, touched):
 def add_numbers(cells, order, first, last, counts):
     """Count the node's people by cell whatever their weight."""
     for k in range(first, last):
-        counts[np.int64(cells[order[k]]), 2] += 1.0
+        counts[np.int64(cells[order[k]]), NUMBER] += 1.0
 
 
 @inner
@@ -60,8 +77,8 @@ def add_exposed(lowest, highest, exposed, n_exposed, weights, counts, touched):
     for k in range(n_exposed):
         i = exposed[k]
         low, high = np.int64(lowest[i]), np.int64(highest[i])
-        counts[low, 3] += weights[k]
-        counts[high, 4] += weights[k]
+        counts[low, LOWEST] += weights[k]
+        counts[high, HIGHEST] += weights[k]
         touched[low >> 6] |= np.uint64(1) << np.uint64(low & 63)
         touched[high >> 6] |= np.uint64(1) << np.uint64(high & 63)
 
@@ -70,4 +87,46 @@ def add_exposed(lowest, highest, exposed, n_exposed, weights, counts, touched):
 def add_exposed_categories(cells, exposed, n_exposed, weights, counts):
     """Count exposed reachers by their own category."""
     for k in range(n_exposed):
-        counts[np.int64(cells[exposed[k]]), 5] += weights[k]
+        counts[np.int64(cells[exposed[k]]), OWN] += weights[k]
+
+
+@inner
+def is_constant(cells, order, first, last):
+    """Whether the people order[first:last] are all in one cell."""
+    cell = cells[order[first]]
+    for k in range(first + 1, last):
+        if cells[order[k]] != cell:
+            return False
+    return True
+
+
+@inner
+def add_many(cells, order, first, last, labels, weights, counted, n_cells, counts, touched):
+    """As add_people, and add_numbers if counted, for a node with more people than cells.
+
+    Which cells are in use is looked up at the end rather than noted person by person.
+    """
+    for k in range(first, last):
+        cell = np.int64(cells[order[k]])
+        counts[cell, labels[k - first]] += weights[k - first]
+        if counted:
+            counts[cell, NUMBER] += 1.0
+    low, high = n_cells, -1
+    for c in range(n_cells):
+        if counts[c, NEG] + counts[c, POS] > 0.0:
+            touched[c >> 6] |= np.uint64(1) << np.uint64(c & 63)
+            low = min(low, c)
+            high = c
+    return low, high
+
+
+@inner
+def add_many_exposed(lowest, highest, exposed, n_exposed, weights, n_cells, counts, touched):
+    """As add_exposed, for more reachers than cells."""
+    for k in range(n_exposed):
+        i = exposed[k]
+        counts[np.int64(lowest[i]), LOWEST] += weights[k]
+        counts[np.int64(highest[i]), HIGHEST] += weights[k]
+    for c in range(n_cells):
+        if counts[c, LOWEST] + counts[c, HIGHEST] > 0.0:
+            touched[c >> 6] |= np.uint64(1) << np.uint64(c & 63)

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ract._kernels._jit import inner
-from ract._kernels.histogram import lowest_bit
+from ract._kernels.histogram import HIGHEST, LOWEST, NEG, NUMBER, OWN, POS, lowest_bit
 from ract._kernels.objective import ERROR, Sides, best_labels, impurity
 
 
@@ -30,21 +30,6 @@ class Best(NamedTuple):
 
     value: Any
     split: Any
-
-
-class Histograms(NamedTuple):
-    """Counts over the cells of one axis; all zero between two axes.
-
-    counts (c, 6) float64, by column: weight of undesired people, weight of desired people, number
-    of people (kept only if rules.counted), exposed mass by lowest attainable cell, the same by
-    highest, exposed mass by own category. touched (c / 64,) uint64: a bit per cell in use.
-    """
-
-    counts: Any
-    touched: Any
-
-
-NEG, POS, NUMBER, LOWEST, HIGHEST, OWN = 0, 1, 2, 3, 4, 5
 
 
 @inner
