@@ -65,7 +65,7 @@ def plot_tree(
         ax = _pyplot().gca()
     place, cut = _layout(words, int(words.ensemble.root[tree]), max_depth)
     width = max(x for x, _ in place.values()) + 1
-    size = fontsize if fontsize is not None else float(np.clip(90 / width, 3, 11))
+    size = _fitting_size(words, place, cut, ax, width) if fontsize is None else fontsize
     for node, (x, y) in place.items():
         ax.annotate(
             _told(words, node, cut),
@@ -80,10 +80,20 @@ def plot_tree(
             if int(child) in place:
                 cx, cy = place[int(child)]
                 ax.plot([x, cx], [-y, -cy], color="#999999", lw=0.8, zorder=1)
-    ax.set_xlim(-1, width)
+    ax.set_xlim(-0.6, width - 0.4)
     ax.set_ylim(-max(y for _, y in place.values()) - 0.6, 0.6)
     ax.axis("off")
     return ax
+
+
+def _fitting_size(
+    words: Words, place: dict[int, tuple[float, int]], cut: set[int], ax: Any, width: float
+) -> float:
+    """The largest font, up to 11 points, at which boxes side by side do not overlap."""
+    leaves = [node for node in place if node in cut or words.ensemble.feature[node] < 0]
+    longest = max(len(line) for node in leaves for line in _told(words, node, cut).split("\n"))
+    points = 72 * ax.get_figure().get_size_inches()[0] * ax.get_position().width / (width + 0.2)
+    return float(np.clip(points / (0.62 * (longest + 2)), 2, 11))
 
 
 def _layout(
@@ -117,7 +127,7 @@ def _told(words: Words, node: int, cut: set[int]) -> str:
     if node in cut:
         return "..."
     if words.ensemble.feature[node] < 0:
-        return words.leaf(node).replace(" (", "\n(")
+        return words.leaf(node).replace(" (", "\n").replace(", ", "\n").rstrip(")")
     return words.condition(node, right=False)
 
 
