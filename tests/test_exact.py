@@ -9,6 +9,7 @@ from ract.costs import make_cost
 from ract.encoding import Encoder
 from ract.ensemble import TreeEnsemble
 from ract.errors import InvalidSpec
+from ract.grid import Grid
 from ract.recourse.exact import FOUND, NONE, OPEN, OPTIMAL, VoteSearch
 from tests import naive
 
@@ -181,6 +182,25 @@ def test_one_leaf_is_decided_at_once():
         )  # fmt: skip
         solutions = VoteSearch(leaf, encoder.axes, cost).solve(matrix)
         assert (solutions.status == status).all()
+
+
+def test_each_point_lies_in_the_region_of_its_own_leaf_only():
+    """The leaves of a tree as boxes of cells part the cells among them."""
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        encoder, matrix, ensemble, _ = random_problem(rng)
+        splits = ensemble.feature >= 0
+        grid = Grid.from_splits(encoder.axes, ensemble.feature[splits], ensemble.threshold[splits])
+        regions, cells = ensemble.regions(grid), grid.cells(list(matrix.T)).astype(int)
+        for i, own in enumerate(ensemble.apply(matrix)):
+            inside = np.ones(len(regions.leaf), bool)
+            for a, sets in enumerate(regions.admitted):
+                here = cells[a, i]
+                if sets is None:
+                    inside &= (regions.lowest[:, a] <= here) & (here <= regions.highest[:, a])
+                else:
+                    inside &= sets[:, here]
+            assert sorted(regions.leaf[inside]) == sorted(own)
 
 
 def test_threads_and_order_do_not_change_the_result():

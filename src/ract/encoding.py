@@ -161,7 +161,7 @@ class EncodedColumns(Sequence[np.ndarray]):
 
     def _codes_once(self, feature: Feature) -> np.ndarray:
         if feature.name not in self._codes:
-            self._codes[feature.name] = codes_of(self._table, feature).astype(np.int16)
+            self._codes[feature.name] = codes_of(self._table, feature).astype(np.int32)
         return self._codes[feature.name]
 
 

@@ -141,16 +141,21 @@ class TreeEnsemble:
         return np.flatnonzero(self.feature < 0)
 
     @cached_property
+    def parent(self) -> np.ndarray:
+        """Parent of every node; -1 for a root."""
+        parent = np.full(len(self.feature), -1, np.int32)
+        inside = np.flatnonzero(self.feature >= 0)
+        parent[self.left[inside]] = inside
+        parent[self.right[inside]] = inside
+        return parent
+
+    @cached_property
     def depth(self) -> np.ndarray:
         """Depth of every node below its root."""
         depth = np.zeros(len(self.feature), np.int64)
         for node in np.flatnonzero(self.feature >= 0):
             depth[self.left[node]] = depth[self.right[node]] = depth[node] + 1
         return depth
-
-    def with_labels(self, label: np.ndarray) -> TreeEnsemble:
-        """The same trees with other leaf labels."""
-        return replace(self, label=label.astype(np.uint8))
 
     @cached_property
     def _steps(self) -> np.ndarray:
@@ -214,10 +219,7 @@ class TreeEnsemble:
 
     def decision_path(self, X: np.ndarray) -> csr_array:
         """Nodes that each person passes, as a sparse matrix (people x nodes)."""
-        parent = np.full(len(self.feature), -1, np.int64)
-        inside = np.flatnonzero(self.feature >= 0)
-        parent[self.left[inside]] = inside
-        parent[self.right[inside]] = inside
+        parent = self.parent
         node = self.apply(X).astype(np.int64)
         person = np.broadcast_to(np.arange(len(X))[:, None], node.shape)
         rows, columns = [], []

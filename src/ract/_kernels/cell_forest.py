@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ract._kernels._jit import inner, kernel
+from ract._kernels._jit import inner
 
 
 class Forest(NamedTuple):
@@ -288,10 +288,3 @@ def cheapest_leaves(forest, own, costs, n_cells, categorical, cap, out):
             prices[n] = price
             n += 1
         out[t] = best
-
-
-@kernel
-def votes_of_points(forest, points, categorical, out):
-    """Votes of many points of cells (points x axes). out (points,) int64."""
-    for i in range(points.shape[0]):
-        out[i] = count_votes(forest, points[i], categorical)

@@ -184,16 +184,12 @@ class VoteSearch:
 
 def _flat(ensemble: TreeEnsemble, grid: Grid) -> Forest:
     trees = ensemble.on_grid(grid)
-    parent = np.full(len(ensemble.feature), -1, np.int32)
-    inside = np.flatnonzero(ensemble.feature >= 0).astype(np.int32)
-    parent[ensemble.left[inside]] = inside
-    parent[ensemble.right[inside]] = inside
     return Forest(
         np.concatenate([tree.axis for tree in trees]),
         np.concatenate([tree.cell for tree in trees]),
         ensemble.left.astype(np.int32),
         ensemble.right.astype(np.int32),
-        parent,
+        ensemble.parent,
         ensemble.label.astype(np.uint8),
         ensemble.root.astype(np.int32),
     )
