@@ -24,7 +24,8 @@ import numpy as np  # noqa: E402
 from sklearn.model_selection import StratifiedKFold  # noqa: E402
 
 from ract import RecourseForestClassifier, datasets  # noqa: E402
-from ract.recourse.exact import NONE, OPTIMAL, VoteSearch  # noqa: E402
+from ract.recourse.exact import ExactSearch  # noqa: E402
+from ract.recourse.solutions import NONE, OPTIMAL  # noqa: E402
 
 MAX_NODES = 2_000_000
 
@@ -40,21 +41,16 @@ def forest(name, weight, n_trees, depth, min_leaf):
         max_depth=depth, min_samples_leaf=min_leaf, random_state=0, n_jobs=2,
     ).fit(data.frame.iloc[train], y[train])  # fmt: skip
     matrix = model.encoder_.matrix(data.frame.iloc[test])
-    search = VoteSearch(model.ensemble_, model.encoder_.axes, model.cost_)
+    search = ExactSearch(model.ensemble_, model.encoder_.axes, model.cost_)
     return search, matrix[~model.ensemble_.decide(matrix)]
 
 
 def each(search, people, budget):
     """Milliseconds, status and nodes of each person."""
     search.solve(people[:1], budget)
-    times, status, nodes = [], [], []
-    for k in range(len(people)):
-        start = time.perf_counter()
-        solution = search.solve(people[k : k + 1], budget, max_nodes=MAX_NODES, n_jobs=1)
-        times.append(1e3 * (time.perf_counter() - start))
-        status.append(solution.status[0])
-        nodes.append(solution.nodes[0])
-    return np.array(times), np.isin(status, (OPTIMAL, NONE)), np.array(nodes)
+    solutions = search.solve(people, budget, max_nodes=MAX_NODES, n_jobs=1)
+    proved = np.isin(solutions.status, (OPTIMAL, NONE))
+    return 1e3 * solutions.seconds, proved, solutions.nodes
 
 
 def line(name, weight, n_trees, depth, min_leaf, budget, target, most=None):
@@ -104,7 +100,7 @@ from ract.recourse import exact
 X = np.random.default_rng(0).normal(size=(500, 5))
 model = RecourseTreeClassifier(max_depth=4).fit(X, X[:, 0] > 0)
 start = time.perf_counter()
-exact.VoteSearch(model.ensemble_, model.encoder_.axes, model.cost_).solve(X[:3])
+exact.ExactSearch(model.ensemble_, model.encoder_.axes, model.cost_).solve(X[:3])
 print(time.perf_counter() - start)
 """
 

@@ -19,7 +19,8 @@ from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import StratifiedKFold
 
 from ract import RecourseForestClassifier, datasets
-from ract.recourse.exact import OPEN, VoteSearch
+from ract.recourse.exact import ExactSearch
+from ract.recourse.solutions import OPEN
 
 SETTINGS = {
     "fico": {"recourse_weight": 0.1, "min_samples_leaf": 10},
@@ -39,7 +40,7 @@ def recourse_ratio(model, X):
     """Share of people who are accepted or have an action within the budget; and the share open."""
     matrix = model.encoder_.matrix(X)
     refused = matrix[~model.ensemble_.decide(matrix)]
-    search = VoteSearch(model.ensemble_, model.encoder_.axes, model.cost_)
+    search = ExactSearch(model.ensemble_, model.encoder_.axes, model.cost_)
     solutions = search.solve(refused, model.budget, max_nodes=2_000_000, n_jobs=2)
     without = (~solutions.found).sum()
     return 1 - without / len(matrix), (solutions.status == OPEN).sum() / len(matrix)

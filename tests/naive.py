@@ -164,20 +164,39 @@ class NaiveObjective:
 # Recourse: every combination of values that may matter, judged by walking the trees.
 
 
-def naive_votes(ensemble, X):
-    """Votes of each row, tree by tree, by walking."""
-    votes = np.zeros(len(X), int)
-    for root in ensemble.root:
+def naive_leaves(ensemble, X):
+    """Leaf of each row in each tree, by walking (rows x trees)."""
+    leaves = np.zeros((len(X), len(ensemble.root)), int)
+    for t, root in enumerate(ensemble.root):
         stack = [(int(root), np.arange(len(X)))]
         while stack:
             node, rows = stack.pop()
             if ensemble.feature[node] < 0:
-                votes[rows] += int(ensemble.label[node])
+                leaves[rows, t] = node
                 continue
             left = X[rows, ensemble.feature[node]] <= ensemble.threshold[node]
             stack.append((int(ensemble.left[node]), rows[left]))
             stack.append((int(ensemble.right[node]), rows[~left]))
-    return votes
+    return leaves
+
+
+def naive_votes(ensemble, X):
+    """Votes of each row."""
+    return ensemble.label[naive_leaves(ensemble, X)].sum(axis=1, dtype=int)
+
+
+def naive_decision(ensemble, X):
+    """Whether each row is desired: votes, or values added up one tree after the other."""
+    if ensemble.combine == "votes":
+        return naive_votes(ensemble, X) >= ensemble.cutoff
+    number = np.float32 if ensemble.single else np.float64
+    sums = np.full(len(X), ensemble.base, number)
+    for leaf in naive_leaves(ensemble, X).T:
+        sums = (sums + ensemble.value[leaf]).astype(number)
+    sums = sums.astype(np.float64)
+    if ensemble.combine == "mean":
+        sums = sums / len(ensemble.root)
+    return sums >= ensemble.cutoff
 
 
 def options_of_feature(feature, columns, own, training, thresholds, rng):
@@ -207,8 +226,8 @@ def options_of_feature(feature, columns, own, training, thresholds, rng):
     return options
 
 
-def cheapest_action(ensemble, axes, own, training, rng):
-    """Least cost of a row that has enough votes, over every combination; inf if there is none."""
+def cheapest_action(ensemble, axes, own, training, rng, max_changes=None):
+    """Least cost of a row that is desired, over every combination; inf if there is none."""
     options = []
     for axis in axes:
         j = axis.columns[0]
@@ -219,9 +238,15 @@ def cheapest_action(ensemble, axes, own, training, rng):
     order = [j for axis in axes for j in axis.columns]
     rows, costs = [], []
     for choice in itertools.product(*options):
+        changed = [
+            any(v != own[j] for v, j in zip(values, axis.columns, strict=True))
+            for (values, _), axis in zip(choice, axes, strict=True)
+        ]
+        if max_changes is not None and sum(changed) > max_changes:
+            continue
         rows.append([v for values, _ in choice for v in values])
         costs.append(max(cost for _, cost in choice))
     X = np.empty((len(rows), len(order)))
     X[:, order] = rows
-    enough = naive_votes(ensemble, X) >= ensemble.cutoff
+    enough = naive_decision(ensemble, X)
     return min(np.array(costs)[enough], default=np.inf)

@@ -10,7 +10,8 @@ from ract.encoding import Encoder
 from ract.ensemble import TreeEnsemble
 from ract.errors import InvalidSpec
 from ract.grid import Grid
-from ract.recourse.exact import FOUND, NONE, OPEN, OPTIMAL, VoteSearch
+from ract.recourse.exact import ExactSearch
+from ract.recourse.solutions import FOUND, NONE, OPEN, OPTIMAL
 from tests import naive
 
 CHANGES = ["any", "any", "increase", "decrease", "fixed"]
@@ -79,11 +80,27 @@ def random_ensemble(rng, matrix, n_trees):
     )
 
 
-def random_problem(rng):
+def random_values(rng, ensemble, combine):
+    """The same trees with values that count: few different ones, so that there are ties."""
+    values = rng.choice([rng.random(4), np.array([0.1, 0.3, 0.5, 0.9]), rng.normal(size=4)])
+    value = rng.choice(values, len(ensemble.feature))
+    base = float(rng.choice([0.0, rng.normal()])) if combine == "sum" else 0.0
+    valued = dataclasses.replace(
+        ensemble, value=value, combine=combine, base=base, single=bool(rng.random() < 0.3)
+    )
+    points = valued.score(
+        rng.choice([-1.0, 0.0, 0.5, 1.0, 3.0], (40, int(ensemble.feature.max()) + 1))
+    )
+    return dataclasses.replace(valued, cutoff=float(rng.choice(points)))
+
+
+def random_problem(rng, combine="votes"):
     frame, actions = random_table(rng, int(rng.integers(8, 20)))
     encoder = Encoder(frame, actions)
     matrix = encoder.matrix(frame)
     ensemble = random_ensemble(rng, matrix, int(rng.integers(1, 9)))
+    if combine != "votes":
+        ensemble = random_values(rng, ensemble, combine)
     cost = make_cost("percentile").fit(matrix.T, encoder.weights)
     return encoder, matrix, ensemble, cost
 
@@ -91,7 +108,7 @@ def random_problem(rng):
 def check_values(encoder, ensemble, cost, people, solutions):
     """Every action found is allowed, costs what it says, and the model agrees."""
     found = solutions.found
-    assert (naive.naive_votes(ensemble, solutions.values[found]) >= ensemble.cutoff).all()
+    assert naive.naive_decision(ensemble, solutions.values[found]).all()
     np.testing.assert_allclose(
         cost.between(people[found], solutions.values[found]), solutions.cost[found], atol=1e-12
     )
@@ -111,27 +128,43 @@ def check_values(encoder, ensemble, cost, people, solutions):
         assert not (f.change in ("decrease", "fixed") and (step > 0).any())
 
 
-@pytest.mark.parametrize("block", range(25))
-def test_cost_and_status_equal_brute_force_in_values(block):
-    """200 problems each: 5000 in all."""
+def check_against_brute_force(combine, block):
+    """200 problems."""
     statuses = set()
     for seed in range(50):
         rng = np.random.default_rng([block, seed])
-        encoder, matrix, ensemble, cost = random_problem(rng)
+        encoder, matrix, ensemble, cost = random_problem(rng, combine)
         people = matrix[rng.choice(len(matrix), 4, replace=False)]
-        search = VoteSearch(ensemble, encoder.axes, cost)
+        search = ExactSearch(ensemble, encoder.axes, cost)
         budget = float(rng.choice([0.0, 0.213, 0.517, np.inf]))
-        solutions = search.solve(people, budget)
+        most = None if rng.random() < 0.6 else int(rng.integers(0, 3))
+        solutions = search.solve(people, budget, max_changes=most)
         check_values(encoder, ensemble, cost, people, solutions)
         for i in range(len(people)):
-            best = naive.cheapest_action(ensemble, encoder.axes, people[i], matrix, rng)
+            best = naive.cheapest_action(ensemble, encoder.axes, people[i], matrix, rng, most)
             if np.isfinite(best) and best <= budget:
                 assert solutions.status[i] == OPTIMAL
                 assert solutions.cost[i] == pytest.approx(best, abs=1e-12)
             else:
                 assert solutions.status[i] == NONE and np.isinf(solutions.cost[i])
+            changed = [
+                (solutions.values[i, list(axis.columns)] != people[i, list(axis.columns)]).any()
+                for axis in encoder.axes
+            ]
+            assert most is None or sum(changed) <= most
             statuses.add(int(solutions.status[i]))
     assert statuses == {OPTIMAL, NONE}
+
+
+@pytest.mark.parametrize("block", range(25))
+def test_votes_equal_brute_force_in_values(block):
+    check_against_brute_force("votes", block)
+
+
+@pytest.mark.parametrize("combine", ["mean", "sum"])
+@pytest.mark.parametrize("block", range(12))
+def test_sums_equal_brute_force_in_values(combine, block):
+    check_against_brute_force(combine, 100 + block)
 
 
 def test_limits_give_bounds_that_hold():
@@ -139,7 +172,7 @@ def test_limits_give_bounds_that_hold():
     for seed in range(300):
         rng = np.random.default_rng(seed)
         encoder, matrix, ensemble, cost = random_problem(rng)
-        search = VoteSearch(ensemble, encoder.axes, cost)
+        search = ExactSearch(ensemble, encoder.axes, cost)
         exact = search.solve(matrix)
         for limit in (0, 1, 2):
             cut = search.solve(matrix, max_nodes=limit)
@@ -165,7 +198,7 @@ def test_nobody_moves_when_everything_is_fixed():
         np.zeros(1, np.int32), "votes", 1,
     )  # fmt: skip
     cost = make_cost("percentile").fit(matrix.T, encoder.weights)
-    solutions = VoteSearch(stump, encoder.axes, cost).solve(matrix)
+    solutions = ExactSearch(stump, encoder.axes, cost).solve(matrix)
     assert list(solutions.status == NONE) == list(frame["a"] <= 2)
     assert (solutions.cost[frame["a"] > 2] == 0).all()
 
@@ -180,7 +213,7 @@ def test_one_leaf_is_decided_at_once():
             np.array([-1], np.int32), np.array([label], np.uint8), np.zeros(1),
             np.zeros(1, np.int32), "votes", 1,
         )  # fmt: skip
-        solutions = VoteSearch(leaf, encoder.axes, cost).solve(matrix)
+        solutions = ExactSearch(leaf, encoder.axes, cost).solve(matrix)
         assert (solutions.status == status).all()
 
 
@@ -206,7 +239,7 @@ def test_each_point_lies_in_the_region_of_its_own_leaf_only():
 def test_threads_and_order_do_not_change_the_result():
     rng = np.random.default_rng(5)
     encoder, matrix, ensemble, cost = random_problem(rng)
-    search = VoteSearch(ensemble, encoder.axes, cost)
+    search = ExactSearch(ensemble, encoder.axes, cost)
     people = np.repeat(matrix, 30, axis=0)
     one, two = search.solve(people, n_jobs=1), search.solve(people, n_jobs=2)
     np.testing.assert_array_equal(one.values, two.values)
@@ -224,9 +257,9 @@ def test_some_trees_are_searched_as_if_they_were_all():
         needed = int(rng.integers(1, kept.sum() + 1))
         part = dataclasses.replace(ensemble, root=ensemble.root[kept], cutoff=needed)
         alone = cut_out(ensemble, kept, needed)
-        expected = VoteSearch(alone, encoder.axes, cost).solve(matrix)
+        expected = ExactSearch(alone, encoder.axes, cost).solve(matrix)
         trees, votes = np.tile(kept, (len(matrix), 1)), np.full(len(matrix), needed)
-        found = VoteSearch(ensemble, encoder.axes, cost).solve(matrix, trees=trees, needed=votes)
+        found = ExactSearch(ensemble, encoder.axes, cost).solve(matrix, trees=trees, needed=votes)
         np.testing.assert_array_equal(found.status, expected.status)
         np.testing.assert_allclose(found.cost, expected.cost)
         assert (naive.naive_votes(part, found.values[found.found]) >= needed).all()
@@ -260,11 +293,11 @@ def cut_out(ensemble, kept, needed):
 def test_wrong_input_is_refused():
     rng = np.random.default_rng(1)
     encoder, matrix, ensemble, cost = random_problem(rng)
-    search = VoteSearch(ensemble, encoder.axes, cost)
+    search = ExactSearch(ensemble, encoder.axes, cost)
     for budget in (-1.0, float("nan")):
         with pytest.raises(InvalidSpec, match="budget must be 0 or more"):
             search.solve(matrix, budget)
     with pytest.raises(InvalidSpec, match="max_nodes must be 0 or more"):
         search.solve(matrix, max_nodes=-1)
     with pytest.raises(InvalidSpec, match="Training needs a cost"):
-        VoteSearch(ensemble, encoder.axes, make_cost("l1").fit(matrix.T, encoder.weights))
+        ExactSearch(ensemble, encoder.axes, make_cost("l1").fit(matrix.T, encoder.weights))

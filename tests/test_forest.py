@@ -20,7 +20,7 @@ from ract._core.grower import draw_people
 from ract.datasets import fetch_compas, fetch_fico, load_loans
 from ract.errors import InvalidData, InvalidSpec
 from ract.forest import RecourseForestClassifier
-from ract.recourse.exact import VoteSearch
+from ract.recourse.exact import ExactSearch
 from tests.test_exact import cut_out
 
 EVERYONE_ALIKE = {
@@ -483,7 +483,7 @@ def test_out_of_bag_recourse_by_hand(loans):
     for i in range(80):
         out = np.array([draw_people(80, n, seed)[0][i] == 0 for seed, n in model._draws])
         part = cut_out(model.ensemble_, out, needed=out.sum() // 2 + 1)
-        search = VoteSearch(part, model.encoder_.axes, model.cost_)
+        search = ExactSearch(part, model.encoder_.axes, model.cost_)
         with_recourse += search.solve(matrix[[i]], model.budget).found[0]
     assert model.oob_recourse_ratio_ == pytest.approx(with_recourse / 80)
 

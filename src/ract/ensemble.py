@@ -64,6 +64,10 @@ class TreeEnsemble:
         What the decision counts: labels, or values.
     cutoff : float
         The desired class needs at least this many votes, or this score.
+    base : float
+        What values are added to, before the first tree.
+    single : bool
+        Whether sums of values are rounded to float32 after every tree.
 
     Examples
     --------
@@ -85,6 +89,8 @@ class TreeEnsemble:
     root: np.ndarray
     combine: Combine
     cutoff: float
+    base: float = 0.0
+    single: bool = False
 
     @classmethod
     def from_cell_trees(
@@ -202,7 +208,8 @@ class TreeEnsemble:
         return np.concatenate(votes), np.concatenate(sums)
 
     def _totals(self, X: np.ndarray, root: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        votes, sums = np.zeros(len(X), np.int64), np.zeros(len(X))
+        votes = np.zeros(len(X), np.int64)
+        sums = np.full(len(X), self.base, np.float32 if self.single else np.float64)
         add_totals(X, self.threshold, self._steps, self.label, self.value, root, votes, sums)
         return votes, sums
 
@@ -211,6 +218,7 @@ class TreeEnsemble:
         votes, sums = self.totals(X, n_jobs=n_jobs)
         if self.combine == "votes":
             return votes
+        sums = sums.astype(np.float64)  # singles are compared as doubles
         return sums / self.n_trees if self.combine == "mean" else sums
 
     def decide(self, X: np.ndarray, *, n_jobs: int | None = None) -> np.ndarray:

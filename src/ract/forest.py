@@ -22,7 +22,7 @@ from ract.actions import ActionSpace
 from ract.costs import Cost
 from ract.ensemble import TreeEnsemble
 from ract.errors import InvalidData, InvalidSpec, listing
-from ract.recourse.exact import VoteSearch
+from ract.recourse.exact import ExactSearch
 
 OOB_PEOPLE = 1000
 
@@ -327,8 +327,8 @@ class RecourseForestClassifier(RecourseClassifierMixin, BaseEstimator):
         without = int((~solutions.found).sum())
         self.oob_recourse_ratio_ = 1 - without / max(int(judged[asked].sum()), 1)
 
-    def _search(self) -> VoteSearch:
-        return VoteSearch(self.ensemble_, self.encoder_.axes, self.cost_)
+    def _search(self) -> ExactSearch:
+        return ExactSearch(self.ensemble_, self.encoder_.axes, self.cost_)
 
     def recourse_risk(self, X: Any, budget: float | None = None) -> float:
         """Share of people without an action to the desired class within the budget, exact.

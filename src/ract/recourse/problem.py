@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cached_property
-from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed, effective_n_jobs
 
-from ract._kernels.cell_forest import Forest
-from ract._kernels.solve import PriceList
+from ract._kernels.cell_forest import Forest, Rule
 from ract.costs import FittedCost
 from ract.encoding import Axis
 from ract.ensemble import TreeEnsemble
 from ract.errors import InvalidSpec
-from ract.grid import Grid, Prices
+from ract.grid import Grid
 
 MOST_CATEGORIES = 64
 LARGEST = float(np.finfo(np.float64).max)
@@ -63,14 +60,23 @@ class Problem:
         """Cell of each person on each axis, int64 (people x axes)."""
         return np.ascontiguousarray(self.grid.cells(list(people.T)).T.astype(np.int64))
 
-    def levels(self, people: np.ndarray) -> np.ndarray:
-        """Place of each person on the effort scale of each ordinal axis (people x axes)."""
-        levels = np.zeros((len(people), len(self.grid.axes)))
-        for a, axis in enumerate(self.grid.axes):
-            if not axis.is_categorical:
+    def costs(self, people: np.ndarray, cells: np.ndarray) -> np.ndarray:
+        """Cost of every cell for each person (people x axes x most cells); inf beyond the last."""
+        shape = (len(people), len(self.grid.axes), int(self.grid.n_cells.max()))
+        costs = np.full(shape, np.inf)
+        for a, (axis, entries) in enumerate(zip(self.grid.axes, self.prices.entries, strict=True)):
+            n, own = self.grid.n_cells[a], cells[:, a, None]
+            switch = self.prices.switches[a]
+            if switch is not None:
+                costs[:, a, :n] = switch[cells[:, a]]
+            elif entries is not None:
                 column = axis.columns[0]
-                levels[:, a] = self.cost.level(column, people[:, column])
-        return levels
+                level = self.cost.level(column, people[:, column])[:, None]
+                to, each = np.arange(n), costs[:, a, :n]
+                np.subtract(level, entries.below_level, out=each)
+                np.copyto(each, entries.above_level - level, where=to > own)
+                np.copyto(each, 0.0, where=to == own)
+        return costs
 
     def values(self, people: np.ndarray, cells: np.ndarray, points: np.ndarray) -> np.ndarray:
         """Encoded values of points: the cheapest of each cell that differs from the own one."""
@@ -87,23 +93,32 @@ class Problem:
         return values
 
     @cached_property
+    def rule(self) -> Rule:
+        """When a point is desired; the weights are those of the forest's labels."""
+        ensemble = self.ensemble
+        if ensemble.combine == "votes":
+            return Rule(np.array([0.0, 1.0]), 0.0, False, 1.0, float(ensemble.cutoff))
+        divisor = float(ensemble.n_trees) if ensemble.combine == "mean" else 1.0
+        weight = np.unique(ensemble.value[ensemble.leaves])
+        base = float(np.float32(ensemble.base) if ensemble.single else ensemble.base)
+        return Rule(weight, base, ensemble.single, divisor, float(ensemble.cutoff))
+
+    @cached_property
     def forest(self) -> Forest:
         """The trees in cells, for kernels."""
         trees, ensemble = self.ensemble.on_grid(self.grid), self.ensemble
+        label = ensemble.label
+        if ensemble.combine != "votes":
+            label = np.searchsorted(self.rule.weight, ensemble.value)
         return Forest(
             np.concatenate([tree.axis for tree in trees]),
             np.concatenate([tree.cell for tree in trees]),
             ensemble.left.astype(np.int32),
             ensemble.right.astype(np.int32),
             ensemble.parent,
-            ensemble.label.astype(np.uint8),
+            label.astype(np.int32),
             ensemble.root.astype(np.int32),
         )
-
-    @cached_property
-    def price_list(self) -> PriceList:
-        """The prices, for kernels."""
-        return _flat_prices(self.prices)
 
 
 def budgets_of(budget: float | np.ndarray, n_people: int) -> np.ndarray:
@@ -112,62 +127,6 @@ def budgets_of(budget: float | np.ndarray, n_people: int) -> np.ndarray:
     if not (budgets >= 0).all():
         raise InvalidSpec(f"budget must be 0 or more, got {budgets.min()}.")
     return np.minimum(budgets, LARGEST)
-
-
-def for_each_person(
-    search: Callable[[int], None], n_people: int, *, n_jobs: int | None, progress: bool = False
-) -> None:
-    """Call a search with every person's number, in threads, with a bar on the error stream."""
-    workers = effective_n_jobs(n_jobs)
-    size = max(1, min(64, -(-n_people // (4 * workers))))
-    everyone = range(n_people)
-    parts = [everyone[first : first + size] for first in range(0, n_people, size)]
-
-    def run(part: range) -> int:
-        for i in part:
-            search(i)
-        return len(part)
-
-    done = Parallel(n_jobs=workers, prefer="threads", return_as="generator")(
-        delayed(run)(part) for part in parts
-    )
-    if not progress:
-        for _ in done:
-            pass
-        return
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeRemainingColumn,
-    )
-
-    columns = (TextColumn("Searching for recourse"), BarColumn(), MofNCompleteColumn())
-    with Progress(*columns, TimeRemainingColumn(), console=Console(stderr=True)) as bar:
-        task = bar.add_task("", total=n_people)
-        for n in done:
-            bar.advance(task, n)
-
-
-def _flat_prices(prices: Prices) -> PriceList:
-    start = np.zeros(len(prices.grid.axes), np.int64)
-    above: list[Any] = [np.zeros(0)]
-    below: list[Any] = [np.zeros(0)]
-    switch: list[Any] = [np.zeros(0)]
-    n_ordinal, n_switch = 0, 0
-    for a, (entries, table) in enumerate(zip(prices.entries, prices.switches, strict=True)):
-        if entries is not None:
-            start[a] = n_ordinal
-            n_ordinal += len(entries.above)
-            above.append(entries.above_level)
-            below.append(entries.below_level)
-        elif table is not None:
-            start[a] = n_switch
-            n_switch += table.size
-            switch.append(table.ravel())
-    return PriceList(start, np.concatenate(above), np.concatenate(below), np.concatenate(switch))
 
 
 def _refuse_too_many_categories(grid: Grid) -> None:

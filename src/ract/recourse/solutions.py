@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ract._kernels.solve import FOUND, NONE, OPEN, OPTIMAL
+from ract.recourse.descent import FOUND, NONE, OPEN, OPTIMAL
 
 __all__ = ["FOUND", "NONE", "OPEN", "OPTIMAL", "Solutions"]
 

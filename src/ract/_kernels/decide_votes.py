@@ -1,0 +1,343 @@
+"""Is there a point that lies in desired boxes of enough trees? A search with bit sets.
+
+A tree is alive while one of its desired boxes is. For each axis:
+
+    cells   0   1   2   3   4        only cells where some alive box ends after others began can
+    boxes   |-------|   |---|        be best (here 1, 2 and 4): every other cell lies in no box
+                |-----------|        that a neighbour does not lie in too
+
+A cell with which fewer than the needed trees stay alive is dropped; when every axis has one cell
+left, a solution is found. Branching takes the axis with the least slack.
+
+Trees that cannot agree sharpen the bound: if no alive box of tree t meets any alive box of some
+partner trees, at least one of them is lost. Disjoint such groups are counted.
+
+With a limit on the number of changed features, an axis counts as changed once its home cell is
+out; when the limit is reached, every other axis stays at home.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from ract._kernels._jit import inner, kernel
+from ract._kernels.bits import make_bits, mark_ends, neighbours, restrict
+from ract._kernels.boxes import place_point
+
+YES, NO, UNKNOWN = 1, 0, -1
+# How sharply branching prefers axes with little slack; which trees are tried for conflicts (by
+# their number of alive boxes), and how scarce slack must be for that to pay.
+SHARPNESS = 0.25
+MOST_ALIVE = 6
+SCARCE = 0.45
+
+
+@inner
+def trees_alive(alive, mask, words):
+    """How many trees have a box in both sets of boxes."""
+    count, n_trees = 0, words.shape[0] - 1
+    if words[n_trees] == n_trees:
+        for t in range(n_trees):
+            count += np.int64((alive[t] & mask[t]) != 0)
+        return count
+    for t in range(n_trees):
+        for s in range(words[t], words[t + 1]):
+            if alive[s] & mask[s] != 0:
+                count += 1
+                break
+    return count
+
+
+@inner
+def undominated_cells(n_cells, base, is_categorical, home, stamp, begins, ends, cells):
+    """Cells of an axis that can be best, written to cells[base:]; returns their number.
+
+    home: a cell to keep in any case, or -1.
+    """
+    n, begun = 0, True
+    for c in range(n_cells):
+        begun = begun or begins[base + c] == stamp
+        best = begun and (c == n_cells - 1 or ends[base + c] == stamp)
+        if best or is_categorical or c == home:
+            cells[base + n] = c
+            n += 1
+        begun = begun and not best
+    return n
+
+
+@inner
+def propagate(boxes, bits, categorical, needed, changes, alive, chosen, stamps, lists, n_left):
+    """Drop cells and boxes that cannot take part; returns the trees alive, -1 if too few.
+
+    changes: how many axes may leave home. chosen (active,): cell of an axis or -1. lists (4, all
+    cells): stamps of begins and ends, the cells left of each axis and how many trees stay alive
+    with each. n_left (active,): how many cells are left.
+    """
+    n_active = bits.active.shape[0]
+    cells, counts = lists[2], lists[3]
+    while True:
+        count = trees_alive(alive, alive, bits.words)
+        if count < needed:
+            return -1
+        stamps[0] += 1
+        mark_ends(boxes, bits, categorical, alive, stamps[0], lists[0], lists[1])
+        changed, moved = False, 0
+        for i in range(n_active):
+            a, base = bits.active[i], bits.offset[i]
+            home = boxes.home[a] if changes < n_active else -1
+            if chosen[i] < 0:
+                before = undominated_cells(
+                    boxes.n_cells[a], base, categorical[a], home, stamps[0], lists[0], lists[1],
+                    cells,
+                )  # fmt: skip
+                n = np.int64(0)
+                for q in range(before):
+                    c = cells[base + q]
+                    together = count
+                    if before > 1:
+                        together = trees_alive(alive, bits.mask[base + c], bits.words)
+                    if together >= needed:
+                        cells[base + n] = c
+                        counts[base + n] = together
+                        n += 1
+                if n == 0:
+                    return -1
+                n_left[i] = n
+                if n == 1:
+                    chosen[i] = cells[base]
+                if n < before and restrict(alive, bits.mask, cells, base, n):
+                    changed = True
+            if home >= 0 and left_home(chosen[i], home, cells, base, n_left[i]):
+                moved += 1
+        if moved > changes:
+            return -1
+        if moved == changes and changes < n_active:
+            changed = go_home(boxes, bits, alive, chosen, cells, n_left) or changed
+        if not changed:
+            return count
+
+
+@inner
+def left_home(chosen, home, cells, base, n):
+    """Whether an axis has no way to stay at home."""
+    if chosen >= 0:
+        return chosen != home
+    for q in range(n):
+        if cells[base + q] == home:
+            return False
+    return True
+
+
+@inner
+def go_home(boxes, bits, alive, chosen, cells, n_left):
+    """Send every axis that can still stay at home there; returns whether a box was lost."""
+    changed = False
+    for i in range(bits.active.shape[0]):
+        home, base = boxes.home[bits.active[i]], bits.offset[i]
+        if chosen[i] < 0 and not left_home(chosen[i], home, cells, base, n_left[i]):
+            chosen[i] = home
+            n_left[i] = 1
+            cells[base] = home
+            changed = restrict(alive, bits.mask, cells, base, np.int64(1)) or changed
+    return changed
+
+
+@inner
+def meets_tree(row, alive, words, t):
+    """Whether any alive box of tree t is in the row."""
+    for s in range(words[t], words[t + 1]):
+        if row[s] & alive[s] != 0:
+            return True
+    return False
+
+
+@inner
+def order_trees(bits, alive, n_alive, used, order):
+    """Count the alive boxes of each tree and list the alive trees, fewest boxes first.
+
+    Returns their number. used is set for the others. Trees with many boxes (64 and more) are not
+    told apart.
+    """
+    buckets, n_trees = np.zeros(66, np.int64), bits.words.shape[0] - 1
+    for t in range(n_trees):
+        n = 0
+        for s in range(bits.words[t], bits.words[t + 1]):
+            word = alive[s]
+            while word != 0:
+                word &= word - 1
+                n += 1
+        n_alive[t] = n
+        used[t] = n == 0
+        buckets[min(n, 64) + 1] += 1
+    for k in range(1, 66):
+        buckets[k] += buckets[k - 1]
+    dead = buckets[1]
+    for t in range(n_trees):
+        k = min(n_alive[t], 64)
+        if k > 0:
+            order[buckets[k] - dead] = t
+            buckets[k] += 1
+    return n_trees - dead
+
+
+@inner
+def find_partner(row, alive, words, order, n, used, t):
+    """An unused tree with many alive boxes of which none is in the row; -1 if there is none."""
+    for k in range(n - 1, -1, -1):
+        other = order[k]
+        if used[other] == 0 and other != t and not meets_tree(row, alive, words, other):
+            return other
+    return -1
+
+
+@inner
+def find_conflict(boxes, bits, categorical, alive, t, known, meets, trees, n, partners):
+    """Trees of which none can agree with all of tree t's boxes; returns how many, -1 if none."""
+    n_partners = 0
+    for r in range(bits.first_box[t], bits.first_box[t + 1]):
+        if alive[bits.slot[r]] & bits.bit[r] == 0:
+            continue
+        if known[r] == 0:
+            neighbours(boxes, bits, categorical, r, meets[r])
+            known[r] = 1
+        blocked = False
+        for p in range(n_partners):
+            blocked = blocked or not meets_tree(meets[r], alive, bits.words, partners[p])
+        if blocked:
+            continue
+        partner = find_partner(meets[r], alive, bits.words, trees[2], n, trees[1], t)
+        if partner < 0:
+            return -1
+        partners[n_partners] = partner
+        n_partners += 1
+    return n_partners
+
+
+@inner
+def lost_to_conflicts(boxes, bits, categorical, alive, slack, known, meets, trees):
+    """At least how many alive trees are lost because they cannot agree; stops above slack.
+
+    trees (3, trees): room for the alive boxes of each tree, whether it is used, and their order.
+    """
+    used = trees[1]
+    n = order_trees(bits, alive, trees[0], used, trees[2])
+    partners = np.empty(MOST_ALIVE + 1, np.int64)
+    lost, free = 0, n
+    for k in range(n):
+        t = trees[2, k]
+        if trees[0, t] > MOST_ALIVE or lost + free // 2 <= slack:
+            break
+        if used[t]:
+            continue
+        n_partners = find_conflict(
+            boxes, bits, categorical, alive, t, known, meets, trees, n, partners
+        )
+        if n_partners >= 0:
+            lost += 1
+            used[t] = 1
+            free -= 1 + n_partners
+            for p in range(n_partners):
+                used[partners[p]] = 1
+            if lost > slack:
+                break
+    return lost
+
+
+@inner
+def branching_axis(bits, needed, chosen, n_left, counts):
+    """The open axis with the least slack over its cells; -1 if every axis is settled."""
+    best, least = -1, np.inf
+    for i in range(bits.active.shape[0]):
+        if chosen[i] >= 0:
+            continue
+        score = 0.0
+        for q in range(n_left[i]):
+            score += math.exp(SHARPNESS * (counts[bits.offset[i] + q] - needed))
+        if score < least:
+            least = score
+            best = i
+    return best
+
+
+@inner
+def sort_by_count(cells, counts, base, n, out):
+    """Copy the cells of an axis to out, those with most trees first."""
+    for q in range(n):
+        c, k = cells[base + q], counts[base + q]
+        p = q
+        while p > 0 and counts[base + p - 1] < k:
+            counts[base + p] = counts[base + p - 1]
+            out[p] = out[p - 1]
+            p -= 1
+        counts[base + p] = k
+        out[p] = c
+
+
+@kernel
+def decide_votes(boxes, n_trees, needed, changes, own, categorical, max_nodes, stop, point):
+    """Whether a point lies in desired boxes of at least needed of n_trees trees.
+
+    changes: how many axes may leave home. stop (1,) uint8: set from outside to end the search.
+    point (axes,) int64: set to the original cells of a solution. Returns YES, NO or UNKNOWN
+    (stopped, or more than max_nodes nodes), and the number of nodes.
+    """
+    bits = make_bits(boxes, categorical, n_trees)
+    n_active, n_boxes = bits.active.shape[0], boxes.tree.shape[0]
+    n_cells, n_words = bits.mask.shape
+    alive = np.zeros((n_active + 2, n_words), np.int64)
+    meets = np.empty((n_boxes, n_words), np.int64)
+    for r in range(n_boxes):
+        alive[0, bits.slot[r]] |= bits.bit[r]
+    chosen = np.full((n_active + 2, n_active), -1)
+    lists, trees = np.zeros((4, n_cells), np.int64), np.zeros((3, n_trees), np.int64)
+    known = np.zeros(n_boxes, np.int8)
+    options = np.zeros((n_active + 2, n_cells + 1), np.int64)
+    levels = np.zeros((4, n_active + 2), np.int64)
+    axis_of, n_options, tried, n_left = levels[0], levels[1], levels[2], levels[3]
+    found, stamps = np.zeros(own.shape[0], np.int64), np.zeros(1, np.int64)
+    nodes, depth, fresh = 0, 0, True
+    while depth >= 0:
+        if fresh:
+            fresh = False
+            nodes += 1
+            if nodes > max_nodes or stop[0]:
+                return UNKNOWN, nodes
+            n_options[depth] = 0
+            tried[depth] = 0
+            count = propagate(
+                boxes, bits, categorical, needed, changes, alive[depth], chosen[depth], stamps,
+                lists, n_left,
+            )  # fmt: skip
+            slack = count - needed
+            if count >= 0 and slack < SCARCE * count:
+                lost = lost_to_conflicts(
+                    boxes, bits, categorical, alive[depth], slack, known, meets, trees
+                )
+                if lost > slack:
+                    count = -1
+            if count >= 0:
+                i = branching_axis(bits, needed, chosen[depth], n_left, lists[3])
+                if i < 0:
+                    for k in range(n_active):
+                        found[bits.active[k]] = chosen[depth, k]
+                    place_point(boxes, found, own, categorical, point)
+                    return YES, nodes
+                axis_of[depth] = i
+                n_options[depth] = n_left[i]
+                sort_by_count(lists[2], lists[3], bits.offset[i], n_left[i], options[depth])
+        if tried[depth] >= n_options[depth]:
+            depth -= 1
+            continue
+        i = axis_of[depth]
+        c = options[depth, tried[depth]]
+        tried[depth] += 1
+        for s in range(n_words):
+            alive[depth + 1, s] = alive[depth, s] & bits.mask[bits.offset[i] + c, s]
+        for k in range(n_active):
+            chosen[depth + 1, k] = chosen[depth, k]
+        chosen[depth + 1, i] = c
+        depth += 1
+        fresh = True
+    return NO, nodes

@@ -1,0 +1,183 @@
+"""One person's questions to a forest: whether a desired point costs at most so much."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from ract._kernels.boxes import Boxes, make_boxes
+from ract._kernels.cell_forest import Box, Forest, Rule, polish, prune
+from ract._kernels.decide_sums import decide_sums
+from ract._kernels.decide_votes import NO, YES, decide_votes
+from ract.recourse.descent import NONE, Answer, Cheapest, cheapest
+from ract.recourse.problem import Problem
+
+
+@dataclass(frozen=True)
+class Left:
+    """What is left of a forest in a box of cells.
+
+    Parameters
+    ----------
+    forest : Forest
+        The trees that are not constant in the box.
+    box : Box
+    constant : float
+        What the constant ones add up to.
+    best : float
+        The most that all can add up to.
+    """
+
+    forest: Forest
+    box: Box
+    constant: float
+    best: float
+
+
+@dataclass(frozen=True)
+class Model:
+    """A forest in cells and when it accepts a point.
+
+    Parameters
+    ----------
+    problem : Problem
+    forest : Forest
+    rule : Rule
+    """
+
+    problem: Problem
+    forest: Forest
+    rule: Rule
+
+    def part(self, trees: np.ndarray, needed: int) -> Model:
+        """The model of some trees, which need so many votes."""
+        forest = self.forest._replace(root=self.forest.root[trees])
+        return Model(self.problem, forest, self.rule._replace(cutoff=float(needed)))
+
+    @property
+    def by_votes(self) -> bool:
+        """Whether labels count, not values."""
+        return self.problem.ensemble.combine == "votes"
+
+    @cached_property
+    def least(self) -> float:
+        """No point is accepted whose leaves add up to less, in whatever order they are added."""
+        rule, n_trees = self.rule, len(self.forest.root)
+        needed = rule.cutoff * rule.divisor - rule.base
+        if self.by_votes:
+            return needed
+        digits = np.finfo(np.float32 if rule.single else np.float64).eps
+        largest = n_trees * np.abs(rule.weight).max() + abs(rule.base) + abs(needed)
+        return float(needed - 4 * n_trees * digits * largest)
+
+    @cached_property
+    def simplified(self) -> Left:
+        """The trees without splits between equal leaves."""
+        n_axes, n_cells = len(self.problem.grid.axes), int(self.problem.grid.n_cells.max())
+        nobody = np.zeros(n_axes, np.int64), np.zeros((n_axes, n_cells))
+        return self.within(Left(self.forest, Box(*np.zeros((3, 0))), 0.0, 0.0), *nobody, 0.0)
+
+    def within(self, left: Left, own: np.ndarray, costs: np.ndarray, limit: float) -> Left:
+        """What is left in the box of the cells that cost at most limit."""
+        constant, nodes, root, box = prune(
+            left.forest, self.rule.weight, own, costs, self.problem.grid.n_cells,
+            self.problem.categorical, limit, np.empty((6, len(left.forest.axis)), np.int32),
+        )  # fmt: skip
+        forest, constant = Forest(*nodes, root), left.constant + constant
+        best = constant
+        if len(root):
+            best += self.rule.weight[np.maximum.reduceat(forest.label, root)].sum()
+        return Left(forest, Box(*box), constant, best)
+
+
+@dataclass(frozen=True)
+class Person:
+    """One person before a model.
+
+    Parameters
+    ----------
+    model : Model
+    own : int64 (axes,)
+        Their cells.
+    costs : float64 (axes, cells)
+        What each cell costs them.
+    changes : int
+        How many features they may change.
+    stop : uint8 (1,)
+        Set when their time is up.
+    """
+
+    model: Model
+    own: np.ndarray
+    costs: np.ndarray
+    changes: int
+    stop: np.ndarray
+
+    def cheapest(self, budget: float, max_nodes: int) -> Cheapest:
+        """Their cheapest point of cells within a budget."""
+        model = self.model
+        # Inside the budget's box the forest is small; everything after works on what is left.
+        most = model.within(model.simplified, self.own, self.costs, budget)
+        if most.best < model.least:
+            return Cheapest(NONE, np.inf, np.inf, None, 0)
+        prices = np.unique(self.costs[self.costs <= budget])
+        low, high = 0, len(prices) - 1
+        while low < high:
+            middle = (low + high) // 2
+            if model.within(most, self.own, self.costs, prices[middle]).best < model.least:
+                low = middle + 1
+            else:
+                high = middle
+
+        def ask(limit: float, allowed: int) -> Answer:
+            return self._ask(most, limit, allowed)
+
+        return cheapest(ask, prices[low:], max_nodes)
+
+    def _ask(self, most: Left, limit: float, max_nodes: int) -> Answer:
+        """Whether a point that costs at most limit is desired."""
+        model = self.model
+        categorical, point = model.problem.categorical, self.own.copy()
+        left = model.within(most, self.own, self.costs, limit)
+        if left.best < model.least:
+            return Answer(NO, 0)
+        leaves, ends, numbers, start = make_boxes(
+            left.forest, np.int64(model.by_votes), left.box, self.own, categorical,
+            self.costs.shape[1],
+        )  # fmt: skip
+        boxes = Boxes(*leaves, *ends, numbers[0], start, numbers[1])
+        decide = self._decide_votes if model.by_votes else self._decide_sum
+        answer, nodes = decide(left, boxes, max_nodes, point)
+        if answer != YES:
+            return Answer(answer, nodes)
+        forest, rule = model.forest, model.rule
+        if model.by_votes:  # whole numbers: the small forest gives the same answers
+            forest, rule = most.forest, rule._replace(cutoff=rule.cutoff - most.constant)
+        cost = polish(forest, rule, self.own, self.costs, categorical, point)
+        return Answer(YES, nodes, point, cost)
+
+    def _decide_votes(
+        self, left: Left, boxes: Boxes, max_nodes: int, point: np.ndarray
+    ) -> tuple[int, int]:
+        answer: tuple[int, int] = decide_votes(
+            boxes, len(left.forest.root), int(self.model.least - left.constant), self.changes,
+            self.own, self.model.problem.categorical, max_nodes, self.stop, point,
+        )  # fmt: skip
+        return answer
+
+    def _decide_sum(
+        self, left: Left, boxes: Boxes, max_nodes: int, point: np.ndarray
+    ) -> tuple[int, int]:
+        model, n_trees = self.model, len(left.forest.root)
+        value, unit = model.rule.weight[boxes.label], 1.0
+        if n_trees:
+            first = np.searchsorted(boxes.tree, np.arange(n_trees))
+            last = np.append(first[1:], len(value)) - 1
+            unit = float((value[first] - value[last]).mean())
+        answer: tuple[int, int] = decide_sums(
+            boxes, n_trees, value, model.least - left.constant, unit, self.changes, model.forest,
+            model.rule, self.own, model.problem.categorical, max_nodes, self.stop, point,
+        )  # fmt: skip
+        return answer
