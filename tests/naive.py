@@ -196,6 +196,12 @@ def naive_decision(ensemble, X):
     sums = sums.astype(np.float64)
     if ensemble.combine == "mean":
         sums = sums / len(ensemble.root)
+    if ensemble.against is not None:
+        others = np.zeros(len(X))
+        for leaf in naive_leaves(ensemble, X).T:
+            others = others + ensemble.against[leaf]
+        others = others / len(ensemble.root)
+        return (sums > others) | ((sums == others) & (ensemble.cutoff <= 0.5))
     return sums >= ensemble.cutoff
 
 

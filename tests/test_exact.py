@@ -88,6 +88,12 @@ def random_values(rng, ensemble, combine):
     valued = dataclasses.replace(
         ensemble, value=value, combine=combine, base=base, single=bool(rng.random() < 0.3)
     )
+    if combine == "mean":
+        valued = dataclasses.replace(valued, single=False)
+        if rng.random() < 0.4:  # the class with the larger sum wins
+            cutoff = float(rng.choice([0.5, np.nextafter(0.5, 1)]))
+            share = np.round(rng.random(4), 1)[rng.integers(0, 4, len(value))]
+            return dataclasses.replace(valued, value=share, against=1 - share, cutoff=cutoff)
     points = valued.score(
         rng.choice([-1.0, 0.0, 0.5, 1.0, 3.0], (40, int(ensemble.feature.max()) + 1))
     )
@@ -156,13 +162,13 @@ def check_against_brute_force(combine, block):
     assert statuses == {OPTIMAL, NONE}
 
 
-@pytest.mark.parametrize("block", range(25))
+@pytest.mark.parametrize("block", range(15))
 def test_votes_equal_brute_force_in_values(block):
     check_against_brute_force("votes", block)
 
 
 @pytest.mark.parametrize("combine", ["mean", "sum"])
-@pytest.mark.parametrize("block", range(12))
+@pytest.mark.parametrize("block", range(6))
 def test_sums_equal_brute_force_in_values(combine, block):
     check_against_brute_force(combine, 100 + block)
 

@@ -65,9 +65,13 @@ class TreeEnsemble:
     cutoff : float
         The desired class needs at least this many votes, or this score.
     base : float
-        What values are added to, before the first tree.
+        What a sum of values starts from.
     single : bool
-        Whether sums of values are rounded to float32 after every tree.
+        Whether sums are rounded to single precision after every tree, as XGBoost does.
+    against : float64 (nodes,), optional
+        Values of the other class, where a library compares the scores of both (scikit-learn's
+        forests): rounding can keep them from adding up to one. The cutoff then says what
+        ``value`` needs up to rounding, and whether a tie is enough (one half) or not (above).
 
     Examples
     --------
@@ -91,6 +95,7 @@ class TreeEnsemble:
     cutoff: float
     base: float = 0.0
     single: bool = False
+    against: np.ndarray | None = None
 
     @classmethod
     def from_cell_trees(
@@ -223,7 +228,16 @@ class TreeEnsemble:
 
     def decide(self, X: np.ndarray, *, n_jobs: int | None = None) -> np.ndarray:
         """Whether each person gets the desired class."""
-        return self.score(X, n_jobs=n_jobs) >= self.cutoff
+        score = self.score(X, n_jobs=n_jobs)
+        if self._other is None:
+            return score >= self.cutoff
+        other = self._other.score(X, n_jobs=n_jobs)
+        return score >= other if self.cutoff <= 0.5 else score > other
+
+    @cached_property
+    def _other(self) -> TreeEnsemble | None:
+        """The same trees with the values of the other class."""
+        return None if self.against is None else replace(self, value=self.against, against=None)
 
     def decision_path(self, X: np.ndarray) -> csr_array:
         """Nodes that each person passes, as a sparse matrix (people x nodes)."""

@@ -190,28 +190,38 @@ def total(forest, weight, base, single, cells, categorical):
 
 
 class Rule(NamedTuple):
-    """When a point is desired: (base + weights of its leaves) / divisor >= cutoff.
+    """When a point is wanted: (base + weights of its leaves) / divisor >= cutoff, or not so.
 
-    weight float64 (labels,). single: sums are rounded to float32 after every tree.
+    weight float64 (labels,). against float64 (labels,): weights of the other class, where the
+    class with the larger sum wins instead; else empty. tie: whether equal sums are enough for
+    that. single: sums are rounded to float32 after every tree. wanted: False turns it around.
     """
 
     weight: Any
+    against: Any
+    tie: bool
     base: float
     single: bool
     divisor: float
     cutoff: float
+    wanted: bool
 
 
 @inner
-def is_desired(forest, rule, cells, categorical):
-    """Whether the forest accepts a point of cells."""
-    sum_ = total(forest, rule.weight, rule.base, rule.single, cells, categorical)
-    return sum_ / rule.divisor >= rule.cutoff
+def is_wanted(forest, rule, cells, categorical):
+    """Whether a point of cells is wanted."""
+    sum_ = total(forest, rule.weight, rule.base, rule.single, cells, categorical) / rule.divisor
+    accepted = sum_ >= rule.cutoff
+    if rule.against.shape[0] > 0:
+        other = total(forest, rule.against, rule.base, rule.single, cells, categorical)
+        other /= rule.divisor
+        accepted = sum_ > other or (rule.tie and sum_ == other)
+    return accepted == rule.wanted
 
 
 @kernel
 def polish(forest, rule, own, costs, categorical, point):
-    """Move the dearest axis of a desired point home while it stays desired; returns its cost."""
+    """Move the dearest axis of a wanted point home while it stays wanted; returns its cost."""
     while True:
         dearest, price = -1, 0.0
         for a in range(own.shape[0]):
@@ -224,10 +234,21 @@ def polish(forest, rule, own, costs, categorical, point):
         kept = False
         while cell != here and not kept:
             point[dearest] = cell
-            kept = costs[dearest, cell] < price and is_desired(forest, rule, point, categorical)
+            kept = costs[dearest, cell] < price and is_wanted(forest, rule, point, categorical)
             if categorical[dearest]:
                 break
             cell += 1 if here > cell else -1
         if not kept:
             point[dearest] = here
             return price
+
+
+@kernel
+def tidy(forest, rule, own, categorical, point):
+    """Move every axis of a wanted point home that need not have left."""
+    for a in range(own.shape[0]):
+        here = point[a]
+        if here != own[a]:
+            point[a] = own[a]
+            if not is_wanted(forest, rule, point, categorical):
+                point[a] = here

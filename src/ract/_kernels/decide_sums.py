@@ -22,7 +22,7 @@ import numpy as np
 from ract._kernels._jit import inner, kernel
 from ract._kernels.bits import make_bits, mark_ends, neighbours, restrict
 from ract._kernels.boxes import place_point
-from ract._kernels.cell_forest import is_desired
+from ract._kernels.cell_forest import is_wanted
 from ract._kernels.decide_votes import NO, UNKNOWN, YES, go_home, left_home
 
 SHARPNESS = 0.5
@@ -229,8 +229,8 @@ def decide_sums(
     """Whether a point's values add up to enough for the forest to accept it.
 
     value float64 (boxes,). least: no point with a smaller sum is accepted, rounding included.
-    unit: what counts as a large loss. forest, rule: the whole forest and when it accepts. The
-    rest as for votes.
+    unit: what counts as a large loss. forest, rule: the whole forest and which points are wanted.
+    The rest as for votes.
     """
     bits = make_bits(boxes, categorical, n_trees)
     n_active, n_boxes = bits.active.shape[0], boxes.tree.shape[0]
@@ -271,7 +271,7 @@ def decide_sums(
                     for k in range(n_active):
                         found[bits.active[k]] = chosen[depth, k]
                     place_point(boxes, found, own, categorical, point)
-                    if is_desired(forest, rule, point, categorical):
+                    if is_wanted(forest, rule, point, categorical):
                         return YES, nodes
                 else:
                     axis_of[depth] = i

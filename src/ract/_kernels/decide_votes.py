@@ -40,7 +40,7 @@ def trees_alive(alive, mask, words):
     count, n_trees = 0, words.shape[0] - 1
     if words[n_trees] == n_trees:
         for t in range(n_trees):
-            count += np.int64((alive[t] & mask[t]) != 0)
+            count += int((alive[t] & mask[t]) != 0)
         return count
     for t in range(n_trees):
         for s in range(words[t], words[t + 1]):

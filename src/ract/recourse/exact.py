@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -15,6 +15,8 @@ from ract.recourse.people import Watch, in_parts
 from ract.recourse.problem import Problem, budgets_of
 from ract.recourse.questions import Model, Person
 from ract.recourse.solutions import Solutions
+
+Adjust = Callable[[int, np.ndarray, np.ndarray], None]
 
 
 class ExactSearch:
@@ -43,7 +45,7 @@ class ExactSearch:
     def __init__(self, ensemble: TreeEnsemble, axes: Sequence[Axis], cost: FittedCost) -> None:
         require_max_norm(cost)
         self.problem = Problem(ensemble, axes, cost)
-        self._model = Model(self.problem, self.problem.forest, self.problem.rule)
+        self._model = Model.of(self.problem)
 
     def solve(
         self,
@@ -55,6 +57,7 @@ class ExactSearch:
         time_limit: float | None = None,
         trees: np.ndarray | None = None,
         needed: np.ndarray | None = None,
+        adjust: Adjust | None = None,
         n_jobs: int | None = None,
         progress: bool = False,
     ) -> Solutions:
@@ -76,6 +79,9 @@ class ExactSearch:
             Judge each person by these trees only, which vote; all by default.
         needed : int (people,), optional
             With ``trees``: how many of their votes each person needs.
+        adjust : callable, optional
+            ``adjust(i, own, costs)`` may raise or lower what cells cost person i, in place; inf
+            forbids a cell. own int64 (axes,), costs float64 (axes, cells).
         n_jobs : int, optional
             Threads.
         progress : bool
@@ -99,6 +105,8 @@ class ExactSearch:
                     model = self._model
                     if trees is not None and needed is not None:
                         model = model.part(trees[i], int(needed[i]))
+                    if adjust is not None:
+                        adjust(i, cells[i], costs[i - part.start])
                     person = Person(model, cells[i], costs[i - part.start], changes, stop)
                     found[i] = person.cheapest(budgets[i], max_nodes)
 

@@ -95,21 +95,33 @@ class Problem:
     @cached_property
     def rule(self) -> Rule:
         """When a point is desired; the weights are those of the forest's labels."""
-        ensemble = self.ensemble
+        ensemble, nothing = self.ensemble, np.zeros(0)
+        cutoff = float(ensemble.cutoff)
         if ensemble.combine == "votes":
-            return Rule(np.array([0.0, 1.0]), 0.0, False, 1.0, float(ensemble.cutoff))
+            return Rule(np.array([0.0, 1.0]), nothing, True, 0.0, False, 1.0, cutoff, True)
         divisor = float(ensemble.n_trees) if ensemble.combine == "mean" else 1.0
-        weight = np.unique(ensemble.value[ensemble.leaves])
         base = float(np.float32(ensemble.base) if ensemble.single else ensemble.base)
-        return Rule(weight, base, ensemble.single, divisor, float(ensemble.cutoff))
+        weight, against = self._labels[0].T
+        if ensemble.against is None:
+            against = nothing
+        return Rule(
+            np.ascontiguousarray(weight), np.ascontiguousarray(against), cutoff <= 0.5, base,
+            ensemble.single, divisor, cutoff, True,
+        )  # fmt: skip
+
+    @cached_property
+    def _labels(self) -> tuple[np.ndarray, np.ndarray]:
+        """Distinct values of leaves, ascending, and which of them each node has."""
+        value, against = self.ensemble.value, self.ensemble.against
+        pairs = np.stack([value, np.zeros(len(value)) if against is None else against], axis=1)
+        distinct, label = np.unique(pairs, axis=0, return_inverse=True)
+        return distinct, label.ravel()
 
     @cached_property
     def forest(self) -> Forest:
         """The trees in cells, for kernels."""
         trees, ensemble = self.ensemble.on_grid(self.grid), self.ensemble
-        label = ensemble.label
-        if ensemble.combine != "votes":
-            label = np.searchsorted(self.rule.weight, ensemble.value)
+        label = ensemble.label if ensemble.combine == "votes" else self._labels[1]
         return Forest(
             np.concatenate([tree.axis for tree in trees]),
             np.concatenate([tree.cell for tree in trees]),

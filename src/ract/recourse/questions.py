@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from ract._kernels.boxes import Boxes, make_boxes
-from ract._kernels.cell_forest import Box, Forest, Rule, polish, prune
+from ract._kernels.cell_forest import Box, Forest, Rule, polish, prune, tidy
 from ract._kernels.decide_sums import decide_sums
 from ract._kernels.decide_votes import NO, YES, decide_votes
 from ract.recourse.descent import NONE, Answer, Cheapest, cheapest
@@ -38,23 +38,44 @@ class Left:
 
 @dataclass(frozen=True)
 class Model:
-    """A forest in cells and when it accepts a point.
+    """A forest in cells and which points of it are wanted.
 
     Parameters
     ----------
     problem : Problem
     forest : Forest
+        Larger labels are better.
     rule : Rule
+        The weights of the labels and what they must add up to.
+    judge : tuple of Forest and Rule
+        Those with which the model itself adds up.
     """
 
     problem: Problem
     forest: Forest
     rule: Rule
+    judge: tuple[Forest, Rule]
+
+    @classmethod
+    def of(cls, problem: Problem) -> Model:
+        """Desired points are wanted."""
+        return cls(problem, problem.forest, problem.rule, (problem.forest, problem.rule))
 
     def part(self, trees: np.ndarray, needed: int) -> Model:
         """The model of some trees, which need so many votes."""
         forest = self.forest._replace(root=self.forest.root[trees])
-        return Model(self.problem, forest, self.rule._replace(cutoff=float(needed)))
+        rule = self.rule._replace(cutoff=float(needed))
+        return Model(self.problem, forest, rule, (forest, rule))
+
+    def refusing(self) -> Model:
+        """The other way round: undesired points are wanted."""
+        forest, rule = self.forest, self.rule
+        flipped = forest._replace(label=(len(rule.weight) - 1 - forest.label).astype(np.int32))
+        if self.by_votes:
+            rule = rule._replace(cutoff=len(forest.root) - rule.cutoff + 1)
+            return Model(self.problem, flipped, rule, (flipped, rule))
+        rule = rule._replace(weight=-rule.weight[::-1].copy(), base=-rule.base, cutoff=-rule.cutoff)
+        return Model(self.problem, flipped, rule, (forest, self.rule._replace(wanted=False)))
 
     @property
     def by_votes(self) -> bool:
@@ -63,7 +84,7 @@ class Model:
 
     @cached_property
     def least(self) -> float:
-        """No point is accepted whose leaves add up to less, in whatever order they are added."""
+        """No point is wanted whose leaves add up to less, in whatever order they are added."""
         rule, n_trees = self.rule, len(self.forest.root)
         needed = rule.cutoff * rule.divisor - rule.base
         if self.by_votes:
@@ -85,7 +106,7 @@ class Model:
             left.forest, self.rule.weight, own, costs, self.problem.grid.n_cells,
             self.problem.categorical, limit, np.empty((6, len(left.forest.axis)), np.int32),
         )  # fmt: skip
-        forest, constant = Forest(*nodes, root), left.constant + constant
+        forest, constant = Forest(*nodes, root=root), left.constant + constant
         best = constant
         if len(root):
             best += self.rule.weight[np.maximum.reduceat(forest.label, root)].sum()
@@ -134,7 +155,10 @@ class Person:
         def ask(limit: float, allowed: int) -> Answer:
             return self._ask(most, limit, allowed)
 
-        return cheapest(ask, prices[low:], max_nodes)
+        found = cheapest(ask, prices[low:], max_nodes)
+        if found.point is not None:
+            tidy(*model.judge, self.own, model.problem.categorical, found.point)
+        return found
 
     def _ask(self, most: Left, limit: float, max_nodes: int) -> Answer:
         """Whether a point that costs at most limit is desired."""
@@ -147,12 +171,12 @@ class Person:
             left.forest, np.int64(model.by_votes), left.box, self.own, categorical,
             self.costs.shape[1],
         )  # fmt: skip
-        boxes = Boxes(*leaves, *ends, numbers[0], start, numbers[1])
+        boxes = Boxes(*leaves, *ends, n_cells=numbers[0], start=start, home=numbers[1])
         decide = self._decide_votes if model.by_votes else self._decide_sum
         answer, nodes = decide(left, boxes, max_nodes, point)
         if answer != YES:
             return Answer(answer, nodes)
-        forest, rule = model.forest, model.rule
+        forest, rule = model.judge
         if model.by_votes:  # whole numbers: the small forest gives the same answers
             forest, rule = most.forest, rule._replace(cutoff=rule.cutoff - most.constant)
         cost = polish(forest, rule, self.own, self.costs, categorical, point)
@@ -177,7 +201,7 @@ class Person:
             last = np.append(first[1:], len(value)) - 1
             unit = float((value[first] - value[last]).mean())
         answer: tuple[int, int] = decide_sums(
-            boxes, n_trees, value, model.least - left.constant, unit, self.changes, model.forest,
-            model.rule, self.own, model.problem.categorical, max_nodes, self.stop, point,
+            boxes, n_trees, value, model.least - left.constant, unit, self.changes, *model.judge,
+            self.own, model.problem.categorical, max_nodes, self.stop, point,
         )  # fmt: skip
         return answer
