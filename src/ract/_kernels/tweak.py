@@ -1,0 +1,189 @@
+"""The cheapest leaf of any tree whose nearest point the whole ensemble accepts (Algorithm 2).
+
+Leaves are taken in the order of their prices, so that the first whose point is accepted is the
+best, and what has been seen by then bounds every other action from below:
+
+    leaves by price   x  x   x    x     x      x        A
+                                  |                     |
+                      enough trees could agree      accepted
+                      only from here on: bound      best
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ract._kernels._jit import inner, kernel
+from ract._kernels.cell_forest import count_votes, empty_forest, prune, set_box, take
+from ract._kernels.heap import Heap, drop_first
+from ract._kernels.measure import joint_cost
+from ract._kernels.regions import collect_leaves, goes_left, new_walk, set_point
+from ract._kernels.solve import (
+    FOUND,
+    NONE,
+    OPEN,
+    OPTIMAL,
+    empty_box,
+    fill_costs,
+    set_numbers,
+    widest,
+)
+
+
+class Leaves(NamedTuple):
+    """What the leaves of a forest give, and which of them are candidates.
+
+    value float64 (nodes,): what a leaf adds to the total. worth (nodes,): most that a candidate
+    below a node adds; -inf without one. rest (trees,): most that a leaf gives that is no candidate.
+    gain: whether only leaves that add more than the person's own are candidates for that person.
+    votes: whether values are votes and every point tried lies within the budget's box.
+    tree int32 (nodes,). depth: of the deepest tree. The class is desired when total / divisor is at
+    least cutoff.
+    """
+
+    value: Any
+    worth: Any
+    rest: Any
+    gain: Any
+    votes: Any
+    tree: Any
+    depth: Any
+    divisor: Any
+    cutoff: Any
+
+
+class Landing(NamedTuple):
+    """Where a person ends up who enters a cell from below and from above; flat as in PriceList."""
+
+    above: Any
+    below: Any
+
+
+@inner
+def leaf_of(forest, node, point, categorical):
+    """Leaf of a tree in which a point of cells lies."""
+    while forest.axis[node] >= 0:
+        axis = forest.axis[node]
+        if goes_left(point[axis], forest.cell[node], categorical[axis]):
+            node = forest.left[node]
+        else:
+            node = forest.right[node]
+    return node
+
+
+@inner
+def is_enough(leaves, given):
+    """Whether what the trees give is enough, added up in their order as the model does.
+
+    Rounding never makes a sum of larger numbers smaller, so that this holds for upper bounds too.
+    """
+    total = 0.0
+    for t in range(given.shape[0]):
+        total += given[t]
+    return total / leaves.divisor >= leaves.cutoff
+
+
+@inner
+def set_given(forest, leaves, point, categorical, given):
+    """What each tree gives to a point. given (trees,)."""
+    for t in range(forest.root.shape[0]):
+        given[t] = leaves.value[leaf_of(forest, forest.root[t], point, categorical)]
+
+
+@inner
+def within_budget(forest, leaves, own, costs, n_cells, categorical, budget):
+    """What is left of a vote forest in the budget's box, which is much quicker to ask.
+
+    Returns the trees that always vote desired, and the forest of those that may or may not.
+    """
+    if not leaves.votes:
+        return 0, empty_forest(0, 0)
+    n_nodes, n_trees, box = forest.axis.shape[0], forest.root.shape[0], empty_box(own.shape[0])
+    set_box(own, costs, n_cells, categorical, budget, box)
+    visited, met = np.empty(n_nodes, np.int32), np.empty(n_nodes, np.uint8)
+    verdict, out = np.empty(n_nodes, np.uint8), empty_forest(n_nodes, n_trees)
+    always, n_trees, n_nodes = prune(forest, box, categorical, visited, met, verdict, out)
+    return always, take(out, n_trees, n_nodes)
+
+
+@inner
+def land(price_list, landing, own, point, categorical, out):
+    """The cells in which a person ends up who sets out for a point."""
+    for a in range(own.shape[0]):
+        out[a] = point[a]
+        if not categorical[a] and point[a] != own[a]:
+            k = price_list.start[a] + point[a]
+            out[a] = landing.above[k] if point[a] > own[a] else landing.below[k]
+
+
+@kernel
+def search_leaves(
+    forest, leaves, own, levels, price_list, landing, n_cells, categorical, norm, joint, budget,
+    max_changes, point, numbers,
+):  # fmt: skip
+    """Cheapest nearest point of a candidate leaf that the ensemble accepts, for one person.
+
+    own int64, levels float64 (axes,): the person's cells and their places on the effort scales.
+    point int64 (axes,): set to the cells that the best point sets out for. numbers (4,): set to a
+    status, cost, lower bound and points tried.
+
+    most (trees,): the most that a tree gives to any point that costs less than the next leaf. While
+    that is not enough, no such point is accepted.
+    """
+    n_axes, n_trees = own.shape[0], forest.root.shape[0]
+    costs = np.empty((n_axes, widest(n_cells)))
+    fill_costs(price_list, own, levels, n_cells, categorical, costs)
+    for a in range(n_axes):
+        point[a] = own[a]
+    given, most = np.empty(n_trees), leaves.rest.copy()
+    set_given(forest, leaves, own, categorical, given)
+    if is_enough(leaves, given):
+        set_numbers(numbers, OPTIMAL, 0.0, 0.0, 0)
+        return
+    walk = new_walk(own, n_cells, leaves.depth)
+    room = (forest.axis.shape[0] + n_trees) // 2  # as many as there are leaves
+    heap, n = Heap(np.empty(room), np.empty(room, np.int32)), 0
+    for t in range(n_trees):
+        most[t] = max(most[t], given[t])
+        bar = given[t] if leaves.gain else -np.inf
+        n = collect_leaves(
+            forest, forest.root[t], leaves.worth, bar, own, costs, n_cells, categorical, norm,
+            budget, max_changes, walk, heap, n,
+        )  # fmt: skip
+
+    always, small = within_budget(forest, leaves, own, costs, n_cells, categorical, budget)
+    trial, landed = np.empty(n_axes, np.int64), np.empty(n_axes, np.int64)
+    enough, bound, best, tried = is_enough(leaves, most), 0.0, np.inf, 0
+    while n > 0 and heap.price[0] < best:
+        price, leaf = heap.price[0], heap.number[0]
+        n = drop_first(heap, n)
+        t = leaves.tree[leaf]
+        if leaves.value[leaf] > most[t]:
+            most[t] = leaves.value[leaf]
+            if not enough and is_enough(leaves, most):
+                enough, bound = True, price
+        tried += 1
+        set_point(forest, leaf, own, costs, n_cells, categorical, walk.box, trial)
+        land(price_list, landing, own, trial, categorical, landed)
+        if leaves.votes:
+            if always + count_votes(small, landed, categorical) < leaves.cutoff:
+                continue
+        else:
+            set_given(forest, leaves, landed, categorical, given)
+            if not is_enough(leaves, given):
+                continue
+        cost = price
+        if joint.precision.shape[0] > 0:
+            cost = joint_cost(joint, own, trial, categorical)
+        if cost < best and cost <= budget:
+            best = cost
+            for a in range(n_axes):
+                point[a] = trial[a]
+    if not enough:  # every leaf below the best was seen, or every leaf within the budget
+        bound = best
+    if best < np.inf:
+        set_numbers(numbers, OPTIMAL if bound >= best else FOUND, best, min(bound, best), tried)
+    else:
+        set_numbers(numbers, OPEN if enough else NONE, np.inf, bound, tried)
