@@ -7,7 +7,7 @@ import numpy as np
 from ract._kernels._jit import inner, kernel
 from ract._kernels.cell_forest import Box
 from ract._kernels.measure import MAX, SUM, cheapest_category, joint_cost, part
-from ract._kernels.regions import goes_left, narrow
+from ract._kernels.regions import fill_box, goes_left, narrow
 from ract._kernels.solve import fill_costs, widest
 
 
@@ -19,10 +19,7 @@ def live_regions(forest, cells, n_cells, categorical, lowest, highest, categorie
     """
     for i in range(cells.shape[0]):
         box = Box(lowest[i], highest[i], categories[i])
-        for a in range(cells.shape[1]):
-            box.lowest[a] = 0
-            box.highest[a] = n_cells[a] - 1
-            box.categories[a] = ~np.uint64(0)
+        fill_box(box, n_cells)
         for t in range(forest.root.shape[0]):
             node = forest.root[t]
             while forest.axis[node] >= 0:

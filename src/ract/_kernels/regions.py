@@ -17,9 +17,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ract._kernels._jit import inner
-from ract._kernels.cell_forest import Box
 from ract._kernels.heap import push
 from ract._kernels.measure import cheapest_category, price_with
+from ract._kernels.solve import empty_box
 
 
 class Walk(NamedTuple):
@@ -39,12 +39,23 @@ class Walk(NamedTuple):
 
 
 @inner
+def fill_box(box, n_cells):
+    """Set a box to all cells."""
+    for a in range(n_cells.shape[0]):
+        box.lowest[a] = 0
+        box.highest[a] = n_cells[a] - 1
+        box.categories[a] = ~np.uint64(0)
+
+
+@inner
 def new_walk(own, n_cells, depth):
     """A walk at a root, for trees of a depth."""
-    n_axes = own.shape[0]
-    box = Box(np.zeros(n_axes, np.int64), n_cells - 1, np.full(n_axes, ~np.uint64(0)))
+    box, point = empty_box(own.shape[0]), np.empty(own.shape[0], np.int64)
+    fill_box(box, n_cells)
+    for a in range(own.shape[0]):
+        point[a] = own[a]
     trail, masks = np.empty((depth, 4), np.int64), np.empty(depth, np.uint64)
-    return Walk(box, own.copy(), trail, masks, np.empty((depth, 4), np.int64), np.empty(depth))
+    return Walk(box, point, trail, masks, np.empty((depth, 4), np.int64), np.empty(depth))
 
 
 @inner
@@ -159,10 +170,7 @@ def collect_leaves(
 @inner
 def set_point(forest, leaf, own, costs, n_cells, categorical, box, point):
     """Set point to the cheapest of a leaf's region."""
-    for a in range(own.shape[0]):
-        box.lowest[a] = 0
-        box.highest[a] = n_cells[a] - 1
-        box.categories[a] = ~np.uint64(0)
+    fill_box(box, n_cells)
     node = leaf
     while forest.parent[node] >= 0:
         above = forest.parent[node]

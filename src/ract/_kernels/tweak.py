@@ -137,7 +137,7 @@ def search_leaves(
     fill_costs(price_list, own, levels, n_cells, categorical, costs)
     for a in range(n_axes):
         point[a] = own[a]
-    given, most = np.empty(n_trees), leaves.rest.copy()
+    given, most = np.empty(n_trees), np.empty(n_trees)
     set_given(forest, leaves, own, categorical, given)
     if is_enough(leaves, given):
         set_numbers(numbers, OPTIMAL, 0.0, 0.0, 0)
@@ -146,7 +146,7 @@ def search_leaves(
     room = (forest.axis.shape[0] + n_trees) // 2  # as many as there are leaves
     heap, n = Heap(np.empty(room), np.empty(room, np.int32)), 0
     for t in range(n_trees):
-        most[t] = max(most[t], given[t])
+        most[t] = max(leaves.rest[t], given[t])
         bar = given[t] if leaves.gain else -np.inf
         n = collect_leaves(
             forest, forest.root[t], leaves.worth, bar, own, costs, n_cells, categorical, norm,
