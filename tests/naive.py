@@ -166,6 +166,7 @@ class NaiveObjective:
 
 def naive_leaves(ensemble, X):
     """Leaf of each row in each tree, by walking (rows x trees)."""
+    X = np.asarray(X)
     leaves = np.zeros((len(X), len(ensemble.root)), int)
     for t, root in enumerate(ensemble.root):
         stack = [(int(root), np.arange(len(X)))]
@@ -205,7 +206,112 @@ def naive_decision(ensemble, X):
     return sums >= ensemble.cutoff
 
 
-def options_of_feature(feature, columns, own, training, thresholds, rng):
+def leaf_paths(ensemble, root):
+    """(leaf, conditions) of a tree from left to right; a condition is (column, cut, goes right)."""
+    node = int(root)
+    if ensemble.feature[node] < 0:
+        return [(node, [])]
+    j, cut = int(ensemble.feature[node]), float(ensemble.threshold[node])
+    found = []
+    for child, right in ((ensemble.left[node], False), (ensemble.right[node], True)):
+        found += [(leaf, [(j, cut, right), *path]) for leaf, path in leaf_paths(ensemble, child)]
+    return found
+
+
+def holds(conditions, row):
+    return all((row[j] > cut) == right for j, cut, right in conditions)
+
+
+def combined(efforts, norm):
+    if norm == "max":
+        return max(efforts, default=0.0)
+    return sum(efforts) if norm == "l1" else math.sqrt(sum(effort**2 for effort in efforts))
+
+
+def nearest_in_region(axes, own, conditions, training, rng, norm="max", margins=None):
+    """The allowed row nearest to a person under some conditions: (row, cost, changed features).
+
+    Nearest in each feature; the own category or else the cheapest, the first of equals. Changed
+    numbers go further by their margin, but not beyond a bound. None if no row is allowed.
+    """
+    row, efforts, changed = np.array(own), [], 0
+    for axis in axes:
+        feature, columns = axis.feature, list(axis.columns)
+        mine = [c for c in conditions if c[0] in columns]
+        if feature.is_categorical:
+            options = []
+            for values, cost in options_of_feature(feature, columns, own, training, [], rng, norm):
+                row[columns] = values
+                if holds(mine, row):
+                    options.append((cost > 0 or list(values) != list(own[columns]), cost, values))
+            if not options:
+                return None
+            _, cost, row[columns] = min(options, key=lambda option: option[:2])
+            efforts.append(cost)
+        else:
+            j = columns[0]
+            values = attainable_values(
+                feature.kind, feature.change, feature.lower, feature.upper, own[j],
+                [cut for _, cut, _ in mine], rng,
+            )  # fmt: skip
+            fitting = [v for v in values if all((v > cut) == right for _, cut, right in mine)]
+            if not fitting:
+                return None
+            row[j] = min(fitting, key=lambda v: abs(v - own[j]))
+            if margins is not None and row[j] > own[j]:
+                row[j] = min(row[j] + margins[j], feature.upper)
+            elif margins is not None and row[j] < own[j]:
+                row[j] = max(row[j] - margins[j], feature.lower)
+            here, there = (percentile_level(list(training[:, j]), v) for v in (own[j], row[j]))
+            efforts.append(feature.weight * abs(there - here))
+        changed += list(row[columns]) != list(own[columns])
+    return row, combined(efforts, norm), changed
+
+
+def candidate_leaves(ensemble, own):
+    """Conditions of the leaves that feature tweaking tries for a person, in tree order."""
+    found = []
+    for root in ensemble.root:
+        paths = leaf_paths(ensemble, root)
+        (here,) = [leaf for leaf, conditions in paths if holds(conditions, own)]
+        for leaf, conditions in paths:
+            value = ensemble.value[leaf]
+            helps = {
+                "votes": ensemble.label[leaf] == 1,
+                "mean": value >= ensemble.cutoff,
+                "sum": value > ensemble.value[here],
+            }
+            if helps[ensemble.combine]:
+                found.append(conditions)
+    return found
+
+
+def live_region(ensemble, row):
+    """Conditions of all the leaves that a row falls into."""
+    found = []
+    for root in ensemble.root:
+        (path,) = [path for _, path in leaf_paths(ensemble, root) if holds(path, row)]
+        found += path
+    return found
+
+
+def cheapest_of_regions(regions, ensemble, axes, own, training, rng, *, norm="max", margins=None,
+                        budget=np.inf, max_changes=10**9):  # fmt: skip
+    """Least cost of a region's nearest row that is accepted, over all regions; inf if none is."""
+    if naive_decision(ensemble, own[None])[0]:
+        return 0.0
+    rows, costs = [], []
+    for conditions in regions:
+        nearest = nearest_in_region(axes, own, conditions, training, rng, norm, margins)
+        if nearest is not None and nearest[1] <= budget and nearest[2] <= max_changes:
+            rows.append(nearest[0])
+            costs.append(nearest[1])
+    if not rows:
+        return np.inf
+    return min(np.array(costs)[naive_decision(ensemble, rows)], default=np.inf)
+
+
+def options_of_feature(feature, columns, own, training, thresholds, rng, norm="max"):
     """Encoded values that a person may give a feature, with their percentile costs.
 
     columns: encoded columns of the feature; own: the person's encoded row. Returns a list of
@@ -228,18 +334,19 @@ def options_of_feature(feature, columns, own, training, thresholds, rng):
         allowed = {"any": True, "increase": k > now, "decrease": k < now, "fixed": False}
         if k == now or allowed[feature.change]:
             one_hot = tuple(float(i == k) for i in range(len(columns)))
-            options.append((one_hot, 0.0 if k == now else max(flips[k], flips[now])))
+            cost = 0.0 if k == now else combined([flips[now], flips[k]], norm)
+            options.append((one_hot, cost))
     return options
 
 
-def cheapest_action(ensemble, axes, own, training, rng, max_changes=None):
+def cheapest_action(ensemble, axes, own, training, rng, max_changes=None, norm="max"):
     """Least cost of a row that is desired, over every combination; inf if there is none."""
     options = []
     for axis in axes:
         j = axis.columns[0]
         thresholds = ensemble.threshold[ensemble.feature == j]
         options.append(
-            options_of_feature(axis.feature, axis.columns, own, training, thresholds, rng)
+            options_of_feature(axis.feature, axis.columns, own, training, thresholds, rng, norm)
         )
     order = [j for axis in axes for j in axis.columns]
     rows, costs = [], []
@@ -251,7 +358,7 @@ def cheapest_action(ensemble, axes, own, training, rng, max_changes=None):
         if max_changes is not None and sum(changed) > max_changes:
             continue
         rows.append([v for values, _ in choice for v in values])
-        costs.append(max(cost for _, cost in choice))
+        costs.append(combined([cost for _, cost in choice], norm))
     X = np.empty((len(rows), len(order)))
     X[:, order] = rows
     enough = naive_decision(ensemble, X)

@@ -294,7 +294,7 @@ class IntegerTable:
     @classmethod
     def of(cls, axis: Axis, column: np.ndarray) -> IntegerTable | None:
         """None if the column is continuous, or spans more numbers than there are people."""
-        if axis.feature.kind == "continuous":
+        if axis.feature.kind == "continuous" or len(column) == 0:
             return None
         low, high = float(column.min()), float(column.max())
         if high - low > len(column):

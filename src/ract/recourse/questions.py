@@ -106,7 +106,7 @@ class Model:
             left.forest, self.rule.weight, own, costs, self.problem.grid.n_cells,
             self.problem.categorical, limit, np.empty((6, len(left.forest.axis)), np.int32),
         )  # fmt: skip
-        forest, constant = Forest(*nodes, root=root), left.constant + constant
+        forest, constant = Forest._make([*nodes, root]), left.constant + constant
         best = constant
         if len(root):
             best += self.rule.weight[np.maximum.reduceat(forest.label, root)].sum()
@@ -171,7 +171,7 @@ class Person:
             left.forest, np.int64(model.by_votes), left.box, self.own, categorical,
             self.costs.shape[1],
         )  # fmt: skip
-        boxes = Boxes(*leaves, *ends, n_cells=numbers[0], start=start, home=numbers[1])
+        boxes = Boxes._make([*leaves, *ends, numbers[0], start, numbers[1]])
         decide = self._decide_votes if model.by_votes else self._decide_sum
         answer, nodes = decide(left, boxes, max_nodes, point)
         if answer != YES:

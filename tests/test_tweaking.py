@@ -1,0 +1,392 @@
+import dataclasses
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from ract import ActionSpace, Feature
+from ract.costs import FittedMahalanobis, make_cost
+from ract.encoding import Encoder
+from ract.ensemble import TreeEnsemble
+from ract.errors import InvalidSpec
+from ract.recourse.exact import ExactSearch
+from ract.recourse.live import LiveRegionSearch
+from ract.recourse.measure import Measure
+from ract.recourse.solutions import FOUND, NONE, OPEN, OPTIMAL
+from ract.recourse.tweaking import LeafSearch, authors_margins
+from tests import naive
+from tests.test_exact import check_values, random_ensemble, random_problem, random_table
+
+BUDGETS = [0.0, 0.213, 0.517, np.inf]
+
+
+def any_problem(rng, n_trees=None):
+    """A small problem that combines and measures in any way."""
+    encoder, matrix, ensemble, cost = random_problem(rng)
+    ensemble = random_ensemble(rng, matrix, n_trees or int(rng.integers(1, 12)))
+    combine = str(rng.choice(["votes", "mean", "sum"]))
+    if combine != "votes":
+        value = np.round(rng.normal(0.5, 0.4, len(ensemble.value)), 1)
+        ensemble = dataclasses.replace(ensemble, value=value, combine=combine, cutoff=0.0)
+        cutoff = float(np.quantile(ensemble.score(matrix), rng.uniform(0.5, 1)))
+        cutoff += float(rng.choice([0.0, 0.05, 0.2]))
+        ensemble = dataclasses.replace(ensemble, cutoff=cutoff)
+    cost = dataclasses.replace(cost, norm=str(rng.choice(["max", "l1", "l2"])))
+    return encoder, matrix, ensemble, cost
+
+
+def some_people(rng, ensemble, matrix, n=3):
+    """A few people, mostly ones whom the ensemble refuses."""
+    shuffled = rng.permutation(matrix)
+    accepted = naive.naive_decision(ensemble, shuffled)
+    accepted[0] = False  # whatever the first is, they are among the few
+    return shuffled[np.argsort(accepted, kind="stable")][:n]
+
+
+def n_changed(encoder, before, after):
+    changes = [(before != after)[:, list(axis.columns)].any(axis=1) for axis in encoder.axes]
+    return np.sum(changes, axis=0)
+
+
+@pytest.mark.parametrize("block", range(4))
+def test_leaves_equal_enumeration(block):
+    """300 problems: the cheapest accepted nearest point of any candidate leaf."""
+    seen = set()
+    for seed in range(75):
+        rng = np.random.default_rng([7, block, seed])
+        encoder, matrix, ensemble, cost = any_problem(rng)
+        people = some_people(rng, ensemble, matrix)
+        budget, most = (
+            float(rng.choice(BUDGETS)),
+            rng.choice([None, 0, 1, 2], p=[0.6, 0.1, 0.2, 0.1]),
+        )
+        solutions = LeafSearch(ensemble, encoder.axes, cost).solve(people, budget, max_changes=most)
+        check_values(encoder, ensemble, cost, people, solutions)
+        most = 99 if most is None else most
+        assert (n_changed(encoder, people, solutions.values) <= most).all()
+        for i, own in enumerate(people):
+            expected = naive.cheapest_of_regions(
+                naive.candidate_leaves(ensemble, own), ensemble, encoder.axes, own, matrix, rng,
+                norm=cost.norm, budget=budget, max_changes=most,
+            )  # fmt: skip
+            assert solutions.cost[i] == pytest.approx(expected, abs=1e-12)
+            seen.add((ensemble.combine, cost.norm, int(solutions.status[i])))
+    assert {status for _, _, status in seen} == {OPTIMAL, NONE, FOUND, OPEN}
+    assert len({case[:2] for case in seen}) == 9
+
+
+@pytest.mark.parametrize("block", range(3))
+def test_what_leaves_prove_holds_by_brute_force(block):
+    """150 problems: bounds hold, proofs are right, and nothing is cheaper than the cheapest."""
+    seen = set()
+    for seed in range(50):
+        rng = np.random.default_rng([8, block, seed])
+        encoder, matrix, ensemble, cost = any_problem(rng)
+        people = some_people(rng, ensemble, matrix)
+        budget = float(rng.choice(BUDGETS))
+        solutions = LeafSearch(ensemble, encoder.axes, cost).solve(people, budget)
+        for i, own in enumerate(people):
+            best = naive.cheapest_action(ensemble, encoder.axes, own, matrix, rng, norm=cost.norm)
+            status = solutions.status[i]
+            seen.add(int(status))
+            assert solutions.cost[i] >= best - 1e-12
+            assert solutions.bound[i] <= best + 1e-12 or best > budget
+            if status == OPTIMAL:
+                assert solutions.cost[i] == pytest.approx(best, abs=1e-12)
+            if status == NONE:
+                assert best > budget or np.isinf(best)
+    assert seen >= {OPTIMAL, NONE, OPEN}
+
+
+def test_a_single_tree_is_solved_with_proof():
+    for seed in range(150):
+        rng = np.random.default_rng([9, seed])
+        encoder, matrix, ensemble, cost = any_problem(rng, n_trees=1)
+        people = some_people(rng, ensemble, matrix)
+        solutions = LeafSearch(ensemble, encoder.axes, cost).solve(people)
+        for i, own in enumerate(people):
+            best = naive.cheapest_action(ensemble, encoder.axes, own, matrix, rng, norm=cost.norm)
+            assert solutions.cost[i] == pytest.approx(best, abs=1e-12)
+            assert solutions.status[i] == (OPTIMAL if np.isfinite(best) else NONE)
+
+
+def test_leaves_and_live_regions_against_the_exact_search():
+    """400 vote problems: never cheaper, proofs agree, bounds hold, and some actions are missed."""
+    missed, dearer, seen = 0, 0, set()
+    for seed in range(400):
+        rng = np.random.default_rng([10, seed])
+        encoder, matrix, ensemble, cost = random_problem(rng)
+        budget = float(rng.choice(BUDGETS))
+        exact = ExactSearch(ensemble, encoder.axes, cost).solve(matrix, budget)
+        leaves = LeafSearch(ensemble, encoder.axes, cost).solve(matrix, budget)
+        live = LiveRegionSearch(ensemble, encoder.axes, cost, matrix).solve(matrix, budget)
+        for solutions in (leaves, live):
+            check_values(encoder, ensemble, cost, matrix, solutions)
+            assert (solutions.cost >= exact.cost - 1e-12).all()
+            assert (solutions.bound <= exact.cost).all()
+            optimal = solutions.status == OPTIMAL
+            assert (solutions.cost[optimal] <= exact.cost[optimal] + 1e-12).all()
+            assert (exact.status[solutions.status == NONE] == NONE).all()
+            seen |= set(solutions.status.tolist())
+            missed += int((exact.found & ~solutions.found).sum())
+            dearer += int((solutions.cost > exact.cost + 1e-9)[solutions.found].sum())
+    assert missed > 0 and dearer > 0 and seen == {OPTIMAL, NONE, FOUND, OPEN}
+
+
+def test_max_leaves_takes_the_first_in_the_order_of_the_trees():
+    matters = 0
+    for seed in range(150):
+        rng = np.random.default_rng([11, seed])
+        encoder, matrix, ensemble, cost = any_problem(rng)
+        if ensemble.combine == "sum":
+            continue
+        most = int(rng.integers(0, 4))
+        people = some_people(rng, ensemble, matrix)
+        cut = LeafSearch(ensemble, encoder.axes, cost, max_leaves=most).solve(people)
+        full = LeafSearch(ensemble, encoder.axes, cost).solve(people)
+        for i, own in enumerate(people):
+            expected = naive.cheapest_of_regions(
+                naive.candidate_leaves(ensemble, own)[:most], ensemble, encoder.axes, own, matrix,
+                rng, norm=cost.norm,
+            )  # fmt: skip
+            assert cut.cost[i] == pytest.approx(expected, abs=1e-12)
+            best = naive.cheapest_action(ensemble, encoder.axes, own, matrix, rng, norm=cost.norm)
+            assert cut.bound[i] <= best + 1e-12
+            assert cut.status[i] != NONE or np.isinf(best)
+        matters += int((cut.cost > full.cost).sum())
+    assert matters > 20
+
+
+def test_margins_push_changed_values_further():
+    matters = 0
+    for seed in range(150):
+        rng = np.random.default_rng([12, seed])
+        encoder, matrix, ensemble, cost = any_problem(rng)
+        margins = authors_margins(matrix, encoder.axes)
+        people = some_people(rng, ensemble, matrix)
+        pushed = LeafSearch(ensemble, encoder.axes, cost, margins=margins).solve(people, 0.813)
+        plain = LeafSearch(ensemble, encoder.axes, cost).solve(people, 0.813)
+        check_values(encoder, ensemble, cost, people, pushed)
+        for i, own in enumerate(people):
+            expected = naive.cheapest_of_regions(
+                naive.candidate_leaves(ensemble, own), ensemble, encoder.axes, own, matrix, rng,
+                norm=cost.norm, margins=margins, budget=0.813,
+            )  # fmt: skip
+            assert pushed.cost[i] == pytest.approx(expected, abs=1e-12)
+        accepted = naive.naive_decision(ensemble, people)
+        assert (pushed.status[accepted] == OPTIMAL).all()
+        assert np.isin(pushed.status[~accepted], (FOUND, OPEN)).all()
+        matters += int((pushed.cost != plain.cost).sum())
+    assert matters > 20
+
+
+def test_the_authors_margins():
+    rng = np.random.default_rng(0)
+    n = 50
+    columns = {
+        "real": rng.normal(size=n), "whole": rng.integers(0, 400, n), "flag": np.arange(n) % 2,
+        "job": np.array(["u", "v"])[np.arange(n) % 2],
+    }  # fmt: skip
+    frame = pd.DataFrame(columns)
+    encoder = Encoder(frame)
+    matrix = encoder.matrix(frame)
+    low, high = (np.quantile(matrix[:, :2], q, axis=0) for q in (0.01, 0.99))
+    share = (high - low) / (n * (0.99 - 0.01))
+    assert share[1] > 2  # so that the whole part counts
+    expected = [share[0], int(share[1]) + 1, 0, 0, 0]
+    np.testing.assert_allclose(authors_margins(matrix, encoder.axes), expected)
+
+
+@pytest.mark.parametrize("block", range(4))
+def test_live_regions_equal_enumeration(block):
+    found = 0
+    for seed in range(50):
+        rng = np.random.default_rng([13, block, seed])
+        encoder, matrix, ensemble, cost = any_problem(rng)
+        known = matrix[: -len(matrix) // 4]
+        people = some_people(rng, ensemble, matrix)
+        budget, most = float(rng.choice(BUDGETS)), rng.choice([None, 1, 2], p=[0.6, 0.2, 0.2])
+        search = LiveRegionSearch(ensemble, encoder.axes, cost, known)
+        solutions = search.solve(people, budget, max_changes=most)
+        check_values(encoder, ensemble, cost, people, solutions)
+        most = 99 if most is None else most
+        regions = [
+            naive.live_region(ensemble, row) for row in known[naive.naive_decision(ensemble, known)]
+        ]
+        assert search.n_regions <= len(regions)
+        accepted = naive.naive_decision(ensemble, people)
+        for i, own in enumerate(people):
+            expected = naive.cheapest_of_regions(
+                regions, ensemble, encoder.axes, own, matrix, rng, norm=cost.norm, budget=budget,
+                max_changes=most,
+            )  # fmt: skip
+            assert solutions.cost[i] == pytest.approx(expected, abs=1e-12)
+            status = OPTIMAL if accepted[i] else FOUND if np.isfinite(expected) else OPEN
+            assert solutions.status[i] == status
+            found += status == FOUND
+    assert found > 9
+
+
+def test_few_live_regions_are_those_with_the_highest_scores():
+    fewer = 0
+    for seed in range(100):
+        rng = np.random.default_rng([14, seed])
+        encoder, matrix, ensemble, cost = any_problem(rng)
+        search = LiveRegionSearch(ensemble, encoder.axes, cost, matrix, max_regions=1)
+        scores = ensemble.score(matrix)
+        if not (scores >= ensemble.cutoff).any():
+            assert search.n_regions == 0
+            continue
+        solutions = search.solve(matrix)
+        best = matrix[[int(np.argmax(scores))]]
+        alone = LiveRegionSearch(ensemble, encoder.axes, cost, best).solve(matrix)
+        np.testing.assert_array_equal(solutions.cost, alone.cost)
+        fewer += int(LiveRegionSearch(ensemble, encoder.axes, cost, matrix).n_regions > 1)
+    assert fewer > 20
+
+
+def mahalanobis_problem(rng):
+    encoder, matrix, ensemble, _ = any_problem(rng)
+    return encoder, matrix, ensemble, make_cost("mahalanobis").fit(matrix.T, encoder.weights)
+
+
+def test_the_stand_in_never_exceeds_the_mahalanobis_distance():
+    tight = 0
+    for seed in range(300):
+        rng = np.random.default_rng([15, seed])
+        encoder, matrix, _, cost = mahalanobis_problem(rng)
+        if seed % 2 and not encoder.axes[0].is_categorical:
+            # A column twice: the form cannot tell the two apart.
+            axes = (*encoder.axes, dataclasses.replace(encoder.axes[0], columns=(matrix.shape[1],)))
+            matrix = np.column_stack([matrix, matrix[:, 0]])
+            weights = np.append(encoder.weights, rng.choice([1.0, 0.5]))
+            cost = make_cost("mahalanobis").fit(matrix.T, weights)
+        else:
+            axes = encoder.axes
+        measure = Measure(cost, axes)
+        start, stop = rng.permutation(matrix), rng.permutation(matrix)
+        stand_in, real = measure.by_column.between(start, stop), cost.between(start, stop)
+        assert (stand_in <= real + 1e-7).all()
+        tight += int((stand_in > 0.5 * real).sum())
+    assert tight > 1000
+
+
+def test_mahalanobis_equals_enumeration_of_nearest_points():
+    """Without categories, whose choice the distance does not settle."""
+    found = 0
+    for seed in range(150):
+        rng = np.random.default_rng([16, seed])
+        encoder, matrix, ensemble, cost = mahalanobis_problem(rng)
+        people = some_people(rng, ensemble, matrix)
+        budget = float(rng.choice([0.0, 1.3, np.inf]))
+        leaves = LeafSearch(ensemble, encoder.axes, cost).solve(people, budget)
+        live = LiveRegionSearch(ensemble, encoder.axes, cost, matrix).solve(people, budget)
+        for solutions in (leaves, live):
+            check_mahalanobis(encoder, ensemble, cost, people, solutions, budget)
+        if any(axis.is_categorical for axis in encoder.axes):
+            continue
+        accepted = matrix[naive.naive_decision(ensemble, matrix)]
+        around = [naive.live_region(ensemble, row) for row in accepted]
+        for i, own in enumerate(people):
+            for solutions, regions in (
+                (leaves, naive.candidate_leaves(ensemble, own)), (live, around),
+            ):  # fmt: skip
+                rows = [
+                    naive.nearest_in_region(encoder.axes, own, region, matrix, rng)
+                    for region in regions
+                ]
+                rows = [own, *(row[0] for row in rows if row is not None)]
+                costs = [distance(cost, row - own) for row in rows]
+                ok = naive.naive_decision(ensemble, rows) & (np.array(costs) <= budget)
+                best = min(np.array(costs)[ok], default=np.inf)
+                assert solutions.cost[i] == pytest.approx(best, abs=1e-7)
+                found += 0 < best < np.inf
+    assert found > 50
+
+
+def distance(cost: FittedMahalanobis, move):
+    moved = move * cost.weights
+    return float(np.sqrt(max(moved @ cost.precision @ moved, 0.0)))
+
+
+def check_mahalanobis(encoder, ensemble, cost, people, solutions, budget):
+    assert naive.naive_decision(ensemble, solutions.values[solutions.found]).all()
+    assert (solutions.cost[solutions.found] <= budget).all()
+    moves = (solutions.values - people)[solutions.found]
+    costs = [distance(cost, move) for move in moves]
+    np.testing.assert_allclose(solutions.cost[solutions.found], costs, atol=1e-7)
+    assert (solutions.bound <= solutions.cost + 1e-7).all()
+    for axis in encoder.axes:
+        if axis.feature.change == "fixed":
+            columns = list(axis.columns)
+            np.testing.assert_array_equal(solutions.values[:, columns], people[:, columns])
+
+
+def test_threads_and_order_do_not_change_the_result():
+    rng = np.random.default_rng(5)
+    encoder, matrix, ensemble, cost = random_problem(rng)
+    people = np.repeat(matrix, 30, axis=0)
+    for search in (
+        LeafSearch(ensemble, encoder.axes, cost),
+        LiveRegionSearch(ensemble, encoder.axes, cost, matrix),
+    ):
+        one, two = search.solve(people, n_jobs=1), search.solve(people, n_jobs=2)
+        np.testing.assert_array_equal(one.values, two.values)
+        backwards = search.solve(people[::-1])
+        np.testing.assert_array_equal(one.values, backwards.values[::-1])
+
+
+def test_a_split_that_leaves_nobody_on_one_side_is_no_way():
+    """Nobody has x > 3 within x <= 2, however desired the leaf."""
+    tree = TreeEnsemble(
+        np.array([0, 0, -1, -1, -1], np.int32), np.array([2.0, 3.0, 0, 0, 0]),
+        np.array([1, 2, -1, -1, -1], np.int32), np.array([4, 3, -1, -1, -1], np.int32),
+        np.array([0, 0, 0, 1, 0], np.uint8), np.zeros(5), np.zeros(1, np.int32), "votes", 1,
+    )  # fmt: skip
+    matrix = np.arange(6.0)[:, None]
+    encoder = Encoder(matrix, ActionSpace([Feature("x0", "integer")]))
+    cost = make_cost("percentile").fit(matrix.T, encoder.weights)
+    solutions = LeafSearch(tree, encoder.axes, cost).solve(matrix)
+    assert (solutions.status == NONE).all() and np.isinf(solutions.cost).all()
+
+
+def test_wrong_input_is_refused():
+    rng = np.random.default_rng(1)
+    frame, actions = random_table(rng, 12)
+    encoder = Encoder(frame, actions)
+    matrix = encoder.matrix(frame)
+    ensemble = random_ensemble(rng, matrix, 3)
+    cost = make_cost("percentile").fit(matrix.T, encoder.weights)
+    search = LeafSearch(ensemble, encoder.axes, cost)
+    with pytest.raises(InvalidSpec, match="max_changes must be 0 or more, got -1"):
+        search.solve(matrix, max_changes=-1)
+    with pytest.raises(InvalidSpec, match="budget must be 0 or more"):
+        search.solve(matrix, -0.1)
+    with pytest.raises(InvalidSpec, match="max_leaves must be 0 or more"):
+        LeafSearch(ensemble, encoder.axes, cost, max_leaves=-1)
+    sums = dataclasses.replace(ensemble, combine="sum", cutoff=0.0)
+    with pytest.raises(InvalidSpec, match="for votes or means; got 5 for 'sum'"):
+        LeafSearch(sums, encoder.axes, cost, max_leaves=5)
+    with pytest.raises(InvalidSpec, match="max_regions must be 0 or more"):
+        LiveRegionSearch(ensemble, encoder.axes, cost, matrix, max_regions=-1)
+    n = matrix.shape[1]
+    with pytest.raises(InvalidSpec, match=f"margins must be {n} numbers"):
+        LeafSearch(ensemble, encoder.axes, cost, margins=np.zeros(n + 1))
+    with pytest.raises(InvalidSpec, match="margins must be 0 or more"):
+        LeafSearch(ensemble, encoder.axes, cost, margins=np.full(n, -1.0))
+
+
+def test_a_margin_of_a_whole_number_is_whole():
+    matrix = np.arange(6)[:, None]
+    encoder = Encoder(matrix)
+    cost = make_cost("percentile").fit(matrix.T.astype(float), encoder.weights)
+    stump = TreeEnsemble(
+        np.array([0, -1, -1], np.int32), np.array([2.5, 0, 0]), np.array([1, -1, -1], np.int32),
+        np.array([2, -1, -1], np.int32), np.array([0, 0, 1], np.uint8), np.zeros(3),
+        np.zeros(1, np.int32), "votes", 1,
+    )  # fmt: skip
+    with pytest.raises(InvalidSpec, match="must be a whole number, got 0.5"):
+        LeafSearch(stump, encoder.axes, cost, margins=np.array([0.5]))
+    solutions = LeafSearch(stump, encoder.axes, cost, margins=np.array([2.0])).solve(matrix * 1.0)
+    assert solutions.values[:3, 0].tolist() == [5, 5, 5]
+    assert solutions.values[3:, 0].tolist() == [3, 4, 5]
