@@ -251,7 +251,7 @@ def mahalanobis_problem(rng):
 
 
 def test_the_stand_in_never_exceeds_the_mahalanobis_distance():
-    tight = 0
+    tight = seen_in_groups = 0
     for seed in range(300):
         rng = np.random.default_rng([15, seed])
         encoder, matrix, _, cost = mahalanobis_problem(rng)
@@ -268,7 +268,9 @@ def test_the_stand_in_never_exceeds_the_mahalanobis_distance():
         stand_in, real = measure.by_column.between(start, stop), cost.between(start, stop)
         assert (stand_in <= real + 1e-7).all()
         tight += int((stand_in > 0.5 * real).sum())
-    assert tight > 1000
+        one_hot = [j for axis in axes if axis.is_categorical for j in axis.columns]
+        seen_in_groups += int((measure.by_column.factors[one_hot] > 0).sum())
+    assert tight > 1000 and seen_in_groups > 500
 
 
 def test_mahalanobis_equals_enumeration_of_nearest_points():
@@ -334,6 +336,16 @@ def test_threads_and_order_do_not_change_the_result():
         np.testing.assert_array_equal(one.values, two.values)
         backwards = search.solve(people[::-1])
         np.testing.assert_array_equal(one.values, backwards.values[::-1])
+
+
+def test_nobody_to_search_for_gives_no_solutions():
+    encoder, matrix, ensemble, cost = random_problem(np.random.default_rng(5))
+    for search in (
+        VoteSearch(ensemble, encoder.axes, cost),
+        LeafSearch(ensemble, encoder.axes, cost),
+        LiveRegionSearch(ensemble, encoder.axes, cost, matrix),
+    ):
+        assert search.solve(matrix[:0]).values.shape == (0, matrix.shape[1])
 
 
 def test_a_split_that_leaves_nobody_on_one_side_is_no_way():
