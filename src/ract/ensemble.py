@@ -186,7 +186,7 @@ class TreeEnsemble:
     def totals(
         self, X: np.ndarray, *, trees: slice = slice(None), n_jobs: int | None = None
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Votes for the desired class, and sum of values, of each person.
+        """Votes for the desired class, and sum of values from the base on, of each person.
 
         Parameters
         ----------
@@ -199,7 +199,7 @@ class TreeEnsemble:
         Returns
         -------
         votes : int64 (people,)
-        sums : float64 (people,)
+        sums : float64 (people,), or float32 if sums are single
         """
         X = np.ascontiguousarray(X, dtype=np.float64)
         n_parts = max(1, min(effective_n_jobs(n_jobs), len(X) // FEWEST_PER_THREAD))
