@@ -11,16 +11,18 @@ ROOT = Path(__file__).resolve().parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 
 
-def blocks(language):
-    for page in PAGES:
+def blocks(language, pages=PAGES):
+    for page in pages:
         text = page.read_text(encoding="utf-8")
         for k, match in enumerate(re.finditer(rf"```{language}\n(.*?)```", text, re.DOTALL)):
             yield pytest.param(match[1], id=f"{page.name}-{k}")
 
 
-@pytest.mark.parametrize("code", list(blocks("python")))
-def test_python_block_runs(code):
-    exec(compile(code, "block", "exec"), {"__name__": "__main__"})
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_python_blocks_run_one_after_the_other(page):
+    names = {"__name__": "__main__"}
+    for k, block in enumerate(blocks("python", [page])):
+        exec(compile(block.values[0], f"{page.name} block {k}", "exec"), names)
 
 
 @pytest.mark.parametrize("text", list(blocks("toml")))

@@ -341,7 +341,7 @@ def test_threads_and_order_do_not_change_the_result():
 def test_nobody_to_search_for_gives_no_solutions():
     encoder, matrix, ensemble, cost = random_problem(np.random.default_rng(5))
     for search in (
-        VoteSearch(ensemble, encoder.axes, cost),
+        ExactSearch(ensemble, encoder.axes, cost),
         LeafSearch(ensemble, encoder.axes, cost),
         LiveRegionSearch(ensemble, encoder.axes, cost, matrix),
     ):

@@ -10,6 +10,7 @@ from ract._version import __version__
 if TYPE_CHECKING:
     from ract.actions import ActionSpace, Feature
     from ract.forest import RecourseForestClassifier
+    from ract.recourse.find import find_recourse
     from ract.tree import RecourseTreeClassifier
 
 __all__ = [
@@ -18,6 +19,7 @@ __all__ = [
     "RecourseForestClassifier",
     "RecourseTreeClassifier",
     "__version__",
+    "find_recourse",
 ]
 
 _HOME = {
@@ -25,6 +27,7 @@ _HOME = {
     "Feature": "ract.actions",
     "RecourseForestClassifier": "ract.forest",
     "RecourseTreeClassifier": "ract.tree",
+    "find_recourse": "ract.recourse.find",
 }
 
 

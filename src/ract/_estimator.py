@@ -19,6 +19,8 @@ from ract.encoding import Encoder
 from ract.ensemble import TreeEnsemble
 from ract.errors import InvalidData, InvalidSpec, listing
 from ract.grid import Grid
+from ract.recourse.find import find_recourse
+from ract.recourse.result import Recourse
 
 # The two floats nearest to one half that sum to one: either class may be the desired one.
 ABOVE_HALF = np.nextafter(0.5, 1.0)
@@ -140,6 +142,27 @@ class RecourseClassifierMixin(ClassifierMixin):
         """Class of each person."""
         matrix = self._matrix(X)
         return self._as_classes(self.ensemble_.decide(matrix))
+
+    def recourse(self, X: Any, **options: Any) -> Recourse:
+        """What each person can do to get the desired class.
+
+        Parameters
+        ----------
+        X : frame or array
+            People.
+        **options
+            Those of ``ract.find_recourse``: ``budget``, ``max_changes``, ``n_alternatives``,
+            ``margin``, ``ranges``, ``features``, ``forbidden``, ``overrides``, ``cost``,
+            ``method``, ``time_limit``, ``n_jobs``, ``progress`` and so on. Costs, rules and
+            budget are those of training where nothing else is said.
+
+        Returns
+        -------
+        Recourse
+        """
+        check_is_fitted(self)
+        self._matrix(X)  # tells of wrong columns as predict does
+        return find_recourse(self, X, **options)
 
     def predict_log_proba(self, X: Any) -> np.ndarray:
         """Logarithm of ``predict_proba``."""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from functools import cache
 
 import numpy as np
 
-from ract.costs import FittedCost, require_max_norm
+from ract.actions import Feature
+from ract.costs import FittedCost, LinearCost, require_max_norm
 from ract.encoding import Axis
 from ract.ensemble import TreeEnsemble
 from ract.errors import InvalidSpec
@@ -15,8 +17,6 @@ from ract.recourse.people import Watch, in_parts
 from ract.recourse.problem import Problem, budgets_of
 from ract.recourse.questions import Model, Person
 from ract.recourse.solutions import Solutions
-
-Adjust = Callable[[int, np.ndarray, np.ndarray], None]
 
 
 class ExactSearch:
@@ -46,6 +46,8 @@ class ExactSearch:
         require_max_norm(cost)
         self.problem = Problem(ensemble, axes, cost)
         self._model = Model.of(self.problem)
+        self._model.simplified  # noqa: B018  worked out once, before threads ask for it
+        warm_up(by_votes=ensemble.combine == "votes")
 
     def solve(
         self,
@@ -57,7 +59,6 @@ class ExactSearch:
         time_limit: float | None = None,
         trees: np.ndarray | None = None,
         needed: np.ndarray | None = None,
-        adjust: Adjust | None = None,
         n_jobs: int | None = None,
         progress: bool = False,
     ) -> Solutions:
@@ -79,9 +80,6 @@ class ExactSearch:
             Judge each person by these trees only, which vote; all by default.
         needed : int (people,), optional
             With ``trees``: how many of their votes each person needs.
-        adjust : callable, optional
-            ``adjust(i, own, costs)`` may raise or lower what cells cost person i, in place; inf
-            forbids a cell. own int64 (axes,), costs float64 (axes, cells).
         n_jobs : int, optional
             Threads.
         progress : bool
@@ -105,8 +103,6 @@ class ExactSearch:
                     model = self._model
                     if trees is not None and needed is not None:
                         model = model.part(trees[i], int(needed[i]))
-                    if adjust is not None:
-                        adjust(i, cells[i], costs[i - part.start])
                     person = Person(model, cells[i], costs[i - part.start], changes, stop)
                     found[i] = person.cheapest(budgets[i], max_nodes)
 
@@ -123,3 +119,18 @@ class ExactSearch:
             nodes=np.array([f.nodes for f in found], np.int64),
             seconds=watch.seconds,
         )
+
+
+@cache
+def warm_up(*, by_votes: bool) -> None:
+    """Compile or load the kernels, so that nobody's time limit has to pay for it."""
+    axis = Axis(Feature("x", "continuous"), (0,))
+    split, left, right = (np.array([k, -1, -1], np.int32) for k in (0, 1, 2))
+    trees = TreeEnsemble(
+        split, np.zeros(3), left, right, np.array([0, 0, 1], np.uint8), np.array([0.0, 0.0, 1.0]),
+        np.zeros(1, np.int32), "votes" if by_votes else "sum", 1,
+    )  # fmt: skip
+    problem = Problem(trees, [axis], LinearCost("max", np.ones(1)))
+    own = np.zeros(1, np.int64)
+    costs = problem.costs(np.zeros((1, 1)), own[None])[0]
+    Person(Model.of(problem), own, costs, 1, np.zeros(1, np.uint8)).cheapest(1.0, 10)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from functools import cached_property
 
 import numpy as np
@@ -55,6 +56,13 @@ class Problem:
         _refuse_too_many_categories(self.grid)
         self.prices = self.grid.price(cost)
         self.categorical = np.array([axis.is_categorical for axis in self.grid.axes])
+
+    def with_axes(self, axes: Sequence[Axis]) -> Problem:
+        """The same model and cost with other rules for the same features."""
+        other = copy(self)
+        other.grid = Grid(tuple(axes), self.grid.thresholds)
+        other.prices = other.grid.price(self.cost)
+        return other
 
     def cells(self, people: np.ndarray) -> np.ndarray:
         """Cell of each person on each axis, int64 (people x axes)."""

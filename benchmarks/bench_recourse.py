@@ -1,0 +1,168 @@
+"""Recourse for the same scikit-learn forest beside treecf and DiCE, in one run.
+
+    pip install treecf dice-ml
+    python benchmarks/bench_recourse.py [--people 20] [--trees 100] [--seconds 10]
+
+A forest of 100 trees of depth 8 on FICO, the same people, rules (directions, bounds, whole numbers)
+and no budget. Prints, per method, the median and worst time, the share of people served, the mean
+cost by our measure (the largest percentile shift) among the people whom every method serves, and
+how many answers break a rule or are refused by the forest. Libraries that are missing are left out.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+import warnings
+
+import numpy as np
+import pandas as pd
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.model_selection import StratifiedKFold
+
+from ract import datasets, find_recourse
+from ract.costs import make_cost
+from ract.encoding import Encoder
+
+
+def setting(n_trees, n_people):
+    """Forest, training table and target, refused people, action space with filled bounds."""
+    data = datasets.fetch_fico()
+    y = (data.target.to_numpy() == data.desired).astype(int)
+    train, test = next(StratifiedKFold(10).split(data.frame, y))
+    known, new = data.frame.iloc[train], data.frame.iloc[test]
+    forest = RandomForestClassifier(n_trees, max_depth=8, random_state=0).fit(known, y[train])
+    refused = new[forest.predict(new) == 0].head(n_people)
+    return forest, known, y[train], refused, Encoder(known, data.actions).space
+
+
+def ours(forest, known, y, people, space, seconds):
+    find_recourse(forest, people.head(1), actions=space, desired=1, reference=known)
+    for i in range(len(people)):
+        start = time.perf_counter()
+        recourse = find_recourse(
+            forest, people.iloc[[i]], actions=space, desired=1, reference=known, budget=np.inf,
+            time_limit=seconds, explain=False,
+        )  # fmt: skip
+        after = recourse.after[0] if recourse.found[0] else None
+        yield time.perf_counter() - start, after
+
+
+def treecf(backend):
+    def run(forest, known, y, people, space, seconds):
+        import treecf
+
+        rules = []
+        for f in space:
+            if f.change == "fixed":
+                rules.append(treecf.Freeze(f.name))
+                continue
+            if f.change != "any":
+                rules.append(treecf.Monotone(f.name, f.change))
+            low = min(f.lower, float(people[f.name].min()))
+            rules.append(treecf.Range(f.name, low, max(f.upper, float(people[f.name].max()))))
+        explainer = treecf.Explainer(
+            forest, known.to_numpy(float), constraints=rules,
+            value_policy={f.name: "integer" for f in space if f.kind != "continuous"},
+        )  # fmt: skip
+        target = treecf.Target.probability(op=">=", value=0.5 + 1e-9)
+        for row in people.to_numpy(float):
+            start = time.perf_counter()
+            answer = explainer.explain(row, target, backend=backend, time_budget_s=seconds, seed=0)
+            after = getattr(answer, "x_cf", None)
+            yield time.perf_counter() - start, None if after is None else np.asarray(after)
+
+    return run
+
+
+def dice(method):
+    def run(forest, known, y, people, space, seconds):
+        import dice_ml
+
+        frame = known.astype(float).assign(target=y)
+        data = dice_ml.Data(
+            dataframe=frame, continuous_features=list(known.columns), outcome_name="target"
+        )
+        explainer = dice_ml.Dice(
+            data, dice_ml.Model(model=forest, backend="sklearn"), method=method
+        )
+        free = [f.name for f in space if f.actionable]
+        for i in range(len(people)):
+            person = people.iloc[[i]].astype(float)
+            ranges = {
+                f.name: allowed(f, float(person[f.name].iloc[0])) for f in space if f.actionable
+            }
+            start = time.perf_counter()
+            try:
+                found = explainer.generate_counterfactuals(
+                    person, total_CFs=1, desired_class=1, features_to_vary=free,
+                    permitted_range=ranges, verbose=False,
+                ).cf_examples_list[0].final_cfs_df  # fmt: skip
+            except Exception:  # it raises when it finds nothing
+                found = None
+            after = None
+            if found is not None and len(found):
+                after = found[list(known.columns)].to_numpy(float)[0]
+            yield time.perf_counter() - start, after
+
+    return run
+
+
+def allowed(feature, own):
+    low = own if feature.change == "increase" else min(feature.lower, own)
+    high = own if feature.change == "decrease" else max(feature.upper, own)
+    return [low, high]
+
+
+def violations(forest, people, space, after):
+    """Answers that break a rule or that the forest refuses."""
+    wrong = 0
+    for own, values in zip(people.to_numpy(float), after, strict=True):
+        if values is None:
+            continue
+        bad = forest.predict(pd.DataFrame([values], columns=people.columns))[0] != 1
+        for f, v, x in zip(space, values, own, strict=True):
+            low, high = (x, x) if f.change == "fixed" else allowed(f, x)
+            whole = f.kind == "continuous" or v == np.floor(v)
+            bad = bad or not (low <= v <= high and whole)
+        wrong += bad
+    return wrong
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--people", type=int, default=20)
+    parser.add_argument("--trees", type=int, default=100)
+    parser.add_argument("--seconds", type=float, default=10.0)
+    options = parser.parse_args()
+    warnings.simplefilter("ignore")
+    forest, known, y, people, space = setting(options.trees, options.people)
+    cost = make_cost("percentile").fit(list(known.to_numpy(float).T), np.ones(known.shape[1]))
+    methods = {
+        "ract": ours, "treecf exact": treecf("exact"), "treecf genetic": treecf("genetic"),
+        "DiCE random": dice("random"), "DiCE genetic": dice("genetic"),
+    }  # fmt: skip
+    results = {}
+    for name, run in methods.items():
+        try:
+            pairs = list(run(forest, known, y, people, space, options.seconds))
+        except ImportError as missing:
+            print(f"{name}: left out ({missing})")
+            continue
+        results[name] = ([t for t, _ in pairs], [after for _, after in pairs])
+    served = [np.array([a is not None for a in after]) for _, after in results.values()]
+    by_all = np.logical_and.reduce(served)
+    print(f"{len(people)} people; {by_all.sum()} served by every method")
+    print("method           median s   worst s   served   mean cost   broken rules")
+    own = people.to_numpy(float)
+    for (name, (times, after)), some in zip(results.items(), served, strict=True):
+        costs = [cost.between(own[i], after[i])[0] for i in np.flatnonzero(by_all)]
+        mean = np.mean(costs) if costs else np.nan
+        print(
+            f"{name:15} {np.median(times):9.3f} {max(times):9.2f} {some.mean():8.0%} {mean:11.3f} "
+            f"{violations(forest, people, space, after):10}"
+        )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,76 @@
+"""Other plans for the same person, with other features."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Option:
+    """A plan among others: its encoded values, its cost, and the axes that it changes."""
+
+    values: np.ndarray
+    cost: float
+    changed: frozenset[int]
+
+
+Solve = Callable[[frozenset[int]], Option | None]
+
+
+def diverse(first: Option, solve: Solve, n_plans: int) -> list[Option]:
+    """The cheapest plans of which none changes all the features of one before it.
+
+    A plan that does not change all of some features leaves at least one of them at home; so the
+    search branches on which one, cheapest branch first.
+
+    Parameters
+    ----------
+    first : Option
+        The cheapest plan of all.
+    solve : callable
+        The cheapest plan with some axes held at home; None if there is none.
+    n_plans : int
+        How many plans to give, the first included; fewer when there are no more.
+
+    Examples
+    --------
+    >>> def solve(home):
+    ...     free = [a for a in (0, 1, 2) if a not in home]
+    ...     return Option(np.zeros(3), float(free[0]), frozenset(free[:1])) if free else None
+    >>> [plan.cost for plan in diverse(solve(frozenset()), solve, 5)]
+    [0.0, 1.0, 2.0]
+    """
+    plans: list[Option] = []
+    queue: list[tuple[float, int, frozenset[int], Option]] = [(first.cost, 0, frozenset(), first)]
+    seen: set[frozenset[int]] = {frozenset()}
+    while queue and len(plans) < n_plans:
+        _, _, kept, plan = heapq.heappop(queue)
+        within = [earlier.changed for earlier in plans if earlier.changed <= plan.changed]
+        if not within:
+            plans.append(plan)
+            within = [plan.changed]
+        for axis in sorted(within[0]):
+            home = kept | {axis}
+            if home in seen:
+                continue
+            seen.add(home)
+            found = solve(home)
+            if found is not None:
+                heapq.heappush(queue, (found.cost, len(seen), home, found))
+    return plans
+
+
+def held_at_home(own: np.ndarray, costs: np.ndarray, axes: frozenset[int]) -> np.ndarray:
+    """Costs under which some axes cannot change.
+
+    own int64 (axes,), costs float64 (axes, cells).
+    """
+    held = costs.copy()
+    for a in axes:
+        held[a] = np.inf
+        held[a, own[a]] = 0.0
+    return held

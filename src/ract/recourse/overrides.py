@@ -1,0 +1,92 @@
+"""Rules that differ for single people."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, cast
+
+import numpy as np
+import pandas as pd
+
+from ract.actions import CHANGES, Change, Feature
+from ract.encoding import Axis
+from ract.errors import InvalidSpec, listing
+
+Override = str | Feature
+
+
+def groups_of(
+    rows: np.ndarray,
+    labels: pd.Index,
+    axes: Sequence[Axis],
+    overrides: Mapping[Any, Mapping[str, Override]] | None,
+) -> Iterator[tuple[np.ndarray, tuple[Axis, ...]]]:
+    """Rows with the same rules, and the rules.
+
+    Parameters
+    ----------
+    rows : int array
+        Positions of the people to search for.
+    labels : Index
+        Labels of all people.
+    axes : sequence of Axis
+        The rules of everyone else.
+    overrides : mapping, optional
+        By label: features that differ, as a direction or a Feature.
+
+    Examples
+    --------
+    >>> axes = (Axis(Feature("age"), (0,)), Axis(Feature("job"), (1,)))
+    >>> groups = groups_of(np.arange(3), pd.RangeIndex(3), axes, {1: {"job": "fixed"}})
+    >>> [(rows.tolist(), own[1].feature.change) for rows, own in groups]
+    [([0, 2], 'any'), ([1], 'fixed')]
+    """
+    if not overrides:
+        if len(rows):
+            yield rows, tuple(axes)
+        return
+    unknown = [label for label in overrides if label not in labels]
+    if unknown:
+        raise InvalidSpec(f"overrides name {listing(unknown)}, who is not among the people.")
+    rules = {_key(own): _overridden(axes, own, label) for label, own in overrides.items()}
+    rules[()] = tuple(axes)
+    members: dict[tuple[Any, ...], list[int]] = defaultdict(list)
+    for row in rows:
+        members[_key(overrides.get(labels[row], {}))].append(int(row))
+    for key, positions in members.items():
+        yield np.array(positions), rules[key]
+
+
+def _key(own: Mapping[str, Override]) -> tuple[Any, ...]:
+    return tuple(sorted((name, repr(rule)) for name, rule in own.items()))
+
+
+def _overridden(axes: Sequence[Axis], own: Mapping[str, Override], label: Any) -> tuple[Axis, ...]:
+    names = [axis.feature.name for axis in axes]
+    unknown = [name for name in own if name not in names]
+    if unknown:
+        raise InvalidSpec(
+            f"The override of {label!r} names {listing(unknown)}; features are "
+            f"{listing(names, 30)}."
+        )
+    return tuple(
+        replace(axis, feature=_feature(axis.feature, own[axis.feature.name], label))
+        if axis.feature.name in own
+        else axis
+        for axis in axes
+    )
+
+
+def _feature(feature: Feature, rule: Override, label: Any) -> Feature:
+    if isinstance(rule, Feature):
+        lower = feature.lower if rule.lower is None else rule.lower
+        upper = feature.upper if rule.upper is None else rule.upper
+        return replace(feature, change=rule.change, lower=lower, upper=upper)
+    if rule not in CHANGES:
+        raise InvalidSpec(
+            f"The override of {label!r} says {rule!r} for {feature.name!r}; it takes a Feature or "
+            f"one of {listing(CHANGES)}."
+        )
+    return replace(feature, change=cast(Change, rule))
