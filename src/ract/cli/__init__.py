@@ -34,7 +34,7 @@ def demo(
     budget: float = typer.Option(0.3, min=0.0, help="Largest acceptable cost of an action."),
     seed: int = typer.Option(0, help="Seed of the built-in data."),
 ) -> None:
-    """Show the built-in loans data, what people may change and reach, and two trees."""
+    """Train a plain and a recourse-aware forest on built-in data and show people what to do."""
     from ract.cli.demo import run
 
     run(people, budget, seed)

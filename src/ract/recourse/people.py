@@ -12,8 +12,6 @@ from joblib import Parallel, delayed, effective_n_jobs
 
 from ract.errors import InvalidSpec
 
-Search = Callable[[range, np.ndarray], None]
-
 MOST_AT_ONCE = 64
 TICK = 0.002
 
@@ -107,6 +105,18 @@ def in_parts(
     )
     for _ in _with_bar(done, n_people) if progress else done:
         pass
+
+
+def for_each(
+    search: Callable[[int], None], n_people: int, *, n_jobs: int | None, progress: bool = False
+) -> None:
+    """Call a search with every person's number; the rest as ``in_parts``."""
+
+    def run(part: range) -> None:
+        for i in part:
+            search(i)
+
+    in_parts(run, n_people, n_jobs=n_jobs, progress=progress)
 
 
 def _with_bar(done: Iterator[int], total: int) -> Iterator[int]:
