@@ -105,9 +105,7 @@ class DirectLiNGAM:
         return Arrows(order, direct * scale[:, None] / scale)
 
 
-def _causal_order(
-    residuals: np.ndarray, allowed: np.ndarray, names: Sequence[str]
-) -> np.ndarray:
+def _causal_order(residuals: np.ndarray, allowed: np.ndarray, names: Sequence[str]) -> np.ndarray:
     """Columns in causal order. residuals (columns, people), standardised, are overwritten."""
     left = list(range(len(residuals)))
     first: list[int] = []
