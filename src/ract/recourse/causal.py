@@ -336,7 +336,7 @@ def _allowed_arrows(allowed: Any, exogenous: Sequence[str], names: Sequence[str]
         absent = [k for k in names if k not in allowed.index or k not in allowed.columns]
         if absent:
             raise InvalidSpec(f"allowed has no row or no column for {listing(absent)}.")
-        may = allowed.loc[list(names), list(names)].to_numpy(dtype=np.bool_)
+        may = allowed.loc[list(names), list(names)].to_numpy(dtype=np.bool_, copy=True)
     else:
         may = np.array(allowed)
     if may.shape != (n, n) or may.dtype != np.bool_:

@@ -34,6 +34,7 @@ from ract.recourse.solutions import FOUND, NONE, OPEN, OPTIMAL, Solutions
 TOLERANCE = 1e-6
 # Near an action that almost works, the search looks at this share of the range on both sides.
 NEARBY = 0.1
+PLAIN_NODES = 1000
 MOST_ACCEPTED = 500
 MOST_ENTERED, MOST_PROGRAMS = 64, 8
 
@@ -144,12 +145,17 @@ class CausalSearch:
         status, nodes, seconds = np.full(n, OPTIMAL), np.zeros(n, np.int64), np.zeros(n)
         cost, bound, values = np.zeros(n), np.zeros(n), np.array(people, dtype=np.float64)
         desired = self._ensemble.decide(values)
+        plain = None
+        if self._plain is not None:  # what would be cheapest without effects
+            plain = self._plain.solve(people, budgets, max_nodes=PLAIN_NODES, n_jobs=n_jobs)
 
         def search(i: int) -> None:
             if desired[i]:
                 return
             begun = perf_counter()
             one = _PersonSearch(self, values[i].copy(), budgets[i], max_changes)
+            if plain is not None and plain.found[i]:
+                one.start_from(plain.values[i])
             status[i] = one.run(max_nodes, max_gap)
             cost[i], bound[i], nodes[i] = one.best.cost, one.bound, one.nodes
             if one.best.values is not None:
@@ -176,13 +182,17 @@ class _PersonSearch:
         self._queue: list[tuple[float, int, Limits]] = []
         self._aimed = person  # the last action that was to lead into a region
 
+    def start_from(self, values: np.ndarray) -> None:
+        """Try an action, and to end where it would lead without effects."""
+        self.best.offer(values[None])
+        self._aim_near(values)
+
     def run(self, max_nodes: int, max_gap: float) -> int:
         """Search; returns a status."""
         relaxed = self._search._relaxed
         if relaxed is None:
             self._aim_at_accepted()
             return OPEN if self.best.values is None else FOUND
-        self._start_from_plain()
         left_over = np.inf  # least bound of the parts that could not be settled nor split
         self._push(0.0, self._outcomes.everything())
         while self._queue and self.nodes < max_nodes:
@@ -216,14 +226,6 @@ class _PersonSearch:
             return OPTIMAL if found else NONE
         self.bound = left
         return FOUND if found else OPEN
-
-    def _start_from_plain(self) -> None:
-        """Try the action that would be cheapest without effects, and where it would lead."""
-        assert self._search._plain is not None
-        plain = self._search._plain.solve(self._outcomes.person[None], max(self.best.cap, 0.0))
-        if plain.found[0]:
-            self.best.offer(plain.values)
-            self._aim_near(plain.values[0])
 
     def _aim(self, point: np.ndarray) -> bool:
         """Try to get near a point; failing that for the first time, near where that led."""
