@@ -26,7 +26,7 @@ from ract.recourse.moves import Moves
 from ract.recourse.outcomes import Limits, Outcomes
 from ract.recourse.problem import budgets_of, for_each_person
 from ract.recourse.program import enter_region
-from ract.recourse.regions import live_regions, tree_boxes
+from ract.recourse.regions import Anchors
 from ract.recourse.relaxed import STEPS, Relaxation
 from ract.recourse.solutions import FOUND, NONE, OPEN, OPTIMAL, Solutions
 
@@ -35,8 +35,7 @@ TOLERANCE = 1e-6
 # Near an action that almost works, the search looks at this share of the range on both sides.
 NEARBY = 0.1
 PLAIN_NODES = 1000
-MOST_ACCEPTED = 500
-MOST_ENTERED, MOST_PROGRAMS = 64, 8
+MOST_ENTERED = 16
 
 
 class CausalSearch:
@@ -100,7 +99,7 @@ class CausalSearch:
             receives = np.asarray(self._effects.any(axis=1))
             self._relaxed = Relaxation(ensemble, axes, cost, receives)
         else:
-            self._regions = _regions_of(ensemble, accepted)
+            self._anchors = _anchors_of(ensemble, accepted)
 
     def after(self, people: np.ndarray, values: np.ndarray) -> np.ndarray:
         """What people end at when they set ``values`` and everything has followed."""
@@ -191,7 +190,7 @@ class _PersonSearch:
         """Search; returns a status."""
         relaxed = self._search._relaxed
         if relaxed is None:
-            self._aim_at_accepted()
+            self._aim_at_accepted(self._search._anchors)
             return OPEN if self.best.values is None else FOUND
         left_over = np.inf  # least bound of the parts that could not be settled nor split
         self._push(0.0, self._outcomes.everything())
@@ -239,18 +238,14 @@ class _PersonSearch:
         return point_near is not None and self._aim_near(point_near)
 
     def _aim_near(self, point: np.ndarray) -> bool:
-        """Try to enter the region in which the trees that are nearest vote as at the point."""
-        ensemble, outcomes = self._search._ensemble, self._outcomes
-        lower, upper = (boxes[0] for boxes in tree_boxes(ensemble, point[None]))
-        for_it = ensemble.label[ensemble.apply(point[None])[0]] == 1
-        lower, upper = lower[for_it], upper[for_it]
-        reached = outcomes.reached(outcomes.everything(), self.best.cap, STEPS)
-        price = outcomes.first_costs(reached, lower, upper)
-        needed = np.argsort(price, kind="stable")[: int(ensemble.cutoff)]
-        return self._enter(lower[needed].max(axis=0), upper[needed].min(axis=0))
+        """Try to enter the region in which enough trees, the nearest, vote as at the point."""
+        return self._enter(Anchors(self._search._ensemble, point[None]), 0)
 
-    def _enter(self, lower: np.ndarray, upper: np.ndarray) -> bool:
-        cap, order = self.best.cap, self._search._order
+    def _enter(self, anchors: Anchors, which: int) -> bool:
+        cap, order, outcomes = self.best.cap, self._search._order, self._outcomes
+        reached = outcomes.reached(outcomes.everything(), cap, STEPS)
+        price = outcomes.first_costs(reached, anchors.lower[which], anchors.upper[which])
+        lower, upper = anchors.region(which, price)
         steps = enter_by_steps(self._outcomes, order, lower[None], upper[None], cap)
         self._aimed = steps[0]
         if self.best.offer(steps):
@@ -258,19 +253,15 @@ class _PersonSearch:
         values = enter_region(self._outcomes, lower, upper, cap, self._max_changes)
         return values is not None and self.best.offer(values[None])
 
-    def _aim_at_accepted(self) -> None:
+    def _aim_at_accepted(self, anchors: Anchors) -> None:
         """Try the regions of accepted people, nearest first."""
-        lower, upper = self._search._regions
-        reached = self._outcomes.reached(self._outcomes.everything(), self.best.cap, STEPS)
-        price = self._outcomes.first_costs(reached, lower, upper)
-        near = np.argsort(price, kind="stable")[:MOST_ENTERED]
-        near = near[np.isfinite(price[near])]
-        order, cap = self._search._order, self.best.cap
-        self.best.offer(enter_by_steps(self._outcomes, order, lower[near], upper[near], cap))
-        for r in near[:MOST_PROGRAMS]:
-            if price[r] <= self.best.cap:
-                self._enter(lower[r], upper[r])
-        self.nodes = len(near)
+        person, actionable = self._outcomes.person, self._search._moves.actionable
+        near = anchors.meeting(*self._outcomes.hull(self.best.cap))
+        goals = np.where(actionable, anchors.points[near], person)
+        distance = self._search._cost.between(np.tile(person, (len(near), 1)), goals)
+        for r in near[np.argsort(distance, kind="stable")[:MOST_ENTERED]]:
+            self._enter(anchors, int(r))
+            self.nodes += 1
 
 
 def column_names(axes: Sequence[Axis]) -> tuple[str, ...]:
@@ -292,17 +283,13 @@ def _refuse_effects_on_categories(axes: Sequence[Axis], effects: CausalEffects) 
             )
 
 
-def _regions_of(
-    ensemble: TreeEnsemble, accepted: np.ndarray | None
-) -> tuple[np.ndarray, np.ndarray]:
-    if accepted is not None:
-        accepted = accepted[ensemble.decide(accepted)]
-    if accepted is None or not len(accepted):
+def _anchors_of(ensemble: TreeEnsemble, accepted: np.ndarray | None) -> Anchors:
+    if accepted is None or not ensemble.decide(accepted).any():
         raise InvalidSpec(
             f"Causal search in an ensemble that decides by {ensemble.combine!r} needs accepted: "
             "people to whom it gives the desired class."
         )
-    return live_regions(ensemble, accepted[:: -(-len(accepted) // MOST_ACCEPTED)])
+    return Anchors.among(ensemble, accepted)
 
 
 def _check_limits(max_changes: int | None, max_nodes: int, max_gap: float) -> None:

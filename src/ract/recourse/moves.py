@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ract.costs import FittedCost, LevelCost, LinearCost, require_max_norm
+from ract.costs import FittedCost, LevelCost, LinearCost
 from ract.encoding import Axis
 from ract.errors import InvalidSpec
 from ract.grid import Grid
@@ -27,7 +27,8 @@ class Moves:
     axes : sequence of Axis
         With bounds, as a fitted encoder has them.
     cost : FittedCost
-        With norm "max": then what costs at most c is a box.
+        One that has levels by column. With norm "max", what costs at most c is just this box;
+        with other norms it lies within.
 
     Attributes
     ----------
@@ -55,7 +56,6 @@ class Moves:
     """
 
     def __init__(self, axes: Sequence[Axis], cost: FittedCost) -> None:
-        require_max_norm(cost)
         self.axes, self.cost = tuple(axes), cost
         n_columns = sum(len(axis.columns) for axis in axes)
         self.actionable = np.zeros(n_columns, np.bool_)
@@ -122,7 +122,7 @@ class Moves:
         sign = 1.0 if end > start else -1.0
         goal = own + sign * (costs + ROOM)
         if isinstance(cost, LinearCost):
-            knots, levels = np.array([start, end]), np.array([own, last])
+            knots, levels = np.sort([start, end]), np.sort([own, last])
         elif isinstance(cost, LevelCost):
             knots, levels = cost.knots[j], cost.levels[j]
         else:

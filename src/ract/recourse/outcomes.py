@@ -138,6 +138,18 @@ class Outcomes:
         room = 2.0 * ROUNDING * size * ((least != 0) | (most != 0))
         return Reached(costs, low, high, low + least - room, high + most + room)
 
+    def hull(self, cap: float) -> tuple[np.ndarray, np.ndarray]:
+        """Lowest and highest outcome of each column at a cost, those of categories included."""
+        reached = self.reached(self.everything(), cap)
+        low, high = reached.low[0], reached.high[0]
+        for columns, own, table in zip(
+            self.moves.groups, self.own, self.moves.switches, strict=True
+        ):
+            options = table[own] <= cap
+            high[columns] = options
+            low[columns] = options & (options.sum() == 1)
+        return low, high
+
     def first_costs(self, reached: Reached, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
         """The first cost at which each box (lower, upper] may be entered; inf if at none.
 

@@ -7,13 +7,12 @@ out.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 
 from ract.ensemble import TreeEnsemble
 
-POINTS_AT_ONCE = 64
+MOST_ANCHORS = 500
+MOST_NUMBERS = 4_000_000
 
 
 def tree_boxes(ensemble: TreeEnsemble, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -57,33 +56,6 @@ def tree_boxes(ensemble: TreeEnsemble, points: np.ndarray) -> tuple[np.ndarray, 
     return lower, upper
 
 
-def live_regions(ensemble: TreeEnsemble, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Box around each point in which the whole ensemble says the same as at the point.
-
-    For points that get the desired class by votes, only the trees that vote for it count, so
-    that the box is larger: the other trees may say what they like.
-
-    Parameters
-    ----------
-    ensemble : TreeEnsemble
-    points : float (points, columns)
-        With the desired class.
-
-    Returns
-    -------
-    lower, upper : float (points, columns)
-    """
-    lowest, highest = [np.empty((0, points.shape[1]))], [np.empty((0, points.shape[1]))]
-    for part in _parts(points):
-        lower, upper = tree_boxes(ensemble, part)
-        if ensemble.combine == "votes":
-            against = ensemble.label[ensemble.apply(part)] == 0
-            lower[against], upper[against] = -np.inf, np.inf
-        lowest.append(lower.max(axis=1))
-        highest.append(upper.min(axis=1))
-    return np.concatenate(lowest), np.concatenate(highest)
-
-
 def admitted_categories(lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
     """Which categories lie in boxes (boxes x categories), given in the columns of one feature.
 
@@ -95,6 +67,61 @@ def admitted_categories(lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
     return one & (missing == 0)
 
 
-def _parts(points: np.ndarray) -> Iterator[np.ndarray]:
-    for first in range(0, len(points), POINTS_AT_ONCE):
-        yield points[first : first + POINTS_AT_ONCE]
+class Anchors:
+    """Points with the desired class and regions around them in which they keep it.
+
+    The region of a point is where enough trees say what they say at the point. Which trees these
+    are is open: each tree that is left out may do its worst, and the score has to stand that. So
+    everyone gets a region that suits them, without the trees that would cost them most.
+
+    Parameters
+    ----------
+    ensemble : TreeEnsemble
+    points : float (points, columns)
+
+    Attributes
+    ----------
+    points : float (points, columns)
+    lower, upper : float (points, trees, columns)
+        Boxes of the trees' leaves.
+    loss : float (points, trees)
+        What the score loses if a tree does its worst.
+    slack : float (points,)
+        What the score can lose.
+    """
+
+    def __init__(self, ensemble: TreeEnsemble, points: np.ndarray) -> None:
+        self.points = points
+        self.lower, self.upper = tree_boxes(ensemble, points)
+        says = ensemble.label.astype(np.float64) if ensemble.combine == "votes" else ensemble.value
+        worst = np.minimum.reduceat(np.where(ensemble.feature < 0, says, np.inf), ensemble.root)
+        said = says[ensemble.apply(points)]
+        self.loss = said - worst
+        needed = ensemble.cutoff * (ensemble.n_trees if ensemble.combine == "mean" else 1)
+        self.slack = said.sum(axis=1) - needed
+
+    @classmethod
+    def among(cls, ensemble: TreeEnsemble, people: np.ndarray) -> Anchors:
+        """Some of the people with the desired class, evenly spread over their order."""
+        people = people[ensemble.decide(people)]
+        each = ensemble.n_trees * people.shape[1]
+        most = max(1, min(MOST_ANCHORS, MOST_NUMBERS // each))
+        return cls(ensemble, people[:: max(1, -(-len(people) // most))])
+
+    def meeting(self, low: np.ndarray, high: np.ndarray) -> np.ndarray:
+        """The points whose region may meet a box [low, high] of columns."""
+        meets = ((self.lower < high) & (self.upper >= low)).all(axis=2)
+        return np.flatnonzero((self.loss * ~meets).sum(axis=1) <= self.slack)
+
+    def region(self, point: int, price: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """A region of a point, without the trees of the highest price as far as it can be."""
+        loss = self.loss[point]
+        order = np.argsort(-price, kind="stable")
+        kept = order[(np.cumsum(loss[order]) > self.slack[point]) & (loss[order] > 0)]
+        lower, upper = self.lower[point, kept], self.upper[point, kept]
+        return lower.max(axis=0, initial=-np.inf), upper.min(axis=0, initial=np.inf)
+
+
+def inside(points: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
+    """Whether each point lies in the box of the same row."""
+    return np.all((points > lower) & (points <= upper), axis=1)
