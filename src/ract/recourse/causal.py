@@ -13,6 +13,7 @@ import pandas as pd
 from ract._frames import read_table
 from ract.actions import ActionSpace
 from ract.errors import InvalidData, InvalidSpec, listing
+from ract.recourse.arrows import find_cycle, sorted_by_cause
 from ract.recourse.lingam import DirectLiNGAM
 
 
@@ -76,7 +77,7 @@ class CausalEffects:
                 f"The effect of {self.names[j]!r} on {self.names[i]!r} is {direct[i, j]}; "
                 "it must be a finite number."
             )
-        cycle = _find_cycle(direct != 0)
+        cycle = find_cycle(direct != 0)
         if cycle:
             told = " -> ".join(self.names[j] for j in [*cycle, cycle[0]])
             raise InvalidSpec(f"The effects go in a circle: {told}; they must not.")
@@ -184,9 +185,11 @@ class CausalEffects:
         >>> from ract.datasets import load_loans
         >>> loans = load_loans(n_people=2000)
         >>> effects = CausalEffects.estimate(loans.frame, exogenous=["Age", "LatePayments"])
-        >>> effects.edges().query("cause == 'Income' and effect == 'Debt'").round(2)
-            cause effect  direct  total
-        ...
+        >>> effects.edges().query("cause == 'Income'").round(2)
+             cause      effect  direct  total
+        11  Income        Debt    0.16   0.16
+        12  Income     Savings    0.31   0.29
+        13  Income  LoanAmount    0.11   0.11
         """
         table = read_table(frame)
         categorical = {
@@ -213,7 +216,7 @@ class CausalEffects:
     @cached_property
     def order(self) -> tuple[str, ...]:
         """The features in causal order: none is caused by a later one."""
-        return tuple(self.names[k] for k in _sorted_by_cause(self.direct != 0))
+        return tuple(self.names[k] for k in sorted_by_cause(self.direct != 0))
 
     def after(self, people: Any, actions: Any) -> np.ndarray:
         """Features of people after they act and everything has followed: x + a + E a.
@@ -297,35 +300,6 @@ def _check_names(names: Sequence[Any]) -> None:
     twice = [name for k, name in enumerate(names) if name in names[:k]]
     if twice:
         raise InvalidSpec(f"The effects name {listing(twice)} twice.")
-
-
-def _sorted_by_cause(arrow: np.ndarray) -> list[int]:
-    """Features in causal order; those on or behind a cycle are left out. arrow[i, j]: j to i."""
-    order: list[int] = []
-    open_ = arrow.sum(axis=1)
-    ready = [int(k) for k in np.flatnonzero(open_ == 0)]
-    while ready:
-        j = ready.pop(0)
-        order.append(j)
-        for i in np.flatnonzero(arrow[:, j]):
-            open_[i] -= 1
-            if open_[i] == 0:
-                ready.append(int(i))
-    return order
-
-
-def _find_cycle(arrow: np.ndarray) -> list[int]:
-    """Features along a cycle, from cause to effect; empty if there is none."""
-    stuck = sorted(set(range(len(arrow))) - set(_sorted_by_cause(arrow)))
-    if not stuck:
-        return []
-    # Each of them has a cause among them: walk from effect to cause until one comes again.
-    walk = [stuck[0]]
-    while True:
-        cause = next(j for j in stuck if arrow[walk[-1], j])
-        if cause in walk:
-            return walk[walk.index(cause) :][::-1]
-        walk.append(cause)
 
 
 def _allowed_arrows(allowed: Any, exogenous: Sequence[str], names: Sequence[str]) -> np.ndarray:

@@ -47,6 +47,8 @@ class _Parts:
     unit: np.ndarray  # change of the column per unit of its variable
     most: np.ndarray  # largest value of the variable
     whole: np.ndarray
+    low: np.ndarray  # (columns,): what may be set at the least
+    high: np.ndarray
     choices: list[_Choice]
 
     @property
@@ -129,7 +131,7 @@ def _moves(outcomes: Outcomes, cap: float, choices: list[_Choice]) -> _Parts:
     span = np.concatenate([high[up] - person[up], low[down] - person[down]])
     whole = moves.whole[column]
     unit = np.where(whole, np.sign(span), span)
-    return _Parts(column, unit, span / unit, whole, choices)
+    return _Parts(column, unit, span / unit, whole, low, high, choices)
 
 
 def _region_rows(
@@ -185,15 +187,16 @@ def _solve(
     region: tuple[np.ndarray, np.ndarray, np.ndarray],
     max_changes: int | None,
 ) -> np.ndarray | None:
+    """The variables: moves, options, the largest effort, and flags if changes are counted."""
     n_moves, effort = parts.n_moves, parts.n_moves + parts.n_options
     flagged = np.unique(parts.column) if max_changes is not None else np.empty(0, np.int64)
     n = effort + 1 + len(flagged)
     rows, cost, most = _Rows(n), np.zeros(n), np.ones(n)
     most[:n_moves], cost[:n_moves], cost[effort] = parts.most, SPARING / parts.most, 1.0
-    shares = np.diag(1.0 / parts.most)
     rows.add(*region)
-    rows.add(np.hstack([shares, np.zeros((n_moves, parts.n_options)), -np.ones((n_moves, 1))]),
-             -np.inf, 0.0)  # fmt: skip
+    share = np.zeros((n_moves, effort + 1))
+    share[:, :n_moves], share[:, effort] = np.diag(1.0 / parts.most), -1.0
+    rows.add(share, -np.inf, 0.0)
     first = n_moves
     for choice in parts.open_choices:
         last = first + len(choice.options)
@@ -207,8 +210,13 @@ def _solve(
         _count_changes(outcomes, parts, flagged, rows, max_changes)
     whole = np.concatenate([parts.whole, np.ones(n - n_moves)])
     whole[effort] = 0
-    found = milp(cost, integrality=whole, bounds=Bounds(0.0, most), constraints=rows.constraint(),
-                 options={"node_limit": MOST_NODES})  # fmt: skip
+    found = milp(
+        cost,
+        integrality=whole,
+        bounds=Bounds(0.0, most),
+        constraints=rows.constraint(),
+        options={"node_limit": MOST_NODES},
+    )
     return None if found.x is None else found.x
 
 
@@ -239,6 +247,7 @@ def _values(outcomes: Outcomes, parts: _Parts, solution: np.ndarray) -> np.ndarr
     amount = np.where(parts.whole, np.round(solution[: parts.n_moves]), solution[: parts.n_moves])
     amount = np.where(amount > SMALLEST, np.minimum(amount, parts.most), 0.0)
     np.add.at(values, parts.column, parts.unit * amount)
+    values = np.clip(values, parts.low, parts.high)  # a sum may be rounded across a bound
     first = parts.n_moves
     for choice in parts.choices:
         chosen = choice.options[0]
