@@ -363,3 +363,49 @@ def cheapest_action(ensemble, axes, own, training, rng, max_changes=None, norm="
     X[:, order] = rows
     enough = naive_decision(ensemble, X)
     return min(np.array(costs)[enough], default=np.inf)
+
+
+def outcome(own, values, total):
+    """Where a person ends who sets values: each change moves every feature by its effect."""
+    ends = list(values)
+    for j in range(len(own)):
+        for i in range(len(own)):
+            ends[i] += total[i][j] * (values[j] - own[j])
+    return ends
+
+
+def total_effects(direct):
+    """Sum of the products of effects along every path, by walking them all."""
+    n = len(direct)
+    total = [[0.0] * n for _ in range(n)]
+
+    def walk(start, here, product):
+        for i in range(n):
+            if direct[i][here] != 0:
+                total[i][start] += product * direct[i][here]
+                walk(start, i, product * direct[i][here])
+
+    for j in range(n):
+        walk(j, j, 1.0)
+    return np.array(total)
+
+
+def cheapest_causal_action(ensemble, axes, own, training, total, max_changes=None):
+    """As cheapest_action, of features without real numbers, judged after effects have followed."""
+    options = []
+    for axis in axes:
+        choices = options_of_feature(axis.feature, axis.columns, own, training, [], None)
+        same = tuple(own[list(axis.columns)])
+        options.append([(values, cost, values != same) for values, cost in choices])
+    order = [j for axis in axes for j in axis.columns]
+    best = np.inf
+    rows, costs = [], []
+    for choice in itertools.product(*options):
+        if max_changes is not None and sum(changed for _, _, changed in choice) > max_changes:
+            continue
+        row = np.empty(len(order))
+        row[order] = [v for values, _, _ in choice for v in values]
+        rows.append(outcome(own, row, total))
+        costs.append(max(cost for _, cost, _ in choice))
+    enough = naive_votes(ensemble, np.array(rows)) >= ensemble.cutoff
+    return min(np.array(costs)[enough], default=best)

@@ -1,0 +1,301 @@
+"""Search for actions that count on their consequences: the model judges x + a + E a.
+
+Branch and bound over the actions that have effects. Each part of them is bounded by a search that
+the exact method solves (``relaxed``), and the point that it suggests is aimed at: the region
+around the point in which enough trees vote for the person is entered one feature after another
+(``entering``) or by a linear program (``program``). Whatever comes out is run through the model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from heapq import heappop, heappush
+from time import perf_counter
+
+import numpy as np
+
+from ract.costs import FittedCost, require_max_norm
+from ract.encoding import Axis
+from ract.ensemble import TreeEnsemble
+from ract.errors import InvalidSpec
+from ract.recourse.causal import CausalEffects
+from ract.recourse.entering import enter_by_steps
+from ract.recourse.exact import VoteSearch
+from ract.recourse.incumbent import Incumbent
+from ract.recourse.moves import Moves
+from ract.recourse.outcomes import Limits, Outcomes
+from ract.recourse.problem import budgets_of, for_each_person
+from ract.recourse.program import enter_region
+from ract.recourse.regions import Anchors
+from ract.recourse.relaxed import STEPS, Relaxation
+from ract.recourse.solutions import FOUND, NONE, OPEN, OPTIMAL, Solutions
+
+# An action that is cheaper by less is no improvement.
+TOLERANCE = 1e-6
+# Near an action that almost works, the search looks at this share of the range on both sides.
+NEARBY = 0.1
+PLAIN_NODES = 1000
+MOST_ENTERED = 16
+
+
+class CausalSearch:
+    """Search for actions when effects follow them.
+
+    A person intervenes with ``a``: directions, bounds, whole numbers, the budget and the cost
+    hold for what they do themselves, that is for ``x + a``, feature by feature. The model judges
+    what they end at, ``x + a + E a``, in which features that follow take whatever value they
+    take. The ``values`` of solutions are ``x + a``; ``after`` gives the outcome.
+
+    Answers are ``OPTIMAL`` if no action is cheaper by more than 1e-6, ``NONE`` if there is none
+    within the budget, both proved; else ``FOUND``, with a lower bound, or ``OPEN``. Without
+    effects this is ``VoteSearch``.
+
+    Parameters
+    ----------
+    ensemble : TreeEnsemble
+    axes : sequence of Axis
+    cost : FittedCost
+        With norm "max".
+    effects : CausalEffects
+        Among encoded columns, by their names; no category may be an effect.
+    accepted : float (people, columns), optional
+        People like those that got the desired class. An ensemble that does not decide by votes
+        needs them, as places to aim at; without votes nothing is proved.
+
+    Examples
+    --------
+    >>> from ract import RecourseTreeClassifier
+    >>> from ract.datasets import load_loans
+    >>> loans = load_loans(n_people=500)
+    >>> model = RecourseTreeClassifier(loans.actions, max_depth=4).fit(loans.frame, loans.target)
+    >>> effects = CausalEffects.from_edges({("Income", "Savings"): 0.3, ("Income", "Debt"): 0.15})
+    >>> search = CausalSearch(model.ensemble_, model.encoder_.axes, model.cost_, effects)
+    >>> refused = model.encoder_.matrix(loans.frame[model.predict(loans.frame) == "refused"])[:20]
+    >>> solutions = search.solve(refused, budget=0.3)
+    >>> outcomes = search.after(refused, solutions.values)
+    >>> bool(model.ensemble_.decide(outcomes[solutions.found]).all())
+    True
+    """
+
+    def __init__(
+        self,
+        ensemble: TreeEnsemble,
+        axes: Sequence[Axis],
+        cost: FittedCost,
+        effects: CausalEffects,
+        accepted: np.ndarray | None = None,
+    ) -> None:
+        require_max_norm(cost)
+        self._ensemble, self._cost, self._moves = ensemble, cost, Moves(axes, cost)
+        named = effects.among(column_names(axes))
+        _refuse_effects_on_categories(axes, named)
+        # Nobody acts on a fixed feature, so nothing follows from it.
+        self._effects = np.where(self._moves.actionable, named.total, 0.0)
+        self._order = np.array([named.names.index(name) for name in named.order])
+        self._plain: VoteSearch | None = None
+        self._relaxed: Relaxation | None = None
+        if ensemble.combine == "votes":
+            self._plain = VoteSearch(ensemble, axes, cost)
+            receives = np.asarray(self._effects.any(axis=1))
+            self._relaxed = Relaxation(ensemble, axes, cost, receives)
+        else:
+            self._anchors = _anchors_of(ensemble, accepted)
+
+    def after(self, people: np.ndarray, values: np.ndarray) -> np.ndarray:
+        """What people end at when they set ``values`` and everything has followed."""
+        return values + (values - people) @ self._effects.T
+
+    def solve(
+        self,
+        people: np.ndarray,
+        budget: float | np.ndarray = np.inf,
+        *,
+        max_changes: int | None = None,
+        max_nodes: int = 30,
+        max_gap: float = 0.01,
+        n_jobs: int | None = None,
+        progress: bool = False,
+    ) -> Solutions:
+        """A cheap action of each person within a budget.
+
+        Parameters
+        ----------
+        people : float (people, columns)
+            Encoded people.
+        budget : float or array of float
+            The same for everyone, or one for each; inf for any action at all.
+        max_changes : int, optional
+            Most features that a person may change by their own effort.
+        max_nodes : int
+            Parts of the actions to look at, per person.
+        max_gap : float
+            The search ends when the action found is at most this much above the lower bound; 0
+            to go on until it is proved cheapest or ``max_nodes`` are used up.
+        n_jobs : int, optional
+            Threads.
+        progress : bool
+            Show a bar with the time left.
+        """
+        budgets = budgets_of(budget, len(people))
+        _check_limits(max_changes, max_nodes, max_gap)
+        if self._plain is not None and not self._effects.any() and max_changes is None:
+            return self._plain.solve(people, budget, n_jobs=n_jobs, progress=progress)
+        n = len(people)
+        status, nodes, seconds = np.full(n, OPTIMAL), np.zeros(n, np.int64), np.zeros(n)
+        cost, bound, values = np.zeros(n), np.zeros(n), np.array(people, dtype=np.float64)
+        desired = self._ensemble.decide(values)
+        plain = None
+        if self._plain is not None:  # what would be cheapest without effects
+            plain = self._plain.solve(people, budgets, max_nodes=PLAIN_NODES, n_jobs=n_jobs)
+
+        def search(i: int) -> None:
+            if desired[i]:
+                return
+            begun = perf_counter()
+            one = _PersonSearch(self, values[i].copy(), budgets[i], max_changes)
+            if plain is not None and plain.found[i]:
+                one.start_from(plain.values[i])
+            status[i] = one.run(max_nodes, max_gap)
+            cost[i], bound[i], nodes[i] = one.best.cost, one.bound, one.nodes
+            if one.best.values is not None:
+                values[i] = one.best.values
+            seconds[i] = perf_counter() - begun
+
+        for_each_person(search, n, n_jobs=n_jobs, progress=progress)
+        return Solutions(status, cost, bound, values, nodes, seconds)
+
+
+class _PersonSearch:
+    """The search for one person who does not have the desired class."""
+
+    def __init__(
+        self, search: CausalSearch, person: np.ndarray, budget: float, max_changes: int | None
+    ) -> None:
+        self._search, self._max_changes = search, max_changes
+        self._outcomes = Outcomes(person, search._moves, search._effects)
+        cap = min(budget, search._moves.dearest(person))
+        self.best = Incumbent(
+            self._outcomes, search._ensemble, search._cost, cap, TOLERANCE, max_changes
+        )
+        self.bound, self.nodes, self._pushed = 0.0, 0, 0
+        self._queue: list[tuple[float, int, Limits]] = []
+        self._aimed = person  # the last action that was to lead into a region
+
+    def start_from(self, values: np.ndarray) -> None:
+        """Try an action, and to end where it would lead without effects."""
+        self.best.offer(values[None])
+        self._aim_near(values)
+
+    def run(self, max_nodes: int, max_gap: float) -> int:
+        """Search; returns a status."""
+        relaxed = self._search._relaxed
+        if relaxed is None:
+            self._aim_at_accepted(self._search._anchors)
+            return OPEN if self.best.values is None else FOUND
+        left_over = np.inf  # least bound of the parts that could not be settled nor split
+        self._push(0.0, self._outcomes.everything())
+        while self._queue and self.nodes < max_nodes:
+            bound, _, limits = heappop(self._queue)
+            if bound > self.best.cap or self.best.cost - min(bound, left_over) <= max_gap:
+                self._push(bound, limits)
+                break
+            self.nodes += 1
+            least, point = relaxed.solve(self._outcomes, limits, self.best.cap)
+            bound = max(bound, least)
+            if bound > self.best.cap:
+                continue
+            if point is not None and self._aim(point):
+                self._push(bound, limits)  # once more, below the new best
+                continue
+            parts = self._outcomes.split(limits, self.best.cap, point)
+            left_over = left_over if parts else min(left_over, bound)
+            for part in parts:
+                self._push(bound, part)
+        return self._settle(min([left_over, *(bound for bound, _, _ in self._queue)]))
+
+    def _push(self, bound: float, limits: Limits) -> None:
+        self._pushed += 1
+        heappush(self._queue, (bound, -self._pushed, limits))  # of equals, the newest first
+
+    def _settle(self, left: float) -> int:
+        """Status, when nothing that is left costs less than this."""
+        found = self.best.values is not None
+        if left > self.best.cap:
+            self.bound = max(self.best.cap, 0.0) if found else np.inf
+            return OPTIMAL if found else NONE
+        self.bound = left
+        return FOUND if found else OPEN
+
+    def _aim(self, point: np.ndarray) -> bool:
+        """Try to get near a point; failing that for the first time, near where that led."""
+        if self._aim_near(point):
+            return True
+        if self.best.values is not None:
+            return False
+        assert self._search._relaxed is not None
+        near = self._outcomes.around(self._aimed, self.best.cap, NEARBY)
+        _, point_near = self._search._relaxed.solve(self._outcomes, near, self.best.cap)
+        return point_near is not None and self._aim_near(point_near)
+
+    def _aim_near(self, point: np.ndarray) -> bool:
+        """Try to enter the region in which enough trees, the nearest, vote as at the point."""
+        return self._enter(Anchors(self._search._ensemble, point[None]), 0)
+
+    def _enter(self, anchors: Anchors, which: int) -> bool:
+        cap, order, outcomes = self.best.cap, self._search._order, self._outcomes
+        reached = outcomes.reached(outcomes.everything(), cap, STEPS)
+        price = outcomes.first_costs(reached, anchors.lower[which], anchors.upper[which])
+        lower, upper = anchors.region(which, price)
+        steps = enter_by_steps(self._outcomes, order, lower[None], upper[None], cap)
+        self._aimed = steps[0]
+        if self.best.offer(steps):
+            return True
+        values = enter_region(self._outcomes, lower, upper, cap, self._max_changes)
+        return values is not None and self.best.offer(values[None])
+
+    def _aim_at_accepted(self, anchors: Anchors) -> None:
+        """Try the regions of accepted people, nearest first."""
+        person, actionable = self._outcomes.person, self._search._moves.actionable
+        near = anchors.meeting(*self._outcomes.hull(self.best.cap))
+        goals = np.where(actionable, anchors.points[near], person)
+        distance = self._search._cost.between(np.tile(person, (len(near), 1)), goals)
+        for r in near[np.argsort(distance, kind="stable")[:MOST_ENTERED]]:
+            self._enter(anchors, int(r))
+            self.nodes += 1
+
+
+def column_names(axes: Sequence[Axis]) -> tuple[str, ...]:
+    """Names of the encoded columns of axes, as the encoder gives them."""
+    names: dict[int, str] = {}
+    for axis in axes:
+        feature = axis.feature
+        own = feature.columns or tuple(f"{feature.name}={c}" for c in feature.categories)
+        names |= zip(axis.columns, own or (feature.name,), strict=True)
+    return tuple(names[j] for j in range(len(names)))
+
+
+def _refuse_effects_on_categories(axes: Sequence[Axis], effects: CausalEffects) -> None:
+    for axis in axes:
+        if axis.is_categorical and effects.direct[list(axis.columns)].any():
+            raise InvalidSpec(
+                f"Feature {axis.feature.name!r} is categorical; it may be a cause but not an "
+                "effect, since what follows by itself is a number."
+            )
+
+
+def _anchors_of(ensemble: TreeEnsemble, accepted: np.ndarray | None) -> Anchors:
+    if accepted is None or not ensemble.decide(accepted).any():
+        raise InvalidSpec(
+            f"Causal search in an ensemble that decides by {ensemble.combine!r} needs accepted: "
+            "people to whom it gives the desired class."
+        )
+    return Anchors.among(ensemble, accepted)
+
+
+def _check_limits(max_changes: int | None, max_nodes: int, max_gap: float) -> None:
+    if max_changes is not None and max_changes < 1:
+        raise InvalidSpec(f"max_changes must be 1 or more, got {max_changes}.")
+    if max_nodes < 0:
+        raise InvalidSpec(f"max_nodes must be 0 or more, got {max_nodes}.")
+    if not max_gap >= 0:
+        raise InvalidSpec(f"max_gap must be 0 or more, got {max_gap}.")
