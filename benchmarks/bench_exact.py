@@ -123,8 +123,8 @@ def soft(n_people=100):
     gaps = solutions.gap[~proved & solutions.found]
     print(
         f"soft forest, T=100, depth 8: {len(people)} people, proved in 1 s {in_one.mean():.0%}, in "
-        f"10 s {proved.mean():.0%} (target 80%), median {np.median(solutions.seconds):.3f} s; of the "
-        f"others {len(gaps)} with an action, gaps {np.round(gaps, 3).tolist()}"
+        f"10 s {proved.mean():.0%} (target 80%), median {np.median(solutions.seconds):.3f} s; of "
+        f"the others {len(gaps)} with an action, gaps {np.round(gaps, 3).tolist()}"
     )
 
 

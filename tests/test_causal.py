@@ -11,9 +11,9 @@ import pytest
 from ract import ActionSpace, Feature, RecourseForestClassifier
 from ract.datasets import load_loans
 from ract.errors import InvalidData, InvalidSpec
-from ract.recourse.causal import CausalEffects
-from ract.recourse.causal_search import CausalSearch
-from ract.recourse.lingam import DirectLiNGAM
+from ract.recourse.causal.effects import CausalEffects
+from ract.recourse.causal.lingam import DirectLiNGAM
+from ract.recourse.causal.search import CausalSearch
 from tests import naive
 
 LOANS = ["Age", "LatePayments", "YearsEmployed", "ExistingLoans", "Guarantor"]

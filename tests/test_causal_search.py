@@ -8,9 +8,9 @@ from ract import ActionSpace, Feature
 from ract.costs import LinearCost, make_cost
 from ract.encoding import Encoder
 from ract.errors import InvalidSpec
-from ract.recourse.causal import CausalEffects
-from ract.recourse.causal_search import CausalSearch, column_names
-from ract.recourse.exact import VoteSearch
+from ract.recourse.causal.effects import CausalEffects
+from ract.recourse.causal.search import CausalSearch, column_names
+from ract.recourse.exact import ExactSearch
 from ract.recourse.solutions import FOUND, NONE, OPEN, OPTIMAL
 from tests import naive
 from tests.test_exact import CHANGES, random_ensemble
@@ -167,7 +167,7 @@ def test_without_effects_it_is_the_exact_search():
         rng = np.random.default_rng(seed)
         encoder, matrix, ensemble, cost, effects = random_problem(rng, real=1)
         nothing = CausalEffects.from_edges({}, names=effects.names)
-        exact = VoteSearch(ensemble, encoder.axes, cost).solve(matrix, 0.5)
+        exact = ExactSearch(ensemble, encoder.axes, cost).solve(matrix, 0.5)
         causal = CausalSearch(ensemble, encoder.axes, cost, nothing).solve(matrix, 0.5)
         for field in ("status", "cost", "bound", "values"):
             np.testing.assert_array_equal(getattr(causal, field), getattr(exact, field))
@@ -182,7 +182,7 @@ def test_effects_of_what_nobody_can_change_do_not_matter():
     cost = make_cost("percentile").fit(matrix.T, encoder.weights)
     effects = CausalEffects.from_edges({("a", "b"): 2.0})
     causal = CausalSearch(ensemble, encoder.axes, cost, effects).solve(matrix)
-    exact = VoteSearch(ensemble, encoder.axes, cost).solve(matrix)
+    exact = ExactSearch(ensemble, encoder.axes, cost).solve(matrix)
     np.testing.assert_array_equal(causal.values, exact.values)
 
 

@@ -13,7 +13,7 @@ from ract.costs import make_cost
 from ract.datasets import load_loans
 from ract.encoding import Encoder
 from ract.errors import InvalidData, InvalidSpec
-from ract.recourse.exact import VoteSearch
+from ract.recourse.exact import ExactSearch
 from ract.recourse.plausibility import METHODS, Plausibility, cheapest_plausible
 from ract.recourse.problem import Problem
 from ract.recourse.solutions import FOUND, NONE, OPEN, OPTIMAL
@@ -78,7 +78,7 @@ def test_comparing_with_the_desired_only():
 def test_actions_are_allowed_desired_and_plausible(lending, method):
     model, problem, train, refused = lending
     plausibility = Plausibility(method, max_outliers=0.3).fit(train)
-    exact = VoteSearch(model.ensemble_, model.encoder_.axes, model.cost_).solve(refused, 0.3)
+    exact = ExactSearch(model.ensemble_, model.encoder_.axes, model.cost_).solve(refused, 0.3)
     solutions = cheapest_plausible(problem, plausibility, train, refused, 0.3)
     found = solutions.found
     check_values(model.encoder_, model.ensemble_, model.cost_, refused, solutions)
@@ -125,7 +125,7 @@ def test_two_features_that_go_together_are_moved_together():
     problem = Problem(stump_on(0, 6.0), encoder.axes, cost)
     plausibility = Plausibility("local_outlier_factor", max_outliers=0.02).fit(matrix)
     person = np.array([[2.0, 2.0]])
-    alone = VoteSearch(problem.ensemble, encoder.axes, cost).solve(person)
+    alone = ExactSearch(problem.ensemble, encoder.axes, cost).solve(person)
     assert alone.values[0, 1] == 2.0 and not plausibility.is_plausible(alone.values)[0]
     solutions = cheapest_plausible(problem, plausibility, matrix, person)
     assert solutions.status[0] == FOUND

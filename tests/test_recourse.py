@@ -11,6 +11,7 @@ from ract import ActionSpace, Feature, RecourseForestClassifier, RecourseTreeCla
 from ract.datasets import load_loans
 from ract.errors import InvalidData, InvalidSpec
 from ract.recourse.find import find_recourse
+from ract.recourse.plausibility import Plausibility
 from tests import naive
 from tests.test_exact import random_table
 
@@ -404,3 +405,58 @@ def test_plans_hold_in_columns_of_single_precision(dtype):
         assert set(recourse.status) == {"accepted", "optimal"}
         assert forest.predict(after).all()
         assert np.asarray(after).dtype == dtype
+
+
+def test_plausible_plans(loans, model):
+    people = loans.frame.head(120)
+    plain = model.recourse(people, budget=0.5)
+    for name in ("isolation_forest", "local_outlier_factor"):
+        measure = Plausibility(name, max_outliers=0.2).fit(model.encoder_.matrix(loans.frame))
+        recourse = model.recourse(people, budget=0.5, plausibility=measure, reference=loans.frame)
+        assert recourse.found.sum() > 10
+        assert measure.is_plausible(recourse.after[recourse.found]).all()
+        assert (model.predict(recourse.counterfactuals[recourse.found]) == "approved").all()
+        assert (recourse.cost >= plain.cost - 1e-12).all()
+    by_name = model.recourse(people.head(20), plausibility="isolation_forest", reference=people)
+    assert len(by_name) == 20
+
+
+def test_causal_plans_count_on_what_follows(loans, model):
+    people = loans.frame.head(80)
+    edges = {("Income", "Savings"): 0.3, ("Income", "Debt"): -0.1}
+    recourse = model.recourse(people, effects=edges, reference=loans.frame)
+    found = np.flatnonzero(recourse.found)
+    assert len(found) > 5
+    names = list(model.encoder_.column_names)
+    i, s, d = (names.index(name) for name in ("Income", "Savings", "Debt"))
+    raised = recourse.after[:, i] - recourse.before[:, i]
+    np.testing.assert_allclose(recourse.follows[:, s], recourse.after[:, s] + 0.3 * raised)
+    np.testing.assert_allclose(recourse.follows[:, d], recourse.after[:, d] - 0.1 * raised)
+    assert model.ensemble_.decide(recourse.follows[found]).all()
+    cost = model.cost_.between(recourse.before[found], recourse.after[found])
+    np.testing.assert_allclose(cost, recourse.cost[found])
+    told = [recourse[int(k)].describe() for k in found if raised[k] > 0]
+    assert told and any("by itself" in text for text in told)
+    assert len(recourse.outcomes) == len(people)
+    estimated = model.recourse(people.head(30), effects="estimate", reference=loans.frame)
+    assert estimated.found.any()
+
+
+def test_other_methods_and_what_they_refuse(loans, model):
+    people = loans.frame.head(60)
+    exact = model.recourse(people)
+    for method in ("leaves", "live"):
+        other = model.recourse(people, method=method, reference=loans.frame)
+        assert (other.cost >= exact.cost - 1e-12).all()
+        assert (model.predict(other.counterfactuals[other.found]) == "approved").all()
+        assert "none" not in other.status
+    l1 = model.recourse(people, method="leaves", cost="l1", reference=loans.frame, budget=1.0)
+    assert l1.found.any()
+    with pytest.raises(InvalidSpec, match="need the exact method"):
+        model.recourse(people, method="leaves", ranges=True)
+    with pytest.raises(InvalidSpec, match="cannot be asked for together"):
+        model.recourse(people, plausibility="isolation_forest", max_changes=1)
+    with pytest.raises(InvalidSpec, match="effects must be"):
+        model.recourse(people, effects="magic")
+    with pytest.raises(InvalidSpec, match="plausibility must be"):
+        model.recourse(people, plausibility=3)

@@ -9,9 +9,9 @@ import pytest
 
 from ract.costs import LinearCost, make_cost
 from ract.encoding import Encoder
-from ract.recourse.moves import Moves
-from ract.recourse.outcomes import Outcomes
-from ract.recourse.regions import Anchors, admitted_categories, inside, tree_boxes
+from ract.recourse.causal.moves import Moves
+from ract.recourse.causal.outcomes import Outcomes
+from ract.recourse.causal.regions import Anchors, admitted_categories, inside, tree_boxes
 from tests import naive
 from tests.test_causal_search import SquareRootCost, random_actions, random_problem
 from tests.test_exact import random_ensemble

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -16,8 +16,10 @@ from ract.encoding import Axis, Encoder
 from ract.errors import InvalidSpec, listing
 from ract.interop import read_model
 from ract.recourse import plans
+from ract.recourse.causal.effects import CausalEffects
 from ract.recourse.details import Wishes
 from ract.recourse.overrides import Override, groups_of
+from ract.recourse.plausibility import Plausibility
 from ract.recourse.result import Recourse
 from ract.recourse.run import Answers, Task, run
 
@@ -95,10 +97,15 @@ def find_recourse(
         differ for them, as "fixed", another direction, or a ``Feature``.
     relations : sequence, optional
         Linear relations that must hold after the plan, such as "a <= b" (solver only).
-    plausibility : Plausibility, optional
-        Only plans that lead to plausible people.
-    effects : CausalEffects, optional
-        Count in what changes do to other features.
+    plausibility : Plausibility or str, optional
+        Only plans that lead to plausible people, by "isolation_forest" or
+        "local_outlier_factor" (or a ``ract.recourse.plausibility.Plausibility``), learned from
+        the reference people unless it has been fitted.
+    effects : CausalEffects, mapping, graph or "estimate", optional
+        Count in what changes do to other features: effects, edges such as
+        ``{("Income", "Savings"): 0.3}``, a networkx graph with weights, or estimated from the
+        reference people by DirectLiNGAM. Rules and costs hold for what people do themselves;
+        the model judges what they end at.
     explain : bool
         Say why, where there is no plan.
     time_limit : float or None
@@ -127,6 +134,10 @@ def find_recourse(
     matrix = tree.encoder.matrix(X)
     fitted = _fitted_cost(model, cost, tree.encoder, matrix, reference)
     budget = _budget(budget, model)
+
+    def known() -> np.ndarray:
+        return matrix if reference is None else tree.encoder.matrix(reference)
+
     task = Task(
         tree.ensemble,
         fitted,
@@ -136,10 +147,10 @@ def find_recourse(
             **options, ranges=ranges, explain=explain, time_limit=time_limit, n_jobs=n_jobs,
             progress=progress,
         ),
-        known=lambda: matrix if reference is None else tree.encoder.matrix(reference),
+        known=known,
         relations=tuple(relations),
-        plausibility=plausibility,
-        effects=effects,
+        plausibility=_plausibility(plausibility, known),
+        effects=_effects(effects, tree.encoder, known),
     )  # fmt: skip
     axes = allowed_axes(tree.encoder.axes, features, forbidden)
     accepted = tree.ensemble.decide(matrix, n_jobs=n_jobs)
@@ -147,7 +158,8 @@ def find_recourse(
     labels = X.index if isinstance(X, pd.DataFrame) else pd.RangeIndex(len(matrix))
     for rows, own_axes in groups_of(np.flatnonzero(~accepted), labels, axes, overrides):
         run(task, own_axes, matrix, rows, answers)
-    _land_on_the_columns(answers, tree.encoder, matrix, X)
+    if answers.follows is None:  # with effects the model judges what follows, not X's columns
+        _land_on_the_columns(answers, tree.encoder, matrix, X)
     recourse = Recourse(
         X, tree.encoder, tree.desired, budget, answers.status, answers.cost, answers.bound, matrix,
         answers.after, answers.effort, answers.low, answers.high, answers.others, answers.reasons,
@@ -181,6 +193,38 @@ def _fitted_cost(
         return fitted
     known = matrix if reference is None else encoder.matrix(reference)
     return make_cost("percentile" if cost is None else cost).fit(list(known.T), encoder.weights)
+
+
+def _plausibility(wished: Any, known: Callable[[], np.ndarray]) -> Plausibility | None:
+    if wished is None:
+        return None
+    plausibility: Any = wished
+    if wished in ("isolation_forest", "local_outlier_factor"):
+        plausibility = Plausibility(wished)
+    if not isinstance(plausibility, Plausibility):
+        raise InvalidSpec(
+            f"plausibility must be a Plausibility or the name of one, got {wished!r}."
+        )
+    return plausibility if hasattr(plausibility, "threshold_") else plausibility.fit(known())
+
+
+def _effects(
+    wished: Any, encoder: Encoder, known: Callable[[], np.ndarray]
+) -> CausalEffects | None:
+    if wished is None or isinstance(wished, CausalEffects):
+        return wished
+    if isinstance(wished, Mapping):
+        return CausalEffects.from_edges(wished)
+    if hasattr(wished, "edges"):
+        return CausalEffects.from_graph(wished)
+    if isinstance(wished, str) and wished == "estimate":
+        numbers = [x for x in encoder.axes if not x.is_categorical]
+        names = [x.feature.name for x in numbers]
+        columns = known()[:, [x.columns[0] for x in numbers]]
+        return CausalEffects.estimate(pd.DataFrame(columns, columns=names))
+    raise InvalidSpec(
+        f"effects must be CausalEffects, edges, a graph or 'estimate', got {wished!r}."
+    )
 
 
 def allowed_axes(

@@ -10,8 +10,9 @@ from sklearn.ensemble import IsolationForest
 from sklearn.neighbors import LocalOutlierFactor
 
 from ract.errors import InvalidData, InvalidSpec, listing
-from ract.recourse.exact import VoteSearch
-from ract.recourse.problem import Problem, budgets_of, for_each_person
+from ract.recourse.exact import ExactSearch
+from ract.recourse.people import for_each
+from ract.recourse.problem import Problem, budgets_of
 from ract.recourse.solutions import FOUND, NONE, OPEN, OPTIMAL, Solutions
 from ract.recourse.walks import Walks
 
@@ -209,7 +210,7 @@ def cheapest_plausible(
     budgets, n = budgets_of(budget, len(people)), len(people)
     walks = Walks(problem, plausibility.is_plausible, accepted)
     if first is None and problem.ensemble.combine == "votes" and problem.cost.norm == "max":
-        exact = VoteSearch(problem.ensemble, problem.grid.axes, problem.cost)
+        exact = ExactSearch(problem.ensemble, problem.grid.axes, problem.cost)
         first = exact.solve(people, budgets, max_nodes=PLAIN_NODES, n_jobs=n_jobs)
     status, cost, bound = np.full(n, OPEN), np.full(n, np.inf), np.zeros(n)
     values, nodes, seconds = people.copy(), np.zeros(n, np.int64), np.zeros(n)
@@ -233,5 +234,5 @@ def cheapest_plausible(
             status[i], cost[i], values[i] = FOUND, price, found
         seconds[i] = perf_counter() - begun
 
-    for_each_person(search, n, n_jobs=n_jobs, progress=progress)
+    for_each(search, n, n_jobs=n_jobs, progress=progress)
     return Solutions(status, cost, bound, values, nodes, seconds)

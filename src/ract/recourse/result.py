@@ -129,6 +129,12 @@ class Recourse(Sequence[Plan]):
         return self.encoder.decode(self.after, like=self.people)
 
     @cached_property
+    def outcomes(self) -> Any:
+        """What people end at when effects have followed; the same without effects."""
+        after = self.after if self.follows is None else self.follows
+        return self.encoder.decode(after, like=self.people)
+
+    @cached_property
     def actions(self) -> pd.DataFrame:
         """Changes by feature: differences of numbers, new categories; missing where unchanged."""
         columns = {}

@@ -13,10 +13,13 @@ from ract.encoding import Axis
 from ract.ensemble import TreeEnsemble
 from ract.errors import InvalidSpec, listing
 from ract.recourse import plans
+from ract.recourse.causal.search import CausalSearch
 from ract.recourse.details import Wishes, efforts, tell
 from ract.recourse.exact import ExactSearch
 from ract.recourse.live import LiveRegionSearch
 from ract.recourse.plans import Reason
+from ract.recourse.plausibility import cheapest_plausible
+from ract.recourse.problem import Problem
 from ract.recourse.solutions import FOUND, NONE, OPEN, OPTIMAL, Solutions
 from ract.recourse.tweaking import LeafSearch
 
@@ -54,6 +57,23 @@ class Task:
     def __post_init__(self) -> None:
         if self.method not in METHODS:
             raise InvalidSpec(f"method must be one of {listing(METHODS)}, got {self.method!r}.")
+        wishes = self.wishes
+        if self.effects is not None and self.plausibility is not None:
+            raise InvalidSpec("effects and plausibility cannot be asked for together.")
+        if self.plausibility is not None and wishes.max_changes is not None:
+            raise InvalidSpec("max_changes cannot be asked for together with plausibility.")
+        extras = wishes.margin > 0 or wishes.ranges or wishes.n_alternatives > 0
+        if extras and not self.is_exact:
+            raise InvalidSpec(
+                "margin, ranges and n_alternatives need the exact method, a cost with norm 'max', "
+                "and neither relations, effects nor plausibility."
+            )
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether the exact search serves it."""
+        other = self.effects is not None or self.plausibility is not None or self.relations
+        return self.method == "exact" and self.cost.norm == "max" and not other
 
 
 @dataclass
@@ -89,7 +109,7 @@ def run(
 ) -> None:
     """Search for some people with the same rules and write down what was found."""
     people = matrix[rows]
-    if task.effects is not None or task.plausibility is not None or not _is_exact(task):
+    if not task.is_exact:
         _run_other(task, axes, people, rows, answers)
         return
     search, wishes = ExactSearch(task.ensemble, axes, task.cost), task.wishes
@@ -112,10 +132,6 @@ def run(
     answers.status[without] = np.where(within, plans.NONE_WITHIN_BUDGET, plans.NONE)
 
 
-def _is_exact(task: Task) -> bool:
-    return task.method == "exact" and task.cost.norm == "max" and not task.relations
-
-
 def _write(
     rows: np.ndarray, status: np.ndarray, cost: np.ndarray, bound: np.ndarray, values: np.ndarray,
     answers: Answers,
@@ -128,7 +144,18 @@ def _write(
 def _run_other(
     task: Task, axes: tuple[Axis, ...], people: np.ndarray, rows: np.ndarray, answers: Answers
 ) -> None:
-    solutions = _other_search(task, axes, people)
+    if task.effects is not None:
+        search = CausalSearch(task.ensemble, axes, task.cost, task.effects, task.known())
+        wishes = task.wishes
+        solutions = search.solve(
+            people, task.budget, max_changes=wishes.max_changes, n_jobs=wishes.n_jobs,
+            progress=wishes.progress,
+        )  # fmt: skip
+        if answers.follows is None:
+            answers.follows = answers.after.copy()
+        answers.follows[rows] = search.after(people, solutions.values)
+    else:
+        solutions = _other_search(task, axes, people)
     _write(rows, solutions.status, solutions.cost, solutions.bound, solutions.values, answers)
     answers.status[rows[solutions.status == NONE]] = (
         plans.NONE_WITHIN_BUDGET if np.isfinite(task.budget) else plans.NONE
@@ -145,6 +172,11 @@ def _other_search(task: Task, axes: tuple[Axis, ...], people: np.ndarray) -> Sol
     how: dict[str, Any] = {
         "max_changes": wishes.max_changes, "n_jobs": wishes.n_jobs, "progress": wishes.progress,
     }  # fmt: skip
+    if task.plausibility is not None:
+        del how["max_changes"]
+        return cheapest_plausible(
+            Problem(*model), task.plausibility, task.known(), people, task.budget, **how
+        )
     if task.method == "leaves":
         return LeafSearch(*model).solve(people, task.budget, **how)
     if task.method == "live":

@@ -6,11 +6,11 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ract.recourse.entering import enter_by_steps
-from ract.recourse.moves import Moves
-from ract.recourse.outcomes import Outcomes
+from ract.recourse.causal.entering import enter_by_steps
+from ract.recourse.causal.moves import Moves
+from ract.recourse.causal.outcomes import Outcomes
+from ract.recourse.causal.regions import Anchors, inside
 from ract.recourse.problem import Problem
-from ract.recourse.regions import Anchors, inside
 
 # Costs at which reach is looked at, walks per person, rows that are scored at once.
 STEPS = 32

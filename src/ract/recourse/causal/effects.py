@@ -13,8 +13,8 @@ import pandas as pd
 from ract._frames import read_table
 from ract.actions import ActionSpace
 from ract.errors import InvalidData, InvalidSpec, listing
-from ract.recourse.arrows import find_cycle, sorted_by_cause
-from ract.recourse.lingam import DirectLiNGAM
+from ract.recourse.causal.arrows import find_cycle, sorted_by_cause
+from ract.recourse.causal.lingam import DirectLiNGAM
 
 
 @dataclass(frozen=True, eq=False, repr=False)

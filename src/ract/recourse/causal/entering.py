@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ract.recourse.outcomes import Outcomes
-from ract.recourse.regions import admitted_categories
+from ract.recourse.causal.outcomes import Outcomes
+from ract.recourse.causal.regions import admitted_categories
 
 
 def enter_by_steps(

@@ -15,8 +15,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ract.recourse.moves import Moves
-from ract.recourse.regions import admitted_categories
+from ract.recourse.causal.moves import Moves
+from ract.recourse.causal.regions import admitted_categories
 
 # Sums of effects are rounded, and differently by everyone who adds them up: boxes are wider by
 # this share of what is summed, and a way has to stay one when outcomes move by as much.

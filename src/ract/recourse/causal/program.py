@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
 
-from ract.recourse.outcomes import Outcomes
-from ract.recourse.regions import admitted_categories
+from ract.recourse.causal.outcomes import Outcomes
+from ract.recourse.causal.regions import admitted_categories
 
 # The solver keeps to 1e-6 of a row; outcomes are asked to be inside by this share of it.
 MARGIN = 1e-5

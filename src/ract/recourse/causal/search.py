@@ -18,16 +18,17 @@ from ract.costs import FittedCost, require_max_norm
 from ract.encoding import Axis
 from ract.ensemble import TreeEnsemble
 from ract.errors import InvalidSpec
-from ract.recourse.causal import CausalEffects
-from ract.recourse.entering import enter_by_steps
-from ract.recourse.exact import VoteSearch
-from ract.recourse.incumbent import Incumbent
-from ract.recourse.moves import Moves
-from ract.recourse.outcomes import Limits, Outcomes
-from ract.recourse.problem import budgets_of, for_each_person
-from ract.recourse.program import enter_region
-from ract.recourse.regions import Anchors
-from ract.recourse.relaxed import STEPS, Relaxation
+from ract.recourse.causal.effects import CausalEffects
+from ract.recourse.causal.entering import enter_by_steps
+from ract.recourse.causal.incumbent import Incumbent
+from ract.recourse.causal.moves import Moves
+from ract.recourse.causal.outcomes import Limits, Outcomes
+from ract.recourse.causal.program import enter_region
+from ract.recourse.causal.regions import Anchors
+from ract.recourse.causal.relaxed import STEPS, Relaxation
+from ract.recourse.exact import ExactSearch
+from ract.recourse.people import for_each
+from ract.recourse.problem import budgets_of
 from ract.recourse.solutions import FOUND, NONE, OPEN, OPTIMAL, Solutions
 
 # An action that is cheaper by less is no improvement.
@@ -48,7 +49,7 @@ class CausalSearch:
 
     Answers are ``OPTIMAL`` if no action is cheaper by more than 1e-6, ``NONE`` if there is none
     within the budget, both proved; else ``FOUND``, with a lower bound, or ``OPEN``. Without
-    effects this is ``VoteSearch``.
+    effects this is ``ExactSearch``.
 
     Parameters
     ----------
@@ -92,10 +93,10 @@ class CausalSearch:
         # Nobody acts on a fixed feature, so nothing follows from it.
         self._effects = np.where(self._moves.actionable, named.total, 0.0)
         self._order = np.array([named.names.index(name) for name in named.order])
-        self._plain: VoteSearch | None = None
+        self._plain: ExactSearch | None = None
         self._relaxed: Relaxation | None = None
         if ensemble.combine == "votes":
-            self._plain = VoteSearch(ensemble, axes, cost)
+            self._plain = ExactSearch(ensemble, axes, cost)
             receives = np.asarray(self._effects.any(axis=1))
             self._relaxed = Relaxation(ensemble, axes, cost, receives)
         else:
@@ -161,7 +162,7 @@ class CausalSearch:
                 values[i] = one.best.values
             seconds[i] = perf_counter() - begun
 
-        for_each_person(search, n, n_jobs=n_jobs, progress=progress)
+        for_each(search, n, n_jobs=n_jobs, progress=progress)
         return Solutions(status, cost, bound, values, nodes, seconds)
 
 

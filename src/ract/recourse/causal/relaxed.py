@@ -13,14 +13,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from ract._kernels import solve as kernel
-from ract._kernels.cell_forest import DESIRED, MIXED
-from ract._kernels.solve import NONE, PriceList
 from ract.costs import FittedCost
 from ract.encoding import Axis
 from ract.ensemble import TreeEnsemble
-from ract.recourse.outcomes import Limits, Outcomes, Reached
+from ract.recourse.causal.outcomes import Limits, Outcomes, Reached
+from ract.recourse.descent import NONE
 from ract.recourse.problem import Problem
+from ract.recourse.questions import Model, Person
 
 # Costs at which boxes are looked at; a cell counts at the last cost that does not reach it.
 STEPS = 64
@@ -48,11 +47,8 @@ class Relaxation:
         receives: np.ndarray,
     ) -> None:
         self._problem = problem = Problem(ensemble, [_loosened(a, receives) for a in axes], cost)
-        verdicts, self._forest = kernel.simplify(
-            problem.forest, problem.grid.n_cells, problem.categorical
-        )
-        self._members = np.ones(int((verdicts == MIXED).sum()), np.bool_)
-        self._needed = int(ensemble.cutoff) - int((verdicts == DESIRED).sum())
+        self._model = Model.of(problem)
+        self._model.simplified  # noqa: B018  worked out once, before threads ask for it
 
     def solve(
         self, outcomes: Outcomes, limits: Limits, cap: float
@@ -79,46 +75,40 @@ class Relaxation:
         if not len(reached.costs):
             return np.inf, None
         priced = np.append(np.maximum(reached.costs - cap / STEPS, 0.0), np.inf)
-        own, prices = self._prices(outcomes, limits, reached, priced)
-        point, numbers = own.copy(), np.empty(4)
-        grid = self._problem.grid
-        kernel.solve(
-            self._forest, self._members, self._needed, own, np.zeros(len(own)), prices,
-            grid.n_cells, self._problem.categorical, cap, MOST_NODES, point, numbers,
-        )  # fmt: skip
-        if numbers[0] == NONE:
+        own, costs = self._prices(outcomes, limits, reached, priced)
+        person = Person(self._model, own, costs, len(own), np.zeros(1, np.uint8))
+        found = person.cheapest(cap, MOST_NODES)
+        if found.status == NONE:
             return np.inf, None
-        bound = max(float(numbers[2]), float(priced[0]))
-        return bound, self._values(outcomes, point) if np.isfinite(numbers[1]) else None
+        bound = max(found.bound, float(priced[0]))
+        return bound, None if found.point is None else self._values(outcomes, found.point)
 
     def _prices(
         self, outcomes: Outcomes, limits: Limits, reached: Reached, priced: np.ndarray
-    ) -> tuple[np.ndarray, PriceList]:
-        """A cell of each axis that costs nothing, and the prices of all others from there."""
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """A cell of each axis that costs nothing, and what every cell costs from there."""
         grid = self._problem.grid
-        own, start = np.zeros(len(grid.axes), np.int64), np.zeros(len(grid.axes), np.int64)
-        above, below, switch = [np.zeros(0)], [np.zeros(0)], [np.zeros(0)]
-        n_ordinal = n_switch = group = 0
+        own = np.zeros(len(grid.axes), np.int64)
+        costs = np.full((len(own), int(grid.n_cells.max())), np.inf)
+        group = 0
         for a, axis in enumerate(grid.axes):
             n = int(grid.n_cells[a])
+            cell = np.arange(n)
             if axis.is_categorical:
                 here, table = outcomes.own[group], outcomes.moves.switches[group]
-                row = np.where(limits.categories[group], table[here], np.inf)
-                own[a], start[a] = int(np.argmin(row)), n_switch
-                switch.append(np.tile(row, n))
-                n_switch, group = n_switch + n * n, group + 1
+                costs[a, :n] = np.where(limits.categories[group], table[here], np.inf)
+                own[a] = int(np.argmin(costs[a, :n]))
+                group += 1
                 continue
-            column, start[a] = axis.columns[0], n_ordinal
-            cuts = grid.thresholds[a]
+            column, cuts = axis.columns[0], grid.thresholds[a]
             top = np.searchsorted(cuts, reached.high[:, column])
             bottom = np.searchsorted(cuts, reached.low[:, column])
-            cell = int(np.searchsorted(cuts, outcomes.person[column]))
-            own[a] = min(max(cell, int(bottom[0])), int(top[0]))
-            above.append(priced[np.searchsorted(top, np.arange(n))])
-            below.append(-priced[np.searchsorted(-bottom, -np.arange(n))])
-            n_ordinal += n
-        parts = (np.concatenate(part) for part in (above, below, switch))
-        return own, PriceList(start, *parts)
+            home = int(np.searchsorted(cuts, outcomes.person[column]))
+            own[a] = min(max(home, int(bottom[0])), int(top[0]))
+            above, below = np.searchsorted(top, cell), np.searchsorted(-bottom, -cell)
+            costs[a, :n] = priced[np.where(cell > own[a], above, below)]
+            costs[a, own[a]] = 0.0
+        return own, costs
 
     def _values(self, outcomes: Outcomes, point: np.ndarray) -> np.ndarray:
         """A value in each cell of a point; the person's own where it is in the cell."""

@@ -1,0 +1,1 @@
+"""Recourse when changes have effects on other features."""
