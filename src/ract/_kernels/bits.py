@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ract._kernels._jit import inner
+from ract._kernels.boxes import place_point
 
 
 class Bits(NamedTuple):
@@ -175,3 +176,68 @@ def neighbours(boxes, bits, categorical, r, row):
                 if (boxes.first[r, a] >> c) & 1:
                     union |= bits.mask[base + c, s]
             row[s] &= union
+
+
+class State(NamedTuple):
+    """Where a search stands; rows of two-dimensional arrays are its levels.
+
+    alive int64 (levels, words). chosen int64 (levels, active): cell of an axis or -1. lists int64
+    (4, cells): stamps of begins and ends, the cells left of each axis, and room. n_left int64
+    (active,): how many are left. options int64 (levels, cells + 1): cells to try, tried and
+    n_options int64 (levels,): how many of them; axis_of: of which axis. stamps int64 (1,).
+    meets int64 (boxes, words), known int8 (boxes,): the boxes that a box meets, once worked out.
+    """
+
+    alive: Any
+    chosen: Any
+    lists: Any
+    n_left: Any
+    options: Any
+    n_options: Any
+    tried: Any
+    axis_of: Any
+    stamps: Any
+    meets: Any
+    known: Any
+
+
+@inner
+def new_state(bits, n_boxes):
+    """The start of a search: every box is alive, no cell is chosen."""
+    n_active, n_levels = bits.active.shape[0], bits.active.shape[0] + 2
+    n_cells, n_words = bits.mask.shape
+    alive = np.zeros((n_levels, n_words), np.int64)
+    for r in range(n_boxes):
+        alive[0, bits.slot[r]] |= bits.bit[r]
+    levels = np.zeros((4, n_levels), np.int64)
+    return State(
+        alive, np.full((n_levels, n_active), -1), np.zeros((4, n_cells), np.int64), levels[0],
+        np.zeros((n_levels, n_cells + 1), np.int64), levels[1], levels[2], levels[3],
+        np.zeros(1, np.int64), np.empty((n_boxes, n_words), np.int64), np.zeros(n_boxes, np.int8),
+    )  # fmt: skip
+
+
+@inner
+def go_on(bits, state, depth):
+    """Take the next option at or above a level; returns the new level, -1 when none is left."""
+    while depth >= 0 and state.tried[depth] >= state.n_options[depth]:
+        depth -= 1
+    if depth < 0:
+        return depth
+    i, c = state.axis_of[depth], state.options[depth, state.tried[depth]]
+    state.tried[depth] += 1
+    for s in range(state.alive.shape[1]):
+        state.alive[depth + 1, s] = state.alive[depth, s] & bits.mask[bits.offset[i] + c, s]
+    for k in range(bits.active.shape[0]):
+        state.chosen[depth + 1, k] = state.chosen[depth, k]
+    state.chosen[depth + 1, i] = c
+    return depth + 1
+
+
+@inner
+def read_point(boxes, bits, chosen, own, categorical, point):
+    """Original cells of a full choice."""
+    found = np.zeros(own.shape[0], np.int64)
+    for k in range(bits.active.shape[0]):
+        found[bits.active[k]] = chosen[k]
+    place_point(boxes, found, own, categorical, point)

@@ -20,8 +20,15 @@ import math
 import numpy as np
 
 from ract._kernels._jit import inner, kernel
-from ract._kernels.bits import make_bits, mark_ends, neighbours, restrict
-from ract._kernels.boxes import place_point
+from ract._kernels.bits import (
+    go_on,
+    make_bits,
+    mark_ends,
+    neighbours,
+    new_state,
+    read_point,
+    restrict,
+)
 from ract._kernels.cell_forest import is_wanted
 from ract._kernels.decide_votes import NO, UNKNOWN, YES, go_home, left_home
 
@@ -94,30 +101,28 @@ def different_cells(n_cells, base, is_categorical, home, stamp, begins, ends, ce
 
 @inner
 def propagate(
-    boxes, bits, categorical, value, least, changes, alive, chosen, stamps, lists, losses, n_left,
-    best,
+    boxes, bits, categorical, value, least, changes, alive, chosen, state, losses, best
 ):  # fmt: skip
     """Drop cells and boxes that cannot take part; returns the best sum, -inf if below least.
 
     As for votes. losses (all cells,): what the best sum loses with each cell left.
     """
-    n_active = bits.active.shape[0]
-    cells = lists[2]
+    n_active, n_left, stamps = bits.active.shape[0], state.n_left, state.stamps
+    begins, ends, cells = state.lists[0], state.lists[1], state.lists[2]
     while True:
         sum_ = find_best(bits, value, alive, best)
         if sum_ < least:
             return -np.inf
         stamps[0] += 1
-        mark_ends(boxes, bits, categorical, alive, stamps[0], lists[0], lists[1])
+        mark_ends(boxes, bits, categorical, alive, stamps[0], begins, ends)
         changed, moved = False, 0
         for i in range(n_active):
             a, base = bits.active[i], bits.offset[i]
             home = boxes.home[a]
             if chosen[i] < 0:
                 before = different_cells(
-                    boxes.n_cells[a], base, categorical[a], home, stamps[0], lists[0], lists[1],
-                    cells,
-                )  # fmt: skip
+                    boxes.n_cells[a], base, categorical[a], home, stamps[0], begins, ends, cells
+                )
                 n = np.int64(0)
                 for q in range(before):
                     c = cells[base + q]
@@ -147,9 +152,9 @@ def propagate(
 
 
 @inner
-def best_together(boxes, bits, categorical, value, alive, t, u, best, known, meets):
+def best_together(boxes, bits, categorical, value, alive, t, u, best, state):
     """The best sum of an alive box of tree t and one of tree u that meet; -inf without such."""
-    joint = -np.inf
+    joint, known, meets = -np.inf, state.known, state.meets
     for r in range(best[t], bits.first_box[t + 1]):
         if alive[bits.slot[r]] & bits.bit[r] == 0:
             continue
@@ -165,9 +170,9 @@ def best_together(boxes, bits, categorical, value, alive, t, u, best, known, mee
 
 
 @inner
-def lost_in_pairs(boxes, bits, categorical, value, alive, slack, best, known, meets, used):
+def lost_in_pairs(boxes, bits, categorical, value, alive, slack, best, state, used):
     """What pairs of trees lose at least because their best boxes do not meet; stops above slack."""
-    n_trees, lost = best.shape[0], 0.0
+    n_trees, lost, known, meets = best.shape[0], 0.0, state.known, state.meets
     for t in range(n_trees):
         used[t] = 0
     for t in range(n_trees):
@@ -180,7 +185,7 @@ def lost_in_pairs(boxes, bits, categorical, value, alive, slack, best, known, me
         for u in range(t + 1, n_trees):
             if used[u] or meets[r, bits.slot[best[u]]] & bits.bit[best[u]] != 0:
                 continue
-            joint = best_together(boxes, bits, categorical, value, alive, t, u, best, known, meets)
+            joint = best_together(boxes, bits, categorical, value, alive, t, u, best, state)
             if value[r] + value[best[u]] - joint > most:
                 partner, most = u, value[r] + value[best[u]] - joint
         if partner >= 0:
@@ -233,61 +238,31 @@ def decide_sums(
     The rest as for votes.
     """
     bits = make_bits(boxes, categorical, n_trees)
-    n_active, n_boxes = bits.active.shape[0], boxes.tree.shape[0]
-    n_cells, n_words = bits.mask.shape
-    alive = np.zeros((n_active + 2, n_words), np.int64)
-    meets = np.empty((n_boxes, n_words), np.int64)
-    for r in range(n_boxes):
-        alive[0, bits.slot[r]] |= bits.bit[r]
-    chosen = np.full((n_active + 2, n_active), -1)
-    lists, trees = np.zeros((3, n_cells), np.int64), np.zeros((2, n_trees), np.int64)
-    known, losses = np.zeros(n_boxes, np.int8), np.zeros(n_cells)
-    options = np.zeros((n_active + 2, n_cells + 1), np.int64)
-    levels = np.zeros((4, n_active + 2), np.int64)
-    axis_of, n_options, tried, n_left = levels[0], levels[1], levels[2], levels[3]
-    found, stamps = np.zeros(own.shape[0], np.int64), np.zeros(1, np.int64)
-    nodes, depth, fresh = 0, 0, True
+    state, losses = new_state(bits, boxes.tree.shape[0]), np.zeros(bits.mask.shape[0])
+    best, used = np.zeros(n_trees, np.int64), np.zeros(n_trees, np.int64)
+    nodes, depth = 0, 0
     while depth >= 0:
-        if fresh:
-            fresh = False
-            nodes += 1
-            if nodes > max_nodes or stop[0]:
-                return UNKNOWN, nodes
-            n_options[depth] = 0
-            tried[depth] = 0
-            slack = propagate(
-                boxes, bits, categorical, value, least, changes, alive[depth], chosen[depth],
-                stamps, lists, losses, n_left, trees[0],
-            ) - least  # fmt: skip
-            if slack >= 0:
-                lost = lost_in_pairs(
-                    boxes, bits, categorical, value, alive[depth], slack, trees[0], known, meets,
-                    trees[1],
-                )  # fmt: skip
-                slack -= lost
-            if slack >= 0:
-                i = branching_axis(bits, chosen[depth], n_left, losses, slack, unit)
-                if i < 0:
-                    for k in range(n_active):
-                        found[bits.active[k]] = chosen[depth, k]
-                    place_point(boxes, found, own, categorical, point)
-                    if is_wanted(forest, rule, point, categorical):
-                        return YES, nodes
-                else:
-                    axis_of[depth] = i
-                    n_options[depth] = n_left[i]
-                    sort_by_loss(lists[2], losses, bits.offset[i], n_left[i], options[depth])
-        if tried[depth] >= n_options[depth]:
-            depth -= 1
-            continue
-        i = axis_of[depth]
-        c = options[depth, tried[depth]]
-        tried[depth] += 1
-        for s in range(n_words):
-            alive[depth + 1, s] = alive[depth, s] & bits.mask[bits.offset[i] + c, s]
-        for k in range(n_active):
-            chosen[depth + 1, k] = chosen[depth, k]
-        chosen[depth + 1, i] = c
-        depth += 1
-        fresh = True
+        nodes += 1
+        if nodes > max_nodes or stop[0]:
+            return UNKNOWN, nodes
+        alive, chosen = state.alive[depth], state.chosen[depth]
+        state.n_options[depth] = 0
+        state.tried[depth] = 0
+        slack = propagate(
+            boxes, bits, categorical, value, least, changes, alive, chosen, state, losses, best
+        ) - least  # fmt: skip
+        if slack >= 0:
+            slack -= lost_in_pairs(boxes, bits, categorical, value, alive, slack, best, state, used)
+        if slack >= 0:
+            i = branching_axis(bits, chosen, state.n_left, losses, slack, unit)
+            if i < 0:
+                read_point(boxes, bits, chosen, own, categorical, point)
+                if is_wanted(forest, rule, point, categorical):
+                    return YES, nodes
+            else:
+                state.axis_of[depth] = i
+                n = state.n_left[i]
+                state.n_options[depth] = n
+                sort_by_loss(state.lists[2], losses, bits.offset[i], n, state.options[depth])
+        depth = go_on(bits, state, depth)
     return NO, nodes

@@ -23,8 +23,15 @@ import math
 import numpy as np
 
 from ract._kernels._jit import inner, kernel
-from ract._kernels.bits import make_bits, mark_ends, neighbours, restrict
-from ract._kernels.boxes import place_point
+from ract._kernels.bits import (
+    go_on,
+    make_bits,
+    mark_ends,
+    neighbours,
+    new_state,
+    read_point,
+    restrict,
+)
 
 YES, NO, UNKNOWN = 1, 0, -1
 # How sharply branching prefers axes with little slack; which trees are tried for conflicts (by
@@ -68,30 +75,28 @@ def undominated_cells(n_cells, base, is_categorical, home, stamp, begins, ends, 
 
 
 @inner
-def propagate(boxes, bits, categorical, needed, changes, alive, chosen, stamps, lists, n_left):
+def propagate(boxes, bits, categorical, needed, changes, alive, chosen, state):
     """Drop cells and boxes that cannot take part; returns the trees alive, -1 if too few.
 
-    changes: how many axes may leave home. chosen (active,): cell of an axis or -1. lists (4, all
-    cells): stamps of begins and ends, the cells left of each axis and how many trees stay alive
-    with each. n_left (active,): how many cells are left.
+    changes: how many axes may leave home. alive (words,), chosen (active,): of the level. The
+    last row of the state's lists is set to how many trees stay alive with each cell left.
     """
-    n_active = bits.active.shape[0]
-    cells, counts = lists[2], lists[3]
+    n_active, n_left, stamps = bits.active.shape[0], state.n_left, state.stamps
+    begins, ends, cells, counts = state.lists[0], state.lists[1], state.lists[2], state.lists[3]
     while True:
         count = trees_alive(alive, alive, bits.words)
         if count < needed:
             return -1
         stamps[0] += 1
-        mark_ends(boxes, bits, categorical, alive, stamps[0], lists[0], lists[1])
+        mark_ends(boxes, bits, categorical, alive, stamps[0], begins, ends)
         changed, moved = False, 0
         for i in range(n_active):
             a, base = bits.active[i], bits.offset[i]
             home = boxes.home[a] if changes < n_active else -1
             if chosen[i] < 0:
                 before = undominated_cells(
-                    boxes.n_cells[a], base, categorical[a], home, stamps[0], lists[0], lists[1],
-                    cells,
-                )  # fmt: skip
+                    boxes.n_cells[a], base, categorical[a], home, stamps[0], begins, ends, cells
+                )
                 n = np.int64(0)
                 for q in range(before):
                     c = cells[base + q]
@@ -193,9 +198,9 @@ def find_partner(row, alive, words, order, n, used, t):
 
 
 @inner
-def find_conflict(boxes, bits, categorical, alive, t, known, meets, trees, n, partners):
+def find_conflict(boxes, bits, categorical, alive, t, state, trees, n, partners):
     """Trees of which none can agree with all of tree t's boxes; returns how many, -1 if none."""
-    n_partners = 0
+    n_partners, known, meets = 0, state.known, state.meets
     for r in range(bits.first_box[t], bits.first_box[t + 1]):
         if alive[bits.slot[r]] & bits.bit[r] == 0:
             continue
@@ -216,7 +221,7 @@ def find_conflict(boxes, bits, categorical, alive, t, known, meets, trees, n, pa
 
 
 @inner
-def lost_to_conflicts(boxes, bits, categorical, alive, slack, known, meets, trees):
+def lost_to_conflicts(boxes, bits, categorical, alive, slack, state, trees):
     """At least how many alive trees are lost because they cannot agree; stops above slack.
 
     trees (3, trees): room for the alive boxes of each tree, whether it is used, and their order.
@@ -231,9 +236,7 @@ def lost_to_conflicts(boxes, bits, categorical, alive, slack, known, meets, tree
             break
         if used[t]:
             continue
-        n_partners = find_conflict(
-            boxes, bits, categorical, alive, t, known, meets, trees, n, partners
-        )
+        n_partners = find_conflict(boxes, bits, categorical, alive, t, state, trees, n, partners)
         if n_partners >= 0:
             lost += 1
             used[t] = 1
@@ -284,60 +287,29 @@ def decide_votes(boxes, n_trees, needed, changes, own, categorical, max_nodes, s
     (stopped, or more than max_nodes nodes), and the number of nodes.
     """
     bits = make_bits(boxes, categorical, n_trees)
-    n_active, n_boxes = bits.active.shape[0], boxes.tree.shape[0]
-    n_cells, n_words = bits.mask.shape
-    alive = np.zeros((n_active + 2, n_words), np.int64)
-    meets = np.empty((n_boxes, n_words), np.int64)
-    for r in range(n_boxes):
-        alive[0, bits.slot[r]] |= bits.bit[r]
-    chosen = np.full((n_active + 2, n_active), -1)
-    lists, trees = np.zeros((4, n_cells), np.int64), np.zeros((3, n_trees), np.int64)
-    known = np.zeros(n_boxes, np.int8)
-    options = np.zeros((n_active + 2, n_cells + 1), np.int64)
-    levels = np.zeros((4, n_active + 2), np.int64)
-    axis_of, n_options, tried, n_left = levels[0], levels[1], levels[2], levels[3]
-    found, stamps = np.zeros(own.shape[0], np.int64), np.zeros(1, np.int64)
-    nodes, depth, fresh = 0, 0, True
+    state, trees = new_state(bits, boxes.tree.shape[0]), np.zeros((3, n_trees), np.int64)
+    nodes, depth = 0, 0
     while depth >= 0:
-        if fresh:
-            fresh = False
-            nodes += 1
-            if nodes > max_nodes or stop[0]:
-                return UNKNOWN, nodes
-            n_options[depth] = 0
-            tried[depth] = 0
-            count = propagate(
-                boxes, bits, categorical, needed, changes, alive[depth], chosen[depth], stamps,
-                lists, n_left,
-            )  # fmt: skip
-            slack = count - needed
-            if count >= 0 and slack < SCARCE * count:
-                lost = lost_to_conflicts(
-                    boxes, bits, categorical, alive[depth], slack, known, meets, trees
-                )
-                if lost > slack:
-                    count = -1
-            if count >= 0:
-                i = branching_axis(bits, needed, chosen[depth], n_left, lists[3])
-                if i < 0:
-                    for k in range(n_active):
-                        found[bits.active[k]] = chosen[depth, k]
-                    place_point(boxes, found, own, categorical, point)
-                    return YES, nodes
-                axis_of[depth] = i
-                n_options[depth] = n_left[i]
-                sort_by_count(lists[2], lists[3], bits.offset[i], n_left[i], options[depth])
-        if tried[depth] >= n_options[depth]:
-            depth -= 1
-            continue
-        i = axis_of[depth]
-        c = options[depth, tried[depth]]
-        tried[depth] += 1
-        for s in range(n_words):
-            alive[depth + 1, s] = alive[depth, s] & bits.mask[bits.offset[i] + c, s]
-        for k in range(n_active):
-            chosen[depth + 1, k] = chosen[depth, k]
-        chosen[depth + 1, i] = c
-        depth += 1
-        fresh = True
+        nodes += 1
+        if nodes > max_nodes or stop[0]:
+            return UNKNOWN, nodes
+        alive, chosen = state.alive[depth], state.chosen[depth]
+        state.n_options[depth] = 0
+        state.tried[depth] = 0
+        count = propagate(boxes, bits, categorical, needed, changes, alive, chosen, state)
+        slack = count - needed
+        if count >= 0 and slack < SCARCE * count:
+            lost = lost_to_conflicts(boxes, bits, categorical, alive, slack, state, trees)
+            if lost > slack:
+                count = -1
+        if count >= 0:
+            i = branching_axis(bits, needed, chosen, state.n_left, state.lists[3])
+            if i < 0:
+                read_point(boxes, bits, chosen, own, categorical, point)
+                return YES, nodes
+            state.axis_of[depth] = i
+            n = state.n_left[i]
+            state.n_options[depth] = n
+            sort_by_count(state.lists[2], state.lists[3], bits.offset[i], n, state.options[depth])
+        depth = go_on(bits, state, depth)
     return NO, nodes
