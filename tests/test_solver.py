@@ -1,5 +1,6 @@
 import dataclasses
 import sys
+from functools import cache
 
 import numpy as np
 import pytest
@@ -193,6 +194,7 @@ def test_a_budget_that_rounding_decides_is_decided_by_the_cost_itself():
     assert search.solve(matrix[:1], 0.1 + 0.2).status[0] == OPTIMAL
 
 
+@cache
 def loans_forest(n_trees, depth, weight):
     loans = load_loans(n_people=800)
     model = RecourseForestClassifier(
@@ -344,13 +346,13 @@ def test_a_relation_needs_a_cost_that_is_linear_between_knots_and_bounds():
     tree = stumps([(0.0, 1.0)], 1.0)
     axes = Encoder(matrix).axes
     assert SolverSearch(tree, axes, Rooted()).solve(matrix[:1]).status[0] == OPTIMAL
-    related = SolverSearch(tree, axes, Rooted(), relations=["`0` <= 3"])
+    related = SolverSearch(tree, axes, Rooted(), relations=["x0 <= 3"])
     with pytest.raises(InvalidSpec, match="which Rooted does not say of itself"):
         related.solve(matrix[:1])
     open_axis = dataclasses.replace(axes[0].feature, upper=None)
     linear = make_cost("l1").fit(matrix.T, np.ones(1))
-    search = SolverSearch(tree, [Axis(open_axis, (0,))], linear, relations=["`0` <= 3"])
-    with pytest.raises(InvalidSpec, match="'0' needs a lower and an upper bound"):
+    search = SolverSearch(tree, [Axis(open_axis, (0,))], linear, relations=["x0 <= 3"])
+    with pytest.raises(InvalidSpec, match="'x0' needs a lower and an upper bound"):
         search.solve(matrix[:1])
 
 

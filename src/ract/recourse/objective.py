@@ -20,8 +20,8 @@ from ract.encoding import Axis
 from ract.recourse.distance import Distance
 from ract.recourse.program import Program, weighted
 
-# How much cheaper another action may be, as a part of the dearest in reach: where choices have one
-# value, where values are searched, and where squares are held by tangents.
+# How much cheaper another action may be, as a part of the cost: where choices have one value,
+# where values are searched, and where squares are held by tangents.
 TOLERANCE, VALUE_TOLERANCE, SQUARE_TOLERANCE = 1e-6, 1e-5, 1e-4
 SUM_BITS = 40  # of the dearest action, where it is a sum of constants
 EFFORT_BITS = 25  # where efforts are variables
@@ -42,11 +42,11 @@ class Goal(Protocol):
 
     @property
     def tolerance(self) -> float:
-        """How much cheaper than an optimal action another may be."""
+        """How much cheaper than an optimal action another may be, as a part of its cost."""
 
     @property
     def dearest(self) -> float:
-        """What the dearest action in reach costs, at least."""
+        """What the dearest action in reach costs, or more."""
 
     def cost(self, value: float) -> float:
         """What an action costs at least whose expression is at least ``value``."""
@@ -138,8 +138,8 @@ def cell_goal(program: Program, norm: str) -> Goal:
                 literals.append(literal)
                 rises.append(price[k] - before)
                 before = price[k]
-    expression, tolerance = weighted(literals, rises), TOLERANCE * dearest
-    return Units(expression, unit ** (1 / power), dearest, tolerance, squared=power == 2)
+    expression, unit = weighted(literals, rises), unit ** (1 / power)
+    return Units(expression, unit, dearest, TOLERANCE, squared=power == 2)
 
 
 def _rank_goal(program: Program) -> Ranks:
@@ -163,7 +163,7 @@ def value_goal(program: Program, norm: str, budget: float, marks: Marks) -> Goal
     far = [float(max(c.low_cost.max(), c.high_cost.max())) for c in choices]
     dearest = min(total(norm, far), budget)
     bits = SQUARE_BITS if norm == "l2" else EFFORT_BITS
-    unit, most, tolerance = (dearest or 1.0) / 2**bits, 2 << bits, VALUE_TOLERANCE * dearest
+    unit, most = (dearest or 1.0) / 2**bits, 2 << bits
     worst = model.new_int_var(0, most, "")
     efforts = [worst] * len(choices)
     if norm != "max":
@@ -171,18 +171,18 @@ def value_goal(program: Program, norm: str, budget: float, marks: Marks) -> Goal
     for a, effort in enumerate(efforts):
         _add_effort(program, a, effort, unit)
     if norm == "max":
-        return Units(worst, unit, dearest, tolerance, loss=1.0)
+        return Units(worst, unit, dearest, VALUE_TOLERANCE, loss=1.0)
     if norm == "l1":
         expression = weighted(efforts, [1] * len(efforts))
-        return Units(expression, unit, dearest, tolerance, loss=len(efforts))
+        return Units(expression, unit, dearest, VALUE_TOLERANCE, loss=len(efforts))
     squares = []
     for effort, touched in zip(efforts, marks, strict=True):
         squares.append(square := model.new_int_var(0, most * most, ""))
         for point in _points(touched, unit, 1 << bits, both=False):
             model.add(square >= 2 * point * effort - point * point)
     expression, roots = weighted(squares, [1] * len(squares)), [(e, unit) for e in efforts]
-    loss, tolerance = sqrt(len(efforts)), SQUARE_TOLERANCE * dearest
-    return Units(expression, unit, dearest, tolerance, loss, squared=True, roots=roots)
+    loss = sqrt(len(efforts))
+    return Units(expression, unit, dearest, SQUARE_TOLERANCE, loss, squared=True, roots=roots)
 
 
 def _add_effort(program: Program, a: int, effort: Any, unit: float) -> None:
@@ -237,8 +237,7 @@ def distance_goal(
         roots.append((root, unit / times))
     loss = float(np.linalg.norm(rows, axis=0) @ loose) / unit
     expression, excess = weighted(squares, [1] * len(squares)), float(len(squares))
-    tolerance = SQUARE_TOLERANCE * dearest
-    return Units(expression, unit, dearest, tolerance, loss, excess, squared=True, roots=roots)
+    return Units(expression, unit, dearest, SQUARE_TOLERANCE, loss, excess, True, roots)
 
 
 def _moves(

@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cached_property
 from math import ceil, inf, isinf
 from time import perf_counter
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
-from ract.costs import FittedCost
-from ract.ensemble import TreeEnsemble
-from ract.grid import Grid, Prices
-from ract.recourse.branches import Branches
 from ract.recourse.choices import Choice, cell_choices
-from ract.recourse.distance import Distance
 from ract.recourse.objective import Goal, Marks, cell_goal, distance_goal, value_goal
+from ract.recourse.one_action import Actions, Point, Setting
 from ract.recourse.problem import LARGEST
 from ract.recourse.program import Program, cp_sat
-from ract.recourse.relations import LinearRelation
 from ract.recourse.solutions import FOUND, NONE, OPEN, OPTIMAL
 from ract.recourse.stretches import Stretches, free_categories
 
@@ -29,33 +22,7 @@ MOST_IDLE = 4  # or else, after so many in turn, it ends
 STAIRS = 1 << 8  # into which the gap is cut in each round
 ROOM = 1e-9  # for rounding, where a feature's own effort is held against the budget
 
-Flaw = Literal["refused", "dear", "unrelated"]
 Stairs = tuple[int, int]  # lowest value of an expression, and height of each stair
-Point = tuple[list[int], list[int]]  # choice and steps of each axis
-
-
-@dataclass(frozen=True)
-class Setting:
-    """What is the same for everyone."""
-
-    ensemble: TreeEnsemble
-    cost: FittedCost
-    grid: Grid
-    prices: Prices | None
-    branches: Branches
-    relations: list[LinearRelation]
-    columns: dict[str, int]
-    distance: Distance | None
-
-    @cached_property
-    def by_value(self) -> frozenset[int]:
-        """Axes whose values matter by themselves, not only the cells that they are in."""
-        named = {name for relation in self.relations for name in relation.coefficients}
-        return frozenset(
-            a
-            for a, axis in enumerate(self.grid.axes)
-            if self.prices is None or axis.feature.name in named
-        )
 
 
 class PersonSearch:
@@ -86,12 +53,13 @@ class PersonSearch:
     ) -> None:
         self._setting, self._person, self._budget = setting, person, budget
         self._max_changes, self._deadline = max_changes, deadline
+        self._actions = Actions(setting, person, budget, max_changes)
         self.status, self.cost, self.bound = OPEN, inf, 0.0
         self.values, self.nodes = person, 0
 
     def run(self, start: np.ndarray) -> None:
         """Search; ``start`` holds values to begin with, or NaN."""
-        if self._flaw(self._person) is None:
+        if self._actions.flaw(self._person) is None:
             self.status, self.cost = OPTIMAL, 0.0
             return
         self._prepare()
@@ -129,25 +97,24 @@ class PersonSearch:
         """Search for what costs no more than the best so far; whether to look more closely."""
         self._choices = self._find_choices(min(self._budget, self.cost))
         self._trees = self._setting.branches.leaves(self._choices)
-        point = self._placed(start)
-        if point is not None:
-            self._take(self._decoded(point))
-            self._take(start)
+        placed = self._actions.placed(self._choices, start)
+        if placed is not None:
+            self._take(placed[1])
         program, goal = self._program(strict=False)
         stairs = self._limited(program, goal)
-        if point is not None:
-            program.hint(*point)
+        if placed is not None:
+            program.hint(*placed[0])
         found, solver = self._run(program, goal, stairs)
-        if found is not None and self._flaw(self._decoded(found)) is None:
-            self._take(self._slid(self._decoded(found), found))
-        elif found is not None:
-            self._spoilt = found
-            self._repair(found, anywhere=False)
-        self._settle(goal.tolerance)
+        if found is not None:
+            self._take(self._actions.slid(self._choices, found))
+            if self._actions.flaw(self._actions.decoded(self._choices, found)) is not None:
+                self._spoilt = found
+                self._repair(found, anywhere=False)
+        self._settle(goal)
         if found is None:
             return False
-        coarse = stairs is not None and stairs[1] > 1
-        return self._refine(found, goal.parts(solver)) or coarse
+        # Looking again below what was found is finer by itself.
+        return self._refine(found, goal.parts(solver)) or stairs is None or stairs[1] > 1
 
     def _limited(self, program: Program, goal: Goal) -> Stairs | None:
         """Hold the goal between the bound and the best so far, and cut that into few stairs.
@@ -199,7 +166,7 @@ class PersonSearch:
             if status not in (cp.OPTIMAL, cp.FEASIBLE):
                 return None, solver
             point = program.read(solver)
-            flaw = self._flaw(self._decoded(point))
+            flaw = self._actions.flaw(self._actions.decoded(self._choices, point))
             if flaw == "refused":
                 program.forbid_leaves(point[0])
             elif flaw == "dear" and cells_only:
@@ -221,8 +188,8 @@ class PersonSearch:
         status, solver = self._solved(program)
         if status in (cp_sat().OPTIMAL, cp_sat().FEASIBLE):
             point = program.read(solver)
-            self._take(self._slid(self._decoded(point), point))
-            self._settle(goal.tolerance)
+            self._take(self._actions.slid(self._choices, point))
+            self._settle(goal)
 
     def _refine(self, point: Point, parts: list[float]) -> bool:
         """Cut the stretches of a point and put tangents there; False if nothing is new."""
@@ -283,70 +250,17 @@ class PersonSearch:
         elif np.isfinite(value):
             self.bound = max(self.bound, goal.cost(value))
 
-    def _settle(self, tolerance: float) -> None:
+    def _settle(self, goal: Goal) -> None:
         if isinf(self.cost):
             none = self.bound > self._budget
             self.status, self.bound = (NONE, inf) if none else (OPEN, self.bound)
         else:
             self.bound = min(self.bound, self.cost)
-            self.status = OPTIMAL if self.cost - self.bound <= tolerance else FOUND
-
-    def _flaw(self, values: np.ndarray) -> Flaw | None:
-        """What is wrong with an action, as floating point sees it."""
-        setting = self._setting
-        if not setting.ensemble.decide(values[None, :])[0]:
-            return "refused"
-        named = {name: values[j] for name, j in setting.columns.items()}
-        if not all(relation.holds(named) for relation in setting.relations):
-            return "unrelated"
-        return "dear" if self._price(values) > self._budget else None
-
-    def _price(self, values: np.ndarray) -> float:
-        return float(self._setting.cost.between(self._person[None, :], values[None, :])[0])
+            close = self.cost - self.bound <= goal.tolerance * self.cost
+            self.status = OPTIMAL if close else FOUND
 
     def _take(self, values: np.ndarray) -> None:
         """Keep an action if it is the cheapest so far."""
-        price = self._price(values)
-        if price < self.cost and self._flaw(values) is None:
+        price = self._actions.price(values)
+        if price < self.cost and self._actions.flaw(values) is None:
             self.cost, self.values = price, values
-
-    def _decoded(self, point: Point) -> np.ndarray:
-        """Encoded values of a point."""
-        values = self._person.copy()
-        for axis, choice, k, n in zip(self._setting.grid.axes, self._choices, *point, strict=True):
-            if choice.ordered:
-                values[axis.columns[0]] = choice.value(k, n)
-            else:
-                values[list(axis.columns)] = np.eye(len(axis.columns))[choice.cell[k]]
-        return values
-
-    def _slid(self, values: np.ndarray, point: Point) -> np.ndarray:
-        """The action with values moved to the near end of their stretch where that is better."""
-        for axis, choice, k in zip(self._setting.grid.axes, self._choices, point[0], strict=True):
-            if choice.ordered and choice.low[k] < choice.high[k]:
-                nearer = values.copy()
-                ends = (choice.low[k], choice.high[k])
-                nearer[axis.columns[0]] = ends[k < choice.own]
-                if self._flaw(nearer) is None and self._price(nearer) <= self._price(values):
-                    values = nearer
-        return values
-
-    def _placed(self, start: np.ndarray) -> Point | None:
-        """Where values to begin with stand among the choices; None if that is not allowed."""
-        if np.isnan(start).any():
-            return None
-        cells = self._setting.grid.cells([np.array([value]) for value in start])[:, 0]
-        point: Point = ([], [])
-        for a, (axis, choice) in enumerate(
-            zip(self._setting.grid.axes, self._choices, strict=True)
-        ):
-            value = float(start[axis.columns[0]]) if choice.ordered else float(cells[a])
-            by_value = choice.ordered and a in self._setting.by_value
-            here = choice.containing(value) if by_value else choice.at_cell(int(cells[a]))
-            if here is None:
-                return None
-            steps = round((value - choice.low[choice.own]) / choice.step) if choice.ordered else 0
-            point[0].append(here)
-            point[1].append(int(np.clip(steps, choice.first[here], choice.last[here])))
-        changes = sum(k != choice.own for k, choice in zip(point[0], self._choices, strict=True))
-        return None if self._max_changes is not None and changes > self._max_changes else point

@@ -14,7 +14,8 @@ from ract.errors import InvalidData, InvalidSpec
 from ract.grid import Grid
 from ract.recourse.branches import Branches
 from ract.recourse.distance import Distance
-from ract.recourse.one_person import PersonSearch, Setting
+from ract.recourse.one_action import Setting
+from ract.recourse.one_person import PersonSearch
 from ract.recourse.problem import budgets_of, for_each_person
 from ract.recourse.program import cp_sat
 from ract.recourse.relations import LinearRelation, columns_of
@@ -30,12 +31,21 @@ class SolverSearch:
     norm "max" without further constraints. Needs the extra ``ract[solver]``.
 
     Every answer has been run through the ensemble, and its cost, the budget and the relations
-    have been checked in floating point. ``OPTIMAL`` means that no action is cheaper by more than
-    1e-6 of the dearest action at hand within the budget; for norm "max" without relations it is
-    exact. ``NONE`` is exact. Without relations, and for a cost that splits by feature, the values
-    are the cheapest of their cells. Else values are searched too: whole numbers one by one,
-    continuous features in steps of a millionth of the range within reach. An answer that only
-    holds up to such a step is not given; then the search may end as ``FOUND`` or ``OPEN``.
+    have been checked in floating point. ``NONE`` is exact: roundings never lose an action. What
+    ``OPTIMAL`` allows another action to be cheaper by, and what values are searched:
+
+    =====================================  ===========  =========================================
+    cost                                   of the cost  values
+    =====================================  ===========  =========================================
+    norm "max", no relations               0            the cheapest of their cells
+    norm "l1" or "l2", no relations        1e-6         the cheapest of their cells
+    norm "max" or "l1", with relations     1e-5         of features in relations: all
+    norm "l2" with relations, Mahalanobis  1e-4         of features in relations, or of any: all
+    =====================================  ===========  =========================================
+
+    All values means every whole number, and for a continuous feature steps of 2**-24 of what is
+    in reach, together with the ends of cells. Where relations leave less room than a few such
+    steps a search may end as ``OPEN`` or ``FOUND``, though there is no time limit.
 
     Parameters
     ----------
