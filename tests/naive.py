@@ -409,3 +409,66 @@ def cheapest_causal_action(ensemble, axes, own, training, total, max_changes=Non
         costs.append(max(cost for _, cost, _ in choice))
     enough = naive_votes(ensemble, np.array(rows)) >= ensemble.cutoff
     return min(np.array(costs)[enough], default=best)
+
+
+# Recourse with other costs and constraints: the same, with the price worked out row by row.
+
+
+def level_of(name, training, value):
+    """Place on the effort scale of a column under a named cost."""
+    if name == "percentile":
+        return percentile_level(training, value)
+    if name == "log-percentile":
+        n = len(training)
+        # Linear between observed values, as the package's levels are.
+        observed = sorted(set(training))
+        levels = [-math.log(1 - sum(t <= v for t in training) / (n + 1)) for v in observed]
+        return float(np.interp(value, observed, levels))
+    return value / ((max(training) - min(training)) or 1.0)  # range, l1, l2
+
+
+def price_rows(name, training, weights, own, rows):
+    """Cost of moving to each row, from the definition of a named cost."""
+    if name == "mahalanobis":
+        precision = np.linalg.pinv(np.atleast_2d(np.cov(training.T)))
+        return np.array([
+            math.sqrt(max(0.0, float((d * weights) @ precision @ (d * weights))))
+            for d in rows - own
+        ])  # fmt: skip
+    efforts = np.empty(rows.shape)
+    for j in range(rows.shape[1]):
+        column = training[:, j].tolist()
+        here = level_of(name, column, own[j])
+        known = {v: abs(level_of(name, column, v) - here) for v in set(rows[:, j].tolist())}
+        efforts[:, j] = [weights[j] * known[v] for v in rows[:, j].tolist()]
+    if name in ("percentile", "range"):
+        return efforts.max(axis=1)
+    return efforts.sum(axis=1) if name != "l2" else np.sqrt((efforts**2).sum(axis=1))
+
+
+def allowed_rows(ensemble, axes, own, training, rng, relations=(), max_changes=None):
+    """Every combination of values that a person may take and that may matter.
+
+    relations: list of (dict of feature name to factor, upper).
+    """
+    options = []
+    for axis in axes:
+        thresholds = ensemble.threshold[ensemble.feature == axis.columns[0]]
+        each = options_of_feature(axis.feature, axis.columns, own, training, thresholds, rng)
+        options.append([values for values, _ in each])
+    order = [j for axis in axes for j in axis.columns]
+    rows = np.empty((math.prod(map(len, options)), len(order)))
+    rows[:, order] = [[v for part in row for v in part] for row in itertools.product(*options)]
+    kept = np.ones(len(rows), bool)
+    column = {axis.feature.name: axis.columns[0] for axis in axes}
+    for factors, upper in relations:
+        kept &= sum(c * rows[:, column[name]] for name, c in factors.items()) <= upper
+    if max_changes is not None:
+        moved = [(rows[:, list(axis.columns)] != own[list(axis.columns)]).any(1) for axis in axes]
+        kept &= np.sum(moved, axis=0) <= max_changes
+    return rows[kept]
+
+
+def cheapest_row(ensemble, rows, prices):
+    """Least price of a row that the ensemble accepts; inf if there is none."""
+    return min(prices[naive_decision(ensemble, rows)], default=np.inf)

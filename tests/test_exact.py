@@ -14,14 +14,15 @@ from ract.recourse.exact import ExactSearch
 from ract.recourse.solutions import FOUND, NONE, OPEN, OPTIMAL
 from tests import naive
 
+KINDS = ["continuous", "integer", "binary", "categorical"]
 CHANGES = ["any", "any", "increase", "decrease", "fixed"]
 
 
-def random_table(rng, n):
+def random_table(rng, n, kinds=KINDS):
     """A small table of mixed kinds with an action space."""
     data, features = {}, []
     for k in range(int(rng.integers(1, 4))):
-        kind = rng.choice(["continuous", "integer", "binary", "categorical"])
+        kind = rng.choice(kinds)
         change, weight = rng.choice(CHANGES), float(rng.choice([1.0, 1.0, 0.5, 2.0]))
         bounds = {}
         if kind == "continuous":
@@ -100,15 +101,14 @@ def random_values(rng, ensemble, combine):
     return dataclasses.replace(valued, cutoff=float(rng.choice(points)))
 
 
-def random_problem(rng, combine="votes"):
-    frame, actions = random_table(rng, int(rng.integers(8, 20)))
+def random_problem(rng, combine="votes", kinds=KINDS, cost="percentile"):
+    frame, actions = random_table(rng, int(rng.integers(8, 20)), kinds)
     encoder = Encoder(frame, actions)
     matrix = encoder.matrix(frame)
     ensemble = random_ensemble(rng, matrix, int(rng.integers(1, 9)))
     if combine != "votes":
         ensemble = random_values(rng, ensemble, combine)
-    cost = make_cost("percentile").fit(matrix.T, encoder.weights)
-    return encoder, matrix, ensemble, cost
+    return encoder, matrix, ensemble, make_cost(cost).fit(matrix.T, encoder.weights)
 
 
 def check_values(encoder, ensemble, cost, people, solutions):

@@ -280,6 +280,11 @@ class FittedMahalanobis:
         """Does not exist: this cost does not split by column."""
         raise InvalidSpec("The Mahalanobis cost does not split by feature; it is for search only.")
 
+    def form(self, columns: Sequence[int]) -> np.ndarray:
+        """The matrix A with cost sqrt(d' A d) for moves d of some columns, the others at rest."""
+        weights = self.weights[list(columns)]
+        return weights[:, None] * self.precision[np.ix_(columns, columns)] * weights
+
     def between(self, start: np.ndarray, stop: np.ndarray) -> np.ndarray:
         """Cost of moving each row of ``start`` to the same row of ``stop``."""
         moved = (np.atleast_2d(stop) - np.atleast_2d(start)) * self.weights

@@ -146,6 +146,37 @@ class Grid:
         else:
             find_cells(values, self.thresholds[a], out)
 
+    def span(self, a: int, own: float) -> tuple[np.ndarray, np.ndarray]:
+        """Lowest and highest value in each cell that a person may take on an ordinal axis.
+
+        Parameters
+        ----------
+        a : int
+        own : float
+            The person's value.
+
+        Returns
+        -------
+        lowest, highest : float (cells,)
+            NaN in cells that the person cannot enter.
+
+        Examples
+        --------
+        >>> from ract.encoding import Encoder
+        >>> axes = Encoder(np.array([[1], [2], [9]])).axes
+        >>> Grid.from_splits(axes, np.array([0]), np.array([4.5])).span(0, own=2.0)
+        (array([1., 5.]), array([4., 9.]))
+        """
+        feature = self.axes[a].feature
+        lowest, highest = _ends(feature, self.thresholds[a])
+        lower, upper = _bounds(feature)
+        up, down = feature.change in ("any", "increase"), feature.change in ("any", "decrease")
+        lowest = np.maximum(lowest, min(lower, own) if down else own)
+        highest = np.minimum(highest, max(upper, own) if up else own)
+        empty = lowest > highest
+        lowest[empty] = highest[empty] = np.nan
+        return lowest, highest
+
     def price(self, cost: FittedCost) -> Prices:
         """What each cell costs, for any person, under a cost."""
         ordinal: list[Entries | None] = []
@@ -345,17 +376,41 @@ def _entry_values(feature: Feature, thresholds: np.ndarray) -> tuple[np.ndarray,
     """The value at which each cell is entered from below, and from above; NaN where it is not."""
     floor = np.concatenate([[-np.inf], thresholds])  # cell c is (floor[c], ceiling[c]]
     ceiling = np.concatenate([thresholds, [np.inf]])
-    if feature.kind == "continuous":
-        above, below = np.nextafter(floor, np.inf), ceiling.copy()
-    else:
-        above, below = np.floor(floor) + 1, np.floor(ceiling)
-    lower = -np.inf if feature.lower is None else feature.lower
-    upper = np.inf if feature.upper is None else feature.upper
+    above, below = _ends(feature, thresholds)
+    lower, upper = _bounds(feature)
     up, down = feature.change in ("any", "increase"), feature.change in ("any", "decrease")
     # Nobody comes from below into the first cell, nor from above into the last.
     above[(above > upper) | (above > ceiling) | np.isinf(floor) | (not up)] = np.nan
     below[(below < lower) | (below <= floor) | np.isinf(ceiling) | (not down)] = np.nan
     return above, below
+
+
+def _ends(feature: Feature, thresholds: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """First and last value of each cell."""
+    floor = np.concatenate([[-np.inf], thresholds])
+    ceiling = np.concatenate([thresholds, [np.inf]])
+    if feature.kind == "continuous":
+        first = np.nextafter(floor, np.inf)
+        first[0] = -np.inf
+        return first, ceiling
+    return np.floor(floor) + 1, np.floor(ceiling)
+
+
+def _bounds(feature: Feature) -> tuple[float, float]:
+    lower = -np.inf if feature.lower is None else feature.lower
+    upper = np.inf if feature.upper is None else feature.upper
+    return lower, upper
+
+
+def may_switch(axis: Axis) -> np.ndarray:
+    """Whether a person may leave one category (row) for another (column), or stay."""
+    source, target = np.indices((len(axis.columns), len(axis.columns)))
+    change = axis.feature.change
+    if change == "any":
+        return np.ones_like(source, dtype=np.bool_)
+    if change == "fixed":
+        return source == target
+    return target >= source if change == "increase" else target <= source
 
 
 def _levels(cost: FittedCost, column: int, values: np.ndarray, nowhere: float) -> np.ndarray:
@@ -367,7 +422,6 @@ def _levels(cost: FittedCost, column: int, values: np.ndarray, nowhere: float) -
 
 def _switch_costs(axis: Axis, cost: FittedCost) -> np.ndarray:
     """Cost of leaving one category (row) for another (column): both columns flip."""
-    n, change = len(axis.columns), axis.feature.change
     ends = np.array([0.0, 1.0])
     flip = np.array([float(np.ptp(cost.level(j, ends))) for j in axis.columns])
     if cost.norm == "max":
@@ -376,12 +430,6 @@ def _switch_costs(axis: Axis, cost: FittedCost) -> np.ndarray:
         switch = flip[:, None] + flip[None, :]
     else:
         switch = np.sqrt(flip[:, None] ** 2 + flip[None, :] ** 2)
-    source, target = np.indices((n, n))
-    if change == "fixed":
-        switch[source != target] = np.inf
-    elif change == "increase":
-        switch[target < source] = np.inf
-    elif change == "decrease":
-        switch[target > source] = np.inf
+    switch[~may_switch(axis)] = np.inf
     np.fill_diagonal(switch, 0.0)
     return switch

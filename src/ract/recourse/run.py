@@ -21,6 +21,7 @@ from ract.recourse.plans import Reason
 from ract.recourse.plausibility import cheapest_plausible
 from ract.recourse.problem import Problem
 from ract.recourse.solutions import FOUND, NONE, OPEN, OPTIMAL, Solutions
+from ract.recourse.solver.search import SolverSearch
 from ract.recourse.tweaking import LeafSearch
 
 METHODS = ("exact", "leaves", "live", "solver")
@@ -181,7 +182,6 @@ def _other_search(task: Task, axes: tuple[Axis, ...], people: np.ndarray) -> Sol
         return LeafSearch(*model).solve(people, task.budget, **how)
     if task.method == "live":
         return LiveRegionSearch(*model, task.known()).solve(people, task.budget, **how)
-    raise InvalidSpec(
-        f"The exact search needs a cost with norm 'max', not {task.cost.norm!r}, and takes no "
-        "relations; method='leaves' serves other costs."
-    )
+    start = None if task.relations else LeafSearch(*model).solve(people, task.budget, **how).values
+    search = SolverSearch(*model, relations=task.relations)
+    return search.solve(people, task.budget, time_limit=wishes.time_limit, start=start, **how)

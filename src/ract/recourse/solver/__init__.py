@@ -1,0 +1,1 @@
+"""Exact search by a constraint solver, for costs and constraints that go across features."""

@@ -1,0 +1,163 @@
+"""Exact search by an integer programming solver: any cost, any ensemble, joint constraints."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from time import perf_counter
+
+import numpy as np
+
+from ract.costs import FittedCost, FittedMahalanobis
+from ract.encoding import Axis
+from ract.ensemble import TreeEnsemble
+from ract.errors import InvalidData, InvalidSpec
+from ract.grid import Grid
+from ract.recourse.people import for_each
+from ract.recourse.problem import budgets_of
+from ract.recourse.solutions import FOUND, NONE, OPEN, OPTIMAL, Solutions
+from ract.recourse.solver.branches import Branches
+from ract.recourse.solver.distance import Distance
+from ract.recourse.solver.one_action import Setting
+from ract.recourse.solver.one_person import PersonSearch
+from ract.recourse.solver.program import cp_sat
+from ract.recourse.solver.relations import LinearRelation, columns_of
+
+__all__ = ["FOUND", "NONE", "OPEN", "OPTIMAL", "LinearRelation", "Solutions", "SolverSearch"]
+
+
+class SolverSearch:
+    """Exact search for any cost and ensemble, with joint constraints, by OR-Tools' CP-SAT.
+
+    Slower than :class:`~ract.recourse.exact.ExactSearch`, which is the one for votes and costs of
+    norm "max" without further constraints. Needs the extra ``ract[solver]``.
+
+    Every answer has been run through the ensemble, and its cost, the budget and the relations
+    have been checked in floating point. ``NONE`` is exact: roundings never lose an action. What
+    ``OPTIMAL`` allows another action to be cheaper by, and what values are searched:
+
+    =====================================  ===========  =========================================
+    cost                                   of the cost  values
+    =====================================  ===========  =========================================
+    norm "max", no relations               0            the cheapest of their cells
+    norm "l1" or "l2", no relations        1e-6         the cheapest of their cells
+    norm "max" or "l1", with relations     1e-5         of features in relations: all
+    norm "l2" with relations, Mahalanobis  1e-4         of features in relations, or of any: all
+    =====================================  ===========  =========================================
+
+    All values means every whole number, and for a continuous feature steps of 2**-24 of what is
+    in reach, together with the ends of cells. Where relations leave less room than a few such
+    steps a search may end as ``OPEN`` or ``FOUND``, though there is no time limit.
+
+    Parameters
+    ----------
+    ensemble : TreeEnsemble
+        Combining by votes, mean or sum.
+    axes : sequence of Axis
+    cost : FittedCost
+        Of any norm; with relations, linear between knots, as all costs of this package are.
+    relations : sequence of LinearRelation or str
+        What must hold between features after the action.
+
+    Examples
+    --------
+    >>> from ract import RecourseTreeClassifier
+    >>> from ract.costs import make_cost
+    >>> from ract.datasets import load_loans
+    >>> loans = load_loans(n_people=500)
+    >>> model = RecourseTreeClassifier(loans.actions, max_depth=4).fit(loans.frame, loans.target)
+    >>> people = model.encoder_.matrix(loans.frame)
+    >>> cost = make_cost("l1").fit(people.T, model.encoder_.weights)
+    >>> search = SolverSearch(model.ensemble_, model.encoder_.axes, cost,
+    ...                       relations=["LoanAmount <= 0.5 Income"])
+    >>> refused = people[~model.ensemble_.decide(people)]
+    >>> solutions = search.solve(refused[:5], max_changes=2)
+    >>> bool(model.ensemble_.decide(solutions.values[solutions.found]).all())
+    True
+    """
+
+    def __init__(
+        self,
+        ensemble: TreeEnsemble,
+        axes: Sequence[Axis],
+        cost: FittedCost,
+        *,
+        relations: Sequence[LinearRelation | str] = (),
+    ) -> None:
+        cp_sat()  # say at once if it is missing
+        read = [
+            LinearRelation.parse(relation) if isinstance(relation, str) else relation
+            for relation in relations
+        ]
+        columns = columns_of(read, axes)
+        splits = ensemble.feature >= 0
+        grid = Grid.from_splits(axes, ensemble.feature[splits], ensemble.threshold[splits])
+        distance = Distance(cost, axes) if isinstance(cost, FittedMahalanobis) else None
+        prices = None if distance is not None else grid.price(cost)
+        branches = Branches(ensemble, grid)
+        self._setting = Setting(ensemble, cost, grid, prices, branches, read, columns, distance)
+
+    def solve(
+        self,
+        people: np.ndarray,
+        budget: float | np.ndarray = np.inf,
+        *,
+        max_changes: int | None = None,
+        time_limit: float | None = None,
+        start: np.ndarray | None = None,
+        n_jobs: int | None = None,
+        progress: bool = False,
+    ) -> Solutions:
+        """The cheapest action of each person within a budget.
+
+        Parameters
+        ----------
+        people : float (people, columns)
+            Encoded people.
+        budget : float or array of float
+            The same for everyone, or one for each; inf for any action at all.
+        max_changes : int, optional
+            Most features that an action may change; a categorical feature is one.
+        time_limit : float, optional
+            Seconds per person; a search that needs longer ends as ``FOUND`` or ``OPEN``.
+        start : float (people, columns), optional
+            Encoded values to begin with, such as another search's; a row of NaN for none. One
+            that is a valid action is the worst that this search can end with.
+        n_jobs : int, optional
+            Threads, each with a person of its own.
+        progress : bool
+            Show a bar with the time left.
+        """
+        budgets = budgets_of(budget, len(people))
+        _check_limits(max_changes, time_limit)
+        people = np.asarray(people, dtype=np.float64)
+        starts = _starts(start, people)
+        values, numbers = people.copy(), np.empty((len(people), 4))
+        seconds = np.zeros(len(people))
+
+        def search(i: int) -> None:
+            begun = perf_counter()
+            deadline = np.inf if time_limit is None else begun + time_limit
+            one = PersonSearch(self._setting, people[i], float(budgets[i]), max_changes, deadline)
+            one.run(starts[i])
+            values[i], numbers[i] = one.values, (one.status, one.cost, one.bound, one.nodes)
+            seconds[i] = perf_counter() - begun
+
+        for_each(search, len(people), n_jobs=n_jobs, progress=progress)
+        status, nodes = numbers[:, 0].astype(np.int64), numbers[:, 3].astype(np.int64)
+        return Solutions(status, numbers[:, 1], numbers[:, 2], values, nodes, seconds)
+
+
+def _check_limits(max_changes: int | None, time_limit: float | None) -> None:
+    if max_changes is not None and not max_changes >= 0:
+        raise InvalidSpec(f"max_changes must be 0 or more, got {max_changes}.")
+    if time_limit is not None and not time_limit >= 0:
+        raise InvalidSpec(f"time_limit must be 0 seconds or more, got {time_limit}.")
+
+
+def _starts(start: np.ndarray | None, people: np.ndarray) -> np.ndarray:
+    if start is None:
+        return np.full(people.shape, np.nan)
+    start = np.asarray(start, dtype=np.float64)
+    if start.shape != people.shape:
+        raise InvalidData(f"start has shape {start.shape}; people have {people.shape}.")
+    return start
