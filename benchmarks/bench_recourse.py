@@ -2,9 +2,11 @@
 
     pip install treecf dice-ml
     python benchmarks/bench_recourse.py [--people 20] [--trees 100] [--seconds 10]
+    python benchmarks/bench_recourse.py --many 100000
 
 A forest of 100 trees of depth 8 on FICO, the same people, rules (directions, bounds, whole numbers)
-and no budget. Prints, per method, the median and worst time, the share of people served, the mean
+and no budget. Prints, per method, the mean and worst time (ours: the mean
+of one call for all, reading the model included), the share of people served, the mean
 cost by our measure (the largest percentile shift) among the people whom every method serves, and
 how many answers break a rule or are refused by the forest. Libraries that are missing are left out.
 """
@@ -14,13 +16,14 @@ from __future__ import annotations
 import argparse
 import time
 import warnings
+from threading import Event, Thread
 
 import numpy as np
 import pandas as pd
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.model_selection import StratifiedKFold
 
-from ract import datasets, find_recourse
+from ract import RecourseForestClassifier, datasets, find_recourse
 from ract.costs import make_cost
 from ract.encoding import Encoder
 
@@ -38,14 +41,14 @@ def setting(n_trees, n_people):
 
 def ours(forest, known, y, people, space, seconds):
     find_recourse(forest, people.head(1), actions=space, desired=1, reference=known)
+    start = time.perf_counter()
+    recourse = find_recourse(
+        forest, people, actions=space, desired=1, reference=known, budget=np.inf,
+        time_limit=seconds, explain=False, n_jobs=1,
+    )  # fmt: skip
+    each = (time.perf_counter() - start) / len(people)
     for i in range(len(people)):
-        start = time.perf_counter()
-        recourse = find_recourse(
-            forest, people.iloc[[i]], actions=space, desired=1, reference=known, budget=np.inf,
-            time_limit=seconds, explain=False,
-        )  # fmt: skip
-        after = recourse.after[0] if recourse.found[0] else None
-        yield time.perf_counter() - start, after
+        yield each, recourse.after[i] if recourse.found[i] else None
 
 
 def treecf(backend):
@@ -65,7 +68,7 @@ def treecf(backend):
             forest, known.to_numpy(float), constraints=rules,
             value_policy={f.name: "integer" for f in space if f.kind != "continuous"},
         )  # fmt: skip
-        target = treecf.Target.probability(op=">=", value=0.5 + 1e-9)
+        target = treecf.Target.raw(op=">=", value=0.5 + 1e-9)
         for row in people.to_numpy(float):
             start = time.perf_counter()
             answer = explainer.explain(row, target, backend=backend, time_budget_s=seconds, seed=0)
@@ -129,12 +132,43 @@ def violations(forest, people, space, after):
     return wrong
 
 
+def many(n_people):
+    """A large frame at once: time, and memory above what the frame and the model take."""
+    import psutil
+
+    loans, frame = datasets.load_loans(2000), datasets.load_loans(n_people, random_state=1).frame
+    model = RecourseForestClassifier(loans.actions, n_estimators=50, random_state=0)
+    model.fit(loans.frame, loans.target).recourse(frame.head(500), n_jobs=2)
+    before, peak, done = psutil.Process().memory_info().rss, [0], Event()
+
+    def look():
+        while not done.wait(0.2):
+            peak[0] = max(peak[0], psutil.Process().memory_info().rss)
+
+    thread = Thread(target=look)
+    thread.start()
+    start = time.perf_counter()
+    recourse = model.recourse(frame, n_jobs=2)
+    seconds = time.perf_counter() - start
+    done.set()
+    thread.join()
+    same = recourse.labels.equals(frame.index)
+    print(
+        f"{n_people} people in {seconds:.0f} s, {(peak[0] - before) / 1e6:.0f} MB above the start, "
+        f"in order: {same}; {recourse}"
+    )
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--many", type=int, help="only: so many people of the loans data at once")
     parser.add_argument("--people", type=int, default=20)
     parser.add_argument("--trees", type=int, default=100)
     parser.add_argument("--seconds", type=float, default=10.0)
     options = parser.parse_args()
+    if options.many:
+        many(options.many)
+        return
     warnings.simplefilter("ignore")
     forest, known, y, people, space = setting(options.trees, options.people)
     cost = make_cost("percentile").fit(list(known.to_numpy(float).T), np.ones(known.shape[1]))
@@ -153,13 +187,13 @@ def main():
     served = [np.array([a is not None for a in after]) for _, after in results.values()]
     by_all = np.logical_and.reduce(served)
     print(f"{len(people)} people; {by_all.sum()} served by every method")
-    print("method           median s   worst s   served   mean cost   broken rules")
+    print("method             mean s   worst s   served   mean cost   broken rules")
     own = people.to_numpy(float)
     for (name, (times, after)), some in zip(results.items(), served, strict=True):
         costs = [cost.between(own[i], after[i])[0] for i in np.flatnonzero(by_all)]
         mean = np.mean(costs) if costs else np.nan
         print(
-            f"{name:15} {np.median(times):9.3f} {max(times):9.2f} {some.mean():8.0%} {mean:11.3f} "
+            f"{name:15} {np.mean(times):9.3f} {max(times):9.2f} {some.mean():8.0%} {mean:11.3f} "
             f"{violations(forest, people, space, after):10}"
         )
 
