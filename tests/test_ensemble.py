@@ -1,5 +1,6 @@
 """Prediction from flat arrays against a walk by hand, for trees that nobody grew."""
 
+import dataclasses
 import pickle
 
 import numpy as np
@@ -95,6 +96,42 @@ def test_the_decision_counts_what_the_ensemble_combines(rng, combine, cutoff):
     }[combine]
     np.testing.assert_allclose(ensemble.score(X), expected, atol=1e-12)
     np.testing.assert_array_equal(ensemble.decide(X), ensemble.score(X) >= cutoff)
+
+
+@pytest.mark.parametrize("single", [False, True])
+def test_sums_start_from_the_base_and_are_rounded_in_the_order_of_the_trees(rng, single):
+    kind = np.float32 if single else np.float64
+    plain = random_ensemble(rng, 30, 3, "sum", 0.0)
+    value = plain.value.astype(kind).astype(np.float64)
+    base = float(kind(rng.normal()))
+    ensemble = dataclasses.replace(plain, value=value, base=base, single=single)
+    X = rng.normal(size=(200, 3))
+    expected = []
+    for leaves in ensemble.apply(X):
+        total = kind(base)
+        for leaf in leaves:
+            total = kind(total + kind(value[leaf]))
+        expected.append(total)
+    for n_jobs in (1, 2):
+        score = ensemble.score(np.repeat(X, 6, axis=0), n_jobs=n_jobs)
+        assert score.dtype == kind
+        np.testing.assert_array_equal(score, np.repeat(expected, 6))
+    np.testing.assert_array_equal(ensemble.decide(X), np.array(expected) >= 0.0)
+
+
+def test_two_classes_are_compared_with_each_other(rng):
+    plain = random_ensemble(rng, 4, 3, "mean", 0.5)
+    shares = rng.integers(0, 5, len(plain.feature)) / 4  # sums are exact, so ties are ties
+    X = 3 * rng.normal(size=(2000, 3))
+    leaves = plain.apply(X)
+    ours, theirs = shares[leaves].sum(axis=1) / 4, (1 - shares)[leaves].sum(axis=1) / 4
+    tied = ours == theirs
+    assert tied.any()
+    for cutoff, tie in ((0.5, True), (np.nextafter(0.5, 1), False)):
+        both = dataclasses.replace(plain, value=shares, against=1 - shares, cutoff=cutoff)
+        decided = both.decide(X)
+        np.testing.assert_array_equal(decided, (ours > theirs) | (tied & tie))
+        assert pickle.loads(pickle.dumps(both)).decide(X).tolist() == decided.tolist()
 
 
 def test_joined_trees_vote_together(rng):

@@ -64,6 +64,14 @@ class TreeEnsemble:
         What the decision counts: labels, or values.
     cutoff : float
         The desired class needs at least this many votes, or this score.
+    base : float
+        What a sum of values starts from.
+    single : bool
+        Whether sums are rounded to single precision after every tree, as XGBoost does.
+    against : float64 (nodes,), optional
+        Values of the other class, where a library compares the scores of both (scikit-learn's
+        forests): rounding can keep them from adding up to one. The cutoff then says what
+        ``value`` needs up to rounding, and whether a tie is enough (one half) or not (above).
 
     Examples
     --------
@@ -85,6 +93,9 @@ class TreeEnsemble:
     root: np.ndarray
     combine: Combine
     cutoff: float
+    base: float = 0.0
+    single: bool = False
+    against: np.ndarray | None = None
 
     @classmethod
     def from_cell_trees(
@@ -175,7 +186,7 @@ class TreeEnsemble:
     def totals(
         self, X: np.ndarray, *, trees: slice = slice(None), n_jobs: int | None = None
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Votes for the desired class, and sum of values, of each person.
+        """Votes for the desired class, and sum of values from the base on, of each person.
 
         Parameters
         ----------
@@ -188,7 +199,7 @@ class TreeEnsemble:
         Returns
         -------
         votes : int64 (people,)
-        sums : float64 (people,)
+        sums : float64 (people,), or float32 if sums are single
         """
         X = np.ascontiguousarray(X, dtype=np.float64)
         n_parts = max(1, min(effective_n_jobs(n_jobs), len(X) // FEWEST_PER_THREAD))
@@ -202,7 +213,8 @@ class TreeEnsemble:
         return np.concatenate(votes), np.concatenate(sums)
 
     def _totals(self, X: np.ndarray, root: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        votes, sums = np.zeros(len(X), np.int64), np.zeros(len(X))
+        votes = np.zeros(len(X), np.int64)
+        sums = np.full(len(X), self.base, np.float32 if self.single else np.float64)
         add_totals(X, self.threshold, self._steps, self.label, self.value, root, votes, sums)
         return votes, sums
 
@@ -215,7 +227,16 @@ class TreeEnsemble:
 
     def decide(self, X: np.ndarray, *, n_jobs: int | None = None) -> np.ndarray:
         """Whether each person gets the desired class."""
-        return self.score(X, n_jobs=n_jobs) >= self.cutoff
+        score = self.score(X, n_jobs=n_jobs)
+        if self._other is None:
+            return score >= self.cutoff
+        other = self._other.score(X, n_jobs=n_jobs)
+        return score >= other if self.cutoff <= 0.5 else score > other
+
+    @cached_property
+    def _other(self) -> TreeEnsemble | None:
+        """The same trees with the values of the other class."""
+        return None if self.against is None else replace(self, value=self.against, against=None)
 
     def decision_path(self, X: np.ndarray) -> csr_array:
         """Nodes that each person passes, as a sparse matrix (people x nodes)."""

@@ -63,7 +63,8 @@ def find_leaves(X, threshold, steps, root, out):
 def add_totals(X, threshold, steps, label, value, root, votes, sums):
     """Add up the labels and the values of the leaves that each person is in.
 
-    label (nodes,) uint8. value (nodes,) float64. votes (people,) int64. sums (people,) float64.
+    label (nodes,) uint8. value (nodes,) float64. votes (people,) int64. sums (people,) float64,
+    or float32: a double that is rounded after every sum of two singles is the single sum.
     The rest as in find_leaves. A person's values are added in the order of the trees, so that
     their sum does not depend on who else is predicted.
     """
