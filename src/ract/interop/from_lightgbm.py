@@ -1,0 +1,154 @@
+"""Reading LightGBM's classifiers, from the text of the model."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ract.errors import InvalidData, InvalidSpec
+from ract.interop.reading import Reading, end_to_end, two_classes
+
+# Bits of a split's decision_type.
+CATEGORICAL = 1
+DEFAULT_LEFT = 2
+MISSING_TYPE = 12
+ZERO, NAN = 4, 8
+
+
+@dataclass(frozen=True)
+class CLogistic:
+    """Probability of a margin, by the exponential of the C library as LightGBM uses it."""
+
+    steepness: float
+
+    def __call__(self, margin: np.ndarray) -> np.ndarray:
+        """Probabilities of margins."""
+        return np.array([1.0 / (1.0 + _exp(-self.steepness * float(m))) for m in margin])
+
+
+def _exp(x: float) -> float:
+    try:
+        return math.exp(x)
+    except OverflowError:
+        return math.inf
+
+
+def read_lightgbm(model: Any, people: Any) -> Reading:
+    """The trees of a fitted LGBMClassifier or of a binary Booster.
+
+    ``people`` is the table that the model itself is given, None after other steps.
+    """
+    booster = getattr(model, "booster_", model)
+    classes = np.array([0, 1])
+    if booster is not model:
+        classes = two_classes(model.classes_, type(model).__name__)
+    head, *blocks = booster.model_to_string().split("\nend of trees")[0].split("\nTree=")
+    told = _entries(head)
+    if not blocks:
+        raise InvalidSpec("The LightGBM model has no trees.")
+    link = CLogistic(_steepness(told))
+    averages = "average_output" in told
+    # Arrays of anything but floats are turned into singles on the way in.
+    rounds = isinstance(people, np.ndarray) and people.dtype not in (np.float32, np.float64)
+
+    def ask(seen: np.ndarray) -> np.ndarray:
+        margin = booster.predict(seen.astype(np.float32 if rounds else np.float64), raw_score=True)
+        # Those of a forest are divided only on the way to probabilities.
+        return margin / len(blocks) if averages else margin
+
+    return Reading(
+        classes=classes,
+        n_columns=int(told["max_feature_idx"]) + 1,
+        ask=ask,
+        combine="mean" if averages else "sum",
+        rounds=rounds,
+        link=link,
+        chooses=lambda margin: link(margin) > 0.5,
+        labels=_labels(booster, people),
+        **end_to_end([_arrays(_entries(block)) for block in blocks]),
+    )
+
+
+def _entries(block: str) -> dict[str, str]:
+    pairs = (line.partition("=") for line in block.splitlines() if line)
+    return {key: value for key, _, value in pairs}
+
+
+def _steepness(told: dict[str, str]) -> float:
+    objective, *settings = told.get("objective", "custom").split()
+    if objective != "binary" or told["num_tree_per_iteration"] != "1":
+        raise InvalidSpec(f"The LightGBM objective is {objective!r}; only 'binary' is supported.")
+    return float(dict(setting.split(":") for setting in settings if ":" in setting)["sigmoid"])
+
+
+def _labels(booster: Any, people: Any) -> dict[int, list[Any]]:
+    """Labels of the pandas category columns, which LightGBM turns into codes by their order."""
+    known = booster.pandas_categorical or []
+    if not isinstance(people, pd.DataFrame):
+        columns = []
+    else:
+        kinds = enumerate(people.dtypes)
+        columns = [j for j, kind in kinds if isinstance(kind, pd.CategoricalDtype)]
+    if len(columns) != len(known):
+        raise InvalidData(
+            f"The LightGBM model was trained with {len(known)} pandas category column(s), "
+            f"the table has {len(columns)}."
+        )
+    return dict(zip(columns, known, strict=True))
+
+
+def _arrays(tree: dict[str, str]) -> dict[str, Any]:
+    """Inner nodes first, then leaves; LightGBM numbers leaves -1, -2, ..."""
+    if tree.get("is_linear", "0") != "0":
+        raise InvalidSpec("LightGBM's linear trees are not supported; train without linear_tree.")
+    n_leaves = int(tree["num_leaves"])
+    n_inner = n_leaves - 1
+    value = np.zeros(n_inner + n_leaves)
+    value[n_inner:] = _numbers(tree, "leaf_value", float)
+    column = np.full(len(value), -1)
+    threshold = np.zeros(len(value))
+    missing_left = np.zeros(len(value), bool)
+    sides = {side: np.full(len(value), -1) for side in ("left", "right")}
+    codes: dict[int, np.ndarray] = {}
+    if n_inner:
+        column[:n_inner] = _numbers(tree, "split_feature", int)
+        threshold[:n_inner] = _numbers(tree, "threshold", float)
+        kind = _numbers(tree, "decision_type", int)
+        missing_left[:n_inner] = _missing_left(kind, threshold[:n_inner])
+        for side, children in sides.items():
+            child = _numbers(tree, f"{side}_child", int)
+            children[:n_inner] = np.where(child < 0, n_inner + ~child, child)
+        codes = _codes(tree, kind, threshold)
+    arrays = {"column": column, "threshold": threshold, "value": value, **sides}
+    return arrays | {"missing_left": missing_left, "codes": codes}
+
+
+def _missing_left(kind: np.ndarray, threshold: np.ndarray) -> np.ndarray:
+    """Where a missing value goes; a model that never saw one takes it for zero."""
+    if ((kind & MISSING_TYPE) == ZERO).any():
+        raise InvalidSpec(
+            "The LightGBM model takes zeros as missing; train without zero_as_missing."
+        )
+    default_left = (kind & DEFAULT_LEFT) != 0
+    missing = np.where((kind & MISSING_TYPE) == NAN, default_left, threshold >= 0)
+    return missing & ((kind & CATEGORICAL) == 0)
+
+
+def _codes(tree: dict[str, str], kind: np.ndarray, threshold: np.ndarray) -> dict[int, np.ndarray]:
+    """Categories that go left, from bits in words of 32; a split's threshold says which words."""
+    codes = {}
+    for node in np.flatnonzero(kind & CATEGORICAL):
+        ends = _numbers(tree, "cat_boundaries", int)
+        which = int(threshold[node])
+        words = _numbers(tree, "cat_threshold", int)[ends[which] : ends[which + 1]].astype("<u4")
+        bits = np.unpackbits(words.view(np.uint8), bitorder="little")
+        codes[int(node)] = np.flatnonzero(bits)
+    return codes
+
+
+def _numbers(tree: dict[str, str], key: str, kind: type) -> np.ndarray:
+    return np.array([kind(text) for text in tree[key].split()])

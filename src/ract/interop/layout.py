@@ -1,0 +1,169 @@
+"""Laying trees out again with their splits on encoded columns.
+
+A set of categories has no split of its own: the smaller side is split off one category after the
+other. A split at which everyone goes the same way disappears. All trees go down together, level
+by level; a place in a new tree is a node of the old one and the values that still get there:
+
+    {a, b} left of {c, d, e}    becomes    is a? - yes: left child, for a
+                                              no: is b? - yes: left child, for b
+                                                            no: right child, for c, d, e
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ract.errors import InvalidSpec
+from ract.interop.pullback import Splits
+from ract.interop.reading import Reading
+
+MOST_NODES = 5_000_000
+
+
+@dataclass
+class Frontier:
+    """Places of one level: old node, tree, values that still get there, and where they hang."""
+
+    node: np.ndarray
+    tree: np.ndarray
+    allowed: np.ndarray
+    parent: np.ndarray
+    on_right: np.ndarray
+
+
+@dataclass(frozen=True)
+class Layout:
+    """New trees, parents before children and tree after tree; ``node`` is where leaves come from.
+
+    feature, left, right, root : int32. threshold : float64.
+    """
+
+    feature: np.ndarray
+    threshold: np.ndarray
+    left: np.ndarray
+    right: np.ndarray
+    root: np.ndarray
+    node: np.ndarray
+
+
+def lay_out(reading: Reading, splits: Splits) -> Layout:
+    """The trees of a reading with other splits."""
+    n_trees = len(reading.root)
+    nothing = np.full(n_trees, -1)
+    everyone = np.ones((n_trees, len(splits.stem)), bool)
+    level = Frontier(
+        reading.root.astype(np.int64),
+        np.arange(n_trees),
+        everyone,
+        nothing,
+        np.zeros(n_trees, bool),
+    )
+    levels: list[tuple[Frontier, np.ndarray, np.ndarray]] = []
+    n = 0
+    while len(level.node):
+        level.node = _settled(reading, splits, level.node, level.allowed)
+        feature, threshold, level_below = _grow(reading, splits, level, first=n)
+        levels.append((level, feature, threshold))
+        n += len(level.node)
+        if n > MOST_NODES:
+            raise InvalidSpec(
+                f"The model's splits by sets of categories come to more than {MOST_NODES} nodes; "
+                "use fewer categories, or encode them one-hot before training."
+            )
+        level = level_below
+    return _joined(levels, n_trees)
+
+
+def _sides(splits: Splits, node: np.ndarray, allowed: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Values that get to a node which splits by a set and go left, or right."""
+    row = splits.table[node]
+    left = splits.left[row]
+    return allowed & left, allowed & ~left & splits.member[row]
+
+
+def _settled(reading: Reading, splits: Splits, node: np.ndarray, allowed: np.ndarray) -> np.ndarray:
+    """The nodes reached when everyone goes the same way; others as they are."""
+    node = node.copy()
+    moving = np.arange(len(node))
+    while len(moving):
+        here = node[moving]
+        to_left = (splits.column[here] >= 0) & np.isposinf(splits.threshold[here])
+        to_right = (splits.column[here] >= 0) & np.isneginf(splits.threshold[here])
+        by_set = np.flatnonzero(splits.table[here] >= 0)
+        left, right = _sides(splits, here[by_set], allowed[moving[by_set]])
+        to_left[by_set] = ~right.any(axis=1)
+        to_right[by_set] = ~left.any(axis=1)
+        node[moving] = np.where(
+            to_left, reading.left[here], np.where(to_right, reading.right[here], here)
+        )
+        moving = moving[to_left | to_right]
+    return node
+
+
+def _grow(
+    reading: Reading, splits: Splits, level: Frontier, first: int
+) -> tuple[np.ndarray, np.ndarray, Frontier]:
+    """Columns and thresholds of a level's places, and the level below."""
+    node = level.node
+    feature, threshold = splits.column[node].copy(), splits.threshold[node].copy()
+    threshold[reading.column[node] < 0] = 0.0
+    left_node, right_node = reading.left[node].copy(), reading.right[node].copy()
+    left_allowed, right_allowed = level.allowed.copy(), level.allowed.copy()
+    by_set = np.flatnonzero(splits.table[node] >= 0)
+    if len(by_set):
+        here, allowed = node[by_set], level.allowed[by_set]
+        left, right = _sides(splits, here, allowed)
+        value, is_left = _next_value(splits, left, right)
+        feature[by_set], threshold[by_set] = splits.stem[value], 0.5
+        right_node[by_set] = np.where(is_left, reading.left[here], reading.right[here])
+        left_node[by_set] = here
+        left_allowed[by_set, value] = False
+        only = np.arange(len(splits.stem)) == value[:, None]
+        right_allowed[by_set] &= ~splits.member[splits.table[here]] | only
+    inner = np.flatnonzero(feature >= 0)
+    below = Frontier(
+        np.concatenate([left_node[inner], right_node[inner]]).astype(np.int64),
+        np.tile(level.tree[inner], 2),
+        np.concatenate([left_allowed[inner], right_allowed[inner]]),
+        np.tile(first + inner, 2),
+        np.repeat([False, True], len(inner)),
+    )
+    return feature, threshold, below
+
+
+def _next_value(
+    splits: Splits, left: np.ndarray, right: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """The value to split off, from the smaller side that has a column, and whether it goes left."""
+    has_stem = splits.stem >= 0
+    prefers_left = left.sum(axis=1) <= right.sum(axis=1)
+    smaller = np.where(prefers_left[:, None], left, right) & has_stem
+    larger = np.where(prefers_left[:, None], right, left) & has_stem
+    in_smaller = smaller.any(axis=1)
+    value = np.where(in_smaller, smaller.argmax(axis=1), larger.argmax(axis=1))
+    return value, in_smaller == prefers_left
+
+
+def _joined(levels: list[tuple[Frontier, np.ndarray, np.ndarray]], n_trees: int) -> Layout:
+    tree = np.concatenate([level.tree for level, _, _ in levels])
+    parent = np.concatenate([level.parent for level, _, _ in levels])
+    on_right = np.concatenate([level.on_right for level, _, _ in levels])
+    order = np.argsort(tree, kind="stable")
+    place = np.empty(len(order), np.int64)
+    place[order] = np.arange(len(order))
+    sides = []
+    for is_side in (~on_right, on_right):
+        child = np.flatnonzero(is_side & (parent >= 0))
+        side = np.full(len(order), -1, np.int32)
+        side[place[parent[child]]] = place[child]
+        sides.append(side)
+    return Layout(
+        np.concatenate([feature for _, feature, _ in levels])[order].astype(np.int32),
+        np.concatenate([threshold for _, _, threshold in levels])[order],
+        sides[0],
+        sides[1],
+        np.searchsorted(tree[order], np.arange(n_trees)).astype(np.int32),
+        np.concatenate([level.node for level, _, _ in levels])[order],
+    )

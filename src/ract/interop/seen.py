@@ -1,0 +1,197 @@
+"""What a model sees of people: their encoded rows, as its library would compare them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+import pandas as pd
+from scipy.sparse import issparse
+
+from ract._frames import is_frame, read_table, take_rows
+from ract.encoding import Axis, Encoder
+from ract.errors import InvalidData, InvalidSpec
+from ract.interop.reading import Reading
+from ract.interop.steps import Column
+
+MOST_PEOPLE = 1000
+# Ends of a column to try, from the widest; some steps refuse large or negative numbers.
+WIDEST = 1e300
+LOW_ENDS = (-WIDEST, -1e100, -3e38, -1e18, -1e9, -1e6, -1e3, -1.0, 0.0, 1e-300, 1e-9)
+HIGH_ENDS = (WIDEST, 1e100, 3e38, 1e18, 1e9, 1e6, 1e3, 1.0, 0.0)
+
+
+class Seen:
+    """The way from encoded rows to the columns that a model's library compares.
+
+    Parameters
+    ----------
+    encoder : Encoder
+    people : table of the user's kind
+    columns : sequence of Column
+        Where each of the model's columns comes from.
+    reading : Reading
+    steps : sequence of fitted transformers
+        What the table goes through before the model; nothing for a model alone.
+
+    Attributes
+    ----------
+    matrix : float (people, encoded columns)
+        Some of the people, from all over the table.
+    axis_of, part_of : lists
+        For each of the model's columns the axis that it depends on, and, where the axis is a
+        one-hot group of the table's own columns, which of them.
+    """
+
+    def __init__(
+        self,
+        encoder: Encoder,
+        people: Any,
+        columns: Sequence[Column],
+        reading: Reading,
+        steps: Sequence[Any],
+    ) -> None:
+        self.encoder, self.reading, self.steps = encoder, reading, steps
+        n = read_table(people).n_rows
+        some = np.unique(np.linspace(0, n - 1, MOST_PEOPLE).astype(np.int64))
+        self.matrix = encoder.matrix(take_rows(people, some))
+        self._is_frame = is_frame(people)
+        self._like = _with_room(people, encoder) if steps else people
+        places = [_place(encoder, column.position) for column in columns]
+        self.axis_of = [axis for axis, _ in places]
+        self.part_of = [part for _, part in places]
+        self.sparse = False
+        if steps:
+            self._check_width(len(columns))
+        else:
+            self._values = [self._category_values(j) for j in range(len(columns))]
+
+    def columns(self, matrix: np.ndarray) -> np.ndarray:
+        """The model's columns of encoded rows; NaN is what its library takes as missing."""
+        with np.errstate(all="ignore"):
+            seen = self._through_steps(matrix) if self.steps else self._directly(matrix)
+            return seen.astype(np.float32) if self.reading.rounds else seen
+
+    def _directly(self, matrix: np.ndarray) -> np.ndarray:
+        seen = np.empty((len(matrix), len(self.axis_of)))
+        for j, (axis, part, values) in enumerate(
+            zip(self.axis_of, self.part_of, self._values, strict=True)
+        ):
+            if values is None:
+                seen[:, j] = matrix[:, axis.columns[part]]
+            else:
+                seen[:, j] = values[matrix[:, list(axis.columns)].argmax(axis=1)]
+        return seen
+
+    def _through_steps(self, matrix: np.ndarray) -> np.ndarray:
+        table: Any = self.encoder.decode(matrix, like=self._like)
+        if isinstance(table, np.ndarray):
+            table = table.astype(self._like.dtype)
+        names = getattr(self.steps[0], "feature_names_in_", None)
+        if names is None and self._is_frame:
+            table = np.asarray(table)
+        elif names is not None and not self._is_frame:
+            table = pd.DataFrame(table, columns=list(names))
+        for step in self.steps:
+            table = step.transform(table)
+        self.sparse = bool(issparse(table))
+        if not self.sparse:
+            return np.asarray(table, dtype=_float_type(table))
+        if not self.reading.empty_is_missing:
+            return table.toarray()
+        kept = table.tocoo()
+        seen = np.full(kept.shape, np.nan)
+        seen[kept.row, kept.col] = kept.data
+        return seen
+
+    def _check_width(self, n_columns: int) -> None:
+        width = self._through_steps(self.matrix[:1]).shape[1]
+        if not width == n_columns == self.reading.n_columns:
+            raise InvalidSpec(
+                f"The steps before the model make {width} columns, where {n_columns} were "
+                f"expected and the model takes {self.reading.n_columns}."
+            )
+
+    def _category_values(self, j: int) -> np.ndarray | None:
+        """What a model without steps sees of each category of an axis; None if it has none."""
+        axis, labels = self.axis_of[j], self.reading.labels.get(j)
+        if not axis.is_categorical or axis.feature.columns:
+            return None
+        if labels is not None:
+            code = {label: float(k) for k, label in enumerate(labels)}
+            return np.array([code.get(value, np.nan) for value in axis.feature.categories])
+        try:
+            return np.array([float(value) for value in axis.feature.categories])
+        except (TypeError, ValueError):
+            raise InvalidData(
+                f"Column {axis.feature.name!r} holds text, but the model takes numbers; pass the "
+                "table and the pipeline that the model was trained with."
+            ) from None
+
+    def domain(self, columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Lowest and highest values of encoded columns that the steps accept."""
+        own = self.matrix[:, columns]
+        least, most = own.min(axis=0), own.max(axis=0)
+        return self._widest(columns, LOW_ENDS, least), self._widest(columns, HIGH_ENDS, most)
+
+    def _widest(
+        self, columns: np.ndarray, ends: Sequence[float], observed: np.ndarray
+    ) -> np.ndarray:
+        """The first of some ends that is accepted and beyond what is observed, for each column."""
+        if not self.steps or self._accepts(columns, ends[0]):
+            return np.full(len(columns), ends[0])
+        widest = observed.copy()
+        for k in range(len(columns)):
+            for end in ends:
+                beyond = end <= observed[k] if ends[0] < 0 else end >= observed[k]
+                if beyond and self._accepts(columns[k : k + 1], end):
+                    widest[k] = end
+                    break
+        return widest
+
+    def _accepts(self, columns: np.ndarray, value: float) -> bool:
+        row = self.matrix[:1].copy()
+        row[0, columns] = value
+        mine = [j for j, axis in enumerate(self.axis_of) if axis.columns[0] in columns]
+        try:
+            seen = self.columns(row)[0, mine]
+        except ValueError:
+            return False
+        return self.sparse or not np.isnan(seen).any()
+
+
+def _place(encoder: Encoder, position: int) -> tuple[Axis, int]:
+    """The axis of a column of the table, and which of the axis's columns it is."""
+    name = encoder.feature_names[position]
+    for axis in encoder.axes:
+        if name in axis.feature.columns:
+            return axis, axis.feature.columns.index(name)
+        if axis.feature.name == name:
+            return axis, 0
+    raise AssertionError(name)
+
+
+def _with_room(people: Any, encoder: Encoder) -> Any:
+    """A table of the same kind, whose whole numbers may take any value that is tried on them."""
+    if not is_frame(people):
+        array = np.asarray(people)[:1]
+        return array.astype(np.float64) if array.dtype.kind in "iu" else array
+    numbers = {
+        axis.feature.name
+        for axis in encoder.axes
+        if not axis.is_categorical and axis.feature.kind != "binary"
+    }
+    if isinstance(people, pd.DataFrame):
+        own = dict(zip(encoder.feature_names, people.columns, strict=True))
+        whole = [own[name] for name in numbers if people[own[name]].dtype.kind in "iu"]
+        return people[:1].astype(dict.fromkeys(whole, np.float64))
+    frame = nw.from_native(people, eager_only=True)[:1]
+    whole = [name for name in numbers if frame.schema[name].is_integer()]
+    return frame.with_columns(nw.col(name).cast(nw.Float64) for name in whole).to_native()
+
+
+def _float_type(table: Any) -> Any:
+    kind = getattr(table, "dtype", None)
+    return kind if kind in (np.float16, np.float32, np.float64) else np.float64

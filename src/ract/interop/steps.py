@@ -1,0 +1,189 @@
+"""Following columns through the steps of a pipeline, from the user's table to the model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn.compose import ColumnTransformer
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import (
+    FunctionTransformer,
+    KBinsDiscretizer,
+    MaxAbsScaler,
+    MinMaxScaler,
+    OneHotEncoder,
+    OrdinalEncoder,
+    PowerTransformer,
+    QuantileTransformer,
+    RobustScaler,
+    StandardScaler,
+)
+
+from ract.errors import InvalidData, InvalidSpec, listing
+
+# Each column by itself, and never downward where the input goes up.
+RISING = (
+    StandardScaler,
+    MinMaxScaler,
+    MaxAbsScaler,
+    RobustScaler,
+    QuantileTransformer,
+    PowerTransformer,
+    KBinsDiscretizer,
+)
+SUPPORTED_STEPS = (
+    "ColumnTransformer, Pipeline, 'passthrough', 'drop', OneHotEncoder, OrdinalEncoder, "
+    "SimpleImputer, KBinsDiscretizer(encode='ordinal') and "
+    + ", ".join(kind.__name__ for kind in RISING[:-1])
+)
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column on its way to the model.
+
+    Parameters
+    ----------
+    position : int
+        Which column of the user's table it comes from.
+    by_category : bool
+        Whether a step takes its values as categories, without order.
+    altered : bool
+        Whether its values are no longer the user's own.
+    """
+
+    position: int
+    by_category: bool = False
+    altered: bool = False
+
+
+def unwrapped(model: Any) -> tuple[list[Any], Any]:
+    """The steps before a model, and the model, of pipelines and searches in each other."""
+    steps: list[Any] = []
+    while True:
+        if hasattr(model, "best_estimator_"):
+            model = model.best_estimator_
+        elif isinstance(model, Pipeline):
+            steps += [step for _, step in model.steps[:-1]]
+            model = model.steps[-1][1]
+        else:
+            return [step for step in steps if step is not None and step != "passthrough"], model
+
+
+def first_columns(steps: Sequence[Any], names: Sequence[str], is_frame: bool) -> list[Column]:
+    """The columns of a table in the order in which the first step was trained on them."""
+    trained = getattr(steps[0], "feature_names_in_", None)
+    if trained is None or not is_frame:
+        n = getattr(steps[0], "n_features_in_", len(names))
+        if n != len(names):
+            raise InvalidData(f"The model was trained on {n} columns, the table has {len(names)}.")
+        return [Column(j) for j in range(len(names))]
+    missing = [name for name in trained if name not in names]
+    if missing:
+        raise InvalidData(f"The table lacks {listing(missing)}, which the model was trained on.")
+    position = {name: j for j, name in enumerate(names)}
+    return [Column(position[name]) for name in trained]
+
+
+def follow(step: Any, columns: list[Column]) -> list[Column]:
+    """The columns that a fitted step makes of some columns."""
+    if isinstance(step, str) and step == "passthrough":
+        return columns
+    if type(step) is FunctionTransformer and step.func is None:
+        return columns
+    if type(step) is Pipeline:
+        for _, inner in step.steps:
+            columns = columns if inner is None else follow(inner, columns)
+        return columns
+    if type(step) is ColumnTransformer:
+        return _through_selection(step, columns)
+    if type(step) is SimpleImputer:
+        return _through_imputer(step, columns)
+    if type(step) is OrdinalEncoder:
+        return [_as_category(step, column) for column in columns]
+    if type(step) is OneHotEncoder:
+        widths = _widths(step)
+        return [
+            _as_category(step, column)
+            for column, width in zip(columns, widths, strict=True)
+            for _ in range(width)
+        ]
+    if type(step) not in RISING or getattr(step, "encode", "ordinal") != "ordinal":
+        raise InvalidSpec(
+            f"The step {step!r} before the model is not supported; supported are {SUPPORTED_STEPS}."
+        )
+    return [replace(column, altered=True) for column in columns]
+
+
+def _as_category(step: Any, column: Column) -> Column:
+    if column.altered:
+        raise InvalidSpec(
+            f"{type(step).__name__} comes after a step that changes values; only columns of the "
+            "table itself can be taken as categories."
+        )
+    return replace(column, by_category=True, altered=True)
+
+
+def _widths(encoder: OneHotEncoder) -> list[int]:
+    """How many columns a one-hot encoder makes of each column."""
+    rare = getattr(encoder, "infrequent_categories_", None)
+    widths = []
+    for k, categories in enumerate(encoder.categories_):
+        width = len(categories)
+        if rare is not None and rare[k] is not None:
+            width -= len(rare[k]) - 1  # rare categories share one column
+        dropped = encoder.drop_idx_ is not None and encoder.drop_idx_[k] is not None
+        widths.append(width - int(dropped))
+    return widths
+
+
+def _through_imputer(imputer: SimpleImputer, columns: list[Column]) -> list[Column]:
+    """Nothing happens to complete columns, if only what is missing counts as missing."""
+    marks = imputer.missing_values
+    if (
+        marks is not None
+        and marks is not pd.NA
+        and not (isinstance(marks, float) and np.isnan(marks))
+    ):
+        raise InvalidSpec(
+            f"SimpleImputer takes {marks!r} as missing; only NaN and None are supported."
+        )
+    if imputer.add_indicator or len(imputer.get_feature_names_out()) != len(columns):
+        raise InvalidSpec(
+            "SimpleImputer adds or drops columns; it must keep every column (no add_indicator, "
+            "no column without a value)."
+        )
+    return columns
+
+
+def _through_selection(chooser: ColumnTransformer, columns: list[Column]) -> list[Column]:
+    names = list(getattr(chooser, "feature_names_in_", []))
+    left_over = set(range(len(columns)))
+    made: list[Column] = []
+    for name, step, selection in chooser.transformers_:
+        if name == "remainder":
+            chosen = sorted(left_over)
+        else:
+            chosen = _positions(selection, names, len(columns))
+        left_over -= set(chosen)
+        if chosen and not (isinstance(step, str) and step == "drop"):
+            made += follow(step, [columns[j] for j in chosen])
+    return made
+
+
+def _positions(selection: Any, names: list[str], n: int) -> list[int]:
+    """Positions of the columns that a fitted ColumnTransformer selects for a step."""
+    if isinstance(selection, slice):
+        if isinstance(selection.start, str) or isinstance(selection.stop, str):
+            selection = pd.Index(names).slice_indexer(selection.start, selection.stop)
+        return list(range(n)[selection])
+    chosen = [selection] if isinstance(selection, (str, int, np.integer)) else list(selection)
+    if chosen and all(isinstance(one, (bool, np.bool_)) for one in chosen):
+        return [j for j, one in enumerate(chosen) if one]
+    position = {name: j for j, name in enumerate(names)}
+    return [position[one] if isinstance(one, str) else range(n)[one] for one in chosen]
