@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
-from ract.interop.model import TreeModel, read_model
+from ract.interop.model import TreeModel
+from ract.interop.read import read_model
 
 __all__ = ["TreeModel", "read_model"]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import json
-from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any
 
@@ -51,14 +50,15 @@ def read_xgboost(model: Any) -> Reading:
     """The trees of a fitted XGBClassifier or of a binary Booster."""
     is_booster = not hasattr(model, "get_booster")
     booster = model if is_booster else model.get_booster()
-    told = json.loads(bytes(booster.save_raw("json")))["learner"]
+    document = json.loads(bytes(booster.save_raw("json")))
+    told = document["learner"]
     _check(told, model)
     classes = np.array([0, 1])
     if not is_booster:
         classes = two_classes(model.classes_, type(model).__name__)
     n_columns = int(told["learner_model_param"]["num_feature"])
     trees, weights = _trees_and_weights(told, model)
-    bare = _bare(json.loads(bytes(booster.save_raw("json"))), n_columns)
+    bare = _bare(document, n_columns)
     start = bare.start()
     parts = []
     for k, tree in enumerate(trees):
@@ -124,18 +124,18 @@ def _bare(document: dict[str, Any], n_columns: int) -> Bare:
     """The model with one tree, whose leaves are all zero."""
     told = document["learner"]
     boosted = told["gradient_booster"]
-    if boosted["name"] == "dart":
-        told["gradient_booster"] = boosted = boosted["gbtree"]
-        boosted["name"] = "gbtree"
-    tree = deepcopy(boosted["model"]["trees"][0])
+    model = boosted.get("gbtree", boosted)["model"]  # that of a dart model lies one level deeper
+    tree = dict(model["trees"][0])
     tree["split_conditions"] = [
         0.0 if child < 0 else cut
         for child, cut in zip(tree["left_children"], tree["split_conditions"], strict=True)
     ]
-    boosted["model"] |= {"trees": [tree], "tree_info": [0], "iteration_indptr": [0, 1]}
-    boosted["model"]["gbtree_model_param"] |= {"num_trees": "1", "num_parallel_tree": "1"}
-    told["feature_names"] = told["feature_types"] = []
-    return Bare(json.dumps(document).encode(), n_columns)
+    settings = model["gbtree_model_param"] | {"num_trees": "1", "num_parallel_tree": "1"}
+    model = model | {"trees": [tree], "tree_info": [0], "iteration_indptr": [0, 1]}
+    model["gbtree_model_param"] = settings
+    told = told | {"gradient_booster": {"name": "gbtree", "model": model}}
+    told |= {"feature_names": [], "feature_types": []}
+    return Bare(json.dumps(document | {"learner": told}).encode(), n_columns)
 
 
 def _weighted(

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ract.encoding import Axis
-from ract.errors import InvalidData, InvalidSpec
+from ract.errors import InvalidSpec
 from ract.interop.seen import Seen
 
 SIGN = np.int64(-(2**63))
@@ -59,24 +59,22 @@ def pull_back(seen: Seen) -> Splits:
         here = np.flatnonzero(reading.column == j)
         column[here] = seen.axis_of[j].columns[0]
         threshold[here] = found[np.searchsorted(cuts, reading.threshold[here])]
-    values = Values.of([seen.axis_of[j] for j in used if j not in ordinal])
+    listed = [j for j in used if has_few_values(seen.axis_of[j])]
+    values = Values.of([seen.axis_of[j] for j in listed])
     rows = values.seen_by(seen)
     left = [np.zeros((0, len(values.stem)), bool)]
     member = [np.zeros((0, len(values.stem)), bool)]
     n_sets = 0
-    for j in used:
-        if j not in ordinal:
-            here = np.flatnonzero(reading.column == j)
-            part = values.part[seen.axis_of[j].columns]
-            sets, which = _sets(seen, here, rows[part, j])
-            wide = np.zeros((len(sets), len(values.stem)), bool)
-            wide[:, part] = sets
-            left.append(wide)
-            own = np.zeros_like(wide)
-            own[:, part] = True
-            member.append(own)
-            table[here] = n_sets + which
-            n_sets += len(sets)
+    for j in listed:
+        here = np.flatnonzero(reading.column == j)
+        part = values.part[seen.axis_of[j].columns]
+        sets, which = _sets(seen, here, rows[part, j])
+        wide, own = (np.zeros((len(sets), len(values.stem)), bool) for _ in range(2))
+        wide[:, part], own[:, part] = sets, True
+        left.append(wide)
+        member.append(own)
+        table[here] = n_sets + which
+        n_sets += len(sets)
     return Splits(
         column, threshold, table, np.concatenate(left), np.concatenate(member), values.stem
     )
@@ -133,10 +131,7 @@ def _sets(seen: Seen, nodes: np.ndarray, value: np.ndarray) -> tuple[np.ndarray,
         if int(node) in reading.codes:
             whole = np.where(missing, -1, value).astype(np.int64)
             left[k] = np.isin(whole, reading.codes[int(node)])
-        if missing.any():
-            if reading.missing_left is None:
-                raise InvalidData("A category is missing for the model after its steps.")
-            left[k, missing] = reading.missing_left[node]
+        left[k, missing] = reading.missing_left[node]
     return left, np.arange(len(nodes))
 
 
@@ -179,7 +174,7 @@ def _thresholds(seen: Seen, columns: Sequence[int]) -> list[tuple[int, np.ndarra
 def _refuse_holes(seen: Seen, columns: Sequence[int]) -> None:
     """Zeros that a sparse matrix leaves out must go where zero itself would go."""
     reading = seen.reading
-    if not (seen.sparse and reading.empty_is_missing) or reading.missing_left is None:
+    if not (seen.sparse and reading.empty_is_missing):
         return
     here = np.isin(reading.column, columns)
     if ((reading.threshold[here] >= 0) != reading.missing_left[here]).any():

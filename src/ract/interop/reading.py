@@ -37,6 +37,8 @@ class Reading:
         -1 for a leaf.
     threshold : float64 (nodes,)
     left, right : int32 (nodes,)
+    missing_left : bool (nodes,)
+        Whether a missing value goes left.
     value : float64 (nodes,)
     root : int32 (trees,)
     combine : {"mean", "sum"}
@@ -50,8 +52,6 @@ class Reading:
         From margins to probabilities of the second class; without one, scores are probabilities.
     chooses : callable, optional
         Whether the library predicts the second class for each of some margins.
-    missing_left : bool (nodes,), optional
-        Whether a missing value goes left.
     codes : mapping of int to int array
         Category codes that go left at a node; they take the place of its threshold.
     labels : mapping of int to sequence
@@ -69,6 +69,7 @@ class Reading:
     threshold: np.ndarray
     left: np.ndarray
     right: np.ndarray
+    missing_left: np.ndarray
     value: np.ndarray
     root: np.ndarray
     combine: Literal["mean", "sum"]
@@ -78,7 +79,6 @@ class Reading:
     rounds: bool = False
     link: Curve | None = None
     chooses: Curve | None = None
-    missing_left: np.ndarray | None = None
     codes: Mapping[int, np.ndarray] = field(default_factory=dict)
     labels: Mapping[int, Sequence[Any]] = field(default_factory=dict)
     names: tuple[str, ...] | None = None

@@ -10,12 +10,13 @@ import numpy as np
 import pandas as pd
 from scipy.sparse import issparse
 
-from ract._frames import is_frame
+from ract._frames import is_frame, read_table, take_rows
 from ract.encoding import Axis, Encoder
 from ract.errors import InvalidData, InvalidSpec
 from ract.interop.reading import Reading
 from ract.interop.steps import Column
 
+MOST_PEOPLE = 1000
 # Ends of a column to try, from the widest; some steps refuse large or negative numbers.
 WIDEST = 1e300
 LOW_ENDS = (-WIDEST, -1e100, -3e38, -1e18, -1e9, -1e6, -1e3, -1.0, 0.0, 1e-300, 1e-9)
@@ -38,6 +39,7 @@ class Seen:
     Attributes
     ----------
     matrix : float (people, encoded columns)
+        Some of the people, from all over the table.
     axis_of, part_of : lists
         For each of the model's columns the axis that it depends on, and, where the axis is a
         one-hot group of the table's own columns, which of them.
@@ -52,7 +54,9 @@ class Seen:
         steps: Sequence[Any],
     ) -> None:
         self.encoder, self.reading, self.steps = encoder, reading, steps
-        self.matrix = encoder.matrix(people)
+        n = read_table(people).n_rows
+        some = np.unique(np.linspace(0, n - 1, MOST_PEOPLE).astype(np.int64))
+        self.matrix = encoder.matrix(take_rows(people, some))
         self._is_frame = is_frame(people)
         self._like = _with_room(people, encoder) if steps else people
         places = [_place(encoder, column.position) for column in columns]

@@ -1,0 +1,237 @@
+"""From a fitted model and a table of people to an encoder and a TreeEnsemble on its columns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from ract._frames import is_frame, read_table
+from ract.actions import ActionSpace, Feature
+from ract.encoding import Encoder
+from ract.errors import InvalidData, InvalidSpec, listing
+from ract.interop.from_lightgbm import read_lightgbm
+from ract.interop.from_sklearn import preparation_of, read_sklearn
+from ract.interop.from_xgboost import read_xgboost
+from ract.interop.layout import lay_out
+from ract.interop.model import OwnModel, TreeModel
+from ract.interop.pullback import pull_back
+from ract.interop.reading import SUPPORTED, Reading
+from ract.interop.scoring import ensemble_of
+from ract.interop.seen import Seen
+from ract.interop.steps import Column, first_columns, follow, unwrapped
+
+
+def read_model(
+    model: Any,
+    people: Any,
+    actions: ActionSpace | None = None,
+    *,
+    desired: Any = None,
+    threshold: float | None = None,
+) -> TreeModel:
+    """Read a fitted binary classifier of trees, exactly.
+
+    Scores and decisions are those of the model's own library for every table that the model
+    takes, down to the last bit: thresholds are carried back through the steps of a pipeline
+    and the library's rounding, and scores are added up in the library's order and precision.
+    (A scikit-learn forest that predicts in several threads adds up in no fixed order; the
+    scores here are those of one thread.)
+
+    Parameters
+    ----------
+    model : fitted classifier
+        scikit-learn's DecisionTreeClassifier, ExtraTreeClassifier, RandomForestClassifier,
+        ExtraTreesClassifier, GradientBoostingClassifier or HistGradientBoostingClassifier,
+        LightGBM's LGBMClassifier or Booster, XGBoost's XGBClassifier, XGBRFClassifier or
+        Booster, alone or at the end of a Pipeline whose steps work column by column, or in a
+        GridSearchCV; or a model of ract.
+    people : frame or array
+        A complete table like the one that the model was trained on; kinds, bounds and
+        categories are read off it.
+    actions : ActionSpace, optional
+        Without one, kinds are read off the table and every feature may change. A column that
+        the model takes as categories is categorical.
+    desired : label, optional
+        The class that people want: that of the action space, or else the second one.
+    threshold : float, optional
+        Decide by a probability of the desired class of at least this, not by the model's
+        own rule.
+
+    Examples
+    --------
+    >>> from sklearn.ensemble import RandomForestClassifier
+    >>> people = np.random.default_rng(0).normal(size=(100, 3))
+    >>> income_is_high = people[:, 0] > 0.1
+    >>> forest = RandomForestClassifier(n_estimators=5, random_state=0).fit(people, income_is_high)
+    >>> model = read_model(forest, people)
+    >>> bool((model.score(people) == forest.predict_proba(people)[:, 1]).all())
+    True
+    """
+    if not isinstance(model, type) and hasattr(model, "get_params"):
+        check_is_fitted(model)
+    steps, last = unwrapped(model)
+    if all(hasattr(last, name) for name in ("ensemble_", "encoder_", "desired_")):
+        if steps:
+            raise InvalidSpec(
+                f"{type(last).__name__} encodes tables itself; it is read alone, not after steps."
+            )
+        return _own(last, people, actions, desired, threshold)
+    reading = _read(last, None if steps else people)
+    names, framed = read_table(people).names, is_frame(people)
+    columns = _columns(steps, last, reading, names, framed)
+    encoder = _encoder(people, actions, names, columns)
+    preparation = preparation_of(last)
+    seen = Seen(
+        encoder, people, columns, reading, steps if preparation is None else [*steps, preparation]
+    )
+    if desired is None and actions is not None:
+        desired = actions.desired
+    k = _position(desired, reading.classes)
+    layout = lay_out(reading, pull_back(seen))
+    ensemble = ensemble_of(reading, layout, k, _checked(threshold))
+    result = TreeModel(
+        encoder, ensemble, reading.classes, reading.classes[k], len(names), reading.link
+    )
+    _check_scores(result, seen, k, type(last).__name__)
+    return result
+
+
+def _own(
+    model: Any, people: Any, actions: ActionSpace | None, desired: Any, threshold: float | None
+) -> TreeModel:
+    if threshold is not None:
+        raise InvalidSpec("A model of ract decides by its leaves; it takes no threshold.")
+    if desired is None and actions is not None:
+        desired = actions.desired
+    if desired is not None and desired != model.desired_:
+        raise InvalidSpec(
+            f"desired is {desired!r}, but the model was trained for "
+            f"{np.asarray(model.desired_).item()!r}."
+        )
+    encoder = model.encoder_
+    if actions is not None:
+        encoder = Encoder(people, actions)
+        if encoder.column_names != model.encoder_.column_names:
+            raise InvalidSpec(
+                f"The action space encodes the table as {listing(encoder.column_names)}, the model "
+                f"was trained on {listing(model.encoder_.column_names)}."
+            )
+    return OwnModel(
+        encoder, model.ensemble_, model.classes_, model.desired_, model.n_features_in_, model=model
+    )
+
+
+def _read(model: Any, people: Any) -> Reading:
+    """The reading of the library that a model comes from."""
+    libraries = {kind.__module__.split(".")[0] for kind in type(model).__mro__}
+    reading = None
+    if "lightgbm" in libraries and (
+        type(model).__name__ == "Booster" or hasattr(model, "classes_")
+    ):
+        reading = read_lightgbm(model, people)
+    elif "xgboost" in libraries and (
+        type(model).__name__ == "Booster" or hasattr(model, "n_classes_")
+    ):
+        reading = read_xgboost(model)
+    elif "sklearn" in libraries:
+        reading = read_sklearn(model)
+    if reading is None:
+        raise InvalidSpec(f"{type(model).__name__} cannot be read; supported are {SUPPORTED}.")
+    return reading
+
+
+def _columns(
+    steps: Sequence[Any], model: Any, reading: Reading, names: Sequence[str], framed: bool
+) -> list[Column]:
+    """Where each column that the model sees comes from in the user's table."""
+    if steps:
+        columns = first_columns(steps, names, framed)
+        for step in steps:
+            columns = follow(step, columns)
+    else:
+        if reading.n_columns != len(names):
+            raise InvalidData(
+                f"The model was trained on {reading.n_columns} columns, the table has {len(names)}."
+            )
+        if framed and reading.names is not None and reading.names != tuple(names):
+            raise InvalidData(
+                f"The model was trained on the columns {listing(reading.names, 30)}, in this "
+                f"order; the table has {listing(names, 30)}."
+            )
+        columns = [Column(j) for j in range(len(names))]
+    if preparation_of(model) is not None:  # puts the columns that it takes as categories first
+        is_category = np.asarray(model.is_categorical_)
+        columns = [columns[j] for j in np.argsort(~is_category, kind="stable")]
+        categorical = set(range(int(is_category.sum())))
+    else:
+        categorical = reading.categorical
+    return [
+        replace(column, by_category=True) if j in categorical else column
+        for j, column in enumerate(columns)
+    ]
+
+
+def _encoder(
+    people: Any, actions: ActionSpace | None, names: Sequence[str], columns: Sequence[Column]
+) -> Encoder:
+    """An encoder that takes as categories whatever the model does."""
+    table = read_table(people)
+    space = ActionSpace.infer(table) if actions is None else actions
+    completed = space.complete(table)
+    features = {feature.name: feature for feature in space}
+    in_groups = {column for feature in space for column in feature.columns}
+    for name in dict.fromkeys(names[column.position] for column in columns if column.by_category):
+        if name in in_groups:
+            continue
+        given = features.get(name, Feature(name, change="fixed"))
+        if completed[name].kind in ("categorical", "binary"):
+            continue
+        if actions is not None and given.kind is not None:
+            raise InvalidSpec(
+                f"Feature {name!r} is declared {given.kind!r}, but the model takes its values as "
+                "categories; declare it 'categorical'."
+            )
+        bounds: dict[str, Any] = {} if actions is not None else {"lower": None, "upper": None}
+        features[name] = replace(given, kind="categorical", **bounds)
+    return Encoder(table, ActionSpace(features.values(), space.desired))
+
+
+def _position(desired: Any, classes: np.ndarray) -> int:
+    if desired is None:
+        return 1
+    if desired not in classes.tolist():
+        raise InvalidSpec(
+            f"desired is {desired!r}, which is not a class of the model; "
+            f"its classes are {listing(classes.tolist())}."
+        )
+    return classes.tolist().index(desired)
+
+
+def _checked(threshold: Any) -> float | None:
+    if threshold is None:
+        return None
+    number = isinstance(threshold, (int, float, np.integer, np.floating))
+    if not number or isinstance(threshold, bool) or not 0 < threshold <= 1:
+        raise InvalidSpec(
+            f"threshold must be a probability above 0 and at most 1, got {threshold!r}."
+        )
+    return float(threshold)
+
+
+def _check_scores(model: TreeModel, seen: Seen, k: int, name: str) -> None:
+    """Compare with the library's own scores of a few people, in case a new version differs."""
+    matrix = seen.matrix
+    asked = seen.reading.ask(seen.columns(matrix))
+    ensemble = model.ensemble
+    own = ensemble.totals(matrix)[1] if ensemble.combine == "votes" else ensemble.score(matrix)
+    if k == 0:
+        own = 1 - own if seen.reading.link is None else -own
+    if not np.allclose(own, asked, rtol=1e-5, atol=1e-6):
+        raise InvalidSpec(
+            f"{name} was read wrongly: its library gives other scores to the same people; this "
+            "version of the library is not supported."
+        )
