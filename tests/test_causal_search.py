@@ -16,6 +16,7 @@ from ract.recourse.moves import Moves
 from ract.recourse.outcomes import Outcomes
 from ract.recourse.program import enter_region
 from ract.recourse.regions import inside
+from ract.recourse.relaxed import STEPS, Relaxation
 from ract.recourse.solutions import FOUND, NONE, OPEN, OPTIMAL
 from tests import naive
 from tests.test_exact import CHANGES, random_ensemble
@@ -326,6 +327,27 @@ def test_small_limits_give_bounds_that_hold():
             assert (quick.cost >= sure.bound - 1e-12).all()
             seen |= set(quick.status.tolist())
     assert seen == {OPTIMAL, NONE, FOUND, OPEN}
+
+
+def test_without_effects_the_bound_is_the_exact_cost_up_to_a_step():
+    met = 0
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        encoder, matrix, ensemble, cost, _ = random_problem(rng, real=1)
+        d = matrix.shape[1]
+        relaxed = Relaxation(ensemble, encoder.axes, cost, np.zeros(d, bool))
+        moves, cap = Moves(encoder.axes, cost), 0.7
+        exact = VoteSearch(ensemble, encoder.axes, cost).solve(matrix, cap)
+        for i, own in enumerate(matrix):
+            outcomes = Outcomes(own, moves, np.zeros((d, d)))
+            bound, point = relaxed.solve(outcomes, outcomes.everything(), cap)
+            if not exact.found[i]:
+                assert np.isinf(bound) and point is None
+                continue
+            assert exact.cost[i] - cap / STEPS - 1e-9 <= bound <= exact.cost[i] + 1e-9
+            assert naive.naive_votes(ensemble, point[None])[0] >= ensemble.cutoff
+            met += bool(exact.cost[i] > 0)
+    assert met > 100
 
 
 def test_the_program_finds_a_way_into_a_region_where_there_is_one():
