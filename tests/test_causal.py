@@ -323,14 +323,14 @@ def test_plans_work_in_the_true_model(lending):
     assert work >= 0.95  # all of them, but for rounding on the way through a table
 
 
-def test_estimated_effects_do_better_than_none(lending):
+def test_plans_on_estimated_effects_work_if_they_allow_for_errors(lending):
+    """Without allowance most of them miss by a hair: the cheapest action ends at an edge."""
     loans, model, refused = lending
     axes, cost = model.encoder_.axes, model.cost_
     estimated = CausalEffects.estimate(loans.frame[:1500], actions=loans.actions)
-    nothing = CausalEffects.from_edges({}, names=["Income"])
-    works = {}
-    for name, effects in {"estimated": estimated, "nothing": nothing}.items():
-        search = CausalSearch(model.ensemble_, axes, cost, effects)
-        works[name] = carried_out(loans, model, refused, search)[1]
-    print(works)
-    assert works["estimated"] > works["nothing"]
+    served, work = {}, {}
+    for share in (0.0, 0.3):
+        search = CausalSearch(model.ensemble_, axes, cost, estimated, uncertainty=share)
+        served[share], work[share] = carried_out(loans, model, refused, search)
+    assert work[0.3] >= 0.8 > work[0.0]
+    assert served[0.0] >= served[0.3] >= 0.5

@@ -1,4 +1,5 @@
 import dataclasses
+import itertools
 
 import numpy as np
 import pandas as pd
@@ -9,6 +10,11 @@ from ract.costs import LinearCost, make_cost
 from ract.encoding import Encoder
 from ract.errors import InvalidSpec
 from ract.recourse.causal.effects import CausalEffects
+from ract.recourse.causal.moves import Moves
+from ract.recourse.causal.outcomes import Outcomes
+from ract.recourse.causal.program import enter_region
+from ract.recourse.causal.regions import inside
+from ract.recourse.causal.relaxed import STEPS, Relaxation
 from ract.recourse.causal.search import CausalSearch, column_names
 from ract.recourse.exact import ExactSearch
 from ract.recourse.solutions import FOUND, NONE, OPEN, OPTIMAL
@@ -285,9 +291,11 @@ def test_other_costs_and_other_ways_to_decide():
         accepted = matrix[mean.decide(matrix)]
         if not len(accepted):
             with pytest.raises(InvalidSpec, match="needs accepted"):
-                CausalSearch(mean, encoder.axes, cost, effects, matrix)
+                CausalSearch(mean, encoder.axes, cost, effects, accepted=matrix)
             continue
-        by_mean = CausalSearch(mean, encoder.axes, cost, effects, matrix).solve(matrix, 2.0)
+        by_mean = CausalSearch(mean, encoder.axes, cost, effects, accepted=matrix).solve(
+            matrix, 2.0
+        )
         check_actions(encoder, ensemble, cost, total, matrix, by_mean, 2.0)
         assert not (by_mean.status == NONE).any()
         assert not (by_mean.found & (by_votes.status == NONE)).any()
@@ -306,16 +314,107 @@ def test_threads_and_order_do_not_change_the_result():
     np.testing.assert_array_equal(one.values, search.solve(people[::-1]).values[::-1])
 
 
-def test_a_small_limit_gives_bounds_that_hold():
+def test_small_limits_give_bounds_that_hold():
     seen = set()
-    for seed in range(30):
+    for seed in range(60):
         rng = np.random.default_rng(seed)
         encoder, matrix, ensemble, cost, effects = random_problem(rng, real=0)
         search = CausalSearch(ensemble, encoder.axes, cost, effects)
-        sure, quick = search.solve(matrix, **SURE), search.solve(matrix, max_nodes=0)
-        assert (quick.bound <= np.where(sure.found, sure.cost, np.inf) + 1e-12).all()
-        seen |= set(quick.status.tolist())
-    assert {FOUND, OPEN} <= seen
+        sure = search.solve(matrix, **SURE)
+        for limits in ({"max_nodes": 0}, {"max_nodes": 1, "max_gap": 0.0}, {"max_gap": 0.3}):
+            quick = search.solve(matrix, **limits)
+            assert (quick.bound <= np.where(sure.found, sure.cost, np.inf) + 1e-12).all()
+            assert (quick.cost >= sure.bound - 1e-12).all()
+            seen |= set(quick.status.tolist())
+    assert seen == {OPTIMAL, NONE, FOUND, OPEN}
+
+
+def test_without_effects_the_bound_is_the_exact_cost_up_to_a_step():
+    met = 0
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        encoder, matrix, ensemble, cost, _ = random_problem(rng, real=1)
+        d = matrix.shape[1]
+        relaxed = Relaxation(ensemble, encoder.axes, cost, np.zeros(d, bool))
+        moves, cap = Moves(encoder.axes, cost), 0.7
+        exact = ExactSearch(ensemble, encoder.axes, cost).solve(matrix, cap)
+        for i, own in enumerate(matrix):
+            outcomes = Outcomes(own, moves, np.zeros((d, d)))
+            bound, point = relaxed.solve(outcomes, outcomes.everything(), cap)
+            if not exact.found[i]:
+                assert np.isinf(bound) and point is None
+                continue
+            assert exact.cost[i] - cap / STEPS - 1e-9 <= bound <= exact.cost[i] + 1e-9
+            assert naive.naive_votes(ensemble, point[None])[0] >= ensemble.cutoff
+            met += bool(exact.cost[i] > 0)
+    assert met > 100
+
+
+def test_the_program_finds_a_way_into_a_region_where_there_is_one():
+    ways = none = 0
+    for seed in range(150):
+        rng = np.random.default_rng(seed)
+        encoder, matrix, _, cost, effects = random_problem(rng, real=0)
+        moves, own = Moves(encoder.axes, cost), matrix[0]
+        total = np.where(moves.actionable, effects.total, 0.0)
+        middle = matrix[1] + rng.normal(size=len(own))
+        lower, upper = middle - rng.uniform(0, 3, len(own)), middle + rng.uniform(0, 3, len(own))
+        for columns in moves.groups:
+            lower[columns], upper[columns] = -np.inf, rng.choice([np.inf, 0.5], len(columns))
+        cap, most = float(rng.uniform(0.1, 1.0)), int(rng.integers(1, 4))
+        outcomes = Outcomes(own, moves, total)
+        values = enter_region(outcomes, lower, upper, cap, most)
+        rows = np.array(list(all_actions(encoder, own, matrix)))
+        ends = rows + (rows - own) @ total.T
+        allowed = cost.between(np.tile(own, (len(rows), 1)), rows) <= cap
+        allowed &= number_of_changes(encoder, own, rows) <= most
+        if values is None:  # not even one that is well inside
+            none += 1
+            assert not (inside(ends, lower + 1e-3, upper - 1e-3) & allowed).any()
+        else:
+            ways += 1
+            assert inside(outcomes.ends(values[None]), lower, upper)[0]
+            assert number_of_changes(encoder, own, values[None])[0] <= most
+            assert (inside(ends, lower, upper) & allowed).any()
+            assert (rows[allowed] == values).all(axis=1).any()
+    assert ways > 30 and none > 30
+
+
+def all_actions(encoder, own, matrix):
+    options = [
+        naive.options_of_feature(axis.feature, axis.columns, own, matrix, [], None)
+        for axis in encoder.axes
+    ]
+    for choice in itertools.product(*options):
+        yield [v for values, _ in choice for v in values]  # axes stand in the order of columns
+
+
+def number_of_changes(encoder, own, rows):
+    moved = [(rows != own)[:, list(axis.columns)].any(axis=1) for axis in encoder.axes]
+    return np.sum(moved, axis=0)
+
+
+def test_actions_allow_for_effects_that_are_off():
+    held = tried = fewer = 0
+    for seed in range(30):
+        rng = np.random.default_rng(seed)
+        encoder, matrix, ensemble, cost, effects = random_problem(rng, real=1)
+        sure = CausalSearch(ensemble, encoder.axes, cost, effects)
+        careful = CausalSearch(ensemble, encoder.axes, cost, effects, uncertainty=0.2)
+        plain, solutions = sure.solve(matrix, max_gap=0.0), careful.solve(matrix)
+        total = naive.total_effects(effects.direct)
+        check_actions(encoder, ensemble, cost, total, matrix, solutions)
+        assert (solutions.cost >= plain.bound - 1e-9).all()
+        assert not (solutions.found & (plain.status == NONE)).any()
+        fewer += int(plain.found.sum() - solutions.found.sum())
+        for i in np.flatnonzero(solutions.found & (solutions.cost > 0)):
+            for _ in range(20):
+                off = total * (1 + rng.uniform(-0.2, 0.2, total.shape))
+                ends = naive.outcome(matrix[i], solutions.values[i], off)
+                held += int(naive.naive_votes(ensemble, np.array([ends]))[0] >= ensemble.cutoff)
+                tried += 1
+    assert held >= 0.995 * tried > 500
+    assert fewer >= 0
 
 
 def test_names_of_columns_are_those_of_the_encoder():
@@ -341,6 +440,9 @@ def test_wrong_input_is_refused():
         CausalSearch(
             ensemble, encoder.axes, make_cost("l1").fit(matrix.T, encoder.weights), effects
         )
+    for uncertainty in (-0.1, float("nan")):
+        with pytest.raises(InvalidSpec, match="uncertainty must be 0 or more"):
+            CausalSearch(ensemble, encoder.axes, cost, effects, uncertainty=uncertainty)
     bare = [dataclasses.replace(a, feature=Feature("f", "integer")) for a in encoder.axes[:1]]
     with pytest.raises(InvalidSpec, match="needs bounds"):
         CausalSearch(ensemble, bare, cost, CausalEffects.from_edges({}, names=["f"]))

@@ -41,7 +41,7 @@ from ract import ActionSpace, Feature, RecourseForestClassifier, RecourseTreeCla
 from ract.costs import make_cost
 from ract.errors import InvalidData, InvalidSpec
 from ract.interop import read_model
-from ract.recourse.exact import VoteSearch
+from ract.recourse.exact import ExactSearch
 
 N_ROWS = 10_000
 NUMBERS = ["income", "share", "age", "debt", "member"]
@@ -409,7 +409,7 @@ def test_recourse_in_an_imported_tree_is_recourse_in_the_tree_itself():
         matrix = read.encoder.matrix(people)
         cost = make_cost("percentile").fit(matrix.T, read.encoder.weights)
         refused = ~read.decide(people)
-        found = VoteSearch(read.ensemble, read.encoder.axes, cost).solve(matrix[refused])
+        found = ExactSearch(read.ensemble, read.encoder.axes, cost).solve(matrix[refused])
         after = read.encoder.decode(found.values, like=people[refused])
         assert found.found.all() and (model.predict(after) == 1).all()
 

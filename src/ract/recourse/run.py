@@ -41,7 +41,7 @@ class Task:
     wishes : Wishes
     known : callable
         Gives the encoded people whom searches may start from.
-    relations, plausibility, effects
+    relations, plausibility, effects, uncertainty
         As for ``find_recourse``.
     """
 
@@ -54,6 +54,7 @@ class Task:
     relations: tuple[Any, ...] = ()
     plausibility: Any = None
     effects: Any = None
+    uncertainty: float = 0.0
 
     def __post_init__(self) -> None:
         if self.method not in METHODS:
@@ -146,7 +147,10 @@ def _run_other(
     task: Task, axes: tuple[Axis, ...], people: np.ndarray, rows: np.ndarray, answers: Answers
 ) -> None:
     if task.effects is not None:
-        search = CausalSearch(task.ensemble, axes, task.cost, task.effects, task.known())
+        search = CausalSearch(
+            task.ensemble, axes, task.cost, task.effects, uncertainty=task.uncertainty,
+            accepted=task.known(),
+        )  # fmt: skip
         wishes = task.wishes
         solutions = search.solve(
             people, task.budget, max_changes=wishes.max_changes, n_jobs=wishes.n_jobs,

@@ -47,7 +47,8 @@ def enter_by_steps(
     numeric[moves.numeric] = True
     for i in order[numeric[order]]:
         follows = (values - person) @ outcomes.effects[i]
-        least, most = _inside(lower[:, i], upper[:, i], follows, moves.whole[i])
+        doubt = outcomes.uncertainty * (np.abs(values - person) @ np.abs(outcomes.effects[i]))
+        least, most = _inside(lower[:, i] + doubt, upper[:, i] - doubt, follows, moves.whole[i])
         values[:, i] = np.clip(np.minimum(np.maximum(person[i], least), most), low[i], high[i])
     return values
 

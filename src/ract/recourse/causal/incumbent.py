@@ -12,6 +12,8 @@ from ract.recourse.causal.outcomes import Outcomes
 POINTS = 33
 REFINEMENTS = 4
 ROUNDS = 3
+# With uncertain effects, outcomes are tried with so many features off at random.
+MIXED_WAYS = 8
 
 
 class Incumbent:
@@ -53,6 +55,7 @@ class Incumbent:
         self.values: np.ndarray | None = None
         self.cost = np.inf
         self._ensemble, self._cost, self._max_changes = ensemble, cost, max_changes
+        self._signs = _signs(outcomes)
 
     def offer(self, values: np.ndarray) -> bool:
         """Take the cheapest of some actions (rows x columns) that is one, if it is better."""
@@ -68,13 +71,13 @@ class Incumbent:
         return True
 
     def _desired(self, values: np.ndarray) -> np.ndarray:
-        """Whether the outcomes are desired, however the effects are added up."""
+        """Whether the outcomes are desired, however far off they are within their doubt."""
         if not len(values):
             return np.zeros(0, np.bool_)
-        ends, room = self.outcomes.ends(values), self.outcomes.rounding(values)
-        trials = np.concatenate([ends, ends - room, ends + room])
-        first, second, third = self._ensemble.decide(trials).reshape(3, len(values))
-        return first & second & third
+        ends, doubt = self.outcomes.ends(values), self.outcomes.doubt(values)
+        trials = (ends + self._signs[:, None, :] * doubt).reshape(-1, ends.shape[1])
+        decided = self._ensemble.decide(trials).reshape(len(self._signs), len(values))
+        return np.logical_and.reduce(decided, axis=0)
 
     def _changes(self, values: np.ndarray) -> np.ndarray:
         moved, moves = values != self.outcomes.person, self.outcomes.moves
@@ -127,3 +130,14 @@ class Incumbent:
             if near == far or (whole and abs(far - near) <= 1):
                 break
         return far
+
+
+def _signs(outcomes: Outcomes) -> np.ndarray:
+    """Ways to be off, as shares of the doubt (ways x columns): none, all alike, and some more."""
+    d = len(outcomes.person)
+    ways = np.repeat([0.0, -1.0, 1.0], d).reshape(3, d)
+    if outcomes.uncertainty == 0.0:
+        return ways
+    mixed = np.random.default_rng(0).choice([-1.0, 1.0], (MIXED_WAYS, d))
+    each = np.eye(d)[outcomes.effects.any(axis=1)]
+    return np.concatenate([ways, mixed, each, -each])

@@ -66,6 +66,8 @@ class Outcomes:
     moves : Moves
     effects : float (columns, columns)
         Total effects E: ``effects[i, j]`` of column j on column i.
+    uncertainty : float
+        Share by which each of them may be off.
 
     Examples
     --------
@@ -82,8 +84,11 @@ class Outcomes:
     (array([[8., 8.]]), array([[12., 14.]]))
     """
 
-    def __init__(self, person: np.ndarray, moves: Moves, effects: np.ndarray) -> None:
+    def __init__(
+        self, person: np.ndarray, moves: Moves, effects: np.ndarray, uncertainty: float = 0.0
+    ) -> None:
         self.person, self.moves, self.effects = person, moves, effects
+        self.uncertainty = uncertainty
         self.own = tuple(int(np.argmax(person[columns])) for columns in moves.groups)
         self._receives = effects.any(axis=1)
         self._ranges: dict[tuple[float, int], tuple[np.ndarray, np.ndarray, np.ndarray]] = {}
@@ -92,10 +97,11 @@ class Outcomes:
         """What the person ends at when they set values (rows x columns)."""
         return values + (values - self.person) @ self.effects.T
 
-    def rounding(self, values: np.ndarray) -> np.ndarray:
-        """How far ``ends`` may be off (rows x columns)."""
+    def doubt(self, values: np.ndarray) -> np.ndarray:
+        """How far ``ends`` may be off, by uncertain effects and by rounding (rows x columns)."""
         follows = np.abs(values - self.person) @ np.abs(self.effects).T
-        return ROUNDING * (np.abs(values) + follows) * (follows > 0)
+        rounding = ROUNDING * (np.abs(values) + follows) * (follows > 0)
+        return self.uncertainty * follows + rounding
 
     def everything(self) -> Limits:
         """No limits."""

@@ -159,7 +159,27 @@ def _region_rows(
     least, most = least + MARGIN * size, most - MARGIN * size
     thin = least > most
     least[thin] = most[thin] = (least[thin] + most[thin]) / 2
-    return rows / size[:, None], least / size, most / size
+    rows, least, most = rows / size[:, None], least / size, most / size
+    if outcomes.uncertainty == 0.0:
+        return rows, least, most
+    off = _doubt_rows(outcomes, parts)[matters] / size[:, None]
+    nowhere = np.full(len(rows), np.inf)
+    return (
+        np.concatenate([rows - off, rows + off]),
+        np.concatenate([least, -nowhere]),
+        np.concatenate([nowhere, most]),
+    )
+
+
+def _doubt_rows(outcomes: Outcomes, parts: _Parts) -> np.ndarray:
+    """How far each outcome may be off per unit of moves and options."""
+    numeric, effects = outcomes.moves.numeric, np.abs(outcomes.effects)
+    blocks = [effects[np.ix_(numeric, parts.column)] * np.abs(parts.unit)]
+    for choice in parts.open_choices:
+        columns, own = outcomes.moves.groups[choice.group], outcomes.own[choice.group]
+        both = effects[:, columns[choice.options]] + effects[:, columns[own], None]
+        blocks.append(np.where(choice.options == own, 0.0, both)[numeric])
+    return outcomes.uncertainty * np.hstack(blocks)
 
 
 class _Rows:

@@ -59,6 +59,11 @@ class CausalSearch:
         With norm "max".
     effects : CausalEffects
         Among encoded columns, by their names; no category may be an effect.
+    uncertainty : float
+        Share by which each effect may be off, such as 0.2 for estimated ones. The cheapest
+        action ends just across the edge of a decision, and comes to nothing if an effect is a
+        little weaker than thought; with this, actions are sought that hold all the same. (This
+        is tried for some of the ways to be off; the lower bounds do not know of it.)
     accepted : float (people, columns), optional
         People like those that got the desired class. An ensemble that does not decide by votes
         needs them, as places to aim at; without votes nothing is proved.
@@ -84,9 +89,14 @@ class CausalSearch:
         axes: Sequence[Axis],
         cost: FittedCost,
         effects: CausalEffects,
+        *,
+        uncertainty: float = 0.0,
         accepted: np.ndarray | None = None,
     ) -> None:
         require_max_norm(cost)
+        if not 0.0 <= uncertainty < np.inf:
+            raise InvalidSpec(f"uncertainty must be 0 or more, got {uncertainty!r}.")
+        self._uncertainty = uncertainty
         self._ensemble, self._cost, self._moves = ensemble, cost, Moves(axes, cost)
         named = effects.among(column_names(axes))
         _refuse_effects_on_categories(axes, named)
@@ -173,7 +183,7 @@ class _PersonSearch:
         self, search: CausalSearch, person: np.ndarray, budget: float, max_changes: int | None
     ) -> None:
         self._search, self._max_changes = search, max_changes
-        self._outcomes = Outcomes(person, search._moves, search._effects)
+        self._outcomes = Outcomes(person, search._moves, search._effects, search._uncertainty)
         cap = min(budget, search._moves.dearest(person))
         self.best = Incumbent(
             self._outcomes, search._ensemble, search._cost, cap, TOLERANCE, max_changes
