@@ -81,6 +81,25 @@ def test_reach_and_prices_equal_brute_force_over_every_value(seed):
         assert reach.highest[0, i] == max(near)
 
 
+@pytest.mark.parametrize("seed", range(100))
+def test_spans_are_the_ends_of_what_is_attainable_in_each_cell(seed):
+    rng = np.random.default_rng(seed)
+    encoder, column, grid = random_problem(rng)
+    feature, thresholds = encoder.space["x0"], grid.thresholds[0]
+    for own in column[:5]:
+        values = naive.attainable_values(
+            feature.kind, feature.change, feature.lower, feature.upper, own, thresholds, rng
+        )
+        cells = [naive.cell_of(thresholds, v) for v in values]
+        lowest, highest = grid.span(0, float(own))
+        for cell in range(len(thresholds) + 1):
+            inside = [v for v, c in zip(values, cells, strict=True) if c == cell]
+            if inside:
+                assert (lowest[cell], highest[cell]) == (min(inside), max(inside))
+            else:
+                assert np.isnan(lowest[cell]) and np.isnan(highest[cell])
+
+
 @pytest.mark.parametrize("seed", range(60))
 def test_categories_equal_their_definition(seed):
     rng = np.random.default_rng(seed)

@@ -5,15 +5,17 @@ from functools import cache
 import numpy as np
 import pytest
 
-from ract import RecourseForestClassifier
+from ract import ActionSpace, Feature, RecourseForestClassifier
 from ract.costs import ScaledCost, make_cost
 from ract.datasets import load_loans
 from ract.encoding import Axis, Encoder
 from ract.ensemble import TreeEnsemble
 from ract.errors import InvalidData, InvalidSpec
+from ract.grid import Grid
 from ract.recourse.exact import ExactSearch
 from ract.recourse.solutions import FOUND, NONE, OPEN, OPTIMAL
 from ract.recourse.solver.search import LinearRelation, SolverSearch
+from ract.recourse.solver.stretches import Stretches
 from tests import milo, naive
 from tests.test_exact import check_values, random_problem
 
@@ -152,6 +154,41 @@ def test_continuous_values_under_relations_are_no_dearer_than_any_found_by_tryin
             if solutions.status[i] == OPTIMAL:
                 assert solutions.cost[i] <= best + 1e-4 * best + 1e-5
     assert {OPTIMAL, NONE} <= seen
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_stretches_hold_every_value_in_reach_under_its_effort(seed):
+    """Their lines stay below the effort, and meet it once every knot is cut at."""
+    rng = np.random.default_rng(seed)
+    name, kind = rng.choice(["percentile", "range"]), rng.choice(["continuous", "integer"])
+    column = rng.normal(size=60) if kind == "continuous" else rng.integers(0, 90, 60) * 1.0
+    encoder = Encoder(column[:, None], ActionSpace([Feature("x0", str(kind))]))
+    grid = Grid.from_splits(encoder.axes, np.zeros(3, int), rng.choice(column, 3))
+    own, cost = float(column[0]), make_cost(str(name)).fit([column], encoder.weights)
+    tried = np.append(rng.choice(column, 20), own)
+    if kind == "continuous":
+        tried = np.append(tried, rng.uniform(column.min(), column.max(), 40))
+    training = column.tolist()
+    effort = abs(
+        np.array([naive.level_of(name, training, v) for v in tried])
+        - naive.level_of(name, training, own)
+    )
+    stretches, most = Stretches(grid, 0, cost, own), float(rng.choice([0.3, 2.0]))
+    for last in (False, True):
+        choice = stretches.choice(most, np.inf)
+        for value, price in zip(tried, effort, strict=True):
+            k = choice.containing(value)
+            if price > most:
+                assert k is None or price <= most + 1e-6
+                continue
+            low, high = choice.low[k], choice.high[k]
+            part = 0.0 if low == high else (value - low) / (high - low)
+            line = choice.low_cost[k] + part * (choice.high_cost[k] - choice.low_cost[k])
+            assert line <= price + 1e-12
+            assert not last or line == pytest.approx(price, abs=1e-9)
+            assert naive.cell_of(grid.thresholds[0], value) == choice.cell[k]
+        while any(stretches.cut(inside) for inside in choice.inside):
+            choice = stretches.choice(most, np.inf)
 
 
 def stumps(values, cutoff):
