@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from ract._core.attain import Attainment
 from ract._core.grower import CRITERIA, Rules
 from ract._frames import is_frame, read_table
 from ract._training import people_on
-from ract.encoding import Encoder
+from ract.encoding import Axis, Encoder
 from ract.ensemble import TreeEnsemble
 from ract.errors import InvalidData, InvalidSpec, listing
 from ract.grid import Grid
@@ -93,7 +94,7 @@ class RecourseClassifierMixin(ClassifierMixin):
             weights = by_class if weights is None else weights * by_class
         return weights
 
-    def _rules(self, weights: np.ndarray, n_axes: int) -> Rules:
+    def _rules(self, weights: np.ndarray, encoder: Encoder, axes: Sequence[Axis]) -> Rules:
         """Growing rules in numbers of people and axes, checked."""
         if self.criterion not in CRITERIA:
             raise InvalidSpec(
@@ -115,8 +116,19 @@ class RecourseClassifierMixin(ClassifierMixin):
             min_samples_leaf=_people("min_samples_leaf", self.min_samples_leaf, 1, n_people),
             min_weight_leaf=share * float(weights.sum()),
             min_impurity_decrease=at_least("min_impurity_decrease", self.min_impurity_decrease, 0),
-            max_features=_features(self.max_features, n_axes),
+            max_features=_features(self.max_features, len(axes)),
+            monotonic=_directions(self.monotonic_cst, encoder, axes),
         )
+
+    def _check_max_risk(self) -> None:
+        risk = self.max_risk
+        if risk is not None and not (is_number(risk) and 0 < risk <= 1):
+            raise InvalidSpec(f"max_risk must lie above 0 and be at most 1, got {risk!r}.")
+        if risk is not None and self.monotonic_cst is not None:
+            raise InvalidSpec(
+                f"monotonic_cst needs max_risk to be None, got {risk!r}: relabelling flips single "
+                "leaves, whatever their order."
+            )
 
     def _matrix(self, X: Any) -> np.ndarray:
         """Encoded matrix of new people."""
@@ -220,6 +232,42 @@ def _features(value: Any, n_axes: int) -> int | None:
         "max_features must be None, 'sqrt', 'log2', a whole number of 1 or more, or a share "
         f"between 0 and 1, got {value!r}."
     )
+
+
+def _directions(wanted: Any, encoder: Encoder, axes: Sequence[Axis]) -> tuple[int, ...]:
+    """Direction of each axis from ``monotonic_cst``; empty if nothing is constrained."""
+    if wanted is None:
+        return ()
+    names = encoder.feature_names
+    if isinstance(wanted, dict):
+        unknown = [name for name in wanted if name not in names]
+        if unknown:
+            raise InvalidSpec(
+                f"monotonic_cst names {listing(unknown)}; the columns are {listing(names)}."
+            )
+        by_name = wanted
+    else:
+        given = np.asarray(wanted).tolist()
+        if not isinstance(given, list) or len(given) != len(names):
+            raise InvalidSpec(
+                f"monotonic_cst must have one entry for each of the {len(names)} features or be "
+                f"a dict by their names, got {wanted!r}."
+            )
+        by_name = dict(zip(names, given, strict=True))
+    for name, value in by_name.items():
+        if value not in (-1, 0, 1):
+            raise InvalidSpec(
+                f"monotonic_cst must be -1, 0 or 1 for each feature, got {value!r} for {name!r}."
+            )
+    asked = {name for name, value in by_name.items() if value != 0}
+    for axis in encoder.axes:
+        own = asked.intersection(axis.feature.columns or (axis.feature.name,))
+        if own and axis.is_categorical:
+            raise InvalidSpec(
+                f"monotonic_cst must be 0 for {listing(sorted(own))}: categories have no order."
+            )
+    directions = tuple(int(by_name.get(axis.feature.name, 0)) for axis in axes)
+    return directions if any(directions) else ()
 
 
 def attainment(

@@ -104,7 +104,6 @@ class TreeEnsemble:
         """Trees that were grown on a grid, deciding by votes."""
         axis = np.concatenate([tree.axis for tree in trees])
         cell = np.concatenate([tree.cell for tree in trees])
-        masses = np.concatenate([tree.masses for tree in trees])
         feature, threshold = _columns_and_thresholds(axis, cell, grid)
         root = np.concatenate([[0], np.cumsum([len(tree.axis) for tree in trees])[:-1]])
         return cls(
@@ -113,7 +112,7 @@ class TreeEnsemble:
             left=_shifted([tree.left for tree in trees], root),
             right=_shifted([tree.right for tree in trees], root),
             label=np.concatenate([tree.label for tree in trees]),
-            value=masses[:, 1] / (masses[:, 0] + masses[:, 1]),
+            value=np.concatenate([tree.share for tree in trees]),
             root=root.astype(np.int32),
             combine="votes",
             cutoff=votes_needed,
@@ -290,6 +289,7 @@ class TreeEnsemble:
                     right.astype(np.int32),
                     self.label[part],
                     nothing,
+                    self.value[part],
                     np.zeros(0, np.bool_),
                 )
             )

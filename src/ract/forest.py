@@ -68,6 +68,11 @@ class RecourseForestClassifier(RecourseClassifierMixin, BaseEstimator):
         As in scikit-learn.
     only_actionable : bool
         Use only features that may change (the paper's baseline OAF).
+    monotonic_cst : array-like of int (features,) or dict, optional
+        1 for a feature that may only help: raising it never turns a desired decision into an
+        undesired one and never lowers the desired class's probability. -1 for one that may only
+        harm, 0 for no constraint. In the order of the columns, or by their names; not for
+        categorical features, and not together with ``max_risk``, which flips single leaves.
     max_risk : float, optional
         Relabel the leaves of each tree until, of the people it was grown on, at most this share
         attains no desired leaf of it.
@@ -140,6 +145,7 @@ class RecourseForestClassifier(RecourseClassifierMixin, BaseEstimator):
         max_samples: int | float | None = None,
         class_weight: Any = None,
         only_actionable: bool = False,
+        monotonic_cst: Any = None,
         max_risk: float | None = None,
         votes_needed: int | None = None,
         probability: Literal["shares", "votes"] = "shares",
@@ -167,6 +173,7 @@ class RecourseForestClassifier(RecourseClassifierMixin, BaseEstimator):
         self.max_samples = max_samples
         self.class_weight = class_weight
         self.only_actionable = only_actionable
+        self.monotonic_cst = monotonic_cst
         self.max_risk = max_risk
         self.votes_needed = votes_needed
         self.probability = probability
@@ -202,13 +209,16 @@ class RecourseForestClassifier(RecourseClassifierMixin, BaseEstimator):
         with_reach = self.recourse_weight != 0 or self.max_risk is not None
         training = prepare(people, desired[growing], counts, setting, with_reach=with_reach)
         self.encoder_, self.cost_ = training.encoder, training.cost
-        self._n_people = len(growing)
+        counts = np.ones(len(growing)) if counts is None else counts
+        rules = self._rules(counts, training.encoder, training.grid.axes)
+        self._n_people, self._monotonic = len(growing), rules.monotonic
         if task is not None and task != self._task:
             raise InvalidData(
                 f"warm_start needs the people of the last fit: {task[0]} of them, with classes "
-                f"{listing(task[1])}, {listing([task[2]])} desired, and columns {listing(task[3])}."
+                f"{listing(task[1])}, {listing([task[2]])} desired, and columns "
+                f"{listing(task[3])}; and the same monotonic_cst."
             )
-        self._grow(training, np.ones(len(growing)) if counts is None else counts, kept)
+        self._grow(training, counts, rules, kept)
         self.__dict__.pop("oob_score_", None)
         self.__dict__.pop("oob_decision_function_", None)
         self.__dict__.pop("oob_recourse_ratio_", None)
@@ -218,7 +228,8 @@ class RecourseForestClassifier(RecourseClassifierMixin, BaseEstimator):
 
     def _check_parameters(self) -> None:
         at_least("n_estimators", self.n_estimators, 1, whole=True)
-        needed, risk = self.votes_needed, self.max_risk
+        self._check_max_risk()
+        needed = self.votes_needed
         if needed is not None and not (
             is_number(needed, whole=True) and 1 <= needed <= self.n_estimators
         ):
@@ -226,8 +237,6 @@ class RecourseForestClassifier(RecourseClassifierMixin, BaseEstimator):
                 f"votes_needed must be a whole number from 1 to {self.n_estimators}, the number "
                 f"of trees, got {needed!r}."
             )
-        if risk is not None and not (is_number(risk) and 0 < risk <= 1):
-            raise InvalidSpec(f"max_risk must lie above 0 and be at most 1, got {risk!r}.")
         if self.probability not in ("shares", "votes"):
             raise InvalidSpec(f"probability must be 'shares' or 'votes', got {self.probability!r}.")
         if not self.bootstrap and self.oob_score:
@@ -257,12 +266,14 @@ class RecourseForestClassifier(RecourseClassifierMixin, BaseEstimator):
         return self.ensemble_
 
     @property
-    def _task(self) -> tuple[int, list[Any], Any, tuple[str, ...]]:
+    def _task(self) -> tuple[int, list[Any], Any, tuple[str, ...], tuple[int, ...]]:
         """What the trees were grown for; those of different tasks cannot stand in one forest."""
-        return self._n_people, self.classes_.tolist(), self.desired_, self.encoder_.column_names
+        classes, columns = self.classes_.tolist(), self.encoder_.column_names
+        return self._n_people, classes, self.desired_, columns, self._monotonic
 
-    def _grow(self, training: TrainingSet, weights: np.ndarray, kept: TreeEnsemble | None) -> None:
-        rules = self._rules(weights, len(training.grid.axes))
+    def _grow(
+        self, training: TrainingSet, weights: np.ndarray, rules: Rules, kept: TreeEnsemble | None
+    ) -> None:
         n_drawn = _number_drawn(self.max_samples, len(weights)) if self.bootstrap else None
         growth = Growth(training, weights, rules, n_drawn, self.max_risk)
         # All seeds are drawn, those of kept trees too, so that adding trees to a forest gives

@@ -59,6 +59,11 @@ class RecourseTreeClassifier(RecourseClassifierMixin, BaseEstimator):
         As in scikit-learn.
     only_actionable : bool
         Use only features that may change (the paper's baseline OAF).
+    monotonic_cst : array-like of int (features,) or dict, optional
+        1 for a feature that may only help: raising it never turns a desired decision into an
+        undesired one and never lowers the desired class's probability. -1 for one that may only
+        harm, 0 for no constraint. In the order of the columns, or by their names; not for
+        categorical features, and not together with ``max_risk``, which flips single leaves.
     max_risk : float, optional
         Relabel leaves until at most this share of people is without recourse.
     confidence : float, optional
@@ -122,6 +127,7 @@ class RecourseTreeClassifier(RecourseClassifierMixin, BaseEstimator):
         max_cells: int = 256,
         class_weight: Any = None,
         only_actionable: bool = False,
+        monotonic_cst: Any = None,
         max_risk: float | None = None,
         confidence: float | None = None,
         calibration: float = 0.3,
@@ -144,6 +150,7 @@ class RecourseTreeClassifier(RecourseClassifierMixin, BaseEstimator):
         self.max_cells = max_cells
         self.class_weight = class_weight
         self.only_actionable = only_actionable
+        self.monotonic_cst = monotonic_cst
         self.max_risk = max_risk
         self.confidence = confidence
         self.calibration = calibration
@@ -200,7 +207,7 @@ class RecourseTreeClassifier(RecourseClassifierMixin, BaseEstimator):
         with_reach = self.recourse_weight != 0 or self.max_risk is not None
         training = prepare(whole, desired[growing], counts, setting, with_reach=with_reach)
         counts = np.ones(len(growing)) if counts is None else counts
-        rules = self._rules(counts, len(training.grid.axes))
+        rules = self._rules(counts, training.encoder, training.grid.axes)
         tree = grow_tree(training.people, counts, rules, seed=int(rng.randint(2**31 - 1)))
         self.guarantee_: Guarantee | None = None
         if self.max_risk is not None:
@@ -247,9 +254,8 @@ class RecourseTreeClassifier(RecourseClassifierMixin, BaseEstimator):
             self.recourse_risk_ = float(counts[~covered].sum() / counts.sum())
 
     def _check_relabelling(self) -> None:
+        self._check_max_risk()
         risk, confidence = self.max_risk, self.confidence
-        if risk is not None and not (isinstance(risk, (int, float, np.number)) and 0 < risk <= 1):
-            raise InvalidSpec(f"max_risk must lie above 0 and be at most 1, got {risk!r}.")
         if confidence is not None:
             if risk is None:
                 raise InvalidSpec("confidence needs max_risk: the share of people it speaks of.")

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from ract._core.monotone import ordered_shares
 from ract._kernels import grow as kernel
 from ract._kernels.histogram import Histograms
 from ract._kernels.objective import ENTROPY, ERROR, GINI
@@ -40,7 +41,10 @@ class People:
 
 @dataclass(frozen=True)
 class Rules:
-    """What to optimise and when to stop; scikit-learn's meaning throughout."""
+    """What to optimise and when to stop; scikit-learn's meaning throughout.
+
+    ``monotonic`` has -1, 0 or 1 for each axis; it is empty if nothing is constrained.
+    """
 
     recourse_weight: float = 0.0
     criterion: Criterion = "gini"
@@ -50,6 +54,7 @@ class Rules:
     min_weight_leaf: float = 0.0
     min_impurity_decrease: float = 0.0
     max_features: int | None = None
+    monotonic: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -67,6 +72,8 @@ class CellTree:
         1 for a desired leaf.
     masses : float64 (nodes, 3)
         Weight of undesired, weight of desired, number of people.
+    share : float64 (nodes,)
+        Share of desired people by weight, within what monotonic constraints allow.
     covered : bool (people,)
         Who attains a desired leaf; all False when recourse had no weight.
     """
@@ -77,6 +84,7 @@ class CellTree:
     right: np.ndarray
     label: np.ndarray
     masses: np.ndarray
+    share: np.ndarray
     covered: np.ndarray
 
     @property
@@ -136,7 +144,8 @@ def grow_tree(people: People, weights: np.ndarray, rules: Rules, seed: int = 0) 
     n, (n_axes, n_all) = len(sample), people.cells.shape
     depth = n if rules.max_depth is None else min(rules.max_depth, n)
     can_enter, tables, sets, n_categories = flat_tables(people.can_enter)
-    layout = np.column_stack([people.n_cells, tables, sets])
+    directions = np.array(rules.monotonic or (0,) * n_axes, np.int64)
+    layout = np.column_stack([people.n_cells, tables, sets, directions])
     data = kernel.Data(
         people.cells, people.lowest, people.highest, layout, can_enter, people.desired, weights
     )
@@ -160,15 +169,17 @@ def grow_tree(people: People, weights: np.ndarray, rules: Rules, seed: int = 0) 
     nodes, masses = np.empty((most, 5), np.int32), np.empty((most, 3))
     n_nodes = kernel.grow(
         data, kernel_rules, n, total, root_label, scratch, _histograms(people.n_cells),
-        Best(np.empty(2), np.empty(4, np.int64)), nodes, masses,
+        Best(np.empty(4), np.empty(4, np.int64), np.empty(6)), nodes, masses,
     )  # fmt: skip
     axis, cell, left, right, label = nodes[:n_nodes].T.copy()
     leaf = axis < 0
     left[leaf] = right[leaf] = -1
     cell[leaf] = 0
-    return CellTree(
-        axis, cell, left, right, label.astype(np.uint8), masses[:n_nodes].copy(), scratch.covered
-    )
+    masses = masses[:n_nodes].copy()
+    share = masses[:, 1] / (masses[:, 0] + masses[:, 1])
+    if rules.monotonic:
+        share = ordered_shares(axis, left, right, share, directions)
+    return CellTree(axis, cell, left, right, label.astype(np.uint8), masses, share, scratch.covered)
 
 
 def _scratch(
@@ -187,7 +198,7 @@ def _scratch(
         pending=np.zeros(n_all, np.int32),
         covered=np.zeros(n_all, np.bool_),
         admitted=np.zeros((depth + 2, n_categories), np.bool_),
-        stack=np.zeros((depth + 2, 6), np.int64),
+        stack=np.zeros((depth + 2, 7), np.int64),
     )
 
 

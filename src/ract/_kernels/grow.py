@@ -15,6 +15,7 @@ live in one arena in the order of the stack, the present node's last:
 
 Loops over people do not branch on what a person is like. Whoever goes left or right is written
 to both lists and counted in one, since a branch that nobody can predict takes longer than that.
+Where they write, positions are unsigned: a signed one is first tested for counting from the end.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ract._kernels._jit import inner, kernel
+from ract._kernels._jit import inlined, inner, kernel
 from ract._kernels._random import next_below
 from ract._kernels.histogram import (
     add_exposed,
@@ -34,7 +35,7 @@ from ract._kernels.histogram import (
     add_people,
     is_constant,
 )
-from ract._kernels.objective import ERROR, impurity
+from ract._kernels.objective import ERROR, impurity, middle_is_low, set_limits
 from ract._kernels.split import (
     Node,
     attains_another,
@@ -48,10 +49,10 @@ from ract._kernels.split import (
 class Data(NamedTuple):
     """The training people.
 
-    cells, lowest, highest (axes, people): cell and reach of everyone. layout (axes, 3) int64:
+    cells, lowest, highest (axes, people): cell and reach of everyone. layout (axes, 4) int64:
     number of cells; where a categorical axis' table starts in can_enter, and its set in a node's
-    admitted categories (-1 for ordinal axes). can_enter: flat boolean tables, row = own.
-    desired (people,) uint8; weights (people,) float64.
+    admitted categories (-1 for ordinal axes); direction of a monotonic constraint, or 0.
+    can_enter: flat boolean tables, row = own. desired (people,) uint8; weights (people,) float64.
     """
 
     cells: Any
@@ -86,7 +87,8 @@ class Scratch(NamedTuple):
     order uint32: the sample, in the order of the nodes. spare, exposed uint32: people. labels,
     weights: of the present node's people. exposed_weights. axes (axes,): for sampling.
     state (1,): of the generator. pending, covered (people,). admitted (stack, categories).
-    stack (stack, 6): node, first and last of its people, first and last reacher, depth.
+    stack (stack, 7): node, first and last of its people, first and last reacher, depth, label
+    that everything below is frozen to (-1: free).
     """
 
     order: Any
@@ -139,18 +141,18 @@ def gather_exposed(arena, first, last, covered, pending, label, weights, exposed
 
     Returns the new end of the reachers, and the number and mass of the exposed.
     """
-    end, n_exposed, mass = first, np.int64(0), 0.0
-    for k in range(first, last):
+    end, n_exposed, mass = np.uint64(first), np.uint64(0), 0.0
+    for k in range(np.uint64(first), np.uint64(last)):
         i = arena[k]
-        stays = np.int64(not covered[i])
+        stays = np.uint64(not covered[i])
         arena[end] = i
         end += stays
         exposed[n_exposed] = i
-        n_exposed += stays & np.int64(pending[i] == label)
+        n_exposed += stays & np.uint64(pending[i] == label)
     for k in range(n_exposed):
         exposed_weights[k] = weights[exposed[k]]
         mass += exposed_weights[k]
-    return end, n_exposed, mass
+    return np.int64(end), np.int64(n_exposed), mass
 
 
 @inner
@@ -175,8 +177,8 @@ def draw_sorted(axes, n, state):
         axes[k] = drawn
 
 
-@inner
-def choose_split(data, rules, node, first, last, n_exposed, row, scratch, histograms, best):
+@inlined
+def choose_split(data, rules, node, frozen, first, last, n_exposed, row, scratch, histograms, best):
     """Search the sampled axes for the split with the least objective.
 
     Axes that are constant in the node do not count as sampled: it looks on, as scikit-learn does.
@@ -203,6 +205,7 @@ def choose_split(data, rules, node, first, last, n_exposed, row, scratch, histog
         if not by_index and is_constant(cells, order, first, last):
             continue
         visited += 1
+        set_limits(best.limits, layout[axis, 3], frozen)
         if last - first > n_cells:
             low, high = add_many(
                 cells, order, first, last, labels, weights, rules.counted, n_cells, counts, touched
@@ -236,18 +239,18 @@ def partition(cells, order, first, last, cell, categorical, spare):
 
     order:  [ first ... left ... | ... right ... last )
     """
-    end, kept = first, np.int64(0)
-    for k in range(first, last):
+    end, kept = np.uint64(first), np.uint64(0)
+    for k in range(np.uint64(first), np.uint64(last)):
         i = order[k]
         here = np.int64(cells[i])
-        left = np.int64((here != cell) if categorical else (here <= cell))
+        left = (here != cell) if categorical else (here <= cell)
         order[end] = i
         spare[kept] = i
-        end += left
-        kept += 1 - left
+        end += np.uint64(left)
+        kept += np.uint64(not left)
     for k in range(kept):
         order[end + k] = spare[k]
-    return end
+    return np.int64(end)
 
 
 @inner
@@ -269,26 +272,24 @@ def split_reachers(data, split, label, arena, first, last, row, scratch):
     axis, cell, label_l, label_r = split[0], split[1], split[2], split[3]
     c, table, first_set = data.layout[axis, 0], data.layout[axis, 1], data.layout[axis, 2]
     lefts, pending = scratch.spare, scratch.pending
-    n_right, n_left = np.int64(0), np.int64(0)
-    for k in range(first, last):
+    end, n_left = np.uint64(first), np.uint64(0)
+    for k in range(np.uint64(first), np.uint64(last)):
         i = arena[k]
         if table >= 0:
             own = np.int64(data.cells[axis, i])
-            to_right = np.int64(data.can_enter[table + own * c + cell])
-            to_left = np.int64(
-                attains_another(
-                    data.can_enter, table, c, scratch.admitted, row, first_set, own, cell
-                )
+            to_right = data.can_enter[table + own * c + cell]
+            to_left = attains_another(
+                data.can_enter, table, c, scratch.admitted, row, first_set, own, cell
             )
         else:
-            to_right = np.int64(np.int64(data.highest[axis, i]) > cell)
-            to_left = np.int64(np.int64(data.lowest[axis, i]) <= cell)
-        arena[first + n_right] = i
+            to_right = np.int64(data.highest[axis, i]) > cell
+            to_left = np.int64(data.lowest[axis, i]) <= cell
+        arena[end] = i
         lefts[n_left] = i
-        n_right += to_right
-        n_left += to_left
+        end += np.uint64(to_right)
+        n_left += np.uint64(to_left)
         pending[i] += to_right * label_r + to_left * label_l - label
-    return n_right, n_left
+    return np.int64(end) - first, np.int64(n_left)
 
 
 @inner
@@ -305,7 +306,7 @@ def append_reachers(arena, end, people, n_people):
 
 
 @inner
-def push(stack, row, node, first, last, first_reacher, last_reacher, depth):
+def push(stack, row, node, first, last, first_reacher, last_reacher, depth, frozen):
     """Write a stack entry."""
     stack[row, 0] = node
     stack[row, 1] = first
@@ -313,6 +314,7 @@ def push(stack, row, node, first, last, first_reacher, last_reacher, depth):
     stack[row, 3] = first_reacher
     stack[row, 4] = last_reacher
     stack[row, 5] = depth
+    stack[row, 6] = frozen
 
 
 @inner
@@ -324,6 +326,24 @@ def push_admitted(admitted, row, first_set, n_cells, cell):
         for k in range(first_set, first_set + n_cells):
             admitted[row, k] = k == first_set + cell
         admitted[row + 1, first_set + cell] = False
+
+
+@inner
+def freeze(direction, frozen, best, pos, neg):
+    """The label of everything left and right of the best split, -1 where it stays free.
+
+    pos, neg: weights of the node. Of two different labels the middle of the shares decides which
+    one stays (see ract._core.monotone); of two equal ones only one may.
+    """
+    if direction == 0 or frozen >= 0:
+        return frozen, frozen
+    label_l, label_r = best.split[2], best.split[3]
+    low_freezes = label_l == 0
+    if label_l != label_r:
+        pos_l, neg_l = best.value[2], best.value[3]
+        low_freezes = middle_is_low(pos_l, neg_l, pos - pos_l, neg - neg_l)
+    free = np.int64(-1)
+    return (label_l, free) if low_freezes == (direction == 1) else (free, label_r)
 
 
 @inner
@@ -341,7 +361,7 @@ def decrease(rules, label, node, best):
     )
 
 
-@inner
+@inlined
 def carry_out(data, rules, label, node, first, last, total, scratch, best):
     """Part the people by the best split; returns the boundary, or -1 if it must not be made."""
     axis = best.split[0]
@@ -380,13 +400,13 @@ def grow(data, rules, n_people, total, root_label, scratch, histograms, best, no
         arena[k] = order[k]
         pending[order[k]] = root_label
     nodes[0, 4] = root_label
-    push(stack, 0, 0, 0, n_people, 0, n_reachers, 0)
+    push(stack, 0, 0, 0, n_people, 0, n_reachers, 0, -1)
     for k in range(scratch.admitted.shape[1]):
         scratch.admitted[0, k] = True
     row, n_nodes = np.int64(0), 1
     while row >= 0:
         node, first, last, depth = stack[row, 0], stack[row, 1], stack[row, 2], stack[row, 5]
-        first_reacher, last_reacher = stack[row, 3], stack[row, 4]
+        first_reacher, last_reacher, frozen = stack[row, 3], stack[row, 4], stack[row, 6]
         label = np.int64(nodes[node, 4])
         neg, pos = gather_people(order, first, last, data.desired, data.weights, labels, weights)
         number = np.float64(last - first)
@@ -401,7 +421,7 @@ def grow(data, rules, n_people, total, root_label, scratch, histograms, best, no
             )  # fmt: skip
             present = Node(pos, neg, number, mass)
             choose_split(
-                data, rules, present, first, last, n_exposed, row, scratch, histograms, best
+                data, rules, present, frozen, first, last, n_exposed, row, scratch, histograms, best
             )
             middle = carry_out(data, rules, label, present, first, last, total, scratch, best)
         if middle < 0:
@@ -427,8 +447,9 @@ def grow(data, rules, n_people, total, root_label, scratch, histograms, best, no
             )
             arena = append_reachers(arena, first_reacher + n_right, spare, n_left)
         boundary = first_reacher + n_right
-        push(stack, row, right, middle, last, first_reacher, boundary, depth + 1)
-        push(stack, row + 1, left, first, middle, boundary, boundary + n_left, depth + 1)
+        frozen_l, frozen_r = freeze(data.layout[axis, 3], frozen, best, pos, neg)
+        push(stack, row, right, middle, last, first_reacher, boundary, depth + 1, frozen_r)
+        push(stack, row + 1, left, first, middle, boundary, boundary + n_left, depth + 1, frozen_l)
         push_admitted(
             scratch.admitted, row, data.layout[axis, 2], data.layout[axis, 0], best.split[1]
         )

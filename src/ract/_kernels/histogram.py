@@ -94,7 +94,7 @@ def add_exposed_categories(cells, exposed, n_exposed, weights, counts):
 def is_constant(cells, order, first, last):
     """Whether the people order[first:last] are all in one cell."""
     cell = cells[order[first]]
-    for k in range(first + 1, last):
+    for k in range(np.uint64(first), np.uint64(last)):
         if cells[order[k]] != cell:
             return False
     return True

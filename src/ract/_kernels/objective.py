@@ -15,6 +15,8 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
+import numpy as np
+
 from ract._kernels._jit import inner
 
 GINI, ENTROPY, ERROR = 0, 1, 2
@@ -32,21 +34,61 @@ class Sides(NamedTuple):
     exposed: float
 
 
+# What monotonic constraints ask of the splits of one axis (see ract._core.monotone), by position:
+# 1 or -1 if people on the right must be no worse or no better off, else 0; the label of everything
+# below the node, -1 if it is free; for each row of the table above 0, or inf if it is ruled out.
+DIRECTION, FROZEN, BOTH, LEFT, RIGHT, NEITHER = 0, 1, 2, 3, 4, 5
+
+
 @inner
-def best_labels(sides, weight):
+def set_limits(limits, direction, frozen):
+    """Limits (6,) float64 of an axis with a direction, in a node whose labels may be frozen."""
+    limits[DIRECTION] = direction
+    limits[FROZEN] = frozen
+    limits[BOTH] = np.inf if frozen == 0 else 0.0
+    limits[LEFT] = np.inf if frozen >= 0 or direction == 1 else 0.0
+    limits[RIGHT] = np.inf if frozen >= 0 or direction == -1 else 0.0
+    limits[NEITHER] = np.inf if frozen == 1 else 0.0
+
+
+@inner
+def middle_is_low(pos_l, neg_l, pos_r, neg_r):
+    """Whether the shares of desired people on both sides have their middle below one half."""
+    left, right = pos_l + neg_l, pos_r + neg_r
+    return pos_l * right + pos_r * left < left * right
+
+
+@inner
+def in_order(limits, left, right, pos_l, neg_l, pos_r, neg_r):
+    """Whether neither labels nor shares of desired people go against the direction.
+
+    pos_l / (pos_l + neg_l) > pos_r / (pos_r + neg_r) is the same as pos_l neg_r > pos_r neg_l,
+    which has a meaning for an empty side too.
+    """
+    direction = limits[DIRECTION]
+    return direction * (left - right) <= 0.0 and direction * (pos_l * neg_r - pos_r * neg_l) <= 0.0
+
+
+@inner
+def best_labels(sides, weight, limits):
     """Labels of both sides that minimise errors + weight x people left without recourse.
 
     Among equals the first row of the table wins.
     Returns (left, right, objective, mass left without recourse).
     """
-    left, right, best, without = 1, 1, sides.neg_l + sides.neg_r, 0.0
-    value = sides.neg_l + sides.pos_r + weight * sides.miss_l
+    both, neither = limits[BOTH], limits[NEITHER]
+    if limits[DIRECTION] != 0.0 and limits[FROZEN] < 0.0:
+        # One side will freeze, so it must have the label that it freezes to.
+        low = middle_is_low(sides.pos_l, sides.neg_l, sides.pos_r, sides.neg_r)
+        both, neither = (np.inf, 0.0) if low else (0.0, np.inf)
+    left, right, best, without = 1, 1, sides.neg_l + sides.neg_r + both, 0.0
+    value = sides.neg_l + sides.pos_r + weight * sides.miss_l + limits[LEFT]
     if value < best:
         left, right, best, without = 1, 0, value, sides.miss_l
-    value = sides.pos_l + sides.neg_r + weight * sides.miss_r
+    value = sides.pos_l + sides.neg_r + weight * sides.miss_r + limits[RIGHT]
     if value < best:
         left, right, best, without = 0, 1, value, sides.miss_r
-    value = sides.pos_l + sides.pos_r + weight * sides.exposed
+    value = sides.pos_l + sides.pos_r + weight * sides.exposed + neither
     if value < best:
         left, right, best, without = 0, 0, value, sides.exposed
     return left, right, best, without

@@ -1,8 +1,9 @@
 """The best split of a node on one axis, from the axis' histograms.
 
-The best split so far is kept in two small arrays, so that the search over axes needs no objects:
-value (2,) float64 = objective, impurity of the children
-split (4,) int64   = axis, cell, label of left, label of right (axis -1: none yet)
+The best split so far is kept in small arrays, so that the search over axes needs no objects:
+value (4,) float64  = objective, impurity of the children, weight of desired and undesired left
+split (4,) int64    = axis, cell, label of left, label of right (axis -1: none yet)
+limits (6,) float64 = what a split of the axis at hand must keep to (ract._kernels.objective)
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import numpy as np
 
 from ract._kernels._jit import inner
 from ract._kernels.histogram import HIGHEST, LOWEST, NEG, NUMBER, OWN, POS, lowest_bit
-from ract._kernels.objective import ERROR, Sides, best_labels, impurity
+from ract._kernels.objective import ERROR, FROZEN, Sides, best_labels, impurity, in_order
 
 
 class Node(NamedTuple):
@@ -30,6 +31,7 @@ class Best(NamedTuple):
 
     value: Any
     split: Any
+    limits: Any
 
 
 @inner
@@ -45,26 +47,30 @@ def is_allowed(number_l, weight_l, node, rules):
 
 
 @inner
-def keep(best, objective, mixed, axis, cell, left, right):
-    """Remember a split."""
-    best.value[0] = objective
-    best.value[1] = mixed
-    best.split[0] = axis
-    best.split[1] = cell
-    best.split[2] = left
-    best.split[3] = right
+def keep(best, objective, mixed, axis, cell, left, right, pos_l, neg_l, pos_r, neg_r):
+    """Remember a split, unless it is out of order."""
+    if in_order(best.limits, left, right, pos_l, neg_l, pos_r, neg_r):
+        best.value[0] = objective
+        best.value[1] = mixed
+        best.value[2] = pos_l
+        best.value[3] = neg_l
+        best.split[0] = axis
+        best.split[1] = cell
+        best.split[2] = left
+        best.split[3] = right
 
 
 @inner
 def offer(axis, cell, sides, rules, best):
     """Keep a split if its objective is strictly below the best so far."""
-    left, right, objective, without = best_labels(sides, rules.recourse_weight)
+    left, right, objective, without = best_labels(sides, rules.recourse_weight, best.limits)
+    pos_l, neg_l, pos_r, neg_r = sides.pos_l, sides.neg_l, sides.pos_r, sides.neg_r
     mixed = 0.0
     if rules.criterion != ERROR:
-        mixed = impurity(rules.criterion, sides.pos_l, sides.neg_l, sides.pos_r, sides.neg_r)
+        mixed = impurity(rules.criterion, pos_l, neg_l, pos_r, neg_r)
         objective = mixed + rules.recourse_weight * without
     if objective < best.value[0]:
-        keep(best, objective, mixed, axis, cell, left, right)
+        keep(best, objective, mixed, axis, cell, left, right, pos_l, neg_l, pos_r, neg_r)
 
 
 @inner
@@ -72,8 +78,9 @@ def sweep_unexposed(axis, n_cells, node, rules, histograms, best):
     """One pass over the touched cells when nobody's recourse is at stake: impurity alone.
 
     A threshold is scored when the next cell comes up, and lies midway between the two. Between
-    two cells that hold only the same class there is none better than beside them, so it is
-    passed over. Histograms are cleared behind the pass.
+    two cells that hold only the same class there is none better than beside them (nor, with a
+    direction, any in order when the better one beside it is not), so it is passed over.
+    Histograms are cleared behind the pass.
     """
     counts, touched = histograms.counts, histograms.touched
     neg_l, pos_l, number_l = 0.0, 0.0, 0.0
@@ -94,7 +101,10 @@ def sweep_unexposed(axis, n_cells, node, rules, histograms, best):
                 mixed = impurity(rules.criterion, pos_l, neg_l, pos_r, neg_r)
                 if mixed < best.value[0]:
                     left, right = 1 if neg_l <= pos_l else 0, 1 if neg_r <= pos_r else 0
-                    keep(best, mixed, mixed, axis, (last + cell - 1) >> 1, left, right)
+                    if best.limits[FROZEN] >= 0.0:
+                        left = right = np.int64(best.limits[FROZEN])
+                    middle = (last + cell - 1) >> 1
+                    keep(best, mixed, mixed, axis, middle, left, right, pos_l, neg_l, pos_r, neg_r)
             neg_l += neg
             pos_l += pos
             if rules.counted:
