@@ -102,7 +102,7 @@ def sweep_unexposed(axis, n_cells, node, rules, histograms, best):
                 if mixed < best.value[0]:
                     left, right = 1 if neg_l <= pos_l else 0, 1 if neg_r <= pos_r else 0
                     if best.limits[FROZEN] >= 0.0:
-                        left = right = np.int64(best.limits[FROZEN])
+                        left = right = int(best.limits[FROZEN])
                     middle = (last + cell - 1) >> 1
                     keep(best, mixed, mixed, axis, middle, left, right, pos_l, neg_l, pos_r, neg_r)
             neg_l += neg
