@@ -2,8 +2,8 @@
 # Needs Python 3.11 or newer (with venv and pip) and make.
 
 PYTHON ?= python3
-# Processes that run tests. While the suite is short, 0 (this one) is the fastest.
-WORKERS ?= 0
+# Processes that run tests; 0 for this one.
+WORKERS ?= auto
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
