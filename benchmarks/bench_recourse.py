@@ -173,7 +173,8 @@ def main():
     cost = make_cost("percentile").fit(list(known.to_numpy(float).T), np.ones(known.shape[1]))
     methods = {
         "ract": ours, "ract, 1/4 s": quick, "treecf exact": treecf("exact"),
-        "treecf genetic": treecf("genetic"), "DiCE random": dice("random"), "DiCE genetic": dice("genetic"),
+        "treecf genetic": treecf("genetic"), "DiCE random": dice("random"),
+        "DiCE genetic": dice("genetic"),
     }  # fmt: skip
     results = {}
     for name, run in methods.items():
