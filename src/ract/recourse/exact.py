@@ -109,7 +109,8 @@ class ExactSearch:
         with watch.running():
             in_parts(search, len(people), n_jobs=n_jobs, progress=progress)
         points = np.array(
-            [own if f.point is None else f.point for own, f in zip(cells, found, strict=True)]
+            [own if f.point is None else f.point for own, f in zip(cells, found, strict=True)],
+            np.int64,
         )
         return Solutions(
             status=np.array([f.status for f in found], np.int64),
