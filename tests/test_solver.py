@@ -14,7 +14,8 @@ from ract.errors import InvalidData, InvalidSpec
 from ract.grid import Grid
 from ract.recourse.exact import ExactSearch
 from ract.recourse.solutions import FOUND, NONE, OPEN, OPTIMAL
-from ract.recourse.solver.search import LinearRelation, SolverSearch
+from ract.recourse.solver.relations import LinearRelation
+from ract.recourse.solver.search import SolverSearch
 from ract.recourse.solver.stretches import Stretches
 from tests import milo, naive
 from tests.test_exact import check_values, random_problem

@@ -14,7 +14,7 @@ from ract.errors import InvalidData, InvalidSpec
 from ract.grid import Grid
 from ract.recourse.people import for_each
 from ract.recourse.problem import budgets_of
-from ract.recourse.solutions import FOUND, NONE, OPEN, OPTIMAL, Solutions
+from ract.recourse.solutions import Solutions
 from ract.recourse.solver.branches import Branches
 from ract.recourse.solver.distance import Distance
 from ract.recourse.solver.one_action import Setting
@@ -22,7 +22,7 @@ from ract.recourse.solver.one_person import PersonSearch
 from ract.recourse.solver.program import cp_sat
 from ract.recourse.solver.relations import LinearRelation, columns_of
 
-__all__ = ["FOUND", "NONE", "OPEN", "OPTIMAL", "LinearRelation", "Solutions", "SolverSearch"]
+__all__ = ["SolverSearch"]
 
 
 class SolverSearch:
