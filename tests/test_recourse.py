@@ -7,7 +7,7 @@ import pytest
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.exceptions import NotFittedError
 
-from ract import ActionSpace, Feature, RecourseForestClassifier, RecourseTreeClassifier
+from ract import ActionSpace, Feature, RecourseForestClassifier, RecourseTreeClassifier, datasets
 from ract.datasets import load_loans
 from ract.errors import InvalidData, InvalidSpec
 from ract.recourse.find import find_recourse
@@ -469,3 +469,42 @@ def test_other_methods_and_what_they_refuse(loans, model):
         model.recourse(people, effects="magic")
     with pytest.raises(InvalidSpec, match="plausibility must be"):
         model.recourse(people, plausibility=3)
+
+
+@pytest.mark.parametrize("name", ["fico", "compas", "credit", "bail"])
+def test_plans_on_the_papers_data(name, data_home):
+    data = getattr(datasets, f"fetch_{name}")(data_home=data_home)
+    known, people = data.frame.iloc[200:3200], data.frame.iloc[:200]
+    model = RecourseForestClassifier(data.actions, n_estimators=30, random_state=0)
+    model.fit(known, data.target.iloc[200:3200])
+    recourse = model.recourse(people, n_alternatives=1, ranges=True, explain=False)
+    found = np.flatnonzero(recourse.found)
+    assert len(found) > 5 and "unknown" not in recourse.status
+    assert (model.predict(recourse.counterfactuals.iloc[found]) == data.desired).all()
+    cost = model.cost_.between(recourse.before[found], recourse.after[found])
+    np.testing.assert_allclose(cost, recourse.cost[found])
+    assert (cost <= model.budget).all()
+    for i in found:
+        for after in (recourse.after[i], *[other[0] for other in recourse.others[i]]):
+            assert model.ensemble_.decide(after[None]).all()
+            for axis in model.encoder_.axes:
+                before, then = recourse.before[i, list(axis.columns)], after[list(axis.columns)]
+                if axis.is_categorical:
+                    assert then.sum() == 1 and (axis.feature.actionable or (then == before).all())
+                elif then[0] != before[0]:
+                    assert allowed(axis.feature, before[0], then[0])
+                    assert axis.feature.kind == "continuous" or then[0] == np.floor(then[0])
+        inside = rng_points(recourse.after[i], recourse.low[i], recourse.high[i], model)
+        assert model.ensemble_.decide(inside).all()
+
+
+def rng_points(values, low, high, model):
+    """Random points of a box."""
+    rng = np.random.default_rng(0)
+    X = np.tile(values, (50, 1))
+    for a, axis in enumerate(model.encoder_.axes):
+        if np.isfinite(low[a]) and np.isfinite(high[a]):
+            drawn = rng.uniform(low[a], high[a], len(X))
+            whole = axis.feature.kind != "continuous"
+            X[:, axis.columns[0]] = np.round(drawn) if whole else drawn
+    return X
