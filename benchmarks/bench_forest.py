@@ -155,7 +155,7 @@ def main():
         "paper": paper, "wide": wide, "memory": memory, "predict": predict, "threads": threads,
     }  # fmt: skip
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("parts", nargs="*", choices=[*parts, []], default=list(parts))
+    parser.add_argument("parts", nargs="*", help=", ".join(parts))
     for name in parser.parse_args().parts or parts:
         parts[name]()
 
