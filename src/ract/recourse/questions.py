@@ -160,6 +160,11 @@ class Person:
             tidy(*model.judge, self.own, model.problem.categorical, found.point)
         return found
 
+    def attains(self, budget: float, max_nodes: int) -> int:
+        """Whether some desired point is within a budget: YES, NO, or UNKNOWN."""
+        most = self.model.within(self.model.simplified, self.own, self.costs, budget)
+        return self._ask(most, budget, max_nodes).answer
+
     def _ask(self, most: Left, limit: float, max_nodes: int) -> Answer:
         """Whether a point that costs at most limit is desired."""
         model = self.model
