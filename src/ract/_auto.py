@@ -6,12 +6,12 @@ that impurity per person,
 
     weight = step x impurity of everyone together / everyone
 
-on one ladder of steps, each twice the one before, that serves every table and criterion. Recourse
-grows and accuracy falls along the ladder, so halving it finds the step in about four trials:
+on one ladder of seven steps, each three times the one before, that serves every table and
+criterion. Recourse grows and accuracy falls along the ladder, so halving it takes three trials:
 
-    step      1/64  1/32  1/16  1/8  1/4  1/2  1  2  4  8
-    recourse   .71   .74   .80  .88  .93 | .96 ...            asked: 0.95
-                                           ^ the first that meets it
+    step      1/81  1/27  1/9   1/3    1    3    9
+    recourse   .88   .91   .93 | .96   .98  ...         asked: 0.95
+                                 ^ the first that meets it
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 import pandas as pd
+from scipy.stats import beta
 from sklearn.metrics import roc_auc_score
 
 from ract.costs import FittedCost
@@ -29,10 +30,11 @@ from ract.encoding import Axis
 from ract.ensemble import TreeEnsemble
 from ract.recourse.exact import YES, ExactSearch
 
-LADDER = 2.0 ** np.arange(-6, 4)
+LADDER = 3.0 ** np.arange(-4, 3)
 HELD_OUT = 0.2  # share of the people, who judge
-MOST_SEARCHED = 250  # of those whom a trial refuses; a share of them is off by 0.03 at most
-MAX_NODES = 2000  # of a search; one that needs more counts as without recourse
+BATCH, MOST_SEARCHED = 40, 160  # of those whom a trial refuses
+MAX_NODES = 500  # of a search; one that needs more counts as without recourse
+SURE = 0.95  # confidence with which a trial ends before everyone was searched
 
 
 class WeightWarning(UserWarning):
@@ -108,6 +110,8 @@ class Judge:
     axes : tuple of Axis
     cost : FittedCost
     budget : float
+    goal : float or None
+        The recourse ratio that a trial is held against; it ends once that is clear.
     n_jobs : int or None
     """
 
@@ -117,6 +121,7 @@ class Judge:
     axes: tuple[Axis, ...]
     cost: FittedCost
     budget: float
+    goal: float | None
     n_jobs: int | None
 
     def trial(self, weight: float, ensemble: TreeEnsemble) -> Trial:
@@ -125,25 +130,56 @@ class Judge:
         accepted = votes >= ensemble.cutoff
         share = sums / ensemble.n_trees
         held = np.where(accepted, np.maximum(share, 0.5), np.minimum(share, 0.5))
-        refused = np.flatnonzero(~accepted)
-        asked = refused[
-            np.linspace(0, len(refused) - 1, min(len(refused), MOST_SEARCHED)).astype(int)
-        ]
-        search = ExactSearch(ensemble, self.axes, self.cost)
-        served = search.attains(
-            self.matrix[asked], self.budget, max_nodes=MAX_NODES, n_jobs=self.n_jobs
-        )
-        w, recourse = self.weights, 1.0
-        if len(asked):
-            without = np.average(served != YES, weights=w[asked])
-            recourse -= float(without * w[refused].sum() / w.sum())
         right = accepted == (self.desired == 1)
         return Trial(
             weight,
-            recourse,
-            float(roc_auc_score(self.desired, held, sample_weight=w)),
-            float(np.average(right, weights=w)),
+            self._recourse(ensemble, np.flatnonzero(~accepted)),
+            float(roc_auc_score(self.desired, held, sample_weight=self.weights)),
+            float(np.average(right, weights=self.weights)),
         )
+
+    def _recourse(self, ensemble: TreeEnsemble, refused: np.ndarray) -> float:
+        """Recourse ratio, searched for in batches of the refused until it is clear."""
+        if not len(refused):
+            return 1.0
+        w, order = self.weights, spread(len(refused), min(len(refused), MOST_SEARCHED))
+        search, asked = ExactSearch(ensemble, self.axes, self.cost), refused[order]
+        share_refused = float(w[refused].sum() / w.sum())
+        without = np.zeros(0, np.bool_)
+        while True:
+            batch = asked[len(without) : len(without) + BATCH]
+            answers = search.attains(
+                self.matrix[batch], self.budget, max_nodes=MAX_NODES, n_jobs=self.n_jobs
+            )
+            without = np.append(without, answers != YES)
+            share = float(np.average(without, weights=w[asked[: len(without)]]))
+            if len(without) == len(asked) or self._is_clear(without, share_refused):
+                return 1 - share * share_refused
+
+    def _is_clear(self, without: np.ndarray, share_refused: float) -> bool:
+        """Whether the goal lies outside the interval of what was seen so far."""
+        if self.goal is None:
+            return True
+        failures, n = int(without.sum()), len(without)
+        tolerated = (1 - self.goal) / share_refused
+        low = float(beta.ppf(1 - SURE, failures, n - failures + 1)) if failures else 0.0
+        high = float(beta.ppf(SURE, failures + 1, n - failures)) if failures < n else 1.0
+        return not low <= tolerated <= high
+
+
+def spread(n: int, most: int) -> np.ndarray:
+    """Positions spread evenly over n, in an order of which every beginning is spread too.
+
+    Examples
+    --------
+    >>> spread(10, 5)
+    array([0, 6, 2, 8, 4])
+    """
+    places = np.linspace(0, n, most, endpoint=False).astype(int)
+    stride = max(round(0.618 * most), 1)
+    while np.gcd(stride, most) != 1:
+        stride += 1
+    return places[np.arange(most) * stride % most]
 
 
 def choose_weight(
@@ -175,7 +211,7 @@ def choose_weight(
     ...     return Trial(weight, 1 - 0.1 / (1 + weight), 0.8 - 0.01 * weight, 0.7)
     >>> search = choose_weight(attempt, 1.0, min_recourse=0.96, max_auc_loss=None, people=9)
     >>> search.weight, len(search.trials)
-    (2.0, 4)
+    (3.0, 3)
     >>> search = choose_weight(attempt, 1.0, min_recourse=None, max_auc_loss=0.01, people=9)
     >>> search.weight
     1.0

@@ -145,19 +145,18 @@ class RecourseClassifierMixin(ClassifierMixin):
         space = space_for_part(self.actions, read_table(people), read_table(part))
         setting = replace(self._setting, actions=space)
         training = prepare(part, desired[grow_on], counts[grow_on], setting, with_reach=True)
-        n_jobs = getattr(self, "n_jobs", None)
+        n_jobs, goal = getattr(self, "n_jobs", None), self.min_recourse
+        if goal is None and self.max_auc_loss is None:
+            goal = MIN_RECOURSE
         judge = Judge(
             training.encoder.matrix(rest), desired[judge_on], counts[judge_on],
-            training.encoder.axes, training.cost, self.budget, n_jobs,
+            training.encoder.axes, training.cost, self.budget, goal, n_jobs,
         )  # fmt: skip
 
         def attempt(weight: float) -> Trial:
             ensemble = self._trial_ensemble(training, counts[grow_on], weight)
             return judge.trial(weight, ensemble)
 
-        goal = self.min_recourse
-        if goal is None and self.max_auc_loss is None:
-            goal = MIN_RECOURSE
         unit = impurity_of_all(desired[grow_on], counts[grow_on], self.criterion)
         return choose_weight(
             attempt, unit, min_recourse=goal, max_auc_loss=self.max_auc_loss, people=len(rest)

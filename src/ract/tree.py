@@ -45,7 +45,7 @@ class RecourseTreeClassifier(RecourseClassifierMixin, BaseEstimator):
         Largest acceptable cost of an action.
     recourse_weight : float or "auto"
         Weight of a person without recourse against a misclassified one. 0 is a plain tree and
-        skips all work on recourse. "auto" finds the weight that a goal needs, in about four
+        skips all work on recourse. "auto" finds the weight that a goal needs, in about three
         trials on part of the people, judged by the rest.
     min_recourse : float, optional
         Goal of "auto", 0.95 if none is given: the most accurate model with at least this share
