@@ -105,6 +105,7 @@ class RecourseClassifierMixin(ClassifierMixin):
     def _adopt(self, prepared: Prepared) -> None:
         self.__dict__.update(prepared.read)
         self.encoder_, self.cost_ = prepared.training.encoder, prepared.training.cost
+        self._rows_seen = prepared.training.rows
 
     def _settled_weight(self, people: Any, desired: np.ndarray, counts: np.ndarray) -> float:
         """The weight of recourse, chosen if it is "auto"."""

@@ -9,7 +9,9 @@ import numpy as np
 import pandas as pd
 
 from ract._frames import Table, read_table
-from ract._parts import canonical, model_parts
+from ract._parts import Parts, canonical, cost_parts, model_parts
+from ract.costs import FittedCost
+from ract.errors import InvalidSpec
 
 
 def model_fingerprint(model: Any) -> str:
@@ -37,13 +39,16 @@ def model_fingerprint(model: Any) -> str:
     >>> model_fingerprint(one) == model_fingerprint(other)
     False
     """
-    parts = model_parts(model)
-    digest = hashlib.sha256(canonical(parts.told))
-    for name in sorted(parts.arrays):
-        array = parts.arrays[name]
-        digest.update(canonical([name, array.dtype.newbyteorder("<").str, list(array.shape)]))
-        digest.update(_bytes(array))
-    return f"model-1-{digest.hexdigest()}"
+    return f"model-1-{_digest(model_parts(model))}"
+
+
+def cost_fingerprint(cost: FittedCost) -> str:
+    """A fingerprint of what actions cost; of a cost of the user's own, its class alone."""
+    try:
+        parts = cost_parts(cost)
+    except InvalidSpec:
+        return f"cost-own-{type(cost).__name__}"
+    return f"cost-1-{_digest(parts)}"
 
 
 def data_fingerprint(X: Any) -> str:
@@ -70,6 +75,15 @@ def data_fingerprint(X: Any) -> str:
     for name in table.names:
         _add_column(digest, table, name)
     return f"data-1-{digest.hexdigest()}"
+
+
+def _digest(parts: Parts) -> str:
+    digest = hashlib.sha256(canonical(parts.told))
+    for name in sorted(parts.arrays):
+        array = parts.arrays[name]
+        digest.update(canonical([name, array.dtype.newbyteorder("<").str, list(array.shape)]))
+        digest.update(_bytes(array))
+    return digest.hexdigest()
 
 
 def _add_column(digest: Any, table: Table, name: str) -> None:

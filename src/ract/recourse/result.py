@@ -123,6 +123,11 @@ class Recourse(Sequence[Plan]):
         """Who is accepted or has a plan within the budget."""
         return (self.status == ACCEPTED) | (self.found & (self.cost <= self.budget))
 
+    @property
+    def n_changes(self) -> np.ndarray:
+        """How many features each person is asked to change."""
+        return self._changed.sum(axis=1)
+
     @cached_property
     def counterfactuals(self) -> Any:
         """The people after their plans, in their own columns and dtypes; others as they are."""
@@ -172,7 +177,7 @@ class Recourse(Sequence[Plan]):
         columns: dict[str, Any] = {
             "status": self.status,
             "cost": self.cost,
-            "changes": self._changed.sum(axis=1),
+            "changes": self.n_changes,
         }
         for a, axis in enumerate(self.encoder.axes):
             changed = np.flatnonzero(self._changed[:, a])
@@ -186,7 +191,7 @@ class Recourse(Sequence[Plan]):
         """How many people have what, and what plans cost and change."""
         counts = Counter(self.status.tolist())
         found = self.found
-        changes = self._changed.sum(axis=1)[found]
+        changes = self.n_changes[found]
         numbers: dict[str, Any] = {"people": len(self)}
         numbers |= {status: counts[status] for status in STATUSES if counts[status]}
         share = float(self.within_budget.mean()) if len(self) else float("nan")
