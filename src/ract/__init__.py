@@ -9,8 +9,11 @@ from ract._version import __version__
 
 if TYPE_CHECKING:
     from ract.actions import ActionSpace, Feature
+    from ract.certificates import certify, guarantee_recourse, verify
     from ract.forest import RecourseForestClassifier
     from ract.recourse.find import find_recourse
+    from ract.recourse.reachable import has_recourse
+    from ract.selection import tradeoff_curve
     from ract.tree import RecourseTreeClassifier
 
 __all__ = [
@@ -19,7 +22,12 @@ __all__ = [
     "RecourseForestClassifier",
     "RecourseTreeClassifier",
     "__version__",
+    "certify",
     "find_recourse",
+    "guarantee_recourse",
+    "has_recourse",
+    "tradeoff_curve",
+    "verify",
 ]
 
 _HOME = {
@@ -27,7 +35,12 @@ _HOME = {
     "Feature": "ract.actions",
     "RecourseForestClassifier": "ract.forest",
     "RecourseTreeClassifier": "ract.tree",
+    "certify": "ract.certificates",
     "find_recourse": "ract.recourse.find",
+    "guarantee_recourse": "ract.certificates",
+    "has_recourse": "ract.recourse.reachable",
+    "tradeoff_curve": "ract.selection",
+    "verify": "ract.certificates",
 }
 
 
