@@ -8,8 +8,11 @@ from typing import TYPE_CHECKING, Any
 from ract._version import __version__
 
 if TYPE_CHECKING:
+    from ract._fingerprint import data_fingerprint, model_fingerprint
     from ract.actions import ActionSpace, Feature
     from ract.forest import RecourseForestClassifier
+    from ract.imported import import_model
+    from ract.persist import load_model, save_model
     from ract.recourse.find import find_recourse
     from ract.tree import RecourseTreeClassifier
 
@@ -19,7 +22,12 @@ __all__ = [
     "RecourseForestClassifier",
     "RecourseTreeClassifier",
     "__version__",
+    "data_fingerprint",
     "find_recourse",
+    "import_model",
+    "load_model",
+    "model_fingerprint",
+    "save_model",
 ]
 
 _HOME = {
@@ -27,7 +35,12 @@ _HOME = {
     "Feature": "ract.actions",
     "RecourseForestClassifier": "ract.forest",
     "RecourseTreeClassifier": "ract.tree",
+    "data_fingerprint": "ract._fingerprint",
     "find_recourse": "ract.recourse.find",
+    "import_model": "ract.imported",
+    "load_model": "ract.persist",
+    "model_fingerprint": "ract._fingerprint",
+    "save_model": "ract.persist",
 }
 
 
