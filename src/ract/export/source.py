@@ -60,7 +60,7 @@ class Source:
         """Refuse models whose decision hangs on the rounding of a sum."""
         if self.ensemble.combine != "votes":
             raise InvalidSpec(
-                f"This model was imported and decides by a {self.ensemble.combine} of scores, whose "
+                f"This imported model decides by a {self.ensemble.combine} of scores, whose "
                 f"rounding {what} does not keep; export it with its own library's tools."
             )
 
