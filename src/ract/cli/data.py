@@ -55,6 +55,6 @@ def data(
     if actions is not None:
         found.actions.to_toml(actions)
     say(
-        f"{len(found.frame)} people, {len(found.frame.columns)} features; the target is {target!r}, "
-        f"and people want {found.desired!r}."
+        f"{len(found.frame)} people, {len(found.frame.columns)} features; the target is "
+        f"{target!r}, and people want {found.desired!r}."
     )

@@ -19,12 +19,13 @@ from ract.recourse.result import Recourse
 WriteLetters = Callable[[Recourse, Any, bool], int]
 
 STYLE = """
-body { font: 17px/1.55 Georgia, serif; color: #222; max-width: 40em; margin: 3em auto; padding: 0 1em }
+body { font: 17px/1.55 Georgia, serif; color: #222; max-width: 40em; margin: 3em auto }
 h1 { font-size: 1.5em } h2 { font-size: 1.15em; margin-top: 2em }
 table { border-collapse: collapse; width: 100%; margin: 1em 0 }
 th, td { text-align: left; padding: .45em .8em .45em 0; border-bottom: 1px solid #ccc }
 footer { margin-top: 2.5em; font-size: .88em; color: #555 }
 @media print { body { margin: 0 auto } }
+@media (max-width: 44em) { body { margin: 1em } }
 """
 
 

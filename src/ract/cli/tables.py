@@ -150,7 +150,8 @@ def split_target(
     classes = sorted(pd.unique(y).tolist(), key=str)
     if len(classes) != 2:
         raise BadInput(
-            f"The target {target!r} has {len(classes)} class(es), {listing(classes)}; two are needed."
+            f"The target {target!r} has {len(classes)} class(es), {listing(classes)}; two are "
+            "needed."
         )
     X = frame.drop(columns=[target, *(name for name in drop or [] if name != target)])
     if not len(X.columns):

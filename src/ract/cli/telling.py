@@ -35,7 +35,7 @@ def refuse_both(target: str | None, as_json: bool) -> None:
 
 @contextmanager
 def progress(words: str) -> Iterator[Callable[[float], None]]:
-    """A bar with the time left on standard error, if that is a terminal; told shares of the work."""
+    """A bar with the time left on standard error, if that is a terminal; told shares of work."""
     if not sys.stderr.isatty():
         yield lambda share: None
         return
