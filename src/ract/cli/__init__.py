@@ -1,15 +1,33 @@
-"""The command line: each command is one small module, imported when it runs."""
+"""The command line: each command is one small module.
+
+Modules of commands import nothing heavy at their top, so that ``ract --help`` answers at once.
+"""
 
 from __future__ import annotations
 
 import typer
 
 from ract._version import __version__
+from ract.cli.data import data
+from ract.cli.export import export
+from ract.cli.failures import Commands
+from ract.cli.fit import fit
+from ract.cli.import_model import import_model
+from ract.cli.init import init
+from ract.cli.predict import predict
+from ract.cli.recourse import recourse
+from ract.cli.warmup import warmup
 
 app = typer.Typer(
+    cls=Commands,
     help="Decision trees and forests in which refused people have a way back.",
+    epilog="The plain path: ract init, ract fit, ract recourse; ract COMMAND --help has examples. "
+    "Exit codes: 0 fine, 1 a bug in ract, 2 something in the input or the options is wrong, "
+    "3 the result could not be written, 130 interrupted.",
     no_args_is_help=True,
     add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
 )
 
 
@@ -38,6 +56,19 @@ def demo(
     from ract.cli.demo import run
 
     run(people, budget, seed)
+
+
+for command, name in (
+    (init, "init"),
+    (fit, "fit"),
+    (predict, "predict"),
+    (recourse, "recourse"),
+    (import_model, "import"),
+    (export, "export"),
+    (data, "data"),
+    (warmup, "warmup"),
+):
+    app.command(name)(command)
 
 
 def main() -> None:
