@@ -9,8 +9,9 @@ import pandas as pd
 import pytest
 from scipy.stats import binom
 from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
+from sklearn.tree import DecisionTreeClassifier
 
-from ract import ActionSpace, RecourseForestClassifier, RecourseTreeClassifier
+from ract import ActionSpace, RecourseForestClassifier, RecourseTreeClassifier, import_model
 from ract.certificates import (
     Certificate,
     CertificateWarning,
@@ -245,6 +246,33 @@ def test_a_threshold_gives_other_models_their_guarantee(loans):
     again = certify(model, people, threshold=given.threshold, **how)
     assert again.everyone.risk_bound <= 0.1
     assert "probability of" in str(given)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        RandomForestClassifier(15, max_depth=4, random_state=0),
+        GradientBoostingClassifier(n_estimators=10, random_state=0),
+        DecisionTreeClassifier(max_depth=5, random_state=0),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_an_imported_model_is_lowered_itself(loans, model):
+    frame = loans.frame.select_dtypes("number")
+    for desired in ("approved", "refused"):
+        space = ActionSpace.infer(frame, desired=desired, fixed=list(frame.columns[2:]))
+        model.fit(frame[:800], loans.target[:800])
+        imported = import_model(model, frame[:800], space, budget=0.05)
+        people = frame[1000:1400]
+        given = guarantee_recourse(imported, people, 0.1)
+        lowered = given.model
+        assert certify(lowered, people).everyone.risk_bound <= 0.1 >= given.risk_bound
+        assert lowered.budget == 0.05 and imported.ensemble_ is not lowered.ensemble_
+        # It decides as the library's own probability does at the threshold.
+        share = model.predict_proba(people)[:, list(model.classes_).index(desired)]
+        clear = np.abs(share - given.threshold) > 1e-9
+        accepted = lowered.predict(people) == desired
+        np.testing.assert_array_equal(accepted[clear], (share >= given.threshold)[clear])
 
 
 def test_the_promise_of_fewer_votes_holds(forest, population):

@@ -24,13 +24,17 @@ from typing import Any
 
 import numpy as np
 
+from ract.ensemble import TreeEnsemble
 from ract.errors import InvalidData, InvalidSpec
 from ract.guarantee import clopper_pearson_upper, most_failures, sequence_people_needed
+from ract.imported import ImportedClassifier
 from ract.interop import read_model
 from ract.recourse.exact import YES, ExactSearch
 from ract.recourse.find import TIME_LIMIT, budget_of, cost_of
 
 STEPS = 50
+# Margins beyond this have a probability of 0 or 1; halving it so often reaches the last place.
+LARGEST_MARGIN, BISECTIONS = 1e4, 80
 
 
 @dataclass(frozen=True)
@@ -40,8 +44,8 @@ class RecourseGuarantee:
     Parameters
     ----------
     model : classifier
-        For ract's forests a copy that needs fewer votes; else the model that was given, to be
-        used with ``threshold``.
+        A copy that needs fewer votes, for forests of ract, or a lower probability, for imported
+        models; else the model that was given, to be used with ``threshold``.
     votes_needed : int or None
         Of a forest that votes.
     threshold : float or None
@@ -108,8 +112,8 @@ def guarantee_recourse(
     Parameters
     ----------
     model : fitted classifier
-        A forest of ract's, or any model that ``ract.interop.read_model`` takes. A tree of ract's
-        gets its guarantee while it is fitted (its ``confidence``).
+        A forest of ract's, an imported model, or any that ``ract.interop.read_model`` takes. A
+        tree of ract's gets its guarantee while it is fitted (its ``confidence``).
     X : frame or array
         Calibration people, who had no part in training.
     max_risk : float
@@ -143,10 +147,11 @@ def guarantee_recourse(
         return read_model(model, known, actions, desired=desired, threshold=threshold)
 
     tree = at(None)
-    by_votes = tree.ensemble.combine == "votes"
-    if by_votes and tree.ensemble.n_trees == 1:
+    own = hasattr(model, "ensemble_")  # one of ract's classifiers, or an imported one
+    by_votes = own and hasattr(model, "votes_needed")
+    if own and not by_votes and not isinstance(model, ImportedClassifier):
         raise InvalidSpec(
-            "One tree has one vote, so there is nothing to lower; fit a RecourseTreeClassifier "
+            "One tree has one vote, so there is nothing to lower; fit the RecourseTreeClassifier "
             "with max_risk and confidence, which relabels its leaves."
         )
     matrix = tree.encoder.matrix(X)
@@ -163,7 +168,9 @@ def guarantee_recourse(
     def ensemble(step: int) -> Any:
         if by_votes:
             return replace(tree.ensemble, cutoff=step)
-        return at(_threshold(step)).ensemble if step < STEPS else tree.ensemble
+        if step == STEPS:
+            return tree.ensemble
+        return _lowered(model, _threshold(step)) if own else at(_threshold(step)).ensemble
 
     def without(step: int) -> np.ndarray:
         """Who is without recourse at a step of the sequence; nobody at step 0."""
@@ -178,12 +185,12 @@ def guarantee_recourse(
 
     last = int(tree.ensemble.cutoff) if by_votes else STEPS
     step = _last_that_passes(lambda k: int(without(k).sum()) <= tolerated, last)
-    chosen = ensemble(step) if step else None
+    chosen = ensemble(step)
     before = float(tree.ensemble.decide(matrix).mean())
     failures = int(without(step).sum()) if step else 0
     untouched = step == last
     return RecourseGuarantee(
-        model=_with_votes(model, step) if by_votes else model,
+        model=_with_trees(model, ensemble(step), step) if own else model,
         votes_needed=step if by_votes else None,
         threshold=None if by_votes else _threshold(step),
         max_risk=max_risk,
@@ -196,7 +203,7 @@ def guarantee_recourse(
         empirical_risk=failures / n,
         people=n,
         accepted_before=before,
-        accepted=1.0 if chosen is None else float(chosen.decide(matrix).mean()),
+        accepted=float(chosen.decide(matrix).mean()),
     )
 
 
@@ -219,9 +226,31 @@ def _last_that_passes(passes: Callable[[int], bool], last: int) -> int:
     return low
 
 
-def _with_votes(model: Any, votes: int) -> Any:
-    """A copy of a forest that needs so many votes."""
+def _with_trees(model: Any, trees: TreeEnsemble, votes: int) -> Any:
+    """A copy of a model that decides by other trees."""
+    if isinstance(model, ImportedClassifier):
+        return replace(model, ensemble_=trees)
     changed = copy.copy(model)
-    changed.votes_needed = votes
-    changed.ensemble_ = replace(model.ensemble_, cutoff=votes)
+    changed.votes_needed, changed.ensemble_ = votes, trees
     return changed
+
+
+def _lowered(model: ImportedClassifier, probability: float) -> TreeEnsemble:
+    """The trees of an imported model, asked for a probability of the desired class."""
+    trees, link = model.ensemble_, model.link
+    if trees.combine == "votes":  # a single tree
+        return replace(trees, label=(trees.value >= probability).astype(np.uint8))
+    if link is None:
+        return replace(trees, cutoff=probability, against=None)
+    second = model.desired_ == model.classes_[1]
+
+    def enough(score: float) -> bool:
+        at = np.array([score if second else -score])
+        share = link(at)[0] if second else 1 - link(at)[0]
+        return bool(share >= probability)
+
+    low, high = -LARGEST_MARGIN, LARGEST_MARGIN
+    for _ in range(BISECTIONS):
+        middle = (low + high) / 2
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return replace(trees, cutoff=high, against=None)
