@@ -8,6 +8,8 @@ from __future__ import annotations
 import typer
 
 from ract._version import __version__
+from ract.cli.audit import audit
+from ract.cli.certify import certify
 from ract.cli.data import data
 from ract.cli.export import export
 from ract.cli.failures import Commands
@@ -16,13 +18,14 @@ from ract.cli.import_model import import_model
 from ract.cli.init import init
 from ract.cli.predict import predict
 from ract.cli.recourse import recourse
+from ract.cli.tradeoff import tradeoff
 from ract.cli.warmup import warmup
 
 app = typer.Typer(
     cls=Commands,
     help="Decision trees and forests in which refused people have a way back.",
-    epilog="The plain path: ract init, ract fit, ract recourse; ract COMMAND --help has examples. "
-    "Exit codes: 0 fine, 1 a bug in ract, 2 something in the input or the options is wrong, "
+    epilog="The plain path: ract init, ract fit, ract recourse, ract audit; ract COMMAND --help has "
+    "examples. Exit codes: 0 fine, 1 a bug in ract, 2 something in the input or the options is wrong, "
     "3 the result could not be written, 130 interrupted.",
     no_args_is_help=True,
     add_completion=False,
@@ -63,6 +66,9 @@ for command, name in (
     (fit, "fit"),
     (predict, "predict"),
     (recourse, "recourse"),
+    (tradeoff, "tradeoff"),
+    (audit, "audit"),
+    (certify, "certify"),
     (import_model, "import"),
     (export, "export"),
     (data, "data"),

@@ -40,8 +40,19 @@ def fit(
     n_estimators: Annotated[int, typer.Option(help="Trees of a forest.")] = 100,
     budget: Annotated[float, typer.Option(help="Largest acceptable cost of an action.")] = 0.3,
     recourse_weight: Annotated[
-        float, typer.Option(help="Weight of recourse against accuracy; 0 is a plain model.")
-    ] = 0.1,
+        str,
+        typer.Option(
+            help="Weight of recourse against accuracy; 0 is a plain model, auto finds the weight "
+            "that --min-recourse or --max-auc-loss needs."
+        ),
+    ] = "0.1",
+    min_recourse: Annotated[
+        float | None,
+        typer.Option(help="With auto: share of people who must have recourse; 0.95 by default."),
+    ] = None,
+    max_auc_loss: Annotated[
+        float | None, typer.Option(help="With auto: the most recourse at this loss of AUC.")
+    ] = None,
     cost: Annotated[
         str, typer.Option(help="percentile, kernel-percentile, range, std or mad.")
     ] = "percentile",
@@ -82,13 +93,15 @@ def fit(
     from ract.cli.telling import tell
     from ract.persist import save_model
 
-    space = _space(actions)
-    estimator = _estimator(
+    space = space_from(actions)
+    estimator = estimator_for(
         model,
         actions=space,
         n_estimators=n_estimators,
         budget=budget,
-        recourse_weight=recourse_weight,
+        recourse_weight=_weight(recourse_weight),
+        min_recourse=min_recourse,
+        max_auc_loss=max_auc_loss,
         cost=cost,
         criterion=criterion,
         max_depth=max_depth,
@@ -121,7 +134,19 @@ def fit(
     tell(summary | {"file": str(output)}, _sentence(summary, output, estimator), as_json=json)
 
 
-def _space(actions: Path | None) -> Any:
+def _weight(text: str) -> float | str:
+    from ract.cli.failures import BadInput
+
+    if text == "auto":
+        return text
+    try:
+        return float(text)
+    except ValueError:
+        raise BadInput(f"--recourse-weight must be a number or auto, got {text!r}.") from None
+
+
+def space_from(actions: Path | None) -> Any:
+    """The action space of an action file, if there is one."""
     from ract.actions import ActionSpace
     from ract.cli.tables import readable
 
@@ -131,15 +156,16 @@ def _space(actions: Path | None) -> Any:
         return ActionSpace.from_toml(actions)
 
 
-def _estimator(model: str, **given: Any) -> Any:
+def estimator_for(model: str, **given: Any) -> Any:
+    """A forest or tree that is yet to be fitted."""
     from ract.cli.failures import BadInput
     from ract.forest import RecourseForestClassifier
     from ract.tree import RecourseTreeClassifier
 
-    if given["min_samples_leaf"] is None:
-        del given["min_samples_leaf"]
+    if given.get("min_samples_leaf") is None:
+        given.pop("min_samples_leaf", None)
     if model == "forest":
-        if given["confidence"] is not None:
+        if given.get("confidence") is not None:
             raise BadInput("--confidence is for --model tree; forests are certified afterwards.")
         return RecourseForestClassifier(
             **{name: value for name, value in given.items() if name not in TREES_ONLY}
@@ -153,7 +179,7 @@ def _estimator(model: str, **given: Any) -> Any:
 
 def _found(estimator: Any) -> dict[str, float]:
     """What fitting measured, where it did."""
-    names = ("oob_score_", "oob_recourse_ratio_", "recourse_risk_")
+    names = ("oob_score_", "oob_recourse_ratio_", "recourse_risk_", "recourse_weight_")
     return {
         name.rstrip("_"): float(getattr(estimator, name))
         for name in names
@@ -165,6 +191,9 @@ def _sentence(summary: dict[str, Any], output: Path, estimator: Any) -> str:
     from ract.cli.telling import share
 
     told = f"Trained a {summary['model']} on {summary['people']} people; it is in {output}."
+    search = getattr(estimator, "weight_search_", None)
+    if search is not None:
+        told += f" After {len(search.trials)} trials its weight of recourse is {search.weight:.3g}."
     if "oob_score" in summary:
         told += (
             f" On people whom the trees had not seen: accuracy {share(summary['oob_score'])}, "

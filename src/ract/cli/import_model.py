@@ -66,7 +66,7 @@ def import_model(
 
     Example: ract import forest.joblib data.csv --trust --target Risk --desired Good -o model.ract
     """
-    from ract.cli.fit import _space as space_of
+    from ract.cli.fit import space_from as space_of
     from ract.cli.tables import class_named, read_whole
     from ract.cli.telling import tell
     from ract.imported import import_model as take_over

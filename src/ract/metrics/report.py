@@ -18,6 +18,7 @@ from ract.metrics.intervals import Estimate, difference, ratio
 from ract.recourse.find import budget_of, find_recourse
 from ract.recourse.plans import ACCEPTED
 from ract.recourse.plausibility import Plausibility
+from ract.recourse.result import Recourse
 
 EVERYONE = "everyone"
 
@@ -78,9 +79,32 @@ def recourse_report(
     13     False     433  0.998  0.987  1.000
     23      True     167  0.994  0.967  0.999
     """
+    asked = {"explain": False, **options, "reference": reference, "budget": np.inf}
+    recourse = find_recourse(model, X, **asked)
+    budget = budget_of(options.get("budget"), model)
+    return report_of(
+        model, X, y, recourse, budget, groups=groups, confidence=confidence, reference=reference,
+        effects=effects, options=options,
+    )  # fmt: skip
+
+
+def report_of(
+    model: Any,
+    X: Any,
+    y: Any,
+    recourse: Recourse,
+    budget: float,
+    *,
+    groups: Any,
+    confidence: float,
+    reference: Any,
+    options: dict[str, Any],
+    effects: Any = None,
+) -> pd.DataFrame:
+    """The report of plans that were found without a budget."""
     if not 0 < confidence < 1:
         raise InvalidSpec(f"confidence must lie between 0 and 1, got {confidence!r}.")
-    columns = [*_decisions(model, X, y, options), *_plans(model, X, reference, options)]
+    columns = [*_decisions(model, X, y, options), *_plans(recourse, budget, reference)]
     if effects is not None:
         columns.append(_causal(model, X, reference, effects, options))
     members = {EVERYONE: np.ones(len(columns[0].values), np.bool_)}
@@ -157,11 +181,8 @@ def _decisions(model: Any, X: Any, y: Any, options: dict[str, Any]) -> Iterator[
     yield Column("AUC", tree.score(X), everyone, truth)
 
 
-def _plans(model: Any, X: Any, reference: Any, options: dict[str, Any]) -> Iterator[Column]:
+def _plans(recourse: Recourse, budget: float, reference: Any) -> Iterator[Column]:
     """Everything that rests on each person's cheapest action."""
-    asked = {"explain": False, **options, "reference": reference, "budget": np.inf}
-    recourse = find_recourse(model, X, **asked)
-    budget = budget_of(options.get("budget"), model)
     accepted, found = recourse.status == ACCEPTED, recourse.found
     within = found & (recourse.cost <= budget)
     everyone = np.ones(len(found), np.bool_)

@@ -126,7 +126,7 @@ class Recourse(Sequence[Plan]):
     @property
     def n_changes(self) -> np.ndarray:
         """How many features each person is asked to change."""
-        return self._changed.sum(axis=1)
+        return self.changed.sum(axis=1)
 
     @cached_property
     def counterfactuals(self) -> Any:
@@ -144,7 +144,7 @@ class Recourse(Sequence[Plan]):
         """Changes by feature: differences of numbers, new categories; missing where unchanged."""
         columns = {}
         for a, axis in enumerate(self.encoder.axes):
-            changed = self._changed[:, a]
+            changed = self.changed[:, a]
             if axis.is_categorical:
                 values = np.full(len(self), None, dtype=object)
                 values[changed] = self._values(axis, self.after[changed])
@@ -180,7 +180,7 @@ class Recourse(Sequence[Plan]):
             "changes": self.n_changes,
         }
         for a, axis in enumerate(self.encoder.axes):
-            changed = np.flatnonzero(self._changed[:, a])
+            changed = np.flatnonzero(self.changed[:, a])
             values = np.full(len(self), None, dtype=object)
             values[changed] = self._values(axis, self.after[changed])
             if len(changed):
@@ -200,7 +200,7 @@ class Recourse(Sequence[Plan]):
             numbers["mean cost"] = float(self.cost[found].mean())
             numbers["median cost"] = float(np.median(self.cost[found]))
             numbers["mean changes"] = float(changes.mean())
-            often = self._changed[found].sum(axis=0)
+            often = self.changed[found].sum(axis=0)
             names = [axis.feature.name for axis in self.encoder.axes]
             numbers["changed most"] = names[int(often.argmax())]
         return pd.Series(numbers, name="recourse", dtype=object)
@@ -234,7 +234,7 @@ class Recourse(Sequence[Plan]):
         ]
 
     @cached_property
-    def _changed(self) -> np.ndarray:
+    def changed(self) -> np.ndarray:
         """Which features each person changes (people x axes)."""
         differs = self.after != self.before
         return np.stack([differs[:, list(x.columns)].any(axis=1) for x in self.encoder.axes], 1)
