@@ -101,7 +101,7 @@ def same_plans(told, expected):
 
 def _number(value):
     try:
-        return float(value)
+        return float(str(value))
     except ValueError:
         return str(value)
 

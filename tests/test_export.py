@@ -226,7 +226,7 @@ def test_onnx_of_groups_numbered_categories_and_number_classes():
     space = ActionSpace(
         [Feature("color", columns=("c0", "c1", "c2")), Feature("zone", kind="categorical")]
     )
-    for labels in ((0, 1), (1.5, 2.5), (False, True)):
+    for labels in ((0, 1), (1.0, 2.0), (False, True)):
         target = np.where(frame["a"] + color + zone / 20 > 2, labels[1], labels[0])
         model = forest(actions=space).fit(frame, target)
         label, _ = asked(model, frame)

@@ -98,8 +98,18 @@ def test_a_loaded_forest_grows_on(tmp_path):
     assert np.array_equal(loaded.predict_proba(NEW.frame), whole.predict_proba(NEW.frame))
 
 
-@pytest.mark.parametrize("labels", [("no", "yes"), (0, 1), (False, True), (1.5, 2.5), (3, -3)])
-@pytest.mark.parametrize("kind", [None, object])
+@pytest.mark.parametrize(
+    ("labels", "kind"),
+    [
+        (("no", "yes"), None),
+        (("no", "yes"), object),
+        ((0, 1), None),
+        ((0, 1), np.uint8),
+        ((False, True), None),
+        ((1.0, 2.0), None),
+        ((3, -3), np.float32),
+    ],
+)
 def test_classes_keep_their_type(labels, kind, tmp_path):
     target = np.where(LOANS.target == "approved", labels[1], labels[0])
     target = target if kind is None else target.astype(kind)

@@ -79,5 +79,5 @@ def notes() -> Iterator[None]:
 
     with warnings.catch_warnings():
         warnings.simplefilter("default")
-        warnings.showwarning = tell
+        warnings.showwarning = tell  # type: ignore[assignment]
         yield

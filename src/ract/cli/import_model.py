@@ -168,8 +168,10 @@ def _people(table: Any, model: Any, left_out: list[str], source: str) -> Any:
     names = getattr(first, "feature_names_in_", getattr(first, "feature_names", None))
     if names is None and hasattr(first, "feature_name"):
         names = first.feature_name()
-    known = names is not None and all(name in table.columns for name in names)
-    people = table[list(names)] if known else table.drop(columns=left_out)
+    if names is not None and all(name in table.columns for name in names):
+        people = table[list(names)]
+    else:
+        people = table.drop(columns=left_out)
     if "lightgbm" in type(last).__module__:  # takes text as pandas categories only
         text = people.select_dtypes(exclude=["number", "bool"]).columns
         people = people.astype(dict.fromkeys(text, "category"))

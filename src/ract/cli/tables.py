@@ -153,6 +153,10 @@ def split_target(
             f"The target {target!r} has {len(classes)} class(es), {listing(classes)}; two are "
             "needed."
         )
+    if any(isinstance(label, float) and not label.is_integer() for label in classes):
+        raise BadInput(
+            f"The target {target!r} holds {listing(classes)}, which are amounts and not classes."
+        )
     X = frame.drop(columns=[target, *(name for name in drop or [] if name != target)])
     if not len(X.columns):
         raise BadInput(f"{name_of(source)} has no column beside the target {target!r}.")

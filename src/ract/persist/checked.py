@@ -31,6 +31,8 @@ def checked_classes(told: Any, kind: Any) -> np.ndarray:
     classes = labels(told, "classes")
     if len(classes) != 2 or classes[0] == classes[1]:
         raise InvalidFile(f"its classes are {classes!r:.60}; two different ones are needed")
+    if len({isinstance(one, str) for one in classes}) > 1:
+        raise InvalidFile(f"its classes {classes!r:.60} are text and number at once")
     if not isinstance(kind, str) or not _CLASS_TYPES.fullmatch(kind):
         raise InvalidFile(f"its classes have type {kind!r:.60}")
     try:

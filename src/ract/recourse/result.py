@@ -23,6 +23,21 @@ from ract.recourse.plans import (
     Reason,
 )
 
+# Columns of the long form. Values keep their own types: a whole number stays one, whoever else
+# is in the table.
+_COLUMNS: dict[str, Any] = {
+    "person": None,
+    "plan": "int64",
+    "feature": None,
+    "from": object,
+    "to": object,
+    "low": float,
+    "high": float,
+    "effort": float,
+    "cost": float,
+    "status": None,
+}
+
 
 @dataclass(frozen=True)
 class Recourse(Sequence[Plan]):
@@ -170,8 +185,13 @@ class Recourse(Sequence[Plan]):
             for rank, plan in enumerate((first, *first.alternatives))
             for row in _rows(plan)
         ]
-        names = ["person", "plan", "feature", "from", "to", "low", "high", "effort", "cost"]
-        return pd.DataFrame(rows, columns=[*names, "status"])
+        columns = zip(*rows, strict=True) if rows else ((),) * len(_COLUMNS)
+        return pd.DataFrame(
+            {
+                name: pd.Series(list(values), dtype=kind)
+                for (name, kind), values in zip(_COLUMNS.items(), columns, strict=True)
+            }
+        )
 
     def _wide(self) -> pd.DataFrame:
         columns: dict[str, Any] = {
