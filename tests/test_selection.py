@@ -41,6 +41,12 @@ def test_the_least_weight_that_meets_the_goal_is_found_in_three_trials(step):
     assert search.to_frame()["chosen"].sum() == 1
 
 
+def test_of_the_weights_that_meet_the_goal_the_most_accurate_is_taken():
+    attempt, _ = line(lambda w: 1.0, lambda w: 0.7 + 0.01 * (w == LADDER[3]))
+    search = choose_weight(attempt, 1.0, min_recourse=0.9, max_auc_loss=None, people=7)
+    assert search.weight == LADDER[3]
+
+
 @pytest.mark.parametrize("step", range(len(LADDER)))
 def test_the_largest_weight_within_the_loss_is_found(step):
     attempt, asked = line(lambda w: 1.0, lambda w: 0.8 - 0.1 * (w >= LADDER[step]))

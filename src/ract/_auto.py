@@ -199,7 +199,8 @@ def choose_weight(
     unit : float
         Of the ladder of weights.
     min_recourse : float or None
-        The least weight with this share of people who have recourse, which is the most accurate.
+        Of the weights tried on the way to the least one with this share of people who have
+        recourse, the one of the largest AUC that has it too.
     max_auc_loss : float or None
         Else: the largest weight whose AUC is at most this much below that of no weight.
     people : int
@@ -224,9 +225,10 @@ def choose_weight(
 
     ladder = LADDER * unit
     if min_recourse is not None:
-        least = _first(ladder, lambda w: tried(w).recourse >= min_recourse)
-        met = least < len(ladder)
-        weight = ladder[least] if met else max(trials, key=lambda t: t.recourse).weight
+        met = _first(ladder, lambda w: tried(w).recourse >= min_recourse) < len(ladder)
+        enough = [trial for trial in trials if trial.recourse >= min_recourse]
+        best = max(enough, key=lambda t: (t.auc, -t.weight)) if met else _most_recourse(trials)
+        weight = best.weight
     else:
         assert max_auc_loss is not None
         floor = tried(0.0).auc - max_auc_loss
@@ -234,7 +236,7 @@ def choose_weight(
         met, weight = True, ladder[above - 1] if above else 0.0
     search = WeightSearch(float(weight), met, min_recourse, max_auc_loss, tuple(trials), people)
     if not met:
-        best = max(trials, key=lambda t: t.recourse)
+        best = _most_recourse(trials)
         warnings.warn(
             f"No weight gives {min_recourse:.1%} of people recourse; the best is "
             f"{best.recourse:.1%} with recourse_weight={best.weight:.3g} (AUC {best.auc:.3f}), "
@@ -243,6 +245,10 @@ def choose_weight(
             stacklevel=5,
         )
     return search
+
+
+def _most_recourse(trials: list[Trial]) -> Trial:
+    return max(trials, key=lambda t: t.recourse)
 
 
 def _first(ladder: np.ndarray, holds: Callable[[float], bool]) -> int:

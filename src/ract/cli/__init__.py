@@ -24,9 +24,9 @@ from ract.cli.warmup import warmup
 app = typer.Typer(
     cls=Commands,
     help="Decision trees and forests in which refused people have a way back.",
-    epilog="The plain path: ract init, ract fit, ract recourse, ract audit; ract COMMAND --help has "
-    "examples. Exit codes: 0 fine, 1 a bug in ract, 2 something in the input or the options is wrong, "
-    "3 the result could not be written, 130 interrupted.",
+    epilog="The plain path: ract init, ract fit, ract recourse, ract audit; ract COMMAND --help "
+    "has examples. Exit codes: 0 fine, 1 a bug in ract, 2 something in the input or the options "
+    "is wrong, 3 the result could not be written, 130 interrupted.",
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,

@@ -38,6 +38,7 @@ table { border-collapse: collapse; width: 100%; font-size: .92rem; margin: .75re
 th, td { text-align: left; padding: .35rem .5rem; border-bottom: 1px solid var(--edge);
   vertical-align: top; overflow-wrap: break-word; }
 td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
+.scroll { overflow-x: auto; }
 dl { display: grid; grid-template-columns: max-content 1fr; gap: .25rem 1rem; }
 dt { color: var(--quiet); } dd { margin: 0; overflow-wrap: anywhere; }
 figure { margin: 1rem 0; } figcaption { color: var(--quiet); font-size: .92rem; }
@@ -48,7 +49,7 @@ svg .axis, svg .grid { stroke: var(--edge); }
 svg .all { stroke: var(--quiet); stroke-dasharray: 4; }
 svg .budget { stroke: var(--warn); stroke-width: 1.5; stroke-dasharray: 5 3; }
 pre { background: #f6f7f8; padding: 1rem; overflow: auto; font-size: .8rem; }
-@media print { body { max-width: none; padding: 0; font-size: 11pt; }
+@media print { .scroll { overflow: visible; } body { max-width: none; padding: 0; font-size: 11pt; }
   h2 { break-after: avoid; } figure, table, .card, .statement { break-inside: avoid; }
   details { display: none; } }
 """
@@ -277,7 +278,8 @@ def _table(head: list[str], rows: Iterable[list[str]], numbers: Iterable[int] = 
         )
 
     body = "".join(f"<tr>{cells(row, 'td')}</tr>" for row in rows)
-    return f"<table><thead><tr>{cells(head, 'th')}</tr></thead><tbody>{body}</tbody></table>"
+    top = f"<thead><tr>{cells(head, 'th')}</tr></thead>"
+    return f'<div class="scroll"><table>{top}<tbody>{body}</tbody></table></div>'
 
 
 def _percent(share: Any) -> str:
