@@ -5,6 +5,8 @@ Modules of commands import nothing heavy at their top, so that ``ract --help`` a
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import typer
 
 from ract._version import __version__
@@ -54,11 +56,12 @@ def demo(
     people: int = typer.Option(3, min=1, max=50, help="How many people to show."),
     budget: float = typer.Option(0.3, min=0.0, help="Largest acceptable cost of an action."),
     seed: int = typer.Option(0, help="Seed of the built-in data."),
+    report: Path = typer.Option(Path("ract-demo.html"), help="Where to write the audit page."),
 ) -> None:
     """Train a plain and a recourse-aware forest on built-in data and show people what to do."""
     from ract.cli.demo import run
 
-    run(people, budget, seed)
+    run(people, budget, seed, report)
 
 
 for command, name in (
