@@ -77,7 +77,7 @@ def fit(
     ] = True,
     random_state: Annotated[int, typer.Option(help="Seed; the same gives the same model.")] = 0,
     drop: Drop = None,
-    n_jobs: Jobs = None,
+    n_jobs: Jobs = -1,
     json: Json = False,
     delimiter: Delimiter = None,
     decimal: Decimal = ".",

@@ -31,7 +31,7 @@ Id = Annotated[
     typer.Option(help="Column that names the people; by default they are numbered from 0."),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print the summary as JSON on standard output.")]
-Jobs = Annotated[int | None, typer.Option("--n-jobs", help="Threads; -1 for all cores.")]
+Jobs = Annotated[int, typer.Option("--n-jobs", help="Threads; -1 for one on each core.")]
 Delimiter = Annotated[
     str | None, typer.Option(help="What separates the columns of a CSV file; found out by default.")
 ]

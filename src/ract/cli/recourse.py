@@ -54,7 +54,7 @@ def recourse(
     explain: Annotated[bool, typer.Option(help="Say why, where there is no plan.")] = True,
     time_limit: Annotated[float, typer.Option(help="Seconds for each person.")] = 10.0,
     id: Id = None,
-    n_jobs: Jobs = None,
+    n_jobs: Jobs = -1,
     json: Json = False,
     delimiter: Delimiter = None,
     decimal: Decimal = ".",
