@@ -94,7 +94,8 @@ def test_a_trade_off_is_a_table_and_a_picture(folder, tmp_path):
     out, picture = tmp_path / "curve.csv", tmp_path / "curve.svg"
     told = run(
         "tradeoff", folder / "data.csv", "--target", "Decision", "--actions", folder / "a.toml",
-        "--model", "tree", "--values", "0, 0.1,1", "--cv", 2, "-o", out, "--plot", picture, "--json",
+        "--model", "tree", "--values", "0, 0.1,1", "--cv", 2, "-o", out, "--plot", picture,
+        "--json",
     )  # fmt: skip
     table = pd.read_csv(out)
     assert table["recourse_weight"].tolist() == [0, 0.1, 1]

@@ -6,6 +6,7 @@ Modules of commands import nothing heavy at their top, so that ``ract --help`` a
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Annotated
 
 import typer
 
@@ -22,6 +23,8 @@ from ract.cli.predict import predict
 from ract.cli.recourse import recourse
 from ract.cli.tradeoff import tradeoff
 from ract.cli.warmup import warmup
+
+DEMO_PAGE = Path("ract-demo.html")
 
 app = typer.Typer(
     cls=Commands,
@@ -56,7 +59,7 @@ def demo(
     people: int = typer.Option(3, min=1, max=50, help="How many people to show."),
     budget: float = typer.Option(0.3, min=0.0, help="Largest acceptable cost of an action."),
     seed: int = typer.Option(0, help="Seed of the built-in data."),
-    report: Path = typer.Option(Path("ract-demo.html"), help="Where to write the audit page."),
+    report: Annotated[Path, typer.Option(help="Where to write the audit page.")] = DEMO_PAGE,
 ) -> None:
     """Train a plain and a recourse-aware forest on built-in data and show people what to do."""
     from ract.cli.demo import run

@@ -64,6 +64,7 @@ def tradeoff(
     from ract.selection import tradeoff_curve
 
     refuse_both(output, json)
+    form = None if plot is None else _form(plot)
     space = space_from(actions)
     estimator = estimator_for(
         model, actions=space, n_estimators=n_estimators, budget=budget, random_state=random_state
@@ -81,8 +82,8 @@ def tradeoff(
     table = curve.to_frame()
     with table_writer(output) as write:
         write(table)
-    if plot is not None:
-        _draw(curve, plot)
+    if plot is not None and form is not None:
+        _draw(curve, plot, form)
     rows = table.to_dict(orient="records")
     tell({"param": param, "rows": rows}, _sentence(table, param), as_json=json)
 
@@ -103,20 +104,27 @@ def _sentence(table: Any, param: str) -> str:
     return f"Values of {param} that nothing beats in both AUC and recourse: {front}."
 
 
-def _draw(curve: Any, path: Path) -> None:
+def _form(path: Path) -> str:
+    """The form of a picture, by its suffix; refused before any work is done."""
     from ract.cli.failures import BadInput
 
+    form = path.suffix.lstrip(".").lower()
+    if form not in ("png", "svg", "pdf"):
+        raise BadInput(f"--plot writes PNG, SVG or PDF, got {path.name!r}.")
     try:
-        from matplotlib.figure import Figure
+        import matplotlib as mpl  # noqa: F401
     except ImportError:
         raise BadInput('Drawing needs matplotlib: pip install "ract[plot]".') from None
+    return form
+
+
+def _draw(curve: Any, path: Path, form: str) -> None:
+    from matplotlib.figure import Figure
+
     from ract._files import whole_file
     from ract.plot import TradeoffDisplay
 
     figure = Figure(figsize=(6.4, 4.8), layout="constrained")
     TradeoffDisplay.from_curve(curve, ax=figure.subplots())
-    form = path.suffix.lstrip(".").lower() or "png"
-    if form not in figure.canvas.get_supported_filetypes():
-        raise BadInput(f"--plot writes PNG, SVG or PDF, got {path.name!r}.")
     with whole_file(path) as file:
         figure.savefig(file, format=form)

@@ -180,7 +180,7 @@ def _own(kind: Any, told: Mapping[str, Any], arrays: Arrays) -> Any:
     model.n_features_in_ = len(encoder.feature_names)
     if entry(fitted, "frame", bool):
         model.feature_names_in_ = np.array(encoder.feature_names, dtype=object)
-    for name in ("recourse_risk_", "oob_score_", "oob_recourse_ratio_"):
+    for name in ("recourse_weight_", "recourse_risk_", "oob_score_", "oob_recourse_ratio_"):
         if name in fitted:
             setattr(model, name, float_of(number(fitted, name, infinite=True)))
     return model

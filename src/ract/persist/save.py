@@ -109,7 +109,7 @@ def model_bytes(
 def _fitted(model: Any) -> dict[str, Any]:
     """What fitting found out beside the model itself."""
     told: dict[str, Any] = {"frame": hasattr(model, "feature_names_in_")}
-    for name in ("recourse_risk_", "oob_score_", "oob_recourse_ratio_"):
+    for name in ("recourse_weight_", "recourse_risk_", "oob_score_", "oob_recourse_ratio_"):
         if np.isfinite(getattr(model, name, np.nan)):
             told[name] = plain(getattr(model, name), name)
     if isinstance(model, RecourseTreeClassifier):
