@@ -32,8 +32,8 @@ from ract.recourse.exact import YES, ExactSearch
 
 LADDER = 3.0 ** np.arange(-4, 3)
 HELD_OUT = 0.2  # share of the people, who judge
-BATCH, MOST_SEARCHED = 40, 160  # of those whom a trial refuses
-MAX_NODES = 500  # of a search; one that needs more counts as without recourse
+BATCH, MOST_SEARCHED = 30, 150  # of those whom a trial refuses
+MAX_NODES = 300  # of a search; one that needs more counts as without recourse
 SURE = 0.95  # confidence with which a trial ends before everyone was searched
 
 

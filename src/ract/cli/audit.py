@@ -48,7 +48,7 @@ def audit(
     time_limit: Annotated[float, typer.Option(help="Seconds for each person's search.")] = 10.0,
     title: Annotated[str, typer.Option(help="Of the page.")] = "Recourse audit",
     id: Id = None,
-    n_jobs: Jobs = None,
+    n_jobs: Jobs = -1,
     json: Json = False,
     delimiter: Delimiter = None,
     decimal: Decimal = ".",

@@ -43,7 +43,7 @@ def certify(
     ] = None,
     keep: Annotated[bool, typer.Option(help="Keep the record in the model file too.")] = False,
     time_limit: Annotated[float, typer.Option(help="Seconds for each person's search.")] = 10.0,
-    n_jobs: Jobs = None,
+    n_jobs: Jobs = -1,
     json: Json = False,
     delimiter: Delimiter = None,
     decimal: Decimal = ".",

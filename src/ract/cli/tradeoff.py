@@ -46,7 +46,7 @@ def tradeoff(
     budget: Annotated[float, typer.Option(help="Largest acceptable cost of an action.")] = 0.3,
     random_state: Annotated[int, typer.Option(help="Seed; the same gives the same result.")] = 0,
     drop: Drop = None,
-    n_jobs: Jobs = None,
+    n_jobs: Jobs = -1,
     json: Json = False,
     delimiter: Delimiter = None,
     decimal: Decimal = ".",
