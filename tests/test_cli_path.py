@@ -15,6 +15,7 @@ from ract import ActionSpace, RecourseForestClassifier, load_model
 from ract.cli import app, tables
 from ract.datasets import load_loans
 from ract.persist import read_model_file
+from ract.recourse.plans import nice_number
 
 LOANS = load_loans(800)
 NEW = load_loans(120, random_state=1).frame
@@ -157,6 +158,22 @@ def test_options_reach_the_search(folder, tmp_path):
     same_plans(pd.read_csv(out), expected.to_frame())
 
 
+def assert_goals_hold(model, recourse, refused):
+    """The rounded goals that letters name do what they say."""
+    people, n_rounded = NEW.astype({"Age": float, "Guarantor": object}), 0
+    for i in refused:
+        for change in recourse[int(i)].changes:
+            goal = change.after
+            if isinstance(goal, float):
+                goal = nice_number(change.before, goal, change.low, change.high)
+                n_rounded += goal != change.after
+            people.loc[people.index[i], change.feature] = goal
+    people = people.astype(NEW.dtypes.to_dict())
+    helped = [int(i) for i in refused if recourse[int(i)].changes]
+    assert n_rounded > 10
+    assert (model.predict(people.iloc[helped]) == "approved").all()
+
+
 def test_letters(folder, tmp_path):
     letters = tmp_path / "letters"
     people = pd.read_csv(folder / "people.csv")
@@ -183,6 +200,7 @@ def test_letters(folder, tmp_path):
             assert "Your way to" in text
         else:
             assert "not a judgement of you" in text
+    assert_goals_hold(model, recourse, refused)
     kinds = {bool(recourse[int(i)].changes) for i in refused}
     assert kinds == {True, False}
 

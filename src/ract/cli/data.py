@@ -29,7 +29,9 @@ def data(
     n_people: Annotated[int, typer.Option(min=1, help="How many people (loans only).")] = 5000,
     random_state: Annotated[int, typer.Option(min=0, help="Seed (loans only).")] = 0,
 ) -> None:
-    """Write a data set to a file: simulated loans, or one of the paper's four (downloaded once).
+    """Write a data set to a file.
+
+    Simulated loans, or one of the paper's four, which are downloaded once.
 
     Example: ract data loans -o loans.csv --actions loans.toml
     """

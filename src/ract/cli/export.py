@@ -21,7 +21,9 @@ def export(
         ),
     ],
 ) -> None:
-    """Write a model for other programs: ONNX, JSON, or a scikit-learn estimator (joblib).
+    """Write a model for other programs.
+
+    As ONNX, as JSON, or as a scikit-learn estimator (joblib), by the end of the file's name.
 
     Example: ract export model.ract -o model.onnx
     """

@@ -84,7 +84,7 @@ def fit(
     thousands: Thousands = None,
     encoding: Encoding = "utf-8",
 ) -> None:
-    """Train a model in which refused people have a way back, and write it to a model file.
+    """Train a model and write it to a model file.
 
     Example: ract fit data.csv --target Risk --desired Good --actions actions.toml -o model.ract
     """

@@ -59,10 +59,11 @@ def import_model(
     thousands: Thousands = None,
     encoding: Encoding = "utf-8",
 ) -> None:
-    """Take over a fitted model of scikit-learn, LightGBM or XGBoost, so that ract serves it.
+    """Take over a model of another library.
 
-    DATA is a table like the one that the model was trained on; kinds, bounds, categories and costs
-    are read off it. Decisions stay exactly those of the model.
+    A fitted tree, forest or boosted trees of scikit-learn, LightGBM or XGBoost becomes a model
+    file, so that ract serves it. DATA is a table like the one that the model was trained on; kinds,
+    bounds, categories and costs are read off it. Decisions stay exactly those of the model.
 
     Example: ract import forest.joblib data.csv --trust --target Risk --desired Good -o model.ract
     """

@@ -46,10 +46,11 @@ def init(
     thousands: Thousands = None,
     encoding: Encoding = "utf-8",
 ) -> None:
-    """Write an action file for a table: what each feature is, and what people may change.
+    """Write an action file for a table, to be edited.
 
-    Kinds, bounds and categories are read off the data. Everything may change until you say
-    otherwise, so edit the file: mark what nobody can change as fixed.
+    It says what each feature is and how people may change it. Kinds, bounds and categories are read
+    off the data. Everything may change until you say otherwise, so edit the file: mark what nobody
+    can change as fixed.
 
     Example: ract init data.csv --target Risk -o actions.toml --fixed Age --increase Income
     """

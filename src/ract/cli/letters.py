@@ -85,7 +85,7 @@ def letter(plan: Plan, decided: str, *, ranges: bool = False) -> str:
         f"<p>Reference: {escape(str(plan.person))}</p>",
         f"<p>Thank you for your application. At the moment the decision is "
         f"<strong>{escape(decided)}</strong>. Decisions follow from what we know about you today, "
-        f"and they can change. This page tells you how.</p>",
+        f"and they can change.{' This page tells you how.' if plan.changes else ''}</p>",
         *(_steps(plan, desired, ranges) if plan.changes else _nothing(plan, desired)),
         "<footer>Everything on this page holds for the rules in use today and for your other "
         "details as they are now. Please speak with us before you take a costly step, and tell us "

@@ -32,7 +32,9 @@ def predict(
     thousands: Thousands = None,
     encoding: Encoding = "utf-8",
 ) -> None:
-    """Write what a model decides about each person, and the probability of the desired class.
+    """Write what a model decides about each person.
+
+    One row for each: the class, and the probability of the desired class.
 
     Example: ract predict model.ract people.csv -o out.csv
     """

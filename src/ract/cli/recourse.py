@@ -61,7 +61,7 @@ def recourse(
     thousands: Thousands = None,
     encoding: Encoding = "utf-8",
 ) -> None:
-    """Find for each person the cheapest changes that lead to the desired class.
+    """Find what each person can do to get the desired class.
 
     The table has one row per change (one row without a change for people who have no plan or
     need none). Long files are read, searched and written in pieces, so that memory stays small.

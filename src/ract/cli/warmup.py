@@ -8,7 +8,7 @@ from ract.cli.options import Json
 
 
 def warmup(json: Json = False) -> None:
-    """Compile and cache all kernels, for container images and first runs.
+    """Compile everything now, for container images.
 
     Compiled code is kept beside the package, or in NUMBA_CACHE_DIR if that is set.
 
