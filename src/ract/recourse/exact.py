@@ -7,16 +7,19 @@ from functools import cache
 
 import numpy as np
 
+from ract._kernels.decide_votes import NO, UNKNOWN, YES
 from ract.actions import Feature
 from ract.costs import FittedCost, LinearCost, require_max_norm
 from ract.encoding import Axis
 from ract.ensemble import TreeEnsemble
 from ract.errors import InvalidSpec
-from ract.recourse.descent import NONE, Cheapest
+from ract.recourse.descent import FOUND, NONE, OPEN, Cheapest
 from ract.recourse.people import Watch, in_parts
 from ract.recourse.problem import Problem, budgets_of
 from ract.recourse.questions import Model, Person
 from ract.recourse.solutions import Solutions
+
+STATUS_OF = {YES: FOUND, NO: NONE, UNKNOWN: OPEN}
 
 
 class ExactSearch:
@@ -120,6 +123,46 @@ class ExactSearch:
             nodes=np.array([f.nodes for f in found], np.int64),
             seconds=watch.seconds,
         )
+
+    def exists(
+        self,
+        people: np.ndarray,
+        budget: float | np.ndarray,
+        *,
+        max_nodes: int = 10_000_000,
+        n_jobs: int | None = None,
+    ) -> np.ndarray:
+        """Whether each person has an action within a budget at all: one question, no cheapest.
+
+        Parameters
+        ----------
+        people : float (people, columns)
+            Encoded people.
+        budget : float or array of float
+            The same for everyone, or one for each.
+        max_nodes : int
+            Per person.
+        n_jobs : int, optional
+            Threads.
+
+        Returns
+        -------
+        int (people,)
+            ``FOUND``, ``NONE`` (proved), or ``OPEN`` where ``max_nodes`` were not enough.
+        """
+        problem, n_axes = self.problem, len(self.problem.grid.axes)
+        budgets, cells = budgets_of(budget, len(people)), problem.cells(people)
+        status, never = np.full(len(people), OPEN), np.zeros(1, np.uint8)
+
+        def search(part: range) -> None:
+            here = slice(part.start, part.stop)
+            costs = problem.costs(people[here], cells[here])
+            for i in part:
+                person = Person(self._model, cells[i], costs[i - part.start], n_axes, never)
+                status[i] = STATUS_OF[person.within(budgets[i], max_nodes).answer]
+
+        in_parts(search, len(people), n_jobs=n_jobs)
+        return status
 
 
 @cache

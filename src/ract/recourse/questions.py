@@ -160,6 +160,12 @@ class Person:
             tidy(*model.judge, self.own, model.problem.categorical, found.point)
         return found
 
+    def within(self, budget: float, max_nodes: int) -> Answer:
+        """Whether any point within a budget is desired."""
+        model = self.model
+        most = model.within(model.simplified, self.own, self.costs, budget)
+        return self._ask(most, budget, max_nodes)
+
     def _ask(self, most: Left, limit: float, max_nodes: int) -> Answer:
         """Whether a point that costs at most limit is desired."""
         model = self.model
