@@ -18,7 +18,7 @@ METHOD_NAMES = {VANILLA: "Vanilla", OAF: "OAF", RACT: "RACT"}
 
 MAX_LEAVES = 1000
 # Nodes of the exact search per person, after which it gives up.
-EXACT_NODES = 2000
+EXACT_NODES = 500
 TREE_WEIGHTS = (0.0, 0.025, 0.05, 0.075, 0.1)
 RISKS = (0.2, 0.25, 0.3, 0.35, 0.4)
 STRONG, WEAK = (0.2, 0.4, 0.6, 0.8, 1.0), (0.02, 0.04, 0.06, 0.08, 0.1)
