@@ -9,15 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from ract._core.grower import CellTree, People, Rules, grow_tree
-from ract._training import people_on
 from ract.costs import FittedCost
 from ract.encoding import Axis
 from ract.ensemble import TreeEnsemble
-from ract.grid import MOST_CELLS, Grid
+from ract.grid import Grid
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class Nursery:
     def __init__(
         self, matrix: np.ndarray, desired: np.ndarray, axes: Sequence[Axis], cost: FittedCost
     ) -> None:
-        self._columns = [np.ascontiguousarray(column) for column in matrix.T]
+        self._columns = [_Column.of(column) for column in matrix.T]
         self._desired = desired.astype(np.uint8)
         self._axes, self._cost = tuple(axes), cost
 
@@ -97,12 +97,20 @@ class Nursery:
         seed: int,
         with_reach: bool,
     ) -> Grown:
-        columns = [column[drawn] for column in self._columns]
-        grid = Grid.from_columns(self._axes_for(wanted), columns, MOST_CELLS)
-        people = people_on(
-            grid, self._cost, columns, self._desired[drawn], wanted.budget,
-            with_reach=with_reach or wanted.recourse_weight > 0,
-        )  # fmt: skip
+        axes = self._axes_for(wanted)
+        samples = [self._columns[axis.columns[0]].among(drawn) for axis in axes]
+        grid = Grid(axes, tuple(sample.thresholds for sample in samples))
+        cells = _stacked(grid, [sample.cells for sample in samples], samples)
+        lowest = highest = cells
+        if with_reach or wanted.recourse_weight > 0:
+            ends = [
+                _reach(axis, sample, self._cost, wanted.budget)
+                for axis, sample in zip(axes, samples, strict=True)
+            ]
+            lowest = _stacked(grid, [low for low, _ in ends], samples)
+            highest = _stacked(grid, [high for _, high in ends], samples)
+        nothing = (None,) * len(axes)
+        people = People(cells, lowest, highest, grid.n_cells, nothing, self._desired[drawn])
         rules = Rules(
             recourse_weight=wanted.recourse_weight,
             criterion="error",
@@ -111,3 +119,74 @@ class Nursery:
             authors_reach=True,
         )
         return Grown(grow_tree(people, weights, rules, seed), grid, people)
+
+
+@dataclass(frozen=True)
+class _Column:
+    """A column as its distinct values, ascending, and which of them everyone has."""
+
+    values: np.ndarray
+    codes: np.ndarray
+
+    @classmethod
+    def of(cls, column: np.ndarray) -> _Column:
+        values, codes = np.unique(column, return_inverse=True)
+        return cls(values, codes.astype(np.int32))
+
+    def among(self, drawn: np.ndarray) -> _Sample:
+        """The same of some people only."""
+        codes = self.codes[drawn]
+        taken = np.zeros(len(self.values), np.bool_)
+        taken[codes] = True
+        cells = np.cumsum(taken) - 1
+        return _Sample(self.values[taken], cells[codes])
+
+
+@dataclass(frozen=True)
+class _Sample:
+    """Distinct values of a sample, which are its cells, and the cell of everyone in it."""
+
+    values: np.ndarray
+    at: np.ndarray
+
+    @property
+    def thresholds(self) -> np.ndarray:
+        """Midpoints between consecutive values."""
+        return self.values[:-1] + (self.values[1:] - self.values[:-1]) / 2
+
+    @property
+    def cells(self) -> np.ndarray:
+        """The cell of each value."""
+        return np.arange(len(self.values))
+
+
+def _stacked(grid: Grid, by_value: list[np.ndarray], samples: list[_Sample]) -> np.ndarray:
+    """Cells of everyone (axes, people), from the cell that goes with each value."""
+    out = np.empty((len(samples), len(samples[0].at)), grid.dtype)
+    for a, (of_value, sample) in enumerate(zip(by_value, samples, strict=True)):
+        np.take(of_value.astype(grid.dtype), sample.at, out=out[a])
+    return out
+
+
+def _reach(
+    axis: Axis, sample: _Sample, cost: FittedCost, budget: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Lowest and highest cell that someone with each value attains within a budget."""
+    grid = Grid((axis,), (sample.thresholds,))
+    columns = _Only(axis.columns[0], sample.values)
+    reach = grid.price(cost).reach(columns, sample.cells.astype(grid.dtype)[None], budget)
+    return reach.lowest[0], reach.highest[0]
+
+
+@dataclass(frozen=True)
+class _Only(Sequence[np.ndarray]):
+    """Columns of which only one is ever asked for."""
+
+    column: int
+    values: np.ndarray
+
+    def __len__(self) -> int:
+        return self.column + 1
+
+    def __getitem__(self, index: Any) -> Any:
+        return self.values

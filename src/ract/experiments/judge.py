@@ -15,7 +15,7 @@ from ract.experiments.measures import (
     prediction_columns,
 )
 from ract.experiments.people import Fold
-from ract.experiments.settings import EXACT_NODES, MAX_LEAVES, Experiment
+from ract.experiments.settings import MAX_LEAVES, Experiment
 from ract.recourse.exact import ExactSearch
 from ract.recourse.solutions import OPEN
 
@@ -34,8 +34,8 @@ class Judged:
         What was found, whatever it costs.
     columns : dict
         What does not depend on the budget.
-    exact : bool
-        Whether to fill our columns too.
+    max_nodes : int or None
+        Of the exact search for each person; None to leave our columns out.
     """
 
     fold: Fold
@@ -43,17 +43,17 @@ class Judged:
     refused: np.ndarray
     actions: Actions
     columns: dict[str, float]
-    exact: bool
+    max_nodes: int | None
 
     def row(self, budget: float) -> dict[str, float]:
         """The measured columns of a row."""
         n_tested = len(self.fold.new)
         columns = self.columns | action_columns(self.refused, self.actions, budget, n_tested)
-        if self.exact:
+        if self.max_nodes is not None:
             cost, axes = self.fold.cost, self.fold.population.grouped
             search = ExactSearch(self.ensemble, axes, cost)
             columns |= exact_columns(
-                search, self.refused, self.actions.cost <= budget, budget, n_tested, EXACT_NODES
+                search, self.refused, self.actions.cost <= budget, budget, n_tested, self.max_nodes
             )
         return columns
 
@@ -66,9 +66,9 @@ def judge(experiment: Experiment, fold: Fold, ensemble: TreeEnsemble) -> Judged:
     )  # fmt: skip
     refused = fold.new[~ensemble.decide(fold.new)][: experiment.max_people]
     if experiment.search == "exact":
-        actions, left_open = exact_actions(fold, ensemble, refused)
+        actions, left_open = exact_actions(fold, ensemble, refused, experiment.max_nodes)
         columns[EXACT[1]] = left_open
-        return Judged(fold, ensemble, refused, actions, columns, exact=False)
+        return Judged(fold, ensemble, refused, actions, columns, max_nodes=None)
     search = FirstLeaves(
         ensemble,
         fold.population.grouped,
@@ -78,17 +78,20 @@ def judge(experiment: Experiment, fold: Fold, ensemble: TreeEnsemble) -> Judged:
         effects=fold.effects if experiment.search == "causal" else None,
     )
     actions = search.solve(refused)
+    max_nodes = experiment.max_nodes if experiment.search == "leaves" else None
     columns["Plausibility"] = fold.implausibility(actions.outcome)
-    return Judged(fold, ensemble, refused, actions, columns, exact=experiment.search == "leaves")
+    return Judged(fold, ensemble, refused, actions, columns, max_nodes)
 
 
-def exact_actions(fold: Fold, ensemble: TreeEnsemble, refused: np.ndarray) -> tuple[Actions, float]:
+def exact_actions(
+    fold: Fold, ensemble: TreeEnsemble, refused: np.ndarray, max_nodes: int
+) -> tuple[Actions, float]:
     """The cheapest actions at any cost, and the share of people without an answer.
 
     The authors' program asks for more than half of the votes, although their forests accept half.
     """
     strict = replace(ensemble, cutoff=ensemble.n_trees // 2 + 1)
     search = ExactSearch(strict, fold.population.grouped, fold.cost)
-    solutions = search.solve(refused, np.inf, max_nodes=EXACT_NODES)
+    solutions = search.solve(refused, np.inf, max_nodes=max_nodes)
     actions = Actions(solutions.cost, solutions.values, solutions.values)
     return actions, float((solutions.status == OPEN).mean()) if len(refused) else 0.0

@@ -17,8 +17,6 @@ METHODS = (VANILLA, OAF, RACT)
 METHOD_NAMES = {VANILLA: "Vanilla", OAF: "OAF", RACT: "RACT"}
 
 MAX_LEAVES = 1000
-# Nodes of the exact search per person, after which it gives up.
-EXACT_NODES = 500
 TREE_WEIGHTS = (0.0, 0.025, 0.05, 0.075, 0.1)
 RISKS = (0.2, 0.25, 0.3, 0.35, 0.4)
 STRONG, WEAK = (0.2, 0.4, 0.6, 0.8, 1.0), (0.02, 0.04, 0.06, 0.08, 0.1)
@@ -78,6 +76,8 @@ class Experiment:
         (Table 4 of the paper), or by exact search without a budget.
     max_people : int or None
         How many refused people of a fold are searched for.
+    max_nodes : int
+        Of the exact search per person, after which it gives up.
     """
 
     name: str
@@ -91,6 +91,7 @@ class Experiment:
     selected_only: bool = False
     search: Literal["leaves", "causal", "exact"] = "leaves"
     max_people: int | None = None
+    max_nodes: int = 500
 
     @property
     def keys(self) -> tuple[str, ...]:
@@ -109,7 +110,7 @@ class Experiment:
     def settings(self) -> dict[str, Any]:
         """Everything that results depend on, for files."""
         data = {name: asdict(setting) for name, setting in DATA.items()}
-        return {**asdict(self), "data": data, "max_leaves": MAX_LEAVES, "exact_nodes": EXACT_NODES}
+        return {**asdict(self), "data": data, "max_leaves": MAX_LEAVES}
 
 
 _FORESTS = Experiment(
