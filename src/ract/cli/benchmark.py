@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from rich.console import Console
+import typer
 
 from ract._files import write_whole
 from ract.cli.told import told
@@ -22,4 +22,4 @@ def run(
         drawn = draw_benchmark(store, out / "figures") if figures else {}
         pictures = {name: f"figures/{file.name}" for name, file in drawn.items()}
         write_whole(out / "benchmark.md", benchmark_page(store, pictures))
-        Console(stderr=True).print(f"Results are in {out / 'benchmark.md'}.")
+        typer.echo(f"Results are in {out / 'benchmark.md'}.", err=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from rich.console import Console
+import typer
 
 from ract._files import write_whole
 from ract.cli.told import told
@@ -31,7 +31,6 @@ def run(
 ) -> None:
     """Run what is not done, then write tables, figures and the comparison."""
     with told():
-        console = Console(stderr=True)
         chosen, sets = chosen_experiments(experiments), chosen_data(data)
         beside = Recorded.find(recorded)
         store = reproduce(chosen, sets, out, n_folds=folds, n_jobs=jobs)
@@ -39,9 +38,9 @@ def run(
         if report is not None:
             results_page(store, beside, report)
             written.append(report)
-        console.print(f"Results are in {out}.")
+        typer.echo(f"Results are in {out}.", err=True)
         for file in written:
-            console.print(f"  {file}")
+            typer.echo(f"  {file}", err=True)
 
 
 def write_pages(store: Store, recorded: Recorded | None, *, figures: bool) -> list[Path]:

@@ -127,7 +127,7 @@ def _tradeoff_forests(store: Store, recorded: Recorded | None) -> Any:
         sources = [(results[data.name], "-o", COLOURS[RACT], "ours")]
         theirs = None if recorded is None else recorded.read(EXPERIMENTS["forests"], data)
         if theirs is not None:
-            sources.append((theirs, "kD", "black", "recorded"))
+            sources.append((theirs, "D", "black", "recorded"))
         for rows, style, colour, label in sources:
             of_ract = rows[rows["Method"] == RACT].groupby("Alpha")[measure].mean()
             axis.plot(of_ract.index, of_ract, style, color=colour, markersize=3, label=label)

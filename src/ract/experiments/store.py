@@ -117,7 +117,7 @@ class Store:
     def read(self, name: str, data: str) -> pd.DataFrame | None:
         """The table of a name for a data set, or None."""
         file = self.folder / name / f"{data}.csv"
-        return pd.read_csv(file, float_precision="round_trip") if file.exists() else None
+        return pd.read_csv(file) if file.exists() else None
 
 
 def _as_text(file: Path) -> pd.DataFrame:
