@@ -308,7 +308,7 @@ def split_crossing(data, split, label, arena, node, first, last, reachers, scrat
     lefts, pending, inside = scratch.spare, scratch.pending, scratch.inside
     for k in range(first, last):
         inside[scratch.order[k]] = node
-    end, n_left = reachers[0], 0
+    end, n_left = np.int64(reachers[0]), np.int64(0)
     for k in range(reachers[0], reachers[1]):
         i = arena[k]
         to_right = np.int64(data.highest[axis, i]) > cell

@@ -74,7 +74,7 @@ def dominated_by(rows: pd.DataFrame, model: str) -> list[str]:
     found = means(rows)
     mine = found.loc[model]
     return [
-        name
+        str(name)
         for name, other in found.iterrows()
         if not MODELS[str(name)].ours
         and other["AUC"] >= mine["AUC"]

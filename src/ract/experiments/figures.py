@@ -206,7 +206,7 @@ def _importance(store: Store, recorded: Recorded | None) -> Any:
     for axis, (name, rows) in zip(axes.flat, results.items(), strict=False):
         data = DATA[name]
         theirs = None if recorded is None else recorded.importance(data)
-        features = [column for column in rows if column not in EXPERIMENTS["forests"].keys]
+        features = [str(column) for column in rows if column not in EXPERIMENTS["forests"].keys]
         at = np.arange(len(features))
         for k, method in enumerate(METHODS):
             means = _shares(data, rows, method)[features]

@@ -173,7 +173,8 @@ def desired_leaves(
     ensemble: TreeEnsemble, n_columns: int, most: int | None
 ) -> tuple[np.ndarray, np.ndarray]:
     """Bounds (leaves, columns) of the first desired leaves: lower < x <= upper."""
-    lower, upper = [], []
+    lower: list[np.ndarray] = []
+    upper: list[np.ndarray] = []
     feature, threshold = ensemble.feature.tolist(), ensemble.threshold.tolist()
     left, right, label = ensemble.left.tolist(), ensemble.right.tolist(), ensemble.label.tolist()
     whole = np.full(n_columns, -np.inf), np.full(n_columns, np.inf)

@@ -142,7 +142,7 @@ EXPERIMENTS = {
         replace(
             _FORESTS, name="exact", title="Forests: exact extraction",
             recorded="milo/{}_forest.csv", n_trees=(100,), max_depth=8, selected_only=True,
-            search="exact", max_people=50,
+            search="exact", max_people=50, max_nodes=1_000_000,
         ),
         replace(
             _FORESTS, name="causal-forests", title="Forests: causal recourse",
