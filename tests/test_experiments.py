@@ -533,6 +533,15 @@ def test_the_benchmark_judges_every_model_alike(tmp_path, small):
         bench.chosen_models(["catboost"])
 
 
+def test_people_with_the_same_features_are_never_in_different_folds():
+    data = made_up(60)
+    twice = pd.concat([data.frame, data.frame], ignore_index=True)
+    other = pd.concat([data.target, data.target.map({"yes": "no", "no": "yes"})], ignore_index=True)
+    data = dataclasses.replace(data, frame=twice, target=other)
+    for train, test in bench.folds(data):
+        assert not {k % 60 for k in train} & {k % 60 for k in test}
+
+
 def test_a_dominating_model_is_named():
     rows = pd.DataFrame(
         {

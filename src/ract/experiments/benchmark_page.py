@@ -15,9 +15,11 @@ from ract.experiments.settings import DATA, DataSetting
 from ract.experiments.store import Store
 
 INTRODUCTION = f"""\
-Repeated rows are dropped (COMPAS and Bail have thousands), folds are shuffled, one-hot groups
-change as a whole, and every model is searched exactly, over all its leaves, with the same cost
-(percentile, from the training people) and a budget of {BUDGET:g}. {N_FOLDS} stratified folds; of
+Repeated rows are dropped (COMPAS and Bail have thousands), folds are shuffled, and people with the
+same features stay in one fold. (Of COMPAS, a third of the distinct rows have a twin with the other
+label; with the twins in different folds scikit-learn's forest has an AUC below one half.) One-hot
+groups change as a whole, and every model is searched exactly, over all its leaves, with the same
+cost (percentile, from the training people) and a budget of {BUDGET:g}. {N_FOLDS} stratified folds; of
 the refused people of each fold at most {MAX_PEOPLE} are searched for, evenly spread. *Recourse* is
 the share of test people who are accepted or for whom an action within the budget was found;
 *unanswered* is the share for whom the search ended at its limit, so that the true ratio lies
