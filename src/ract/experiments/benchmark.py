@@ -1,8 +1,9 @@
 """The honest benchmark: what a user would deploy, and how much recourse it leaves.
 
-Repeated rows are dropped, folds are shuffled, and people with the same features stay in one fold, so
-that nobody is tested on a person seen in training; one-hot groups change as a whole; all leaves are searched, exactly; everyone is judged by
-the same cost (the share of people whom one has to overtake, at most, in any feature) and budget.
+Repeated rows are dropped, folds are shuffled, and people with the same features stay in one fold,
+so that nobody is tested on a person seen in training. One-hot groups change as a whole. All leaves
+are searched, exactly. Everyone is judged by the same cost (the share of people whom one has to
+overtake, at most, in any feature) and budget.
 """
 
 from __future__ import annotations

@@ -19,11 +19,12 @@ Repeated rows are dropped (COMPAS and Bail have thousands), folds are shuffled, 
 same features stay in one fold. (Of COMPAS, a third of the distinct rows have a twin with the other
 label; with the twins in different folds scikit-learn's forest has an AUC below one half.) One-hot
 groups change as a whole, and every model is searched exactly, over all its leaves, with the same
-cost (percentile, from the training people) and a budget of {BUDGET:g}. {N_FOLDS} stratified folds; of
-the refused people of each fold at most {MAX_PEOPLE} are searched for, evenly spread. *Recourse* is
-the share of test people who are accepted or for whom an action within the budget was found;
-*unanswered* is the share for whom the search ended at its limit, so that the true ratio lies
-between the first and the sum of both. Every model has its library's defaults where nothing is said.
+cost (percentile, from the training people) and a budget of {BUDGET:g}. There are {N_FOLDS}
+stratified folds; of the refused people of each at most {MAX_PEOPLE} are searched for, evenly
+spread. *Recourse* is the share of test people who are accepted or for whom an action within the
+budget was found; *unanswered* is the share for whom the search ended at its limit, so that the true
+ratio lies between the first and the sum of both. Every model has its library's defaults where
+nothing is said.
 """
 
 
