@@ -23,8 +23,8 @@ cost (percentile, from the training people) and a budget of {BUDGET:g}. There ar
 stratified folds; of the refused people of each at most {MAX_PEOPLE} are searched for, evenly
 spread. *Recourse* is the share of test people who are accepted or for whom an action within the
 budget was found; *unanswered* is the share for whom the search ended at its limit, so that the true
-ratio lies between the first and the sum of both. Times are seconds of one core for a fold. Every model has its library's defaults where
-nothing is said.
+ratio lies between the first and the sum of both. Times are seconds of one core for a fold. Every
+model has its library's defaults where nothing is said.
 """
 
 
