@@ -15,6 +15,13 @@ export RACT_DATA_HOME := $(CURDIR)/../shared/data
 endif
 endif
 
+# The authors' recorded results, for the same reason.
+ifndef RACT_RECORDED
+ifneq ($(wildcard ../shared/reference/.),)
+export RACT_RECORDED := $(CURDIR)/../shared/reference
+endif
+endif
+
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
@@ -54,6 +61,11 @@ bench: $(VENV)/.installed-bench ## run every benchmark in turn
 	@set -e; for script in $(sort $(wildcard benchmarks/bench_*.py)); do \
 		echo "== $$script"; $(BIN)/python "$$script"; \
 	done
+
+.PHONY: results
+results: $(VENV)/.installed-test ## run all experiments into results/ (hours) and write docs/results.md
+	$(BIN)/ract benchmark --jobs 2 --out results
+	$(BIN)/ract reproduce --jobs 2 --out results --report docs/results.md
 
 .PHONY: docs
 docs: $(VENV)/.installed-docs ## build the documentation into docs/_build/html

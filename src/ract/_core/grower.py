@@ -44,6 +44,9 @@ class Rules:
     """What to optimise and when to stop; scikit-learn's meaning throughout.
 
     ``monotonic`` has -1, 0 or 1 for each axis; it is empty if nothing is constrained.
+    ``authors_reach`` is for reproducing the paper's experiments, without categorical axes: in the
+    code behind them someone from outside a node attains the sides of its split only if they can
+    cross it, even the side on which they stand.
     """
 
     recourse_weight: float = 0.0
@@ -55,6 +58,7 @@ class Rules:
     min_impurity_decrease: float = 0.0
     max_features: int | None = None
     monotonic: tuple[int, ...] = ()
+    authors_reach: bool = False
 
 
 @dataclass(frozen=True)
@@ -159,8 +163,10 @@ def grow_tree(people: People, weights: np.ndarray, rules: Rules, seed: int = 0) 
         float(rules.min_weight_leaf),
         float(rules.min_impurity_decrease),
         n_axes if rules.max_features is None else rules.max_features,
+        rules.authors_reach,
     )
-    scratch = _scratch(sample, n_all, n_axes, depth, n_categories, seed)
+    n_marked = n_all if rules.authors_reach else 0
+    scratch = _scratch(sample, n_all, n_marked, n_axes, depth, n_categories, seed)
     total = float(weights[sample].sum())
     wanted = float(weights[people.desired == 1].sum())
     root_label = int(total - wanted <= wanted + rules.recourse_weight * total)
@@ -183,8 +189,9 @@ def grow_tree(people: People, weights: np.ndarray, rules: Rules, seed: int = 0) 
 
 
 def _scratch(
-    sample: np.ndarray, n_all: int, n_axes: int, depth: int, n_categories: int, seed: int
-) -> Any:
+    sample: np.ndarray, n_all: int, n_marked: int, n_axes: int, depth: int, n_categories: int,
+    seed: int,
+) -> Any:  # fmt: skip
     n = len(sample)
     return kernel.Scratch(
         order=sample,
@@ -197,6 +204,7 @@ def _scratch(
         state=np.array([seed], np.uint64),
         pending=np.zeros(n_all, np.int32),
         covered=np.zeros(n_all, np.bool_),
+        inside=np.full(n_marked, -1, np.int32),
         admitted=np.zeros((depth + 2, n_categories), np.bool_),
         stack=np.zeros((depth + 2, 7), np.int64),
     )

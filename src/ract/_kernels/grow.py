@@ -67,7 +67,8 @@ class Data(NamedTuple):
 class Rules(NamedTuple):
     """What to optimise and when to stop.
 
-    counted: whether min_leaf needs numbers of people that differ from their weights.
+    counted: whether min_leaf needs numbers of people that differ from their weights. authors_reach:
+    whether outsiders attain the sides of a split only if they can cross it (``split_crossing``).
     """
 
     recourse_weight: float
@@ -79,6 +80,7 @@ class Rules(NamedTuple):
     min_weight: float
     min_decrease: float
     max_features: int
+    authors_reach: bool
 
 
 class Scratch(NamedTuple):
@@ -86,7 +88,8 @@ class Scratch(NamedTuple):
 
     order uint32: the sample, in the order of the nodes. spare, exposed uint32: people. labels,
     weights: of the present node's people. exposed_weights. axes (axes,): for sampling.
-    state (1,): of the generator. pending, covered (people,). admitted (stack, categories).
+    state (1,): of the generator. pending, covered (people,). inside (people,) int32: the last node
+    that someone was in, for authors_reach only. admitted (stack, categories).
     stack (stack, 7): node, first and last of its people, first and last reacher, depth, label
     that everything below is frozen to (-1: free).
     """
@@ -101,6 +104,7 @@ class Scratch(NamedTuple):
     state: Any
     pending: Any
     covered: Any
+    inside: Any
     admitted: Any
     stack: Any
 
@@ -293,6 +297,33 @@ def split_reachers(data, split, label, arena, first, last, row, scratch):
 
 
 @inner
+def split_crossing(data, split, label, arena, node, first, last, reachers, scratch):
+    """The same by the rule of the paper's authors, on ordinal axes only.
+
+    People of the node, scratch.order[first:last], attain what they attain. Others attain both
+    sides if they can cross the threshold and neither if they cannot, although they would not have
+    to move to be on the side of their own value. reachers: first and last of them in the arena.
+    """
+    axis, cell, label_l, label_r = split[0], split[1], split[2], split[3]
+    lefts, pending, inside = scratch.spare, scratch.pending, scratch.inside
+    for k in range(first, last):
+        inside[scratch.order[k]] = node
+    end, n_left = np.int64(reachers[0]), np.int64(0)
+    for k in range(reachers[0], reachers[1]):
+        i = arena[k]
+        to_right = np.int64(data.highest[axis, i]) > cell
+        to_left = np.int64(data.lowest[axis, i]) <= cell
+        if inside[i] != node:
+            to_right = to_left = to_right and to_left
+        arena[end] = i
+        lefts[n_left] = i
+        end += np.int64(to_right)
+        n_left += np.int64(to_left)
+        pending[i] += to_right * label_r + to_left * label_l - label
+    return end - reachers[0], n_left
+
+
+@inner
 def append_reachers(arena, end, people, n_people):
     """Put people behind the first end reachers; returns the arena, grown at need."""
     if end + n_people > arena.shape[0]:
@@ -442,9 +473,15 @@ def grow(data, rules, n_people, total, root_label, scratch, histograms, best, no
         nodes[right, 4] = best.split[3]
         n_right, n_left = 0, 0
         if n_reachers > 0:
-            n_right, n_left = split_reachers(
-                data, best.split, label, arena, first_reacher, last_reacher, row, scratch
-            )
+            if rules.authors_reach:
+                n_right, n_left = split_crossing(
+                    data, best.split, label, arena, node, first, last,
+                    (first_reacher, last_reacher), scratch,
+                )  # fmt: skip
+            else:
+                n_right, n_left = split_reachers(
+                    data, best.split, label, arena, first_reacher, last_reacher, row, scratch
+                )
             arena = append_reachers(arena, first_reacher + n_right, spare, n_left)
         boundary = first_reacher + n_right
         frozen_l, frozen_r = freeze(data.layout[axis, 3], frozen, best, pos, neg)

@@ -38,6 +38,14 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
+DataNames = Annotated[
+    list[str] | None,
+    typer.Option("--data", help="fico, compas, credit or bail; may be repeated. All by default."),
+]
+ResultsFolder = Annotated[
+    Path, typer.Option(help="Folder of results; one of an earlier run is taken up.")
+]
+
 
 def _show_version(asked: bool) -> None:
     if asked:
@@ -81,6 +89,55 @@ for command, name in (
     (warmup, "warmup"),
 ):
     app.command(name)(command)
+
+
+@app.command()
+def reproduce(
+    experiments: Annotated[
+        list[str] | None,
+        typer.Argument(
+            help="forests, trees, complexity, budget-forests, budget-trees, exact, "
+            "causal-forests, causal-trees; all of them by default."
+        ),
+    ] = None,
+    data: DataNames = None,
+    folds: Annotated[
+        int | None, typer.Option(help="Only the first folds of each experiment.")
+    ] = None,
+    jobs: Annotated[int, typer.Option(min=1, help="Processes.")] = 1,
+    out: ResultsFolder = Path("ract-results"),
+    recorded: Annotated[
+        Path | None,
+        typer.Option(
+            help="Folder of the authors' recorded results (or RACT_RECORDED), to compare with."
+        ),
+    ] = None,
+    report: Annotated[
+        Path | None, typer.Option(help="Also write everything as one Markdown page.")
+    ] = None,
+    figures: Annotated[bool, typer.Option(help="Draw the figures.")] = True,
+) -> None:
+    """Run the paper's experiments on its data and compare with what its authors recorded."""
+    from ract.cli.reproduce import run
+
+    run(experiments or [], data or [], folds, jobs, out, recorded, report, figures)
+
+
+@app.command()
+def benchmark(
+    data: DataNames = None,
+    model: Annotated[
+        list[str] | None, typer.Option(help="Only this model; may be repeated.")
+    ] = None,
+    folds: Annotated[int | None, typer.Option(help="Only the first folds.")] = None,
+    jobs: Annotated[int, typer.Option(min=1, help="Processes.")] = 1,
+    out: ResultsFolder = Path("ract-results"),
+    figures: Annotated[bool, typer.Option(help="Draw the pictures.")] = True,
+) -> None:
+    """Compare our forest with what a user would deploy instead, without repeated rows."""
+    from ract.cli.benchmark import run
+
+    run(data or [], model or [], folds, jobs, out, figures)
 
 
 def main() -> None:

@@ -1,0 +1,1 @@
+"""The paper's experiments, and an honest benchmark beside them."""

@@ -1,0 +1,131 @@
+"""The honest benchmark as Markdown and as pictures."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from ract.experiments.benchmark import BUDGET, MAX_PEOPLE, N_FOLDS, NAME
+from ract.experiments.figures import pyplot, save
+from ract.experiments.markdown import page, spread, table
+from ract.experiments.models import MODELS
+from ract.experiments.settings import DATA, DataSetting
+from ract.experiments.store import Store
+
+INTRODUCTION = f"""\
+Repeated rows are dropped (COMPAS and Bail have thousands), folds are shuffled, and people with the
+same features stay in one fold. (Of COMPAS, a third of the distinct rows have a twin with the other
+label; with the twins in different folds scikit-learn's forest has an AUC below one half.) One-hot
+groups change as a whole, and every model is searched exactly, over all its leaves, with the same
+cost (percentile, from the training people) and a budget of {BUDGET:g}. There are {N_FOLDS}
+stratified folds; of the refused people of each at most {MAX_PEOPLE} are searched for, evenly
+spread. *Recourse* is the share of test people who are accepted or for whom an action within the
+budget was found; *unanswered* is the share for whom the search ended at its limit, so that the true
+ratio lies between the first and the sum of both. Times are seconds of one core for a fold. Every
+model has its library's defaults where nothing is said.
+"""
+
+
+def benchmark_page(store: Store, pictures: dict[str, str] | None = None) -> str:
+    """Tables, where our forest stands, and pictures by data set (paths in Markdown)."""
+    parts = ["## The honest benchmark", INTRODUCTION]
+    for data in DATA.values():
+        rows = store.read(NAME, data.name)
+        if rows is not None:
+            parts += [f"### {data.title}", _table(rows), _verdict(data, rows)]
+            if pictures and data.name in pictures:
+                parts.append(f"![AUC against recourse, {data.title}]({pictures[data.name]})")
+    return page(*parts) if len(parts) > 2 else ""
+
+
+def _table(rows: pd.DataFrame) -> str:
+    lines = []
+    for name, entry in MODELS.items():
+        mine = rows[rows["Model"] == name]
+        if len(mine):
+            lines.append(
+                [
+                    f"**{entry.title}**" if entry.ours else entry.title,
+                    len(mine),
+                    *(spread(mine[c].to_numpy()) for c in ("AUC", "Accuracy", "Recourse")),
+                    f"{mine['Unknown'].mean():.3f}",
+                    f"{mine['Cost'].mean():.3f}",
+                    f"{mine['Fit [s]'].mean():.2f}",
+                    f"{mine['Search [s]'].mean():.2f}",
+                ]
+            )
+    header = [
+        "model", "folds", "AUC", "accuracy", "recourse", "unanswered", "cost", "fit in s",
+        "search in s",
+    ]  # fmt: skip
+    return table(header, lines)
+
+
+def means(rows: pd.DataFrame) -> pd.DataFrame:
+    """Mean AUC and recourse by model; recourse that is not settled counts for the model."""
+    rows = rows.assign(Best=rows["Recourse"] + rows["Unknown"])
+    return rows.groupby("Model")[["AUC", "Recourse", "Best"]].mean()
+
+
+def dominated_by(rows: pd.DataFrame, model: str) -> list[str]:
+    """Models of others that are at least as good in both and better in one, doubts in their favour.
+
+    Ours counts with what was found, theirs with what was found and what is open.
+    """
+    found = means(rows)
+    mine = found.loc[model]
+    return [
+        str(name)
+        for name, other in found.iterrows()
+        if not MODELS[str(name)].ours
+        and other["AUC"] >= mine["AUC"]
+        and other["Best"] >= mine["Recourse"]
+        and (other["AUC"] > mine["AUC"] or other["Best"] > mine["Recourse"])
+    ]
+
+
+def _verdict(data: DataSetting, rows: pd.DataFrame) -> str:
+    lines = []
+    for name, entry in MODELS.items():
+        if entry.ours and (rows["Model"] == name).any():
+            better = [MODELS[other].title for other in dominated_by(rows, name)]
+            told = f"is beaten in both AUC and recourse by {', '.join(better)}" if better else (
+                "is on the Pareto front: no other library's model is as good in both"
+            )  # fmt: skip
+            lines.append(f"- {entry.title} {told}.")
+    return "\n".join(lines)
+
+
+def draw_benchmark(store: Store, folder: Path) -> dict[str, Path]:
+    """One picture for each data set: AUC against recourse, everyone on it."""
+    plt = pyplot()
+    folder.mkdir(parents=True, exist_ok=True)
+    drawn = {}
+    for data in DATA.values():
+        rows = store.read(NAME, data.name)
+        if rows is not None:
+            figure, axis = plt.subplots(figsize=(4.6, 3.4), layout="constrained")
+            _scatter(axis, rows)
+            axis.set_title(data.title)
+            file = save(folder, f"benchmark-{data.name}", figure)
+            assert file is not None
+            drawn[data.name] = file
+    return drawn
+
+
+def _scatter(axis: Any, rows: pd.DataFrame) -> None:
+    for name, point in means(rows).iterrows():
+        entry = MODELS[str(name)]
+        colour = "#2f6fb0" if entry.ours else "#7f7f7f"
+        axis.plot(point["Recourse"], point["AUC"], "o" if entry.ours else "s", color=colour)
+        # What is open could still be recourse.
+        axis.plot([point["Recourse"], point["Best"]], [point["AUC"]] * 2, "-", color=colour)
+        axis.annotate(
+            entry.title, (point["Recourse"], point["AUC"]), fontsize=6, xytext=(4, 3),
+            textcoords="offset points",
+        )  # fmt: skip
+    axis.set_xlabel("recourse ratio (line: unanswered)")
+    axis.set_ylabel("AUC")
+    axis.margins(0.25, 0.15)

@@ -1,0 +1,158 @@
+"""The page that lays our results beside the recorded ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pandas as pd
+
+from ract.experiments.compare import (
+    Difference,
+    Order,
+    differences,
+    orders,
+    selected,
+    share_within,
+)
+from ract.experiments.markdown import page, table
+from ract.experiments.reasons import reason_for
+from ract.experiments.recorded import Recorded
+from ract.experiments.settings import DATA, EXPERIMENTS, METHOD_NAMES, DataSetting, Experiment
+from ract.experiments.store import Store
+
+MISSING = (
+    "The recorded results were not at hand, so nothing is compared here. Name their folder with "
+    "`--recorded` or by the environment variable `RACT_RECORDED`."
+)
+
+
+@dataclass(frozen=True)
+class Compared:
+    """An experiment on a data set, ours and recorded."""
+
+    experiment: Experiment
+    data: DataSetting
+    ours: pd.DataFrame
+    recorded: pd.DataFrame
+
+    def all(self) -> list[Difference]:
+        """Every number of the experiment."""
+        return list(differences(self.experiment, self.ours, self.recorded))
+
+    def selected(self) -> list[Difference]:
+        """Those of the baselines, and of RACT as selected."""
+        ours = selected(self.experiment, self.data, self.ours)
+        return list(differences(self.experiment, ours, self.recorded))
+
+    def orders(self) -> list[Order]:
+        """The order of the methods."""
+        return list(orders(self.experiment, self.data, self.ours, self.recorded))
+
+
+def compared(store: Store, recorded: Recorded) -> Iterator[Compared]:
+    """Everything that both sides have."""
+    for experiment in EXPERIMENTS.values():
+        for data in DATA.values():
+            ours, theirs = store.read(experiment.name, data.name), recorded.read(experiment, data)
+            if ours is not None and theirs is not None:
+                yield Compared(experiment, data, ours, theirs)
+
+
+def comparison_page(store: Store, recorded: Recorded | None) -> str:
+    """What agrees, what does not and why, and every number of the paper's comparison."""
+    if recorded is None:
+        return page("## Beside the recorded results", MISSING)
+    pairs = list(compared(store, recorded))
+    if not pairs:
+        return page("## Beside the recorded results", "There are no results to compare yet.")
+    return page(
+        "## Beside the recorded results",
+        "A number is a mean over folds. It is *within the noise of both* when the 95% Welch "
+        "interval of ours minus recorded holds zero; one in twenty lies outside by chance alone.",
+        _summary(pairs),
+        "### Order of the methods",
+        _orders(pairs),
+        "### Numbers outside the noise",
+        _outside(pairs),
+        "### Every number of the paper's comparison",
+        *(part for pair in pairs for part in _in_full(pair)),
+    )
+
+
+def _summary(pairs: list[Compared]) -> str:
+    rows = []
+    for experiment in EXPERIMENTS.values():
+        mine = [pair for pair in pairs if pair.experiment == experiment]
+        if mine:
+            chosen = [one for pair in mine for one in pair.selected()]
+            everything = [one for pair in mine for one in pair.all()]
+            folds = ", ".join(
+                f"{pair.data.title} {pair.ours['Fold'].nunique()}/{pair.recorded['Fold'].nunique()}"
+                for pair in mine
+            )
+            rows.append([experiment.title, folds, _counted(chosen), _counted(everything)])
+    chosen = [one for pair in pairs for one in pair.selected()]
+    everything = [one for pair in pairs for one in pair.all()]
+    rows.append(["**all**", "", _counted(chosen), _counted(everything)])
+    header = ["experiment", "folds, ours/recorded", "selected settings within", "all within"]
+    return table(header, rows)
+
+
+def _counted(found: list[Difference]) -> str:
+    return f"{sum(one.within for one in found)} of {len(found)} ({share_within(found):.0%})"
+
+
+def _orders(pairs: list[Compared]) -> str:
+    found = [(pair, order) for pair in pairs for order in pair.orders()]
+    against = [(pair, order) for pair, order in found if not order.agrees]
+    clear = sum(order.clear for _, order in found)
+    text = (
+        f"Of {len(found)} pairs of methods (accuracy, recourse, validity within the budget, cost) "
+        f"the recorded folds put {clear} in a clear order; ours agrees with "
+        f"{clear - len(against)} of those."
+    )
+    rows = [
+        [pair.experiment.title, pair.data.title, order.measure,
+         " / ".join(METHOD_NAMES[method] for method in order.methods),
+         f"{order.ours:+.3f}", f"{order.recorded:+.3f}"]
+        for pair, order in against
+    ]  # fmt: skip
+    header = ["experiment", "data", "measure", "methods", "second better by: ours", "recorded"]
+    return page(text, table(header, rows) if rows else "")
+
+
+def _outside(pairs: list[Compared]) -> str:
+    rows = [
+        [pair.experiment.title, pair.data.title, _setting(one), one.measure, f"{one.ours:.3f}",
+         f"{one.recorded:.3f}", reason_for(pair.experiment, pair.data, one)]
+        for pair in pairs
+        for one in pair.selected()
+        if not one.within
+    ]  # fmt: skip
+    header = ["experiment", "data", "setting", "measure", "ours", "recorded", "reason"]
+    return table(header, rows) if rows else "None."
+
+
+def _in_full(pair: Compared) -> Iterator[str]:
+    rows = [
+        [_setting(one), one.measure, f"{one.ours:.3f} ± {one.ours_sd:.3f}",
+         f"{one.recorded:.3f} ± {one.recorded_sd:.3f}", f"{one.difference:+.3f}",
+         f"{one.low:+.3f} to {one.high:+.3f}", "yes" if one.within else "**no**"]
+        for one in pair.selected()
+    ]  # fmt: skip
+    yield f"**{pair.experiment.title}, {pair.data.title}**"
+    yield table(
+        ["setting", "measure", "ours", "recorded", "difference", "interval", "within"], rows
+    )
+
+
+def _setting(one: Difference) -> str:
+    names = {"Alpha": "λ", "Delta": "δ", "Budget": "ε", "N_ESTIMATORS": "T"}
+    method = METHOD_NAMES[str(one.setting["Method"])]
+    shown = [
+        f"{names[key]}={one.setting[key]:g}"
+        for key in names
+        if key in one.setting and not (key in ("Alpha", "Delta") and method != "RACT")
+    ]
+    return f"{method} ({', '.join(shown)})"

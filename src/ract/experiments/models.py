@@ -1,0 +1,107 @@
+"""The models of the honest benchmark, as data: ours, and what a user would deploy instead."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from importlib import import_module, util
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ract.datasets import Dataset
+from ract.errors import InvalidSpec
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A model to compare.
+
+    Parameters
+    ----------
+    name, title : str
+    source : str
+        Module and class, such as "sklearn.ensemble:RandomForestClassifier".
+    options : mapping
+        What it is made with, beside the random state.
+    takes_actions : bool
+        Whether the action space is an argument: one of ours.
+    extra : str
+        What to install for it, if it is not part of the core.
+    codes : bool
+        Whether its classes must be 0 and 1.
+    """
+
+    name: str
+    title: str
+    source: str
+    options: Mapping[str, Any] = field(default_factory=dict)
+    takes_actions: bool = False
+    extra: str = ""
+    codes: bool = False
+
+    def check(self) -> None:
+        """Say which extra is missing, if one is."""
+        package = self.source.split(":")[0].split(".")[0]
+        if util.find_spec(package) is None:
+            raise InvalidSpec(
+                f'{self.title} is not installed: pip install "ract[{self.extra}]", or leave it '
+                f"out by naming the other models with --model."
+            )
+
+    def fit(
+        self, data: Dataset, people: pd.DataFrame, target: np.ndarray, *, random_state: int
+    ) -> Any:
+        """Train it on some people of a data set, in one thread."""
+        module, name = self.source.split(":")
+        options = {**self.options, "random_state": random_state}
+        if self.takes_actions:
+            options["actions"] = data.actions
+        model = getattr(import_module(module), name)(**options)
+        return model.fit(people, (target == data.desired).astype(int) if self.codes else target)
+
+    def desired(self, data: Dataset) -> Any:
+        """What it calls the desired class."""
+        return 1 if self.codes else data.desired
+
+    @property
+    def ours(self) -> bool:
+        """Whether it is one of ract's."""
+        return self.takes_actions
+
+
+MODELS = {
+    entry.name: entry
+    for entry in (
+        Entry(
+            "ract", "ract forest, defaults", "ract.forest:RecourseForestClassifier",
+            takes_actions=True,
+        ),
+        Entry(
+            "ract-plain", "ract forest, recourse weight 0", "ract.forest:RecourseForestClassifier",
+            {"recourse_weight": 0.0}, takes_actions=True,
+        ),
+        Entry(
+            "ract-strong", "ract forest, recourse weight 0.3",
+            "ract.forest:RecourseForestClassifier", {"recourse_weight": 0.3}, takes_actions=True,
+        ),
+        Entry("forest", "scikit-learn forest", "sklearn.ensemble:RandomForestClassifier"),
+        Entry(
+            "forest-leaf5", "scikit-learn forest, leaves of 5",
+            "sklearn.ensemble:RandomForestClassifier", {"min_samples_leaf": 5},
+        ),
+        Entry(
+            "histogram", "scikit-learn histogram boosting",
+            "sklearn.ensemble:HistGradientBoostingClassifier",
+        ),
+        Entry(
+            "lightgbm", "LightGBM", "lightgbm:LGBMClassifier", {"verbose": -1, "n_jobs": 1},
+            extra="lightgbm",
+        ),
+        Entry(
+            "xgboost", "XGBoost", "xgboost:XGBClassifier", {"n_jobs": 1}, extra="xgboost",
+            codes=True,
+        ),
+    )
+}  # fmt: skip
