@@ -10,6 +10,7 @@ from ract.ensemble import TreeEnsemble
 from ract.experiments.leaves import Actions, FirstLeaves
 from ract.experiments.measures import (
     EXACT,
+    LEAVES,
     action_columns,
     exact_columns,
     prediction_columns,
@@ -68,6 +69,7 @@ def judge(experiment: Experiment, fold: Fold, ensemble: TreeEnsemble) -> Judged:
     if experiment.search == "exact":
         actions, left_open = exact_actions(fold, ensemble, refused, experiment.max_nodes)
         columns[EXACT[1]] = left_open
+        columns |= leaf_columns(fold, ensemble, refused, experiment.budgets[0])
         return Judged(fold, ensemble, refused, actions, columns, max_nodes=None)
     search = FirstLeaves(
         ensemble,
@@ -95,3 +97,14 @@ def exact_actions(
     solutions = search.solve(refused, np.inf, max_nodes=max_nodes)
     actions = Actions(solutions.cost, solutions.values, solutions.values)
     return actions, float((solutions.status == OPEN).mean()) if len(refused) else 0.0
+
+
+def leaf_columns(
+    fold: Fold, ensemble: TreeEnsemble, refused: np.ndarray, budget: float
+) -> dict[str, float]:
+    """What a search of all leaves without margins finds: no optimum can cost more."""
+    axes, nothing = fold.population.grouped, np.zeros(fold.known.shape[1])
+    strict = replace(ensemble, cutoff=ensemble.n_trees // 2 + 1)
+    found = FirstLeaves(strict, axes, fold.cost, nothing, None).solve(refused)
+    of_actions = action_columns(refused, found, budget, len(fold.new))
+    return {name: of_actions[name.removesuffix(" (leaves)")] for name in LEAVES}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -55,20 +54,19 @@ class Population:
         desired = (data.target == data.desired).to_numpy()
         return cls(matrix, desired, grouped.column_names, separate.axes, grouped.axes)
 
-    def folds(self, experiment: Experiment) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Training and test people of each fold, as positions."""
-        if experiment.model == "forest":
-            yield from StratifiedKFold(experiment.n_folds).split(self.matrix, self.desired)
-            return
-        everyone = np.arange(len(self.matrix))
-        for number in range(experiment.n_folds):  # the first is the authors' first
-            train, test = train_test_split(everyone, random_state=number)
-            yield train, test
-
     def fold(self, experiment: Experiment, number: int) -> Fold:
-        """The fold of a number, from 1."""
-        train, test = list(self.folds(experiment))[number - 1]
-        return Fold(self, number, train, test)
+        """The fold of a number, from 1.
+
+        Each has a generator of its own, which makes the hold-out of trees and then the isolation
+        forest. As the authors' generator started from 0 too, the first fold is theirs in both.
+        """
+        rng = np.random.RandomState(number - 1)
+        if experiment.model == "forest":
+            folds = StratifiedKFold(experiment.n_folds).split(self.matrix, self.desired)
+            train, test = list(folds)[number - 1]
+        else:
+            train, test = train_test_split(np.arange(len(self.matrix)), random_state=rng)
+        return Fold(self, number, train, test, rng)
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,6 +77,7 @@ class Fold:
     number: int
     train: np.ndarray
     test: np.ndarray
+    rng: np.random.RandomState
 
     @cached_property
     def known(self) -> np.ndarray:
@@ -104,7 +103,7 @@ class Fold:
     @cached_property
     def outliers(self) -> IsolationForest:
         """Scores how unlike the training people someone is."""
-        return IsolationForest(n_estimators=100, random_state=self.number).fit(self.known)
+        return IsolationForest(n_estimators=100, random_state=self.rng).fit(self.known)
 
     def implausibility(self, values: np.ndarray) -> float:
         """Mean outlier score of some rows; 0 if there are none."""

@@ -13,7 +13,7 @@ import pandas as pd
 from ract.ensemble import TreeEnsemble
 from ract.experiments.authors import Growth, Nursery
 from ract.experiments.judge import judge
-from ract.experiments.measures import ACTIONS, DETAILS, EXACT, QUALITY
+from ract.experiments.measures import ACTIONS, DETAILS, EXACT, LEAVES, QUALITY
 from ract.experiments.people import Fold
 from ract.experiments.relabel import relabelled
 from ract.experiments.settings import OAF, RACT, RISKS, VANILLA, DataSetting, Experiment
@@ -50,7 +50,7 @@ def run_fold(experiment: Experiment, data: DataSetting, fold: Fold) -> dict[str,
 def columns_of(experiment: Experiment) -> list[str]:
     """Columns of the results: those of the recorded files, then ours."""
     if experiment.search == "exact":
-        return [*experiment.keys, *QUALITY, *ACTIONS, EXACT[1]]
+        return [*experiment.keys, *QUALITY, *ACTIONS, EXACT[1], *LEAVES]
     quality = [name for name in QUALITY if experiment.model == "forest" or name != "AUC"]
     ours = EXACT if experiment.search == "leaves" else ()
     return [*experiment.keys, *quality, *ACTIONS, *DETAILS, *ours]

@@ -113,3 +113,29 @@ def model_or_search(store: Store, names: Sequence[str] = ("forests", "trees")) -
                 )  # fmt: skip
     header = ["", "data", "method", "recourse, leaf search", "recourse, exact search", "unanswered"]
     return table(header, rows) if rows else ""
+
+
+def exact_or_not(store: Store, recorded: Recorded | None) -> str:
+    """Cost and validity by exact extraction, beside those of leaf search for the same people."""
+    experiment, rows = EXPERIMENTS["exact"], []
+    for data in DATA.values():
+        ours = store.read("exact", data.name)
+        if ours is None:
+            continue
+        theirs = None if recorded is None else recorded.read(experiment, data)
+        for method in METHODS:
+            mine = ours[ours["Method"] == method]
+            if (mine["Valid-Cost"] == 0).all():
+                continue
+            cells = []
+            for measure in ("Budget-Validity", "Valid-Cost"):
+                means = [mine[measure], mine[f"{measure} (leaves)"]]
+                if theirs is not None:
+                    means.append(theirs.loc[theirs["Method"] == method, measure])
+                cells += [f"{values.mean():.3f}" for values in means]
+            unanswered = f"{mine[EXACT[1]].mean():.3f}"
+            rows.append([data.title, METHOD_NAMES[method], *cells, unanswered])
+    sources = ["exact", "leaf search", "recorded"][: 2 if recorded is None else 3]
+    header = ["data", "method", *(f"validity, {source}" for source in sources)]
+    header += [*(f"cost, {source}" for source in sources), "unanswered"]
+    return table(header, rows) if rows else ""
