@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from functools import partialmethod
 
 import joblib
 import numpy as np
@@ -110,8 +111,8 @@ def _number(value):
 @pytest.mark.parametrize("end", ["csv", "json", "jsonl", "parquet"])
 @pytest.mark.parametrize("size", [7, 5000])
 def test_recourse_in_every_form_and_in_pieces(folder, tmp_path, end, size, monkeypatch):
-    monkeypatch.setattr(tables.read_chunks, "__kwdefaults__",
-                        tables.read_chunks.__kwdefaults__ | {"size": size})  # fmt: skip
+    made = tables.Chunks.__init__
+    monkeypatch.setattr(tables.Chunks, "__init__", partialmethod(made, size=size))
     if end == "parquet":
         pytest.importorskip("pyarrow")
     out = tmp_path / f"plans.{end}"
