@@ -23,8 +23,8 @@ def to_sklearn(model: Any, people: Any = None) -> Any:
     For drawing, for SHAP, and for converters that know scikit-learn. A tree becomes a
     DecisionTreeClassifier with the same probabilities; a forest becomes a RandomForestClassifier
     whose leaves hold their votes, so that ``predict_proba`` tells shares of votes (a little less
-    than that for an even number of trees, so that half of them is not enough). With text columns it is a Pipeline of a
-    ColumnTransformer and one of these.
+    than that for an even number of trees, so that half of them is not enough). With text columns
+    it is a Pipeline of a ColumnTransformer and one of these.
 
     scikit-learn rounds people to single precision. Decisions are equal for everyone whose numbers
     are singles (whole numbers up to 16,777,216 are); others are decided as their rounded selves
