@@ -233,12 +233,12 @@ def _refuse_workbooks(path: Path, file: Any) -> None:
 @contextmanager
 def readable(path: Path) -> Iterator[None]:
     """Tell of files that cannot be opened."""
+    if path.is_dir():  # Windows would call it a lack of permission
+        raise BadInput(f"{path} is a folder, not a file.")
     try:
         yield
     except FileNotFoundError:
         raise BadInput(f"There is no file {path}.") from None
-    except IsADirectoryError:
-        raise BadInput(f"{path} is a folder, not a file.") from None
     except PermissionError:
         raise BadInput(f"{path} may not be read.") from None
 
