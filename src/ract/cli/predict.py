@@ -18,6 +18,8 @@ from ract.cli.options import (
     Thousands,
 )
 
+AT_ONCE = 50_000
+
 
 def predict(
     model: ModelPath,
@@ -42,7 +44,7 @@ def predict(
 
     from ract.cli.chunks import in_context
     from ract.cli.outputs import table_writer
-    from ract.cli.tables import people_of, read_chunks, text_columns
+    from ract.cli.tables import Chunks, people_of, text_columns
     from ract.cli.telling import open_model, progress, refuse_both, share, tell
 
     refuse_both(output, json)
@@ -50,10 +52,8 @@ def predict(
     k = held.classes_.tolist().index(held.desired_)
     csv = Csv(delimiter, decimal, thousands, encoding)
     n_people = n_desired = 0
-    with table_writer(output) as write, progress("Predicting") as watch:
-        chunks = read_chunks(
-            people, csv, size=50_000, text=text_columns(held.encoder_), watch=watch
-        )
+    chunks = Chunks(people, csv, AT_ONCE, text_columns(held.encoder_))
+    with table_writer(output) as write, progress("Predicting") as done:
         for chunk in chunks:
             own = people_of(chunk, held.encoder_, people, id)
             with in_context(chunk, people):
@@ -63,6 +63,7 @@ def predict(
             write(pd.DataFrame(told))
             n_people += len(own)
             n_desired += int((decided == held.desired_).sum())
+            done(chunks.share)
     desired = str(held.desired_)
     summary = {"people": n_people, "desired": desired, "desired_share": n_desired / n_people}
     tell(summary, f"{n_people} people, {share(n_desired / n_people)} {desired}.", as_json=json)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from pathlib import Path
 from typing import Annotated, Any
@@ -71,7 +72,7 @@ def recourse(
     from ract.cli.chunks import in_context
     from ract.cli.letters import letter_writer
     from ract.cli.outputs import table_writer
-    from ract.cli.tables import people_of, read_chunks, text_columns
+    from ract.cli.tables import Chunks, peeked, people_of, text_columns
     from ract.cli.telling import open_model, progress, refuse_both, tell
 
     if output is None and letters is None:
@@ -93,19 +94,20 @@ def recourse(
     csv = Csv(delimiter, decimal, thousands, encoding)
     statuses: Counter[str] = Counter()
     n_within = n_letters = 0
-    with (
-        table_writer(output) as write,
-        letter_writer(letters, held) as write_letters,
-        progress("Searching") as watch,
-    ):
-        for chunk in read_chunks(people, csv, text=text_columns(held.encoder_), watch=watch):
-            own = people_of(chunk, held.encoder_, people, id)
-            with in_context(chunk, people):
-                found = held.recourse(own, **options)
-            write(found.to_frame())
-            n_letters += write_letters(found, chunk.index, ranges)
-            statuses.update(found.status.tolist())
-            n_within += int(found.within_budget.sum())
+    chunks = Chunks(people, csv, text=text_columns(held.encoder_))
+    with table_writer(output) as write, letter_writer(letters, held) as write_letters:
+        alone, pieces = peeked(chunks)
+        options["progress"] = alone and sys.stderr.isatty()
+        with progress("Searching", show=not alone) as done:
+            for chunk in pieces:
+                own = people_of(chunk, held.encoder_, people, id)
+                with in_context(chunk, people):
+                    found = held.recourse(own, **options)
+                write(found.to_frame())
+                n_letters += write_letters(found, chunk.index, ranges)
+                statuses.update(found.status.tolist())
+                n_within += int(found.within_budget.sum())
+                done(chunks.share)
     summary = _summary(statuses, n_within, n_letters if letters is not None else None)
     tell(summary, _sentence(summary, output, letters), as_json=json)
 

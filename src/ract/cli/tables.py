@@ -6,6 +6,8 @@ import re
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -29,16 +31,15 @@ _LOOKS_LIKE_A_NUMBER = re.compile(
 
 def read_whole(source: str, csv: Csv) -> pd.DataFrame:
     """All rows of a table."""
-    chunks = list(read_chunks(source, csv, size=WHOLE))
+    chunks = list(Chunks(source, csv, WHOLE))
     frame = pd.concat(chunks, ignore_index=True) if len(chunks) > 1 else chunks[0]
     for name in frame.columns:
         _refuse_written_numbers(frame[name], name)
     return frame
 
 
-def read_chunks(
-    source: str, csv: Csv, *, size: int = CHUNK, text: Sequence[str] = (), watch: Any = None
-) -> Iterator[pd.DataFrame]:
+@dataclass
+class Chunks:
     """A table in pieces of some rows, numbered from 0 across pieces.
 
     Parameters
@@ -49,42 +50,59 @@ def read_chunks(
         Rows of a piece.
     text : sequence of str
         Columns to be read as text whatever they look like.
-    watch : callable, optional
-        Told the share of the file that has been read.
+
+    Attributes
+    ----------
+    share : float
+        How much of the file has been read.
     """
-    first = 0
-    for chunk in _pieces(source, csv, size, text, watch):
-        chunk.index = pd.RangeIndex(first, first + len(chunk))
-        first += len(chunk)
-        if len(chunk):
-            yield chunk
-    if first == 0:
-        raise BadInput(f"{name_of(source)} has a head but no rows.")
 
+    source: str
+    csv: Csv
+    size: int = CHUNK
+    text: Sequence[str] = ()
+    share: float = 0.0
 
-def _pieces(
-    source: str, csv: Csv, size: int, text: Sequence[str], watch: Any
-) -> Iterator[pd.DataFrame]:
-    if source == "-":
-        yield from read_csv_chunks(sys.stdin.buffer, "standard input", csv, size, text)
-        return
-    path = Path(source)
-    with readable(path):
-        n_bytes = path.stat().st_size
-        if n_bytes == 0:
-            raise BadInput(f"{path} is empty.")
-        if path.suffix.lower() in (".parquet", ".pq"):
-            yield from _parquet_pieces(path, size, watch)
-            return
-        with path.open("rb") as file:
-            _refuse_workbooks(path, file)
-            for chunk in read_csv_chunks(file, str(path), csv, size, text):
-                if watch is not None:
-                    watch(min(1.0, file.tell() / n_bytes))
+    def __iter__(self) -> Iterator[pd.DataFrame]:
+        first = 0
+        for chunk in self._pieces():
+            chunk.index = pd.RangeIndex(first, first + len(chunk))
+            first += len(chunk)
+            if len(chunk):
                 yield chunk
+        if first == 0:
+            raise BadInput(f"{name_of(self.source)} has a head but no rows.")
+
+    def _pieces(self) -> Iterator[pd.DataFrame]:
+        csv, size, text = self.csv, self.size, self.text
+        if self.source == "-":
+            yield from read_csv_chunks(sys.stdin.buffer, "standard input", csv, size, text)
+            return
+        path = Path(self.source)
+        with readable(path):
+            n_bytes = path.stat().st_size
+            if n_bytes == 0:
+                raise BadInput(f"{path} is empty.")
+            if path.suffix.lower() in (".parquet", ".pq"):
+                for done, chunk in _parquet_pieces(path, size):
+                    self.share = done
+                    yield chunk
+                return
+            with path.open("rb") as file:
+                _refuse_workbooks(path, file)
+                for chunk in read_csv_chunks(file, str(path), csv, size, text):
+                    self.share = min(1.0, file.tell() / n_bytes)
+                    yield chunk
 
 
-def _parquet_pieces(path: Path, size: int, watch: Any) -> Iterator[pd.DataFrame]:
+def peeked(chunks: Chunks) -> tuple[bool, Iterator[pd.DataFrame]]:
+    """Whether there is only one piece, and the pieces."""
+    pieces = iter(chunks)
+    first = list(islice(pieces, 2))
+    return len(first) == 1, chain(first, pieces)
+
+
+def _parquet_pieces(path: Path, size: int) -> Iterator[tuple[float, pd.DataFrame]]:
     try:
         import pyarrow.parquet as parquet
     except ImportError:
@@ -96,9 +114,7 @@ def _parquet_pieces(path: Path, size: int, watch: Any) -> Iterator[pd.DataFrame]
             done, total = 0, max(file.metadata.num_rows, 1)
             for batch in file.iter_batches(batch_size=min(size, 2**31 - 1)):
                 done += batch.num_rows
-                if watch is not None:
-                    watch(done / total)
-                yield batch.to_pandas()
+                yield done / total, batch.to_pandas()
     except pyarrow.ArrowException as error:
         raise BadInput(f"{path} cannot be read as Parquet: {one_line(error)}.") from None
 
@@ -217,12 +233,12 @@ def _refuse_workbooks(path: Path, file: Any) -> None:
 @contextmanager
 def readable(path: Path) -> Iterator[None]:
     """Tell of files that cannot be opened."""
+    if path.is_dir():  # Windows would call it a lack of permission
+        raise BadInput(f"{path} is a folder, not a file.")
     try:
         yield
     except FileNotFoundError:
         raise BadInput(f"There is no file {path}.") from None
-    except IsADirectoryError:
-        raise BadInput(f"{path} is a folder, not a file.") from None
     except PermissionError:
         raise BadInput(f"{path} may not be read.") from None
 

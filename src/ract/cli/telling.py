@@ -34,9 +34,9 @@ def refuse_both(target: str | None, as_json: bool) -> None:
 
 
 @contextmanager
-def progress(words: str) -> Iterator[Callable[[float], None]]:
+def progress(words: str, *, show: bool = True) -> Iterator[Callable[[float], None]]:
     """A bar with the time left on standard error, if that is a terminal; told shares of work."""
-    if not sys.stderr.isatty():
+    if not (show and sys.stderr.isatty()):
         yield lambda share: None
         return
     from rich import progress as rich_progress

@@ -22,9 +22,9 @@ def to_sklearn(model: Any, people: Any = None) -> Any:
 
     For drawing, for SHAP, and for converters that know scikit-learn. A tree becomes a
     DecisionTreeClassifier with the same probabilities; a forest becomes a RandomForestClassifier
-    whose leaves hold their votes, so that ``predict_proba`` tells shares of votes (tilted where a
-    plain majority of them would decide otherwise). With text columns it is a Pipeline of a
-    ColumnTransformer and one of these.
+    whose leaves hold their votes, so that ``predict_proba`` tells shares of votes (a little less
+    than that for an even number of trees, so that half of them is not enough). With text columns
+    it is a Pipeline of a ColumnTransformer and one of these.
 
     scikit-learn rounds people to single precision. Decisions are equal for everyone whose numbers
     are singles (whole numbers up to 16,777,216 are); others are decided as their rounded selves
@@ -116,19 +116,14 @@ def _preparation(source: Source) -> tuple[ColumnTransformer, np.ndarray]:
 def _votes_as_shares(source: Source) -> np.ndarray:
     """What a leaf gives the desired class, so that a mean above one half is enough votes.
 
-    A vote counts 1 and none counts 0 where that does it; otherwise one of the two is tilted until
-    one half lies midway between the last number of votes that is too few and the first that is
-    enough.
+    A vote counts 1 and none counts 0 where more than half of an odd number decides. Otherwise one
+    of the two is tilted until one half lies midway between the last number of votes that is too
+    few and the first that is enough: nothing hangs on how a tie is broken or rounded.
     """
     ensemble = source.ensemble
-    n, needed = ensemble.n_trees, int(ensemble.cutoff)
-    ties_lose = source.k == 1  # scikit-learn gives a tie to the first class
-    if needed == n // 2 + 1 and (ties_lose or n % 2 == 1):
-        vote, none = 1.0, 0.0
-    else:
-        middle = (needed - 0.5) / n
-        vote = 1.0 if middle <= 0.5 else 0.5 / middle
-        none = (0.5 - middle) / (1 - middle) if middle <= 0.5 else 0.0
+    middle = (int(ensemble.cutoff) - 0.5) / ensemble.n_trees
+    vote = 1.0 if middle <= 0.5 else 0.5 / middle
+    none = (0.5 - middle) / (1 - middle) if middle <= 0.5 else 0.0
     return np.where(ensemble.label == 1, vote, none)
 
 

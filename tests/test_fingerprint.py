@@ -1,0 +1,97 @@
+"""Fingerprints tell models and tables apart, and nothing else."""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.tree import DecisionTreeClassifier
+
+from ract import (
+    RecourseForestClassifier,
+    RecourseTreeClassifier,
+    data_fingerprint,
+    import_model,
+    model_fingerprint,
+)
+from ract.datasets import load_loans
+from ract.errors import InvalidData, InvalidSpec
+from ract.interop import read_model
+
+FRAME = pd.DataFrame({"age": [20, 40, 30], "job": ["clerk", "cook", "clerk"], "own": [1, 0, 1]})
+
+
+def test_the_same_table_in_other_clothes():
+    expected = data_fingerprint(FRAME)
+    other = FRAME.astype({"age": float, "job": "category", "own": bool}).set_index(
+        pd.Index([5, 6, 7])
+    )
+    assert data_fingerprint(other) == expected
+    assert data_fingerprint(FRAME.astype(object)) == expected
+    polars = pytest.importorskip("polars")
+    assert data_fingerprint(polars.from_pandas(FRAME)) == expected
+    numbers = FRAME[["age", "own"]]
+    assert data_fingerprint(numbers.astype("category")) == data_fingerprint(numbers)
+
+
+def test_other_tables_differ():
+    others = [
+        FRAME[::-1],
+        FRAME[["job", "age", "own"]],
+        FRAME.rename(columns={"age": "Age"}),
+        FRAME.assign(age=[20, 40, 31]),
+        FRAME.assign(job=["clerk", "cook", "cook"]),
+        FRAME.head(2),
+        FRAME[["age", "job"]],
+    ]
+    assert len({data_fingerprint(table) for table in [FRAME, *others]}) == len(others) + 1
+    with pytest.raises(InvalidData, match="missing"):
+        data_fingerprint(FRAME.assign(age=[20, None, 30]))
+
+
+def test_fingerprints_do_not_change_from_one_version_to_the_next():
+    X = np.array([[0.0, -1.5], [2.0, 3.25]])
+    assert data_fingerprint(X) == (
+        "data-1-b6b34624296c7d3eac9e9fc8d00daf7608e087d2b12615d1592d3953edd50908"
+    )
+    model = RecourseTreeClassifier(cost="range", recourse_weight=0).fit(X, ["no", "yes"])
+    assert model_fingerprint(model) == (
+        "model-1-5cc6f4f36aab73c8f6eb468762f7827587d4deb138957e7cd8bb64faf154fc6b"
+    )
+
+
+def test_what_counts_and_what_does_not():
+    loans = load_loans(300)
+    forest = RecourseForestClassifier(loans.actions, n_estimators=4, max_depth=3, random_state=0)
+    forest.fit(loans.frame, loans.target)
+    expected = model_fingerprint(forest)
+    assert model_fingerprint(forest.set_params(n_jobs=2, verbose=1)) == expected
+    assert model_fingerprint(read_model(forest, loans.frame)) == expected
+    ensemble, cost = forest.ensemble_, forest.cost_
+    seen = {expected}
+    for name, at in (
+        ("threshold", 0),
+        ("label", ensemble.leaves[0]),
+        ("value", ensemble.leaves[0]),
+    ):
+        array = getattr(ensemble, name).copy()
+        array[at] += 1
+        forest.ensemble_ = replace(ensemble, **{name: array})
+        seen.add(model_fingerprint(forest))
+    forest.ensemble_ = replace(ensemble, cutoff=4)
+    seen.add(model_fingerprint(forest))
+    forest.ensemble_ = ensemble
+    forest.cost_ = replace(cost, levels=tuple(2 * level for level in cost.levels))
+    seen.add(model_fingerprint(forest))
+    forest.cost_ = cost
+    seen.add(model_fingerprint(forest.set_params(budget=0.4)))
+    assert len(seen) == 7
+
+
+def test_other_libraries_models():
+    X = np.arange(20.0).reshape(10, 2)
+    tree = DecisionTreeClassifier().fit(X, X[:, 0] > 7)
+    with pytest.raises(InvalidSpec, match="import_model"):
+        model_fingerprint(tree)
+    assert model_fingerprint(import_model(tree, X)) == model_fingerprint(import_model(tree, X))
+    assert model_fingerprint(read_model(tree, X)).startswith("model-1-")
