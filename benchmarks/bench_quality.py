@@ -19,8 +19,7 @@ from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import StratifiedKFold
 
 from ract import RecourseForestClassifier, datasets
-from ract.recourse.exact import ExactSearch
-from ract.recourse.solutions import OPEN
+from ract.recourse.exact import UNKNOWN, YES, ExactSearch
 
 SETTINGS = {
     "fico": {"recourse_weight": 0.1, "min_samples_leaf": 10},
@@ -41,9 +40,8 @@ def recourse_ratio(model, X):
     matrix = model.encoder_.matrix(X)
     refused = matrix[~model.ensemble_.decide(matrix)]
     search = ExactSearch(model.ensemble_, model.encoder_.axes, model.cost_)
-    solutions = search.solve(refused, model.budget, max_nodes=2_000_000, n_jobs=2)
-    without = (~solutions.found).sum()
-    return 1 - without / len(matrix), (solutions.status == OPEN).sum() / len(matrix)
+    answers = search.attains(refused, model.budget, max_nodes=2_000_000, n_jobs=2)
+    return 1 - (answers != YES).sum() / len(matrix), (answers == UNKNOWN).sum() / len(matrix)
 
 
 def measure(data, options, folds, shuffle=False):

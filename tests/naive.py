@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from fractions import Fraction
 
 import numpy as np
 
@@ -154,11 +155,45 @@ class NaiveObjective:
             mixed += mass(pos, sum(self.weights[i] for i in who) - pos)
         return mixed + recourse
 
-    def best_labels(self, others, leaf, axis, cell):
+    def best_labels(self, others, leaf, axis, cell, pairs=((1, 1), (1, 0), (0, 1), (0, 0))):
         """The pair of labels with the least error plus recourse, first of equals."""
-        pairs = [(1, 1), (1, 0), (0, 1), (0, 0)]
         values = [self.split_value(others, leaf, axis, cell, pair, "error") for pair in pairs]
         return pairs[values.index(min(values))], min(values)
+
+    def shares(self, leaf, axis, cell):
+        """Share of desired people on both sides of a split, as fractions; None for nobody."""
+        shares = []
+        for right in (False, True):
+            who = self.members([*leaf, (axis, cell, right)])
+            pos = sum(Fraction(self.weights[i]) for i in who if self.desired[i])
+            total = sum(Fraction(self.weights[i]) for i in who)
+            shares.append(pos / total if who else None)
+        return shares
+
+    def monotone_pairs(self, leaf, axis, cell, direction, frozen):
+        """Pairs of labels that a split may take under a direction; none if it may not be made.
+
+        frozen: the label that everything below the leaf keeps, or None.
+        """
+        left, right = self.shares(leaf, axis, cell)
+        known = left is not None and right is not None
+        if known and direction * (left - right) > 0:
+            return []
+        if frozen is not None:
+            return [(frozen, frozen)]
+        if direction == 0:
+            return [(1, 1), (1, 0), (0, 1), (0, 0)]
+        if known and left + right < 1:  # the side that is worse off stays undesired
+            return [(1, 0), (0, 0)] if direction == -1 else [(0, 1), (0, 0)]
+        return [(1, 1), (1, 0)] if direction == -1 else [(1, 1), (0, 1)]
+
+    def freezes(self, leaf, axis, cell, direction, frozen):
+        """What everything left and right of a split keeps as its label, or None."""
+        if direction == 0 or frozen is not None:
+            return frozen, frozen
+        worse_is_kept = sum(self.shares(leaf, axis, cell)) < 1
+        low, high = (0, None) if worse_is_kept else (None, 1)
+        return (low, high) if direction == 1 else (high, low)
 
 
 # Recourse: every combination of values that may matter, judged by walking the trees.

@@ -1,34 +1,64 @@
-"""Every Python and TOML block of the README and the docs works as printed."""
+"""Every Python, TOML and ract block of the README and the docs works as printed."""
 
 import re
+import shlex
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 from ract import ActionSpace
+from ract.cli import app
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+BLOCK = re.compile(r"^```(python|sh|toml)\n(.*?)^```", re.DOTALL | re.MULTILINE)
 
 
-def blocks(language, pages=PAGES):
-    for page in pages:
-        text = page.read_text(encoding="utf-8")
-        for k, match in enumerate(re.finditer(rf"```{language}\n(.*?)```", text, re.DOTALL)):
-            yield pytest.param(match[1], id=f"{page.name}-{k}")
+def blocks(page):
+    """Language and text of every block of a page."""
+    return BLOCK.findall(page.read_text(encoding="utf-8"))
+
+
+def commands(text):
+    """Lines of a shell block that call ract, continued lines joined, comments left out."""
+    lines = text.replace("\\\n", " ").splitlines()
+    return [line for line in lines if line.startswith("ract ")]
+
+
+def run(line):
+    """Run one command; "< file" and "> file" work as in a shell."""
+    words = shlex.split(line, comments=True)
+    given, out = None, None
+    if "<" in words:
+        at = words.index("<")
+        given, words = Path(words[at + 1]).read_bytes(), words[:at] + words[at + 2 :]
+    if ">" in words:
+        at = words.index(">")
+        out, words = Path(words[at + 1]), words[:at] + words[at + 2 :]
+    result = CliRunner().invoke(app, words[1:], input=given)
+    assert result.exit_code == 0, f"{line}\n{result.output}"
+    if out is not None:
+        out.write_bytes(result.stdout_bytes)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_python_blocks_run_one_after_the_other(page):
+def test_blocks_run_one_after_the_other(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     names = {"__name__": "__main__"}
-    for k, block in enumerate(blocks("python", [page])):
-        exec(compile(block.values[0], f"{page.name} block {k}", "exec"), names)
+    for k, (language, text) in enumerate(blocks(page)):
+        if language == "python":
+            exec(compile(text, f"{page.name} block {k}", "exec"), names)
+        elif language == "sh":
+            for line in commands(text):
+                run(line)
+        else:
+            assert len(ActionSpace.from_toml_text(text)) > 0
 
 
-@pytest.mark.parametrize("text", list(blocks("toml")))
-def test_toml_block_is_an_action_file(text):
-    assert len(ActionSpace.from_toml_text(text)) > 0
-
-
-def test_the_readme_has_an_example():
-    assert list(blocks("python")) and list(blocks("toml"))
+def test_the_pages_have_examples_of_every_kind():
+    found = [language for page in PAGES for language, _ in blocks(page)]
+    assert {"python", "sh", "toml"} == set(found)
+    readme = [line for language, text in blocks(PAGES[0]) if language == "sh"
+              for line in commands(text)]  # fmt: skip
+    assert [line.split()[1] for line in readme] == ["data", "init", "fit", "data", "recourse"]

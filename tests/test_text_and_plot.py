@@ -9,7 +9,8 @@ import pytest
 
 from ract import ActionSpace, Feature, RecourseTreeClassifier
 from ract.datasets import load_loans
-from ract.plot import DESIRED, RECOURSE, UNDESIRED, plot_tree
+from ract.plot import plot_tree
+from ract.plot.style import DESIRED, RECOURSE, UNDESIRED
 from ract.text import export_text
 
 mpl.use("Agg")

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from sklearn.base import ClassifierMixin
+from sklearn.model_selection import train_test_split
 from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
+from ract._auto import HELD_OUT, Judge, Trial, WeightSearch, choose_weight, impurity_of_all
 from ract._core.attain import Attainment
 from ract._core.grower import CRITERIA, Rules
-from ract._frames import is_frame, read_table
-from ract._training import people_on
+from ract._frames import is_frame, read_table, take_rows
+from ract._training import Setting, TrainingSet, people_on, prepare, space_for_part
 from ract.encoding import Axis, Encoder
 from ract.ensemble import TreeEnsemble
 from ract.errors import InvalidData, InvalidSpec, listing
@@ -26,6 +29,36 @@ from ract.recourse.result import Recourse
 # The two floats nearest to one half that sum to one: either class may be the desired one.
 ABOVE_HALF = np.nextafter(0.5, 1.0)
 BELOW_HALF = 1.0 - ABOVE_HALF
+# The goal of an automatic weight when none is stated, and how few people it can do with.
+MIN_RECOURSE, FEWEST = 0.95, 50
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A table that was read once, good for any weight of recourse.
+
+    Parameters
+    ----------
+    setting : Setting
+    people : frame or array
+        Everyone with a weight.
+    desired : uint8 (everyone,)
+    growing : int (people,)
+        Their rows.
+    counts : float64 (people,)
+        Their weights.
+    training : TrainingSet
+    read : dict
+        What the estimator learned of columns and classes.
+    """
+
+    setting: Setting
+    people: Any
+    desired: np.ndarray
+    growing: np.ndarray
+    counts: np.ndarray
+    training: TrainingSet
+    read: dict[str, Any]
 
 
 class RecourseClassifierMixin(ClassifierMixin):
@@ -35,6 +68,110 @@ class RecourseClassifierMixin(ClassifierMixin):
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
         return tags
+
+    @property
+    def _setting(self) -> Setting:
+        return Setting(self.actions, self.cost, self.budget, self.max_cells, self.only_actionable)
+
+    @property
+    def _needs_reach(self) -> bool:
+        return bool(self.recourse_weight != 0) or self.max_risk is not None
+
+    def _prepare(self, X: Any, y: Any, sample_weight: Any) -> Prepared:
+        """Read, encode, bin and price a table, once for as many fits as wanted."""
+        setting = self._setting
+        X, y = self._read_people(X, y)
+        desired = self._read_target(y)
+        weights = self._read_weights(sample_weight, y)
+        growing = np.arange(len(y)) if weights is None else np.flatnonzero(weights > 0)
+        return self._prepare_rows(X, desired, weights, growing, setting)
+
+    def _prepare_rows(
+        self,
+        X: Any,
+        desired: np.ndarray,
+        weights: np.ndarray | None,
+        growing: np.ndarray,
+        setting: Setting,
+    ) -> Prepared:
+        people = X if len(growing) == len(desired) else take_rows(X, growing)
+        counts = None if weights is None else weights[growing]
+        training = prepare(people, desired[growing], counts, setting, with_reach=self._needs_reach)
+        names = ("classes_", "desired_", "n_features_in_", "feature_names_in_")
+        read = {name: vars(self)[name] for name in names if name in vars(self)}
+        counts = np.ones(len(growing)) if counts is None else counts
+        return Prepared(setting, people, desired, growing, counts, training, read)
+
+    def _adopt(self, prepared: Prepared) -> None:
+        self.__dict__.update(prepared.read)
+        self.encoder_, self.cost_ = prepared.training.encoder, prepared.training.cost
+        self._rows_seen = prepared.training.rows
+
+    def _settled_weight(self, people: Any, desired: np.ndarray, counts: np.ndarray) -> float:
+        """The weight of recourse, chosen if it is "auto"."""
+        self._check_goal()
+        self.__dict__.pop("weight_search_", None)
+        if self.recourse_weight != "auto":
+            return float(at_least("recourse_weight", self.recourse_weight, 0))
+        self.weight_search_: WeightSearch = self._search_weight(people, desired, counts)
+        return self.weight_search_.weight
+
+    def _check_goal(self) -> None:
+        goals = {"min_recourse": self.min_recourse, "max_auc_loss": self.max_auc_loss}
+        given = {name: value for name, value in goals.items() if value is not None}
+        for name, value in given.items():
+            if not (is_number(value) and 0 <= value <= 1):
+                raise InvalidSpec(f"{name} must be a share between 0 and 1, got {value!r}.")
+        if given and self.recourse_weight != "auto":
+            raise InvalidSpec(
+                f"{listing(given)} needs recourse_weight='auto', got {self.recourse_weight!r}."
+            )
+        if len(given) == 2:
+            raise InvalidSpec("Give either min_recourse or max_auc_loss as the goal, not both.")
+
+    def _search_weight(self, people: Any, desired: np.ndarray, counts: np.ndarray) -> WeightSearch:
+        """Try weights on some of the people and judge them by the rest."""
+        smallest = int(np.bincount(desired, minlength=2).min())
+        if len(desired) < FEWEST or smallest < FEWEST // 10:
+            raise InvalidData(
+                f"recourse_weight='auto' needs {FEWEST} people or more, {FEWEST // 10} of each "
+                f"class, got {len(desired)} and {smallest}; give a number instead."
+            )
+        rows = np.arange(len(desired))
+        grow_on, judge_on = train_test_split(
+            rows, test_size=HELD_OUT, stratify=desired, random_state=self._judge_seed()
+        )
+        grow_on, judge_on = np.sort(grow_on), np.sort(judge_on)
+        part, rest = take_rows(people, grow_on), take_rows(people, judge_on)
+        space = space_for_part(self.actions, read_table(people), read_table(part))
+        setting = replace(self._setting, actions=space)
+        training = prepare(part, desired[grow_on], counts[grow_on], setting, with_reach=True)
+        n_jobs, goal = getattr(self, "n_jobs", None), self.min_recourse
+        if goal is None and self.max_auc_loss is None:
+            goal = MIN_RECOURSE
+        judge = Judge(
+            training.encoder.matrix(rest), desired[judge_on], counts[judge_on],
+            training.encoder.axes, training.cost, self.budget, goal, n_jobs,
+        )  # fmt: skip
+
+        def attempt(weight: float) -> Trial:
+            ensemble = self._trial_ensemble(training, counts[grow_on], weight)
+            return judge.trial(weight, ensemble)
+
+        unit = impurity_of_all(desired[grow_on], counts[grow_on], self.criterion)
+        return choose_weight(
+            attempt, unit, min_recourse=goal, max_auc_loss=self.max_auc_loss, people=len(rest)
+        )
+
+    def _judge_seed(self) -> int:
+        """A seed for who judges, without moving a generator that was handed in."""
+        state = self.random_state
+        return int(state) if is_number(state, whole=True) else 0
+
+    def _trial_ensemble(
+        self, training: TrainingSet, counts: np.ndarray, weight: float
+    ) -> TreeEnsemble:
+        raise NotImplementedError
 
     def _read_people(self, X: Any, y: Any) -> tuple[Any, np.ndarray]:
         """Check X and y as scikit-learn does; frames keep their own types."""
@@ -94,7 +231,9 @@ class RecourseClassifierMixin(ClassifierMixin):
             weights = by_class if weights is None else weights * by_class
         return weights
 
-    def _rules(self, weights: np.ndarray, encoder: Encoder, axes: Sequence[Axis]) -> Rules:
+    def _rules(
+        self, weights: np.ndarray, encoder: Encoder, axes: Sequence[Axis], recourse_weight: float
+    ) -> Rules:
         """Growing rules in numbers of people and axes, checked."""
         if self.criterion not in CRITERIA:
             raise InvalidSpec(
@@ -109,7 +248,7 @@ class RecourseClassifierMixin(ClassifierMixin):
         if self.max_depth is not None:
             at_least("max_depth", self.max_depth, 1, whole=True)
         return Rules(
-            recourse_weight=at_least("recourse_weight", self.recourse_weight, 0),
+            recourse_weight=recourse_weight,
             criterion=self.criterion,
             max_depth=self.max_depth,
             min_samples_split=_people("min_samples_split", self.min_samples_split, 2, n_people),

@@ -43,6 +43,10 @@ def parse_toml(text: str, known: Sequence[str]) -> tuple[Any, dict[str, dict[str
         end = f"at line {len(text.splitlines())}, the end of the document"
         told = str(error).replace("at end of document", end)
         raise InvalidSpec(f"Malformed TOML: {told}.") from None
+    except (ValueError, RecursionError):  # numbers of thousands of digits, brackets without end
+        raise InvalidSpec(
+            "Malformed TOML: a number or a list in it is beyond all bounds."
+        ) from None
     unknown = set(document) - {"desired", "features"}
     if unknown:
         raise InvalidSpec(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -36,12 +37,16 @@ class Setting:
 
 @dataclass(frozen=True)
 class TrainingSet:
-    """A table ready for growing, and what later tables need to be read in the same way."""
+    """A table ready for growing, and what later tables need to be read in the same way.
+
+    ``rows`` are hashes of the people, to tell later whether somebody was among them.
+    """
 
     encoder: Encoder
     grid: Grid
     cost: FittedCost
     people: People
+    rows: np.ndarray
 
 
 def prepare(
@@ -56,7 +61,24 @@ def prepare(
     cost = make_cost(setting.cost).fit(columns, encoder.weights, weights)
     require_max_norm(cost)
     people = people_on(grid, cost, columns, desired, setting.budget, with_reach=with_reach)
-    return TrainingSet(encoder, grid, cost, people)
+    return TrainingSet(encoder, grid, cost, people, np.unique(row_hashes(columns)))
+
+
+def row_hashes(columns: Iterable[np.ndarray]) -> np.ndarray:
+    """A number for each row of encoded columns, equal for equal rows (uint64).
+
+    Examples
+    --------
+    >>> rows = row_hashes(np.array([[1.0, 2.0, 1.0], [0.0, 5.0, -0.0]]))
+    >>> rows[0] == rows[2], rows[0] == rows[1]
+    (np.True_, np.False_)
+    """
+    mixed: Any = np.uint64(0)
+    for column in columns:
+        bits = (np.asarray(column, np.float64) + 0.0).view(np.uint64)
+        mixed = (mixed ^ bits) * np.uint64(0x9E3779B97F4A7C15)
+        mixed = mixed ^ (mixed >> np.uint64(29))
+    return np.asarray(mixed, np.uint64)
 
 
 def people_on(

@@ -100,9 +100,13 @@ def _plain(value: Any) -> Any:
 def _number(name: str, what: str, value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float, np.number)):
         raise InvalidSpec(f"Feature {name!r}: {what} must be a number, got {value!r}.")
-    if not math.isfinite(value):
-        raise InvalidSpec(f"Feature {name!r}: {what} must be finite, got {value!r}.")
-    return float(value)
+    try:
+        number = float(value)
+    except OverflowError:  # a whole number of hundreds of digits
+        number = math.inf
+    if not math.isfinite(number):
+        raise InvalidSpec(f"Feature {name!r}: {what} must be finite, got {number!r}.")
+    return number
 
 
 def _check_feature(feature: Feature) -> None:

@@ -67,13 +67,31 @@ class Encoder:
         table = read_table(frame)
         if actions is None:
             actions = ActionSpace.infer(table)
-        self.space = actions.complete(table)
-        self.feature_names = table.names
-        self.axes, self.column_names = _layout(self.space)
-        self._axis_of_column = {j: axis for axis in self.axes for j in axis.columns}
+        self._describe(actions.complete(table), table.names)
         for axis in self.axes:
             if axis.is_categorical:  # numbers were checked when the space was completed
                 _check_axis(table, axis)
+
+    @classmethod
+    def of_space(cls, space: ActionSpace, feature_names: Sequence[str]) -> Encoder:
+        """The encoder of a completed action space, without its training table.
+
+        Parameters
+        ----------
+        space : ActionSpace
+            With every blank filled, as in ``encoder.space``.
+        feature_names : sequence of str
+            The columns of the table in their order.
+        """
+        encoder = cls.__new__(cls)
+        encoder._describe(space, tuple(feature_names))
+        return encoder
+
+    def _describe(self, space: ActionSpace, feature_names: tuple[str, ...]) -> None:
+        self.space = space
+        self.feature_names = feature_names
+        self.axes, self.column_names = _layout(space)
+        self._axis_of_column = {j: axis for axis in self.axes for j in axis.columns}
 
     @property
     def weights(self) -> np.ndarray:

@@ -11,6 +11,10 @@ class InvalidData(ValueError):
     """A table that does not fit what was declared or what was seen in training."""
 
 
+class InvalidFile(ValueError):
+    """A model file that is damaged, that is no model file, or that a newer version wrote."""
+
+
 def listing(names: object, limit: int = 5) -> str:
     """Names as people read them: quoted, comma separated, cut after ``limit``.
 

@@ -15,14 +15,13 @@ from sklearn.utils import check_random_state
 from ract._core.attain import Attainment
 from ract._core.cover import greedy_cover, majority_labels
 from ract._core.grower import CellTree, Rules, draw_people, grow_tree
-from ract._estimator import RecourseClassifierMixin, at_least, is_number
-from ract._frames import take_rows
-from ract._training import Setting, TrainingSet, prepare
+from ract._estimator import Prepared, RecourseClassifierMixin, at_least, is_number
+from ract._training import TrainingSet
 from ract.actions import ActionSpace
 from ract.costs import Cost
 from ract.ensemble import TreeEnsemble
 from ract.errors import InvalidData, InvalidSpec, listing
-from ract.recourse.exact import ExactSearch
+from ract.recourse.exact import YES, ExactSearch
 
 OOB_PEOPLE = 1000
 
@@ -47,9 +46,16 @@ class RecourseForestClassifier(RecourseClassifierMixin, BaseEstimator):
         object of your own whose norm is "max".
     budget : float
         Largest acceptable cost of an action.
-    recourse_weight : float
+    recourse_weight : float or "auto"
         Weight of a person without recourse against a misclassified one. 0 is a plain forest and
-        skips all work on recourse.
+        skips all work on recourse. "auto" finds the weight that a goal needs, in about three
+        trials on part of the people, judged by the rest.
+    min_recourse : float, optional
+        Goal of "auto", 0.95 if none is given: the most accurate model with at least this share
+        of people who are accepted or have an action within the budget.
+    max_auc_loss : float, optional
+        The goal the other way round: the most recourse at an AUC at most this much below that
+        of no weight.
     criterion : {"gini", "entropy", "error"}
         What a split lowers, beside the number of people without recourse. "error" is the
         paper's, with its authors' tie rules.
@@ -102,6 +108,10 @@ class RecourseForestClassifier(RecourseClassifierMixin, BaseEstimator):
     encoder_ : Encoder
         With the completed action space in ``encoder_.space``.
     cost_ : FittedCost
+    recourse_weight_ : float
+        The weight that was used.
+    weight_search_ : WeightSearch
+        With "auto": the trials, the goal and whether it was met; ``weight_search_.to_frame()``.
     oob_score_ : float
         Accuracy of the decisions of trees grown without the person. Only with ``oob_score``.
     oob_decision_function_ : array (people x 2)
@@ -132,7 +142,9 @@ class RecourseForestClassifier(RecourseClassifierMixin, BaseEstimator):
         desired: Any = None,
         cost: str | Cost = "percentile",
         budget: float = 0.3,
-        recourse_weight: float = 0.1,
+        recourse_weight: float | Literal["auto"] = 0.1,
+        min_recourse: float | None = None,
+        max_auc_loss: float | None = None,
         criterion: Literal["gini", "entropy", "error"] = "gini",
         max_depth: int | None = None,
         min_samples_split: int | float = 2,
@@ -161,6 +173,8 @@ class RecourseForestClassifier(RecourseClassifierMixin, BaseEstimator):
         self.cost = cost
         self.budget = budget
         self.recourse_weight = recourse_weight
+        self.min_recourse = min_recourse
+        self.max_auc_loss = max_auc_loss
         self.criterion = criterion
         self.max_depth = max_depth
         self.min_samples_split = min_samples_split
@@ -194,25 +208,26 @@ class RecourseForestClassifier(RecourseClassifierMixin, BaseEstimator):
             How much each person counts, for errors and for recourse alike. Everyone with a
             weight above 0 is as likely to be drawn for a bootstrap sample.
         """
-        setting = Setting(
-            self.actions, self.cost, self.budget, self.max_cells, self.only_actionable
-        )
         self._check_parameters()
         kept = self._kept_trees()
-        task = None if kept is None else self._task
-        X, y = self._read_people(X, y)
-        desired = self._read_target(y)
-        weights = self._read_weights(sample_weight, y)
-        growing = np.arange(len(y)) if weights is None else np.flatnonzero(weights > 0)
-        people = X if len(growing) == len(y) else take_rows(X, growing)
-        counts = None if weights is None else weights[growing]
-        with_reach = self.recourse_weight != 0 or self.max_risk is not None
-        training = prepare(people, desired[growing], counts, setting, with_reach=with_reach)
-        self.encoder_, self.cost_ = training.encoder, training.cost
-        counts = np.ones(len(growing)) if counts is None else counts
-        rules = self._rules(counts, training.encoder, training.grid.axes)
+        before = None if kept is None else (self._task, self.recourse_weight_)
+        prepared = self._prepare(X, y, sample_weight)
+        return self._learn(prepared, kept, before)
+
+    def _learn(
+        self, prepared: Prepared, kept: TreeEnsemble | None = None, before: Any = None
+    ) -> RecourseForestClassifier:
+        """Grow the forest on a table that was read."""
+        self._adopt(prepared)
+        training, counts, growing = prepared.training, prepared.counts, prepared.growing
+        if before is None or self.recourse_weight != "auto":
+            self.recourse_weight_ = self._settled_weight(
+                prepared.people, prepared.desired[growing], counts
+            )
+        rules = self._rules(counts, training.encoder, training.grid.axes, self.recourse_weight_)
         self._n_people, self._monotonic = len(growing), rules.monotonic
-        if task is not None and task != self._task:
+        if before is not None and before[0] != self._task:
+            task = before[0]
             raise InvalidData(
                 f"warm_start needs the people of the last fit: {task[0]} of them, with classes "
                 f"{listing(task[1])}, {listing([task[2]])} desired, and columns "
@@ -223,7 +238,7 @@ class RecourseForestClassifier(RecourseClassifierMixin, BaseEstimator):
         self.__dict__.pop("oob_decision_function_", None)
         self.__dict__.pop("oob_recourse_ratio_", None)
         if self.oob_score:
-            self._judge_left_out(people, desired, growing)
+            self._judge_left_out(prepared.people, prepared.desired, growing)
         return self
 
     def _check_parameters(self) -> None:
@@ -274,23 +289,38 @@ class RecourseForestClassifier(RecourseClassifierMixin, BaseEstimator):
     def _grow(
         self, training: TrainingSet, weights: np.ndarray, rules: Rules, kept: TreeEnsemble | None
     ) -> None:
-        n_drawn = _number_drawn(self.max_samples, len(weights)) if self.bootstrap else None
-        growth = Growth(training, weights, rules, n_drawn, self.max_risk)
-        # All seeds are drawn, those of kept trees too, so that adding trees to a forest gives
-        # the same one as growing it at once.
-        seeds = check_random_state(self.random_state).randint(2**31 - 1, size=self.n_estimators)
         n_kept = 0 if kept is None else kept.n_trees
-        new = [(int(seed), n_drawn) for seed in seeds[n_kept:]]
-        grown = Parallel(n_jobs=self.n_jobs, prefer="threads", return_as="generator")(
-            delayed(growth.tree)(seed) for seed, _ in new
-        )
-        trees = list(_with_progress(grown, len(new)) if self.verbose > 0 else grown)
+        trees, new = self._new_trees(training, weights, rules, n_kept)
         needed = int(self._needed(self.n_estimators))
         parts, draws = ([], []) if kept is None else ([kept], self._draws)
         if trees:
             parts.append(TreeEnsemble.from_cell_trees(trees, training.grid, needed))
         self.ensemble_ = TreeEnsemble.joined(parts, needed)
         self._draws: list[tuple[int, int | None]] = [*draws, *new]
+
+    def _new_trees(
+        self, training: TrainingSet, weights: np.ndarray, rules: Rules, n_kept: int
+    ) -> tuple[list[CellTree], list[tuple[int, int | None]]]:
+        """Trees beyond those that are kept, and the seed and sample size of each."""
+        n_drawn = _number_drawn(self.max_samples, len(weights)) if self.bootstrap else None
+        growth = Growth(training, weights, rules, n_drawn, self.max_risk)
+        # All seeds are drawn, those of kept trees too, so that adding trees to a forest gives
+        # the same one as growing it at once.
+        seeds = check_random_state(self.random_state).randint(2**31 - 1, size=self.n_estimators)
+        new = [(int(seed), n_drawn) for seed in seeds[n_kept:]]
+        grown = Parallel(n_jobs=self.n_jobs, prefer="threads", return_as="generator")(
+            delayed(growth.tree)(seed) for seed, _ in new
+        )
+        return list(_with_progress(grown, len(new)) if self.verbose > 0 else grown), new
+
+    def _trial_ensemble(
+        self, training: TrainingSet, counts: np.ndarray, weight: float
+    ) -> TreeEnsemble:
+        rules = self._rules(counts, training.encoder, training.grid.axes, weight)
+        trees, _ = self._new_trees(training, counts, rules, 0)
+        return TreeEnsemble.from_cell_trees(
+            trees, training.grid, int(self._needed(self.n_estimators))
+        )
 
     def _needed(self, n_trees: Any) -> Any:
         """Votes needed of some trees: the strict majority, or as many as asked in proportion."""
@@ -328,14 +358,14 @@ class RecourseForestClassifier(RecourseClassifierMixin, BaseEstimator):
         self.oob_decision_function_ = np.full((len(desired), 2), np.nan)
         self.oob_decision_function_[growing] = self._as_probabilities(share, decided)
         refused = asked[(judged & ~decided)[asked]]
-        solutions = self._search().solve(
+        answers = self._search().attains(
             matrix[refused],
             self.budget,
             trees=left_out[(judged & ~decided)[asked]],
             needed=self._needed(trees)[refused],
             n_jobs=self.n_jobs,
         )
-        without = int((~solutions.found).sum())
+        without = int((answers != YES).sum())
         self.oob_recourse_ratio_ = 1 - without / max(int(judged[asked].sum()), 1)
 
     def _search(self) -> ExactSearch:
@@ -353,8 +383,8 @@ class RecourseForestClassifier(RecourseClassifierMixin, BaseEstimator):
         matrix = self._matrix(X)
         refused = matrix[~self.ensemble_.decide(matrix, n_jobs=self.n_jobs)]
         budget = self.budget if budget is None else budget
-        solutions = self._search().solve(refused, budget, n_jobs=self.n_jobs)
-        return float((~solutions.found).sum() / len(matrix))
+        answers = self._search().attains(refused, budget, n_jobs=self.n_jobs)
+        return float((answers != YES).sum() / len(matrix))
 
     def predict(self, X: Any) -> np.ndarray:
         """Class of each person: the desired one where enough trees vote for it."""

@@ -285,7 +285,7 @@ def relabel_sequence(
     before = _checked_start(tree, calibration, max_risk, confidence, start)
     n = calibration.cells.shape[1]
     on_growing, on_held_out = Attainment(tree, growing), Attainment(tree, calibration)
-    tolerated = _most_failures(n, max_risk, confidence)
+    tolerated = most_failures(n, max_risk, confidence)
     # The walk ends near the tolerated share, or well below it if growing people are too hopeful.
     stages = max(tolerated, 0) / n * np.linspace(1, 0, STAGES)
     order = flip_order(on_growing, growing_weights, before, stages.tolist())
@@ -339,7 +339,7 @@ def _log_choices(n_undesired_leaves: int, confidence: float) -> float:
     return n_undesired_leaves * math.log(2) - math.log(1 - confidence)
 
 
-def _most_failures(n: int, max_risk: float, confidence: float) -> int:
+def most_failures(n: int, max_risk: float, confidence: float) -> int:
     """The most failures among n people with which a tree passes; -1 if none is too many."""
     return (
         bisect_right(range(n), max_risk, key=lambda k: clopper_pearson_upper(k, n, confidence)) - 1

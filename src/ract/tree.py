@@ -14,9 +14,9 @@ from sklearn.utils.validation import check_is_fitted
 from ract._core.attain import Attainment
 from ract._core.cover import exact_cover, greedy_cover, majority_labels
 from ract._core.grower import CellTree, grow_tree
-from ract._estimator import RecourseClassifierMixin, attainment
+from ract._estimator import Prepared, RecourseClassifierMixin, attainment
 from ract._frames import read_table, take_rows
-from ract._training import Setting, TrainingSet, people_on, prepare, space_for_part
+from ract._training import TrainingSet, people_on, space_for_part
 from ract.actions import ActionSpace
 from ract.costs import Cost
 from ract.ensemble import TreeEnsemble
@@ -43,9 +43,16 @@ class RecourseTreeClassifier(RecourseClassifierMixin, BaseEstimator):
         object of your own whose norm is "max".
     budget : float
         Largest acceptable cost of an action.
-    recourse_weight : float
+    recourse_weight : float or "auto"
         Weight of a person without recourse against a misclassified one. 0 is a plain tree and
-        skips all work on recourse.
+        skips all work on recourse. "auto" finds the weight that a goal needs, in about three
+        trials on part of the people, judged by the rest.
+    min_recourse : float, optional
+        Goal of "auto", 0.95 if none is given: the most accurate model with at least this share
+        of people who are accepted or have an action within the budget.
+    max_auc_loss : float, optional
+        The goal the other way round: the most recourse at an AUC at most this much below that
+        of no weight.
     criterion : {"gini", "entropy", "error"}
         What a split lowers, beside the number of people without recourse. "error" is the
         paper's, with its authors' tie rules.
@@ -91,6 +98,10 @@ class RecourseTreeClassifier(RecourseClassifierMixin, BaseEstimator):
     recourse_risk_ : float
         Share of the training people without recourse, exact. Only when recourse had a weight
         or ``max_risk`` was given; use ``recourse_risk`` otherwise.
+    recourse_weight_ : float
+        The weight that was used.
+    weight_search_ : WeightSearch
+        With "auto": the trials, the goal and whether it was met; ``weight_search_.to_frame()``.
     guarantee_ : Guarantee or None
     feature_importances_ : array
         Share of splits by feature.
@@ -116,7 +127,9 @@ class RecourseTreeClassifier(RecourseClassifierMixin, BaseEstimator):
         desired: Any = None,
         cost: str | Cost = "percentile",
         budget: float = 0.3,
-        recourse_weight: float = 0.1,
+        recourse_weight: float | Literal["auto"] = 0.1,
+        min_recourse: float | None = None,
+        max_auc_loss: float | None = None,
         criterion: Literal["gini", "entropy", "error"] = "gini",
         max_depth: int | None = None,
         min_samples_split: int | float = 2,
@@ -140,6 +153,8 @@ class RecourseTreeClassifier(RecourseClassifierMixin, BaseEstimator):
         self.cost = cost
         self.budget = budget
         self.recourse_weight = recourse_weight
+        self.min_recourse = min_recourse
+        self.max_auc_loss = max_auc_loss
         self.criterion = criterion
         self.max_depth = max_depth
         self.min_samples_split = min_samples_split
@@ -168,52 +183,54 @@ class RecourseTreeClassifier(RecourseClassifierMixin, BaseEstimator):
         sample_weight : array (people,), optional
             How much each person counts, for errors and for recourse alike.
         """
-        setting = Setting(
-            self.actions, self.cost, self.budget, self.max_cells, self.only_actionable
-        )
-        X, y = self._read_people(X, y)
-        desired = self._read_target(y)
-        weights = self._read_weights(sample_weight, y)
         self._check_relabelling()
         rng = check_random_state(self.random_state)
         if self.confidence is None:
-            growing, held_out = np.arange(len(y)), None
-        else:
-            # Not stratified: the bounds are for people drawn at random.
-            growing, held_out = train_test_split(
-                np.arange(len(y)), test_size=self.calibration, random_state=rng
-            )
+            return self._learn(self._prepare(X, y, sample_weight), rng=rng)
+        # Not stratified: the bounds are for people drawn at random.
+        X, y = self._read_people(X, y)
+        desired = self._read_target(y)
+        weights = self._read_weights(sample_weight, y)
+        growing, held_out = train_test_split(
+            np.arange(len(y)), test_size=self.calibration, random_state=rng
+        )
         if weights is not None:
-            growing = growing[weights[growing] > 0]
-            held_out = None if held_out is None else held_out[weights[held_out] > 0]
-        self._grow(X, desired, weights, setting, growing, held_out, rng)
-        return self
+            growing, held_out = (rows[weights[rows] > 0] for rows in (growing, held_out))
+        space = space_for_part(self.actions, read_table(X), read_table(take_rows(X, growing)))
+        setting = replace(self._setting, actions=space)
+        prepared = self._prepare_rows(X, desired, weights, growing, setting)
+        return self._learn(prepared, (take_rows(X, held_out), desired[held_out]), rng)
 
-    def _grow(
+    def _learn(
         self,
-        X: Any,
-        desired: np.ndarray,
-        weights: np.ndarray | None,
-        setting: Setting,
-        growing: np.ndarray,
-        held_out: np.ndarray | None,
-        rng: np.random.RandomState,
-    ) -> None:
-        whole = X if len(growing) == len(desired) else take_rows(X, growing)
-        if held_out is not None:
-            space = space_for_part(self.actions, read_table(X), read_table(whole))
-            setting = replace(setting, actions=space)
-        counts = None if weights is None else weights[growing]
-        with_reach = self.recourse_weight != 0 or self.max_risk is not None
-        training = prepare(whole, desired[growing], counts, setting, with_reach=with_reach)
-        counts = np.ones(len(growing)) if counts is None else counts
-        rules = self._rules(counts, training.encoder, training.grid.axes)
+        prepared: Prepared,
+        calibrated: tuple[Any, np.ndarray] | None = None,
+        rng: np.random.RandomState | None = None,
+    ) -> RecourseTreeClassifier:
+        """Grow the tree on a table that was read."""
+        self._adopt(prepared)
+        self._check_relabelling()
+        rng = check_random_state(self.random_state) if rng is None else rng
+        training, counts = prepared.training, prepared.counts
+        self.recourse_weight_ = self._settled_weight(
+            prepared.people, prepared.desired[prepared.growing], counts
+        )
+        rules = self._rules(counts, training.encoder, training.grid.axes, self.recourse_weight_)
         tree = grow_tree(training.people, counts, rules, seed=int(rng.randint(2**31 - 1)))
         self.guarantee_: Guarantee | None = None
         if self.max_risk is not None:
-            calibrated = None if held_out is None else (take_rows(X, held_out), desired[held_out])
             tree = self._relabelled(tree, training, counts, self.max_risk, calibrated)
-        self._store(tree, training, counts, with_reach=with_reach)
+        self._store(tree, training, counts)
+        return self
+
+    def _trial_ensemble(
+        self, training: TrainingSet, counts: np.ndarray, weight: float
+    ) -> TreeEnsemble:
+        rules = self._rules(counts, training.encoder, training.grid.axes, weight)
+        tree = grow_tree(training.people, counts, rules, seed=self._judge_seed())
+        if self.max_risk is not None:
+            tree = self._relabelled(tree, training, counts, self.max_risk, None)
+        return TreeEnsemble.from_cell_trees([tree], training.grid, votes_needed=1)
 
     def _relabelled(
         self,
@@ -240,14 +257,10 @@ class RecourseTreeClassifier(RecourseClassifierMixin, BaseEstimator):
         )  # fmt: skip
         return replace(tree, label=labels)
 
-    def _store(
-        self, tree: CellTree, training: TrainingSet, counts: np.ndarray, *, with_reach: bool
-    ) -> None:
-        self.encoder_ = training.encoder
-        self.cost_ = training.cost
+    def _store(self, tree: CellTree, training: TrainingSet, counts: np.ndarray) -> None:
         self.ensemble_ = TreeEnsemble.from_cell_trees([tree], training.grid, votes_needed=1)
         self.__dict__.pop("recourse_risk_", None)
-        if with_reach:
+        if self._needs_reach:
             covered = tree.covered
             if self.max_risk is not None:
                 covered = Attainment(tree, training.people).desired_reached(tree.label) > 0

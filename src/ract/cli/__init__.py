@@ -1,4 +1,7 @@
-"""The command line: each command is one small module, imported when it runs."""
+"""The command line: each command is one small module.
+
+Modules of commands import nothing heavy at their top, so that ``ract --help`` answers at once.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +11,31 @@ from typing import Annotated
 import typer
 
 from ract._version import __version__
+from ract.cli.audit import audit
+from ract.cli.certify import certify
+from ract.cli.data import data
+from ract.cli.export import export
+from ract.cli.failures import Commands
+from ract.cli.fit import fit
+from ract.cli.import_model import import_model
+from ract.cli.init import init
+from ract.cli.predict import predict
+from ract.cli.recourse import recourse
+from ract.cli.tradeoff import tradeoff
+from ract.cli.warmup import warmup
+
+DEMO_PAGE = Path("ract-demo.html")
 
 app = typer.Typer(
+    cls=Commands,
     help="Decision trees and forests in which refused people have a way back.",
+    epilog="The plain path: ract init, ract fit, ract recourse, ract audit; ract COMMAND --help "
+    "has examples. Exit codes: 0 fine, 1 a bug in ract, 2 something in the input or the options "
+    "is wrong, 3 the result could not be written, 130 interrupted.",
     no_args_is_help=True,
     add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
 )
 
 DataNames = Annotated[
@@ -44,11 +67,28 @@ def demo(
     people: int = typer.Option(3, min=1, max=50, help="How many people to show."),
     budget: float = typer.Option(0.3, min=0.0, help="Largest acceptable cost of an action."),
     seed: int = typer.Option(0, help="Seed of the built-in data."),
+    report: Annotated[Path, typer.Option(help="Where to write the audit page.")] = DEMO_PAGE,
 ) -> None:
     """Train a plain and a recourse-aware forest on built-in data and show people what to do."""
     from ract.cli.demo import run
 
-    run(people, budget, seed)
+    run(people, budget, seed, report)
+
+
+for command, name in (
+    (init, "init"),
+    (fit, "fit"),
+    (predict, "predict"),
+    (recourse, "recourse"),
+    (tradeoff, "tradeoff"),
+    (audit, "audit"),
+    (certify, "certify"),
+    (import_model, "import"),
+    (export, "export"),
+    (data, "data"),
+    (warmup, "warmup"),
+):
+    app.command(name)(command)
 
 
 @app.command()

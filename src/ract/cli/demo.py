@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,13 +12,14 @@ from rich.table import Table
 
 from ract.datasets import load_loans
 from ract.forest import RecourseForestClassifier
+from ract.report import audit
 
 N_PEOPLE, N_TREES = 2000, 50
 FORESTS = (("plain forest", 0.0), ("recourse-aware forest", 0.2))
 
 
-def run(n_people: int, budget: float, seed: int) -> None:
-    """Print the data, its action space, two forests, and what a few refused people can do."""
+def run(n_people: int, budget: float, seed: int, report: Path) -> None:
+    """Print the data, its action space, two forests and a few people's plans; write the audit."""
     console = Console()
     loans, fresh = load_loans(N_PEOPLE, random_state=seed), load_loans(1000, random_state=seed + 1)
     first = loans.frame.head(4).assign(**{str(loans.target.name): loans.target.head(4)})
@@ -52,6 +54,15 @@ def run(n_people: int, budget: float, seed: int) -> None:
         console.print(f"  {plan.describe()}", highlight=False)
         for other in plan.alternatives:
             console.print(f"  Or: {other.describe()} (cost {other.cost:.2f})", highlight=False)
+
+    with console.status("Auditing ..."):
+        found = audit(model, fresh.frame, fresh.target, groups="Education", title="ract demo")
+        found.save(report)
+    console.print(
+        f"\n[bold]The audit[/] of the second forest is in {report}; open it in a browser."
+    )
+    console.print(f"  {found.certificate.describe().splitlines()[0]}", highlight=False)
+    console.print("\nOn data of your own: ract init, ract fit, ract recourse, ract audit.")
 
 
 def _as_table(frame: pd.DataFrame) -> Table:

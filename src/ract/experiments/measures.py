@@ -9,8 +9,7 @@ from sklearn.metrics import f1_score, roc_auc_score
 
 from ract.ensemble import TreeEnsemble
 from ract.experiments.leaves import Actions
-from ract.recourse.exact import ExactSearch
-from ract.recourse.solutions import FOUND, OPEN
+from ract.recourse.exact import UNKNOWN, YES, ExactSearch
 
 QUALITY = ("Accuracy", "AUC", "F1", "Time [s]")
 ACTIONS = ("Cost", "Validity", "Budget-Validity", "Valid-Cost", "Recourse")
@@ -69,7 +68,7 @@ def exact_columns(
 ) -> dict[str, float]:
     """Our columns, for refused people, of whom some are known to have an action in the budget."""
     others = people[~has_one]
-    status = search.exists(others, budget, max_nodes=max_nodes) if len(others) else np.zeros(0)
-    without = len(others) - int((status == FOUND).sum())
-    shares: tuple[Any, ...] = (1.0 - without / n_tested, int((status == OPEN).sum()) / n_tested)
+    answers = search.attains(others, budget, max_nodes=max_nodes)
+    without, unknown = int((answers != YES).sum()), int((answers == UNKNOWN).sum())
+    shares: tuple[Any, ...] = (1.0 - without / n_tested, unknown / n_tested)
     return dict(zip(EXACT, shares, strict=True))

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from ract.errors import InvalidData, InvalidSpec
+from ract.interop.curves import CLogistic
 from ract.interop.reading import Reading, end_to_end, two_classes
 
 # Bits of a split's decision_type.
@@ -17,24 +16,6 @@ CATEGORICAL = 1
 DEFAULT_LEFT = 2
 MISSING_TYPE = 12
 ZERO, NAN = 4, 8
-
-
-@dataclass(frozen=True)
-class CLogistic:
-    """Probability of a margin, by the exponential of the C library as LightGBM uses it."""
-
-    steepness: float
-
-    def __call__(self, margin: np.ndarray) -> np.ndarray:
-        """Probabilities of margins."""
-        return np.array([1.0 / (1.0 + _exp(-self.steepness * float(m))) for m in margin])
-
-
-def _exp(x: float) -> float:
-    try:
-        return math.exp(x)
-    except OverflowError:
-        return math.inf
 
 
 def read_lightgbm(model: Any, people: Any) -> Reading:

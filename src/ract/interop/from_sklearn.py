@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from copy import copy
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy.special import expit
 from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import (
     ExtraTreesClassifier,
@@ -20,18 +18,8 @@ from sklearn.ensemble import (
 from sklearn.tree import DecisionTreeClassifier
 
 from ract.errors import InvalidSpec
+from ract.interop.curves import Logistic
 from ract.interop.reading import Curve, Reading, end_to_end, two_classes
-
-
-@dataclass(frozen=True)
-class Logistic:
-    """Probability of a margin, by SciPy's logistic curve as scikit-learn uses it."""
-
-    steepness: int = 1
-
-    def __call__(self, margin: np.ndarray) -> np.ndarray:
-        """Probabilities of margins."""
-        return expit(margin if self.steepness == 1 else self.steepness * margin)
 
 
 def read_sklearn(model: Any) -> Reading | None:

@@ -104,7 +104,10 @@ def _own(
     model: Any, people: Any, actions: ActionSpace | None, desired: Any, threshold: float | None
 ) -> TreeModel:
     if threshold is not None:
-        raise InvalidSpec("A model of ract decides by its leaves; it takes no threshold.")
+        raise InvalidSpec(
+            f"{type(model).__name__} decides by a rule of its own and takes no threshold; give it "
+            "when training, or to import_model."
+        )
     if desired is None and actions is not None:
         desired = actions.desired
     if desired is not None and desired != model.desired_:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 
 import numpy as np
@@ -13,13 +13,13 @@ from ract.costs import FittedCost, LinearCost, require_max_norm
 from ract.encoding import Axis
 from ract.ensemble import TreeEnsemble
 from ract.errors import InvalidSpec
-from ract.recourse.descent import FOUND, NONE, OPEN, Cheapest
+from ract.recourse.descent import NONE, Cheapest
 from ract.recourse.people import Watch, in_parts
 from ract.recourse.problem import Problem, budgets_of
 from ract.recourse.questions import Model, Person
 from ract.recourse.solutions import Solutions
 
-STATUS_OF = {YES: FOUND, NO: NONE, UNKNOWN: OPEN}
+__all__ = ["NO", "UNKNOWN", "YES", "ExactSearch", "warm_up"]
 
 
 class ExactSearch:
@@ -88,29 +88,16 @@ class ExactSearch:
         progress : bool
             Show a bar with the time left.
         """
-        problem, n_axes = self.problem, len(self.problem.grid.axes)
-        budgets = budgets_of(budget, len(people))
-        if max_nodes < 0:
-            raise InvalidSpec(f"max_nodes must be 0 or more, got {max_nodes}.")
-        if max_changes is not None and max_changes < 0:
-            raise InvalidSpec(f"max_changes must be 0 or more, got {max_changes}.")
-        changes = n_axes if max_changes is None else max_changes
-        cells, watch = problem.cells(people), Watch(len(people), time_limit)
+        cells, watch = self.problem.cells(people), Watch(len(people), time_limit)
         found: list[Cheapest] = [Cheapest(NONE, np.inf, np.inf, None, 0)] * len(people)
 
-        def search(part: range) -> None:
-            here = slice(part.start, part.stop)
-            costs = problem.costs(people[here], cells[here])
-            for i in part:
-                with watch.timing(i) as stop:
-                    model = self._model
-                    if trees is not None and needed is not None:
-                        model = model.part(trees[i], int(needed[i]))
-                    person = Person(model, cells[i], costs[i - part.start], changes, stop)
-                    found[i] = person.cheapest(budgets[i], max_nodes)
+        def answer(i: int, person: Person, own_budget: float) -> None:
+            found[i] = person.cheapest(own_budget, max_nodes)
 
-        with watch.running():
-            in_parts(search, len(people), n_jobs=n_jobs, progress=progress)
+        self._for_each(
+            answer, people, cells, budget, watch, max_changes, max_nodes, trees, needed, n_jobs,
+            progress,
+        )  # fmt: skip
         points = np.array(
             [own if f.point is None else f.point for own, f in zip(cells, found, strict=True)],
             np.int64,
@@ -119,50 +106,81 @@ class ExactSearch:
             status=np.array([f.status for f in found], np.int64),
             cost=np.array([f.cost for f in found]),
             bound=np.array([f.bound for f in found]),
-            values=problem.values(people, cells, points.reshape(cells.shape)),
+            values=self.problem.values(people, cells, points.reshape(cells.shape)),
             nodes=np.array([f.nodes for f in found], np.int64),
             seconds=watch.seconds,
         )
 
-    def exists(
+    def attains(
         self,
         people: np.ndarray,
-        budget: float | np.ndarray,
+        budget: float | np.ndarray = np.inf,
         *,
+        max_changes: int | None = None,
         max_nodes: int = 10_000_000,
+        time_limit: float | None = None,
+        trees: np.ndarray | None = None,
+        needed: np.ndarray | None = None,
         n_jobs: int | None = None,
+        progress: bool = False,
     ) -> np.ndarray:
-        """Whether each person has an action within a budget at all: one question, no cheapest.
+        """Whether each person has an action within a budget, whatever it costs.
 
-        Parameters
-        ----------
-        people : float (people, columns)
-            Encoded people.
-        budget : float or array of float
-            The same for everyone, or one for each.
-        max_nodes : int
-            Per person.
-        n_jobs : int, optional
-            Threads.
+        One question instead of a descent to the cheapest action. Parameters are those of
+        ``solve``.
 
         Returns
         -------
         int (people,)
-            ``FOUND``, ``NONE`` (proved), or ``OPEN`` where ``max_nodes`` were not enough.
+            ``YES``, ``NO`` (both proved) or ``UNKNOWN`` (a limit was reached).
         """
-        problem, n_axes = self.problem, len(self.problem.grid.axes)
-        budgets, cells = budgets_of(budget, len(people)), problem.cells(people)
-        status, never = np.full(len(people), OPEN), np.zeros(1, np.uint8)
+        cells, watch = self.problem.cells(people), Watch(len(people), time_limit)
+        answers = np.full(len(people), UNKNOWN, np.int64)
+
+        def answer(i: int, person: Person, own_budget: float) -> None:
+            answers[i] = person.attains(own_budget, max_nodes)
+
+        self._for_each(
+            answer, people, cells, budget, watch, max_changes, max_nodes, trees, needed, n_jobs,
+            progress,
+        )  # fmt: skip
+        return answers
+
+    def _for_each(
+        self,
+        answer: Callable[[int, Person, float], None],
+        people: np.ndarray,
+        cells: np.ndarray,
+        budget: float | np.ndarray,
+        watch: Watch,
+        max_changes: int | None,
+        max_nodes: int,
+        trees: np.ndarray | None,
+        needed: np.ndarray | None,
+        n_jobs: int | None,
+        progress: bool,
+    ) -> None:
+        """Put everyone before the model, in threads, each with a watch on their time."""
+        budgets = budgets_of(budget, len(people))
+        if max_nodes < 0:
+            raise InvalidSpec(f"max_nodes must be 0 or more, got {max_nodes}.")
+        if max_changes is not None and max_changes < 0:
+            raise InvalidSpec(f"max_changes must be 0 or more, got {max_changes}.")
+        changes = len(self.problem.grid.axes) if max_changes is None else max_changes
 
         def search(part: range) -> None:
             here = slice(part.start, part.stop)
-            costs = problem.costs(people[here], cells[here])
+            costs = self.problem.costs(people[here], cells[here])
             for i in part:
-                person = Person(self._model, cells[i], costs[i - part.start], n_axes, never)
-                status[i] = STATUS_OF[person.within(budgets[i], max_nodes).answer]
+                with watch.timing(i) as stop:
+                    model = self._model
+                    if trees is not None and needed is not None:
+                        model = model.part(trees[i], int(needed[i]))
+                    person = Person(model, cells[i], costs[i - part.start], changes, stop)
+                    answer(i, person, budgets[i])
 
-        in_parts(search, len(people), n_jobs=n_jobs)
-        return status
+        with watch.running():
+            in_parts(search, len(people), n_jobs=n_jobs, progress=progress)
 
 
 @cache

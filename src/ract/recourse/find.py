@@ -137,8 +137,8 @@ def find_recourse(
         model, X if reference is None else reference, actions, desired=desired, threshold=threshold
     )
     matrix = tree.encoder.matrix(X)
-    fitted = _fitted_cost(model, cost, tree.encoder, matrix, reference)
-    budget = _budget(budget, model)
+    fitted = cost_of(model, cost, tree.encoder, matrix, reference)
+    budget = budget_of(budget, model)
 
     def known() -> np.ndarray:
         return matrix if reference is None else tree.encoder.matrix(reference)
@@ -183,7 +183,8 @@ def _checked(margin: Any, n_alternatives: Any, max_changes: Any) -> dict[str, An
     return {"margin": margin, "n_alternatives": n_alternatives, "max_changes": max_changes}
 
 
-def _budget(budget: float | None, model: Any) -> float:
+def budget_of(budget: float | None, model: Any) -> float:
+    """The budget that was given, or the model's own, or no limit."""
     if budget is None:
         budget = getattr(model, "budget", np.inf) if hasattr(model, "ensemble_") else np.inf
     if not (isinstance(budget, (int, float, np.number)) and budget >= 0):
@@ -191,9 +192,10 @@ def _budget(budget: float | None, model: Any) -> float:
     return float(budget)
 
 
-def _fitted_cost(
+def cost_of(
     model: Any, cost: Any, encoder: Encoder, matrix: np.ndarray, reference: Any
 ) -> FittedCost:
+    """The cost that was asked for, learned from the people who are known, or the model's own."""
     if cost is None and hasattr(model, "cost_"):
         fitted: FittedCost = model.cost_
         return fitted

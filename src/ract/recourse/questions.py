@@ -160,33 +160,36 @@ class Person:
             tidy(*model.judge, self.own, model.problem.categorical, found.point)
         return found
 
-    def within(self, budget: float, max_nodes: int) -> Answer:
-        """Whether any point within a budget is desired."""
-        model = self.model
-        most = model.within(model.simplified, self.own, self.costs, budget)
-        return self._ask(most, budget, max_nodes)
+    def attains(self, budget: float, max_nodes: int) -> int:
+        """Whether some desired point is within a budget: YES, NO, or UNKNOWN."""
+        most = self.model.within(self.model.simplified, self.own, self.costs, budget)
+        return self._look(most, max_nodes, self.own.copy())[0]
 
     def _ask(self, most: Left, limit: float, max_nodes: int) -> Answer:
         """Whether a point that costs at most limit is desired."""
-        model = self.model
-        categorical, point = model.problem.categorical, self.own.copy()
+        model, point = self.model, self.own.copy()
         left = model.within(most, self.own, self.costs, limit)
-        if left.best < model.least:
-            return Answer(NO, 0)
-        leaves, ends, numbers, start = make_boxes(
-            left.forest, np.int64(model.by_votes), left.box, self.own, categorical,
-            self.costs.shape[1],
-        )  # fmt: skip
-        boxes = Boxes._make([*leaves, *ends, numbers[0], start, numbers[1]])
-        decide = self._decide_votes if model.by_votes else self._decide_sum
-        answer, nodes = decide(left, boxes, max_nodes, point)
+        answer, nodes = self._look(left, max_nodes, point)
         if answer != YES:
             return Answer(answer, nodes)
         forest, rule = model.judge
         if model.by_votes:  # whole numbers: the small forest gives the same answers
             forest, rule = most.forest, rule._replace(cutoff=rule.cutoff - most.constant)
-        cost = polish(forest, rule, self.own, self.costs, categorical, point)
+        cost = polish(forest, rule, self.own, self.costs, model.problem.categorical, point)
         return Answer(YES, nodes, point, cost)
+
+    def _look(self, left: Left, max_nodes: int, point: np.ndarray) -> tuple[int, int]:
+        """Whether some point of what is left is desired, and nodes; point becomes that point."""
+        model = self.model
+        if left.best < model.least:
+            return NO, 0
+        leaves, ends, numbers, start = make_boxes(
+            left.forest, np.int64(model.by_votes), left.box, self.own, model.problem.categorical,
+            self.costs.shape[1],
+        )  # fmt: skip
+        boxes = Boxes._make([*leaves, *ends, numbers[0], start, numbers[1]])
+        decide = self._decide_votes if model.by_votes else self._decide_sum
+        return decide(left, boxes, max_nodes, point)
 
     def _decide_votes(
         self, left: Left, boxes: Boxes, max_nodes: int, point: np.ndarray

@@ -23,6 +23,21 @@ from ract.recourse.plans import (
     Reason,
 )
 
+# Columns of the long form. Values keep their own types: a whole number stays one, whoever else
+# is in the table.
+_COLUMNS: dict[str, Any] = {
+    "person": None,
+    "plan": "int64",
+    "feature": None,
+    "from": object,
+    "to": object,
+    "low": float,
+    "high": float,
+    "effort": float,
+    "cost": float,
+    "status": None,
+}
+
 
 @dataclass(frozen=True)
 class Recourse(Sequence[Plan]):
@@ -123,6 +138,11 @@ class Recourse(Sequence[Plan]):
         """Who is accepted or has a plan within the budget."""
         return (self.status == ACCEPTED) | (self.found & (self.cost <= self.budget))
 
+    @property
+    def n_changes(self) -> np.ndarray:
+        """How many features each person is asked to change."""
+        return self.changed.sum(axis=1)
+
     @cached_property
     def counterfactuals(self) -> Any:
         """The people after their plans, in their own columns and dtypes; others as they are."""
@@ -139,7 +159,7 @@ class Recourse(Sequence[Plan]):
         """Changes by feature: differences of numbers, new categories; missing where unchanged."""
         columns = {}
         for a, axis in enumerate(self.encoder.axes):
-            changed = self._changed[:, a]
+            changed = self.changed[:, a]
             if axis.is_categorical:
                 values = np.full(len(self), None, dtype=object)
                 values[changed] = self._values(axis, self.after[changed])
@@ -165,17 +185,22 @@ class Recourse(Sequence[Plan]):
             for rank, plan in enumerate((first, *first.alternatives))
             for row in _rows(plan)
         ]
-        names = ["person", "plan", "feature", "from", "to", "low", "high", "effort", "cost"]
-        return pd.DataFrame(rows, columns=[*names, "status"])
+        columns = zip(*rows, strict=True) if rows else ((),) * len(_COLUMNS)
+        return pd.DataFrame(
+            {
+                name: pd.Series(list(values), dtype=kind)
+                for (name, kind), values in zip(_COLUMNS.items(), columns, strict=True)
+            }
+        )
 
     def _wide(self) -> pd.DataFrame:
         columns: dict[str, Any] = {
             "status": self.status,
             "cost": self.cost,
-            "changes": self._changed.sum(axis=1),
+            "changes": self.n_changes,
         }
         for a, axis in enumerate(self.encoder.axes):
-            changed = np.flatnonzero(self._changed[:, a])
+            changed = np.flatnonzero(self.changed[:, a])
             values = np.full(len(self), None, dtype=object)
             values[changed] = self._values(axis, self.after[changed])
             if len(changed):
@@ -186,7 +211,7 @@ class Recourse(Sequence[Plan]):
         """How many people have what, and what plans cost and change."""
         counts = Counter(self.status.tolist())
         found = self.found
-        changes = self._changed.sum(axis=1)[found]
+        changes = self.n_changes[found]
         numbers: dict[str, Any] = {"people": len(self)}
         numbers |= {status: counts[status] for status in STATUSES if counts[status]}
         share = float(self.within_budget.mean()) if len(self) else float("nan")
@@ -195,7 +220,7 @@ class Recourse(Sequence[Plan]):
             numbers["mean cost"] = float(self.cost[found].mean())
             numbers["median cost"] = float(np.median(self.cost[found]))
             numbers["mean changes"] = float(changes.mean())
-            often = self._changed[found].sum(axis=0)
+            often = self.changed[found].sum(axis=0)
             names = [axis.feature.name for axis in self.encoder.axes]
             numbers["changed most"] = names[int(often.argmax())]
         return pd.Series(numbers, name="recourse", dtype=object)
@@ -229,7 +254,7 @@ class Recourse(Sequence[Plan]):
         ]
 
     @cached_property
-    def _changed(self) -> np.ndarray:
+    def changed(self) -> np.ndarray:
         """Which features each person changes (people x axes)."""
         differs = self.after != self.before
         return np.stack([differs[:, list(x.columns)].any(axis=1) for x in self.encoder.axes], 1)

@@ -1,4 +1,4 @@
-"""Drawings, made on this machine with matplotlib."""
+"""A tree, drawn."""
 
 from __future__ import annotations
 
@@ -6,17 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from ract.plot.style import DESIRED, RECOURSE, SPLIT, UNDESIRED, pyplot
 from ract.text import Words
-
-DESIRED, UNDESIRED, RECOURSE, SPLIT = "#4c9f70", "#c9624f", "#e0b13a", "#f4f4f0"
-
-
-def _pyplot() -> Any:
-    try:
-        import matplotlib.pyplot as plt
-    except ImportError:
-        raise ImportError('Drawing needs matplotlib: pip install "ract[plot]".') from None
-    return plt
 
 
 def plot_tree(
@@ -62,7 +53,7 @@ def plot_tree(
     """
     words = Words.of(model, decimals)
     if ax is None:
-        ax = _pyplot().gca()
+        ax = pyplot().gca()
     place, cut = _layout(words, int(words.ensemble.root[tree]), max_depth)
     width = max(x for x, _ in place.values()) + 1
     size = _fitting_size(words, place, cut, ax, width) if fontsize is None else fontsize

@@ -1,0 +1,106 @@
+"""Fingerprints: short text that tells whether two models, or two tables, are the same."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ract._frames import Table, read_table
+from ract._parts import Parts, canonical, cost_parts, model_parts
+from ract.costs import FittedCost
+from ract.errors import InvalidSpec
+
+
+def model_fingerprint(model: Any) -> str:
+    """A fingerprint of everything that a model decides by.
+
+    Trees, encoding, action space, cost tables, classes and budget count; how it was trained,
+    stored or numbered by a library does not. A model keeps its fingerprint through a file.
+
+    Parameters
+    ----------
+    model : fitted classifier of ract, or imported model
+
+    Examples
+    --------
+    >>> from ract import RecourseTreeClassifier
+    >>> from ract.datasets import load_loans
+    >>> loans = load_loans(n_people=300)
+    >>> one, other = (
+    ...     RecourseTreeClassifier(loans.actions, max_depth=2, budget=budget).fit(
+    ...         loans.frame, loans.target)
+    ...     for budget in (0.3, 0.4)
+    ... )
+    >>> model_fingerprint(one) == model_fingerprint(one), model_fingerprint(one)[:8]
+    (True, 'model-1-')
+    >>> model_fingerprint(one) == model_fingerprint(other)
+    False
+    """
+    return f"model-1-{_digest(model_parts(model))}"
+
+
+def cost_fingerprint(cost: FittedCost) -> str:
+    """A fingerprint of what actions cost; of a cost of the user's own, its class alone."""
+    try:
+        parts = cost_parts(cost)
+    except InvalidSpec:
+        return f"cost-own-{type(cost).__name__}"
+    return f"cost-1-{_digest(parts)}"
+
+
+def data_fingerprint(X: Any) -> str:
+    """A fingerprint of a table: its columns and values in their order.
+
+    The library and the dtypes do not count: 1, 1.0 and True are the same value. The index of a
+    pandas frame does not count either.
+
+    Parameters
+    ----------
+    X : frame or array
+        Without missing values.
+
+    Examples
+    --------
+    >>> whole = pd.DataFrame({"age": [20, 40], "job": ["clerk", "cook"]})
+    >>> data_fingerprint(whole) == data_fingerprint(whole.astype({"age": float}))
+    True
+    >>> data_fingerprint(whole) == data_fingerprint(whole[::-1])
+    False
+    """
+    table = read_table(X)
+    digest = hashlib.sha256(canonical([list(table.names), table.n_rows]))
+    for name in table.names:
+        _add_column(digest, table, name)
+    return f"data-1-{digest.hexdigest()}"
+
+
+def _digest(parts: Parts) -> str:
+    digest = hashlib.sha256(canonical(parts.told))
+    for name in sorted(parts.arrays):
+        array = parts.arrays[name]
+        digest.update(canonical([name, array.dtype.newbyteorder("<").str, list(array.shape)]))
+        digest.update(_bytes(array))
+    return digest.hexdigest()
+
+
+def _add_column(digest: Any, table: Table, name: str) -> None:
+    if table.role(name) != "label":
+        digest.update(b"numbers" + _bytes(table.numbers(name)))
+        return
+    codes, values = pd.factorize(table.labels(name))
+    observed = [value.item() if isinstance(value, np.generic) else value for value in values]
+    if all(isinstance(value, (bool, int, float)) for value in observed):
+        digest.update(b"numbers" + _bytes(np.array(observed, np.float64)[codes]))
+        return
+    digest.update(b"text" + canonical([str(value) for value in observed]))
+    digest.update(_bytes(codes.astype(np.int64)))
+
+
+def _bytes(array: np.ndarray) -> bytes:
+    """The numbers of an array from small to large ends on every machine; no negative zero."""
+    if array.dtype.kind == "f":
+        array = array + 0.0
+    return np.ascontiguousarray(array, array.dtype.newbyteorder("<")).tobytes()

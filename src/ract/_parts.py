@@ -1,0 +1,172 @@
+"""Models as plain data: JSON values and arrays, for files, fingerprints and exports.
+
+Nothing here reads; what files hold is checked where they are read.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+
+from ract.actions import ActionSpace, Feature
+from ract.costs import FittedCost, FittedMahalanobis, LevelCost, LinearCost
+from ract.encoding import Encoder
+from ract.ensemble import TreeEnsemble
+from ract.errors import InvalidSpec
+from ract.interop.curves import record_of
+
+TREE_ARRAYS = {
+    "feature": np.int32,
+    "threshold": np.float64,
+    "left": np.int32,
+    "right": np.int32,
+    "label": np.uint8,
+    "value": np.float64,
+    "root": np.int32,
+    "against": np.float64,
+}
+
+
+@dataclass(frozen=True)
+class Parts:
+    """Plain data of one thing.
+
+    Parameters
+    ----------
+    told : dict
+        JSON values.
+    arrays : dict of str to array
+    """
+
+    told: dict[str, Any]
+    arrays: dict[str, np.ndarray]
+
+
+def plain(value: Any, what: str) -> Any:
+    """A value in terms of JSON; infinities as ``{"float": "inf"}``.
+
+    >>> plain((1, np.float64(0.5), float("inf")), "budget")
+    [1, 0.5, {'float': 'inf'}]
+    """
+    if isinstance(value, np.ndarray):
+        value = value.tolist()
+    if isinstance(value, np.generic):
+        value = value.item()
+    if value is None or isinstance(value, (bool, int, str)):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else {"float": repr(value)}
+    if isinstance(value, (list, tuple)):
+        return [plain(one, what) for one in value]
+    if isinstance(value, dict):
+        return {"pairs": [[plain(k, what), plain(v, what)] for k, v in value.items()]}
+    raise InvalidSpec(
+        f"{what} is {value!r}, a {type(value).__name__}, which cannot be stored; "
+        "only numbers, text, lists and dicts can."
+    )
+
+
+def space_parts(space: ActionSpace) -> dict[str, Any]:
+    """An action space as JSON values."""
+    features = [
+        {
+            f.name: plain(getattr(feature, f.name), f"Feature {feature.name!r}")
+            for f in fields(Feature)
+        }
+        for feature in space
+    ]
+    return {"features": features, "desired": plain(space.desired, "desired")}
+
+
+def encoder_parts(encoder: Encoder) -> dict[str, Any]:
+    """An encoder as JSON values: its space and the table's columns."""
+    return {"space": space_parts(encoder.space), "columns": list(encoder.feature_names)}
+
+
+def ensemble_parts(ensemble: TreeEnsemble) -> Parts:
+    """Trees as arrays, and how they decide."""
+    arrays = {
+        name: np.ascontiguousarray(getattr(ensemble, name), dtype=kind)
+        for name, kind in TREE_ARRAYS.items()
+        if getattr(ensemble, name) is not None
+    }
+    told = {
+        "combine": ensemble.combine,
+        "cutoff": plain(ensemble.cutoff, "cutoff"),
+        "base": plain(ensemble.base, "base"),
+        "single": bool(ensemble.single),
+    }
+    return Parts(told, arrays)
+
+
+def cost_parts(cost: FittedCost) -> Parts:
+    """The tables of a fitted cost of ract; others cannot be told as data."""
+    if type(cost) is LevelCost:
+        ends = np.cumsum([0, *map(len, cost.knots)])
+        arrays = {
+            "ends": ends.astype(np.int64),
+            "knots": np.concatenate(cost.knots).astype(np.float64),
+            "levels": np.concatenate(cost.levels).astype(np.float64),
+        }
+        return Parts({"kind": "levels", "norm": cost.norm}, arrays)
+    if type(cost) is LinearCost:
+        factors = np.asarray(cost.factors, np.float64)
+        return Parts({"kind": "linear", "norm": cost.norm}, {"factors": factors})
+    if type(cost) is FittedMahalanobis:
+        arrays = {
+            "precision": np.ascontiguousarray(cost.precision, np.float64),
+            "weights": np.asarray(cost.weights, np.float64),
+        }
+        return Parts({"kind": "mahalanobis", "norm": cost.norm}, arrays)
+    raise InvalidSpec(
+        f"The cost is a {type(cost).__name__} of your own, whose rules are code and not data; "
+        "models with one of ract's costs can be stored."
+    )
+
+
+def model_parts(model: Any) -> Parts:
+    """What a model decides, and what actions cost in it.
+
+    Takes the fitted classifiers of ract, imported models and ``ract.interop.TreeModel`` (which has
+    neither cost nor budget).
+    """
+    inner = getattr(model, "model", None)  # a TreeModel that stands for one of ract's own
+    if inner is not None and hasattr(inner, "ensemble_"):
+        model = inner
+    ensemble, encoder = _of(model, "ensemble"), _of(model, "encoder")
+    if not isinstance(ensemble, TreeEnsemble) or not isinstance(encoder, Encoder):
+        raise InvalidSpec(
+            f"{type(model).__name__} is not a fitted model of ract; read it with "
+            "ract.import_model(model, people) first."
+        )
+    classes = np.asarray(_of(model, "classes"))
+    told: dict[str, Any] = {
+        "classes": plain(classes, "classes"),
+        "desired": plain(_of(model, "desired"), "desired"),
+        "budget": plain(getattr(model, "budget", math.inf), "budget"),
+        "encoder": encoder_parts(encoder),
+        "link": record_of(getattr(model, "link", None)),
+    }
+    arrays: dict[str, np.ndarray] = {}
+    parts = {"ensemble": ensemble_parts(ensemble)}
+    if hasattr(model, "cost_"):
+        parts["cost"] = cost_parts(model.cost_)
+    for name, part in parts.items():
+        told[name] = part.told
+        arrays |= {f"{name}.{key}": array for key, array in part.arrays.items()}
+    return Parts(told, arrays)
+
+
+def canonical(told: Any) -> bytes:
+    """JSON values as bytes that are the same wherever they are written."""
+    text = json.dumps(told, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return text.encode("ascii")
+
+
+def _of(model: Any, name: str) -> Any:
+    """A fitted attribute, with scikit-learn's underscore or without."""
+    return getattr(model, f"{name}_", getattr(model, name, None))

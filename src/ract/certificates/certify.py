@@ -1,0 +1,167 @@
+"""Certificates: how many people of a population are without recourse, and how sure that is.
+
+A certificate rests on people who had no part in training. If ``k`` of ``n`` of them are without
+recourse, the share in the population is, with the stated confidence, at most the Clopper-Pearson
+bound of ``k`` in ``n``, whatever the model and whatever the search: people whose status a search
+left open count as without. Bounds of several groups hold together, each at a confidence that is
+raised for their number (Bonferroni).
+
+The record is plain JSON with fingerprints of model and people. ``verify`` checks it again: the
+record against itself, the model and the people against their fingerprints, and the counts by
+another search.
+"""
+
+from __future__ import annotations
+
+import warnings
+from datetime import UTC, datetime
+from typing import Any
+
+import numpy as np
+
+from ract._fingerprint import cost_fingerprint, data_fingerprint, model_fingerprint
+from ract._training import row_hashes
+from ract.certificates.record import Certificate, CertificateWarning, Count
+from ract.encoding import Encoder
+from ract.errors import InvalidData, InvalidSpec
+from ract.groups import groups_of
+from ract.guarantee import clopper_pearson_upper, sequence_people_needed
+from ract.interop import read_model
+from ract.recourse.find import TIME_LIMIT, budget_of, cost_of
+from ract.recourse.reachable import has_recourse
+
+WEAK = 0.2  # a bound above this, if nobody fails, says little
+
+
+def certify(
+    model: Any,
+    X: Any,
+    budget: float | None = None,
+    confidence: float = 0.95,
+    groups: Any = None,
+    *,
+    max_risk: float | None = None,
+    training: Any = None,
+    actions: Any = None,
+    desired: Any = None,
+    threshold: float | None = None,
+    reference: Any = None,
+    cost: Any = None,
+    max_changes: int | None = None,
+    time_limit: float | None = TIME_LIMIT,
+    n_jobs: int | None = None,
+    progress: bool = False,
+) -> Certificate:
+    """Bound the share of a population that a model leaves without recourse.
+
+    Parameters
+    ----------
+    model : fitted classifier
+        As in ``ract.find_recourse``.
+    X : frame or array
+        People from the population who had no part in training.
+    budget : float, optional
+        Most that an action may cost: the model's own, or no limit.
+    confidence : float
+        With which the bound holds, over draws of such people.
+    groups : str or array (people,), optional
+        A column of X, or everyone's group: a bound for each, holding together.
+    max_risk : float, optional
+        Refuse, with how many people it takes, if there are too few to show this risk.
+    training : frame or array, optional
+        The training table, to see whether X overlaps it. Not needed for a model that was fitted
+        by ract in this process.
+    actions, desired, threshold, reference, cost, max_changes
+        As in ``ract.find_recourse``.
+    time_limit : float or None
+        Seconds per person; who needs more counts as without recourse.
+    n_jobs, progress
+        As in ``ract.find_recourse``.
+
+    Examples
+    --------
+    >>> from ract import RecourseForestClassifier
+    >>> from ract.datasets import load_loans
+    >>> loans = load_loans(n_people=1500)
+    >>> model = RecourseForestClassifier(loans.actions, n_estimators=20, random_state=0)
+    >>> model = model.fit(loans.frame[:1000], loans.target[:1000])
+    >>> print(certify(model, loans.frame[1000:]))
+    With 95% confidence at most ...% of people are without recourse within a budget of 0.3: ... of
+    500 held-out people are.
+    """
+    _check(confidence, max_risk)
+    inside = {} if groups is None else groups_of(X, groups)
+    tree = read_model(
+        model, X if reference is None else reference, actions, desired=desired, threshold=threshold
+    )
+    matrix = tree.encoder.matrix(X)
+    overlap = _overlap(model, tree.encoder, matrix, training)
+    search = {
+        "method": "exact", "max_changes": max_changes, "time_limit": time_limit,
+    }  # fmt: skip
+    status = has_recourse(
+        model, X, actions=actions, desired=desired, threshold=threshold, reference=reference,
+        cost=cost, budget=budget, max_changes=max_changes, time_limit=time_limit, n_jobs=n_jobs,
+        progress=progress,
+    )  # fmt: skip
+    each = 1 - (1 - confidence) / max(len(inside), 1)
+    counts = [Count.of(group, status[rows], each) for group, rows in inside.items()]
+    everyone = Count.of(None, status, confidence)
+    _check_size([everyone, *counts], max_risk)
+    return Certificate(
+        model=model_fingerprint(tree),
+        cost=cost_fingerprint(cost_of(model, cost, tree.encoder, matrix, reference)),
+        data=data_fingerprint(X),
+        budget=budget_of(budget, model),
+        confidence=confidence,
+        everyone=everyone,
+        groups=tuple(counts),
+        search=search,
+        overlap=overlap,
+        date=datetime.now(UTC).isoformat(timespec="seconds"),
+    )
+
+
+def _check(confidence: float, max_risk: float | None) -> None:
+    for name, value in (("confidence", confidence), ("max_risk", max_risk)):
+        if value is not None and not (isinstance(value, (int, float)) and 0 < value < 1):
+            raise InvalidSpec(f"{name} must lie between 0 and 1, got {value!r}.")
+
+
+def _check_size(counts: list[Count], max_risk: float | None) -> None:
+    """Whether there are people enough to show anything."""
+    for count in counts:
+        who = "held-out people" if count.group is None else f"people in group {count.group!r}"
+        best = clopper_pearson_upper(0, count.people, count.confidence)
+        if max_risk is not None and best > max_risk:
+            needed = sequence_people_needed(max_risk, count.confidence)
+            raise InvalidData(
+                f"{count.people} {who} are too few to show a risk of at most {max_risk:g} with "
+                f"confidence {count.confidence:.4g}: {needed} are needed even if all of them have "
+                "recourse."
+            )
+        if best > WEAK:
+            warnings.warn(
+                f"{count.people} {who} are so few that no bound below {best:.2f} could come of "
+                "them, however much recourse there is.",
+                CertificateWarning,
+                stacklevel=4,
+            )
+
+
+def _overlap(model: Any, encoder: Encoder, matrix: np.ndarray, training: Any) -> int | None:
+    """How many of some people are also in the training table, with a warning if there are any."""
+    known = getattr(model, "_rows_seen", None)
+    if training is not None:
+        known = np.unique(row_hashes(encoder.matrix(training).T))
+    if known is None:
+        return None
+    n = int(np.isin(row_hashes(matrix.T), known).sum())
+    if n:
+        warnings.warn(
+            f"{n} of {len(matrix)} people are equal to people of the training table; a bound is "
+            "for people who had no part in training.",
+            CertificateWarning,
+            stacklevel=4,
+        )
+    return n

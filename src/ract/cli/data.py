@@ -1,0 +1,62 @@
+"""``ract data``: data sets to try things on, as files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+NAMES = {
+    "loans": "simulated loan applications, built in",
+    "fico": "home equity lines of credit: who pays back as agreed?",
+    "compas": "defendants in Broward County: who reoffends in two years?",
+    "credit": "credit card clients in Taiwan: who defaults next month?",
+    "bail": "people released from prison: who reoffends?",
+}
+
+
+def data(
+    name: Annotated[
+        str | None, typer.Argument(help="loans, fico, compas, credit or bail; without one, a list.")
+    ] = None,
+    output: Annotated[
+        str, typer.Option("-o", "--output", help="CSV or Parquet file; - to print CSV.")
+    ] = "-",
+    actions: Annotated[
+        Path | None, typer.Option(help="Also write the action file of the data set here.")
+    ] = None,
+    n_people: Annotated[int, typer.Option(min=1, help="How many people (loans only).")] = 5000,
+    random_state: Annotated[int, typer.Option(min=0, help="Seed (loans only).")] = 0,
+) -> None:
+    """Write a data set to a file.
+
+    Simulated loans, or one of the paper's four, which are downloaded once.
+
+    Example: ract data loans -o loans.csv --actions loans.toml
+    """
+    from ract import datasets
+    from ract.cli.failures import BadInput
+    from ract.cli.outputs import form_of, table_writer
+    from ract.cli.telling import say
+
+    if name is None:
+        for known, told in NAMES.items():
+            typer.echo(f"{known:8} {told}")
+        return
+    if name not in NAMES:
+        raise BadInput(f"There is no data set {name!r}; there are {', '.join(NAMES)}.")
+    form_of(output)
+    if name == "loans":
+        found = datasets.load_loans(n_people, random_state)
+    else:
+        found = getattr(datasets, f"fetch_{name}")()
+    target = str(found.target.name)
+    with table_writer(output) as write:
+        write(found.frame.assign(**{target: found.target}))
+    if actions is not None:
+        found.actions.to_toml(actions)
+    say(
+        f"{len(found.frame)} people, {len(found.frame.columns)} features; the target is "
+        f"{target!r}, and people want {found.desired!r}."
+    )

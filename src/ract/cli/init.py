@@ -1,0 +1,92 @@
+"""``ract init``: from a table to an action file that a person can edit."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from ract.cli.options import (
+    Csv,
+    DataFile,
+    Decimal,
+    Delimiter,
+    Desired,
+    Drop,
+    Encoding,
+    Json,
+    Target,
+    Thousands,
+)
+
+MANY_CATEGORIES = 50
+
+
+def init(
+    data: DataFile,
+    target: Target,
+    output: Annotated[
+        str, typer.Option("-o", "--output", help="Action file; - to print it.")
+    ] = "-",
+    desired: Desired = None,
+    fixed: Annotated[
+        list[str] | None, typer.Option(help="Feature that nobody can change. May be given again.")
+    ] = None,
+    increase: Annotated[
+        list[str] | None, typer.Option(help="Feature that can only go up. May be given again.")
+    ] = None,
+    decrease: Annotated[
+        list[str] | None, typer.Option(help="Feature that can only go down. May be given again.")
+    ] = None,
+    drop: Drop = None,
+    json: Json = False,
+    delimiter: Delimiter = None,
+    decimal: Decimal = ".",
+    thousands: Thousands = None,
+    encoding: Encoding = "utf-8",
+) -> None:
+    """Write an action file for a table, to be edited.
+
+    It says what each feature is and how people may change it. Kinds, bounds and categories are read
+    off the data. Everything may change until you say otherwise, so edit the file: mark what nobody
+    can change as fixed.
+
+    Example: ract init data.csv --target Risk -o actions.toml --fixed Age --increase Income
+    """
+    from ract._files import write_whole
+    from ract.actions import ActionSpace
+    from ract.cli.tables import class_named, read_whole, split_target
+    from ract.cli.telling import refuse_both, say, tell
+
+    refuse_both(output, json)
+    X, y = split_target(
+        read_whole(data, Csv(delimiter, decimal, thousands, encoding)), target, drop, data
+    )
+    classes = sorted(y.unique().tolist(), key=str)
+    space = ActionSpace.infer(
+        X,
+        fixed=fixed or (),
+        increase=increase or (),
+        decrease=decrease or (),
+        desired=None if desired is None else class_named(desired, classes),
+    )
+    for feature in space:
+        if len(feature.categories) > MANY_CATEGORIES:
+            say(
+                f"Note: {feature.name!r} has {len(feature.categories)} different values; if it "
+                f"names people, leave it out with --drop {feature.name!r} here and in ract fit."
+            )
+    text = space.to_toml_text()
+    if output == "-":
+        sys.stdout.write(text)
+    else:
+        write_whole(output, text)
+    free = [feature.name for feature in space if feature.actionable]
+    summary = {"features": len(space), "may_change": len(free), "classes": classes, "file": output}
+    tell(
+        summary,
+        f"{len(space)} features, of which {len(free)} may change. Now edit "
+        f"{'the file' if output == '-' else output} and mark what people cannot change as fixed.",
+        as_json=json,
+    )

@@ -1,0 +1,155 @@
+"""Writing tables piece by piece, whole or not at all: CSV, Parquet or JSON by the file's name."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+import pandas as pd
+
+from ract._files import whole_file
+from ract.cli.failures import BadInput
+
+Write = Callable[[pd.DataFrame], None]
+
+
+@contextmanager
+def table_writer(target: str | None) -> Iterator[Write]:
+    """A function that appends a frame to a file, or to standard output for "-".
+
+    The file takes its place only when everything has been written.
+
+    Parameters
+    ----------
+    target : path, "-" or None
+        None throws frames away.
+    """
+    if target is None:
+        yield lambda frame: None
+        return
+    form = form_of(target)
+    if target == "-":
+        with form(sys.stdout.buffer) as write:
+            yield write
+        sys.stdout.buffer.flush()
+        return
+    with whole_file(target) as file, form(file) as write:
+        yield write
+
+
+def form_of(target: str) -> Any:
+    """The form that a file's name asks for; an unknown one is refused before any work is done."""
+    if target == "-":
+        return _as_csv
+    name = Path(target).name.lower()
+    for end, form in (
+        (".csv", _as_csv),
+        (".parquet", _as_parquet),
+        (".pq", _as_parquet),
+        (".json", _as_json),
+        (".jsonl", _as_lines),
+    ):
+        if name.endswith(end):
+            return form
+    raise BadInput(f"{target} must end in .csv, .parquet, .json or .jsonl, or be - for CSV.")
+
+
+@contextmanager
+def _as_csv(file: BinaryIO) -> Iterator[Write]:
+    text = io.TextIOWrapper(file, encoding="utf-8", newline="")
+    n_written = 0
+
+    def write(frame: pd.DataFrame) -> None:
+        nonlocal n_written
+        frame.to_csv(text, index=False, header=n_written == 0, lineterminator="\n")
+        n_written += 1
+
+    try:
+        yield write
+        text.flush()
+    finally:
+        text.detach()
+
+
+@contextmanager
+def _as_lines(file: BinaryIO) -> Iterator[Write]:
+    def write(frame: pd.DataFrame) -> None:
+        file.writelines(f"{record}\n".encode() for record in _records(frame))
+
+    yield write
+
+
+@contextmanager
+def _as_json(file: BinaryIO) -> Iterator[Write]:
+    before = b"[\n"
+
+    def write(frame: pd.DataFrame) -> None:
+        nonlocal before
+        for record in _records(frame):
+            file.write(before + record.encode())
+            before = b",\n"
+
+    yield write
+    file.write(b"[]\n" if before == b"[\n" else b"\n]\n")
+
+
+@contextmanager
+def _as_parquet(file: BinaryIO) -> Iterator[Write]:
+    try:
+        import pyarrow
+        from pyarrow import parquet
+    except ImportError:
+        raise BadInput('Parquet files need pyarrow: pip install "ract[parquet]".') from None
+    writer: Any = None
+
+    def write(frame: pd.DataFrame) -> None:
+        nonlocal writer
+        plain = frame.apply(_one_type)
+        if writer is None:
+            schema = pyarrow.schema([(c, _arrow_type(pyarrow, plain[c])) for c in plain])
+            writer = parquet.ParquetWriter(file, schema)
+        table = pyarrow.Table.from_pandas(plain, schema=writer.schema, preserve_index=False)
+        writer.write_table(table)
+
+    try:
+        yield write
+    finally:
+        if writer is not None:
+            writer.close()
+
+
+def _one_type(column: pd.Series) -> pd.Series:
+    """Numbers as they are; everything else as text, so that all pieces have the same types."""
+    if column.dtype.kind in "biuf":
+        return column
+    return column.map(lambda value: None if pd.isna(value) else str(value)).astype(object)
+
+
+def _arrow_type(pyarrow: Any, column: pd.Series) -> Any:
+    kind = column.dtype.kind
+    if kind in "iu":
+        return pyarrow.int64()
+    if kind == "f":
+        return pyarrow.float64()
+    return pyarrow.bool_() if kind == "b" else pyarrow.string()
+
+
+def _records(frame: pd.DataFrame) -> Iterator[str]:
+    names = list(frame.columns)
+    for row in frame.itertuples(index=False, name=None):
+        told = {name: _plain(value) for name, value in zip(names, row, strict=True)}
+        yield json.dumps(told, ensure_ascii=False, allow_nan=False)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, np.generic):
+        value = value.item()
+    if value is None or (isinstance(value, float) and not np.isfinite(value)):
+        return None
+    return value if isinstance(value, (bool, int, float, str)) else str(value)

@@ -1,0 +1,67 @@
+"""What commands say: results on standard output, everything for people on standard error."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from ract.cli.failures import BadInput
+
+
+def say(text: str) -> None:
+    """A sentence for people."""
+    typer.echo(text, err=True)
+
+
+def tell(summary: Mapping[str, Any], sentence: str, *, as_json: bool) -> None:
+    """A summary for machines on standard output, or in a sentence for people."""
+    if as_json:
+        typer.echo(json.dumps(summary, allow_nan=False))
+    else:
+        say(sentence)
+
+
+def refuse_both(target: str | None, as_json: bool) -> None:
+    """Standard output takes the result or the summary, not both."""
+    if as_json and target == "-":
+        raise BadInput("--json prints on standard output, so the result needs a file: -o FILE.")
+
+
+@contextmanager
+def progress(words: str) -> Iterator[Callable[[float], None]]:
+    """A bar with the time left on standard error, if that is a terminal; told shares of work."""
+    if not sys.stderr.isatty():
+        yield lambda share: None
+        return
+    from rich import progress as rich_progress
+    from rich.console import Console
+
+    columns = (
+        rich_progress.TextColumn("{task.description}"),
+        rich_progress.BarColumn(),
+        rich_progress.TaskProgressColumn(),
+        rich_progress.TimeRemainingColumn(),
+    )
+    with rich_progress.Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(words, total=1.0)
+        yield lambda share: bar.update(task, completed=share)
+
+
+def open_model(path: Path) -> Any:
+    """A model file, or a sentence about why it cannot be read."""
+    from ract.cli.tables import readable
+    from ract.persist import read_model_file
+
+    with readable(path):
+        return read_model_file(path)
+
+
+def share(part: float) -> str:
+    """A share in percent."""
+    return f"{part:.1%}"

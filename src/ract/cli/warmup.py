@@ -1,0 +1,55 @@
+"""``ract warmup``: compile everything now, so that no one waits for it later."""
+
+from __future__ import annotations
+
+from time import perf_counter
+
+from ract.cli.options import Json
+
+
+def warmup(json: Json = False) -> None:
+    """Compile everything now, for container images.
+
+    Compiled code is kept beside the package, or in NUMBA_CACHE_DIR if that is set.
+
+    Example: ract warmup
+    """
+    from ract.cli.telling import tell
+
+    start = perf_counter()
+    _train_and_search()
+    seconds = perf_counter() - start
+    tell({"seconds": round(seconds, 1)}, f"Everything is compiled ({seconds:.0f} s).", as_json=json)
+
+
+def _train_and_search() -> None:
+    """Everything that compiles, on a few people."""
+    from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
+
+    from ract import RecourseForestClassifier, RecourseTreeClassifier, find_recourse
+    from ract.datasets import load_loans
+
+    loans = load_loans(400)
+    X, y, few = loans.frame, loans.target, loans.frame.head(40)
+    for criterion in ("gini", "entropy", "error"):
+        tree = RecourseTreeClassifier(loans.actions, criterion=criterion, max_depth=3).fit(X, y)
+    tree.recourse(few)
+    tree.recourse_risk(X)
+    RecourseTreeClassifier(
+        loans.actions, max_depth=3, max_risk=0.3, confidence=0.9, random_state=0
+    ).fit(X, y)
+    forest = RecourseForestClassifier(loans.actions, n_estimators=5, random_state=0)
+    forest.fit(X, y).predict_proba(X)
+    forest.recourse(few, n_alternatives=1, margin=0.05, ranges=True)
+    forest.recourse(few, max_changes=1)
+    for method in ("leaves", "live"):
+        forest.recourse(few, method=method, explain=False, reference=X)
+    RecourseForestClassifier(
+        loans.actions, n_estimators=3, monotonic_cst={"Income": 1}, max_features=None
+    ).fit(X, y)
+    numbers = X[["Age", "Income", "Debt", "Savings"]]
+    for model in (
+        RandomForestClassifier(5, max_depth=3, random_state=0),
+        GradientBoostingClassifier(n_estimators=5, random_state=0),
+    ):
+        find_recourse(model.fit(numbers, y), numbers.head(40), reference=numbers, budget=0.3)

@@ -1,0 +1,108 @@
+"""Trees as JSON that any language can walk."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ract._fingerprint import model_fingerprint
+from ract._parts import plain, space_parts
+from ract._version import __version__
+from ract.export.source import Source
+
+FORMAT, VERSION = "ract trees", 1
+
+
+def to_json(model: Any) -> dict[str, Any]:
+    """A model as JSON values.
+
+    Parameters
+    ----------
+    model : fitted classifier of ract, or imported model
+
+    Returns
+    -------
+    dict
+        ``columns`` says how to make the encoded columns of a person: the number in a column of
+        the table, or, where ``is`` stands, 1 if the column holds that value and 0 if not.
+        ``trees`` holds the nodes of each tree, from the root on. A split has ``column``,
+        ``at_most``, ``yes`` and ``no``: go to node ``yes`` if the encoded column is at most that,
+        else to ``no``. A leaf has ``vote`` (whether it is for the desired class) and ``value``.
+        ``decision`` says how leaves are combined: ``{"count": "votes", "needed": n}`` gives the
+        desired class to people with at least n votes; ``"mean"`` and ``"sum"`` compare the mean
+        of the values, or ``start`` plus their sum, with ``at_least`` (in single precision if
+        ``single``). Forests of scikit-learn compare with the mean of ``other`` values instead
+        where leaves have them; a tie is enough only if ``tie_wins``.
+
+    Examples
+    --------
+    >>> from ract import RecourseTreeClassifier
+    >>> from ract.datasets import load_loans
+    >>> loans = load_loans(n_people=500)
+    >>> model = RecourseTreeClassifier(loans.actions, max_depth=1).fit(loans.frame, loans.target)
+    >>> to_json(model)["trees"][0][0]
+    {'column': 1, 'at_most': 1.5, 'yes': 1, 'no': 2}
+    """
+    source = Source.of(model)
+    ensemble = source.ensemble
+    ends = [*ensemble.root[1:].tolist(), len(ensemble.feature)]
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "ract": __version__,
+        "fingerprint": model_fingerprint(model),
+        "classes": plain(source.classes, "classes"),
+        "desired": plain(source.classes[source.k], "desired"),
+        "budget": plain(model.budget, "budget"),
+        "actions": space_parts(source.encoder.space),
+        "columns": _columns(source),
+        "decision": _decision(source),
+        "trees": [
+            _nodes(source, first, last)
+            for first, last in zip(ensemble.root.tolist(), ends, strict=True)
+        ],
+    }
+
+
+def _columns(source: Source) -> list[dict[str, Any]]:
+    told = []
+    for axis in source.encoder.axes:
+        feature = axis.feature
+        if feature.columns:
+            told += [{"column": name} for name in feature.columns]
+        elif feature.is_categorical:
+            told += [{"column": feature.name, "is": category} for category in feature.categories]
+        else:
+            told.append({"column": feature.name})
+    return told
+
+
+def _decision(source: Source) -> dict[str, Any]:
+    ensemble = source.ensemble
+    if ensemble.combine == "votes":
+        return {"count": "votes", "needed": int(ensemble.cutoff)}
+    if ensemble.against is not None:
+        return {"count": "mean", "tie_wins": bool(ensemble.cutoff <= 0.5)}
+    return {
+        "count": ensemble.combine,
+        "at_least": plain(ensemble.cutoff, "cutoff"),
+        "start": float(ensemble.base),
+        "single": ensemble.single,
+    }
+
+
+def _nodes(source: Source, first: int, last: int) -> list[dict[str, Any]]:
+    ensemble = source.ensemble
+    part = slice(first, last)
+    columns, cuts = ensemble.feature[part].tolist(), ensemble.threshold[part].tolist()
+    left, right = ensemble.left[part].tolist(), ensemble.right[part].tolist()
+    votes, values = ensemble.label[part].tolist(), ensemble.value[part].tolist()
+    against = None if ensemble.against is None else ensemble.against[part].tolist()
+    nodes: list[dict[str, Any]] = []
+    for k, column in enumerate(columns):
+        if column >= 0:
+            split = {"column": column, "at_most": cuts[k]}
+            nodes.append(split | {"yes": left[k] - first, "no": right[k] - first})
+            continue
+        leaf = {"vote": votes[k] == 1, "value": values[k]}
+        nodes.append(leaf if against is None else leaf | {"other": against[k]})
+    return nodes

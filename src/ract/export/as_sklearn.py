@@ -1,0 +1,188 @@
+"""Genuine scikit-learn estimators with the same decisions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn.compose import ColumnTransformer
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import OneHotEncoder
+from sklearn.tree import DecisionTreeClassifier
+
+from ract.export.source import Source, kind_of
+
+UNDEFINED = -2  # scikit-learn's column and threshold of a leaf
+
+
+def to_sklearn(model: Any, people: Any = None) -> Any:
+    """A scikit-learn tree or forest that decides as a model does.
+
+    For drawing, for SHAP, and for converters that know scikit-learn. A tree becomes a
+    DecisionTreeClassifier with the same probabilities; a forest becomes a RandomForestClassifier
+    whose leaves hold their votes, so that ``predict_proba`` tells shares of votes (tilted where a
+    plain majority of them would decide otherwise). With text columns it is a Pipeline of a
+    ColumnTransformer and one of these.
+
+    scikit-learn rounds people to single precision. Decisions are equal for everyone whose numbers
+    are singles (whole numbers up to 16,777,216 are); others are decided as their rounded selves
+    would be.
+
+    Parameters
+    ----------
+    model : fitted tree or forest of ract, or an imported single tree
+    people : frame or array, optional
+        Whom the nodes count, for tools that weigh branches by their people; each leaf counts at
+        least one. Without them every leaf counts one.
+
+    Returns
+    -------
+    DecisionTreeClassifier, RandomForestClassifier or Pipeline
+
+    Examples
+    --------
+    >>> from ract import RecourseForestClassifier
+    >>> X = np.arange(40.0).reshape(20, 2)
+    >>> forest = RecourseForestClassifier(n_estimators=5, random_state=0).fit(X, X[:, 0] > 15)
+    >>> exported = to_sklearn(forest)
+    >>> type(exported).__name__, bool((exported.predict(X) == forest.predict(X)).all())
+    ('RandomForestClassifier', True)
+    """
+    source = Source.of(model)
+    source.require_votes("scikit-learn")
+    ensemble = source.ensemble
+    alone = ensemble.n_trees == 1
+    estimator: Any = (
+        DecisionTreeClassifier(random_state=0)
+        if alone
+        else RandomForestClassifier(ensemble.n_trees, bootstrap=False, random_state=0)
+    )
+    whole = estimator
+    place = source.encoder.feature_of_column
+    if source.worded:
+        prepare, place = _preparation(source)
+        whole = Pipeline([("prepare", prepare), ("model", estimator)])
+    whole.fit(_anyone(source), source.classes)
+    counts = _counts(source, people)
+    desired = source.held_shares() if alone else _votes_as_shares(source)
+    share = _summed_up(source, desired * counts) / counts
+    ends = np.append(ensemble.root[1:], len(ensemble.feature))
+    for tree, first, last in zip(
+        [estimator] if alone else estimator.estimators_, ensemble.root, ends, strict=True
+    ):
+        _set_tree(tree, source, slice(int(first), int(last)), place, counts, share)
+    return whole
+
+
+def _anyone(source: Source) -> Any:
+    """Two rows of the model's table, so that fitting settles columns and classes."""
+    first = {feature.name: feature.categories[0] for feature in source.worded}
+    columns = {name: [first.get(name, 0.0)] * 2 for name in source.encoder.feature_names}
+    frame = pd.DataFrame(columns)
+    return frame if source.named else frame.to_numpy()
+
+
+def _preparation(source: Source) -> tuple[ColumnTransformer, np.ndarray]:
+    """One-hot encoding of text columns, and where each encoded column ends up."""
+    encoder, worded = source.encoder, source.worded
+    words, numbers = [f.name for f in worded], set(encoder.feature_names)
+    categories = []
+    for feature in worded:
+        text = kind_of(feature.categories, f"Feature {feature.name!r}") == "text"
+        # scikit-learn wants numbers in their order.
+        categories.append(list(feature.categories) if text else sorted(feature.categories))
+    plain = [name for name in encoder.feature_names if name in numbers - set(words)]
+    prepare = ColumnTransformer(
+        [
+            ("words", OneHotEncoder(categories=categories, sparse_output=False), words),
+            ("numbers", "passthrough", plain),
+        ],
+        sparse_threshold=0,
+    )
+    made: list[Any] = [(f, c) for f, own in zip(words, categories, strict=True) for c in own]
+    position = {key: k for k, key in enumerate([*made, *plain])}
+    place = []
+    for axis in encoder.axes:
+        feature = axis.feature
+        if feature.name in words:
+            place += [position[feature.name, category] for category in feature.categories]
+        else:
+            place += [position[name] for name in feature.columns or (feature.name,)]
+    return prepare, np.array(place)
+
+
+def _votes_as_shares(source: Source) -> np.ndarray:
+    """What a leaf gives the desired class, so that a mean above one half is enough votes.
+
+    A vote counts 1 and none counts 0 where that does it; otherwise one of the two is tilted until
+    one half lies midway between the last number of votes that is too few and the first that is
+    enough.
+    """
+    ensemble = source.ensemble
+    n, needed = ensemble.n_trees, int(ensemble.cutoff)
+    ties_lose = source.k == 1  # scikit-learn gives a tie to the first class
+    if needed == n // 2 + 1 and (ties_lose or n % 2 == 1):
+        vote, none = 1.0, 0.0
+    else:
+        middle = (needed - 0.5) / n
+        vote = 1.0 if middle <= 0.5 else 0.5 / middle
+        none = (0.5 - middle) / (1 - middle) if middle <= 0.5 else 0.0
+    return np.where(ensemble.label == 1, vote, none)
+
+
+def _counts(source: Source, people: Any) -> np.ndarray:
+    """How many people pass each node."""
+    ensemble = source.ensemble
+    n_nodes = len(ensemble.feature)
+    if people is None:
+        counts = np.zeros(n_nodes, np.int64)
+    else:
+        leaves = ensemble.apply(source.encoder.matrix(people))
+        counts = np.bincount(leaves.ravel(), minlength=n_nodes)
+    counts[ensemble.leaves] = np.maximum(counts[ensemble.leaves], 1)
+    return _summed_up(source, counts.astype(np.float64)).astype(np.int64)
+
+
+def _summed_up(source: Source, at_leaves: np.ndarray) -> np.ndarray:
+    """Sums over the leaves below each node."""
+    ensemble = source.ensemble
+    total = np.where(ensemble.feature < 0, at_leaves, 0.0)
+    for node in np.flatnonzero(ensemble.feature >= 0)[::-1]:  # children come after their parents
+        total[node] = total[ensemble.left[node]] + total[ensemble.right[node]]
+    return total
+
+
+def _set_tree(
+    tree: Any, source: Source, part: slice, place: np.ndarray, counts: np.ndarray, share: np.ndarray
+) -> None:
+    """Give a fitted scikit-learn tree other nodes: the one place that knows how they are kept."""
+    ensemble = source.ensemble
+    share, leaf = share[part], ensemble.feature[part] < 0
+    kind, arguments, state = tree.tree_.__reduce__()
+    nodes = np.zeros(len(leaf), dtype=state["nodes"].dtype)
+    for name, child in (("left_child", ensemble.left), ("right_child", ensemble.right)):
+        nodes[name] = np.where(leaf, -1, child[part] - part.start)
+    nodes["feature"] = np.where(leaf, UNDEFINED, place[ensemble.feature[part]])
+    nodes["threshold"] = np.where(leaf, UNDEFINED, _singles(ensemble.threshold[part]))
+    nodes["n_node_samples"] = counts[part]
+    nodes["weighted_n_node_samples"] = counts[part]
+    nodes["impurity"] = 2 * share * (1 - share)
+    values = np.empty((len(leaf), 1, 2))
+    values[:, 0, source.k], values[:, 0, 1 - source.k] = share, 1 - share
+    depth = int(ensemble.depth[part].max())
+    fresh = kind(*arguments)
+    fresh.__setstate__(
+        state | {"max_depth": depth, "node_count": len(leaf), "nodes": nodes, "values": values}
+    )
+    tree.tree_ = fresh
+
+
+def _singles(threshold: np.ndarray) -> np.ndarray:
+    """The largest singles that are not above some doubles: singles compare alike with both."""
+    with np.errstate(over="ignore"):
+        single = threshold.astype(np.float32)
+    above = single.astype(np.float64) > threshold
+    single[above] = np.nextafter(single[above], np.float32(-np.inf))
+    return single.astype(np.float64)

@@ -1,0 +1,89 @@
+"""What an export starts from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ract.actions import Feature
+from ract.encoding import Encoder
+from ract.ensemble import TreeEnsemble
+from ract.errors import InvalidSpec
+
+
+@dataclass(frozen=True)
+class Source:
+    """A fitted model in the terms that every export needs.
+
+    Parameters
+    ----------
+    ensemble : TreeEnsemble
+    encoder : Encoder
+    classes : array of two labels
+    k : int
+        Position of the desired class.
+    by_votes : bool
+        Whether probabilities are shares of votes.
+    named : bool
+        Whether the model was trained on named columns.
+    """
+
+    ensemble: TreeEnsemble
+    encoder: Encoder
+    classes: np.ndarray
+    k: int
+    by_votes: bool
+    named: bool
+
+    @classmethod
+    def of(cls, model: Any) -> Source:
+        """A fitted classifier of ract or an imported model."""
+        needed = ("ensemble_", "encoder_", "classes_", "desired_")
+        if not all(hasattr(model, name) for name in needed):
+            raise InvalidSpec(
+                f"{type(model).__name__} is not a fitted model of ract; only those are exported."
+            )
+        encoder, classes = model.encoder_, np.asarray(model.classes_)
+        numbered = tuple(f"x{j}" for j in range(len(encoder.feature_names)))
+        return cls(
+            model.ensemble_,
+            encoder,
+            classes,
+            classes.tolist().index(np.asarray(model.desired_).item()),
+            getattr(model, "probability", "shares") == "votes",
+            hasattr(model, "feature_names_in_") or encoder.feature_names != numbered,
+        )
+
+    def require_votes(self, what: str) -> None:
+        """Refuse models whose decision hangs on the rounding of a sum."""
+        if self.ensemble.combine != "votes":
+            raise InvalidSpec(
+                f"This imported model decides by a {self.ensemble.combine} of scores, whose "
+                f"rounding {what} does not keep; export it with its own library's tools."
+            )
+
+    @property
+    def worded(self) -> list[Feature]:
+        """Categorical features that are one column of the table each."""
+        return [
+            axis.feature
+            for axis in self.encoder.axes
+            if axis.is_categorical and not axis.feature.columns
+        ]
+
+    def held_shares(self) -> np.ndarray:
+        """Share of the desired class in each node, held on the side of the node's label."""
+        above = np.nextafter(0.5, 1.0)
+        share, label = self.ensemble.value, self.ensemble.label == 1
+        return np.where(label, np.maximum(share, above), np.minimum(share, 1.0 - above))
+
+
+def kind_of(values: Any, what: str) -> str:
+    """Whether some labels are all text ("text") or all numbers ("numbers")."""
+    if all(isinstance(value, str) for value in values):
+        return "text"
+    if all(isinstance(value, (bool, int, float)) for value in values):
+        return "numbers"
+    raise InvalidSpec(f"{what} mixes text and numbers, which cannot be exported.")

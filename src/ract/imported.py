@@ -1,0 +1,142 @@
+"""Models of other libraries that can be kept, asked and searched like ract's own."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ract.actions import ActionSpace
+from ract.costs import Cost, FittedCost, make_cost
+from ract.encoding import Encoder
+from ract.ensemble import TreeEnsemble
+from ract.errors import InvalidSpec
+from ract.interop import TreeModel, read_model
+from ract.interop.curves import curve_of, record_of
+from ract.interop.model import OwnModel
+from ract.interop.reading import Curve
+from ract.interop.steps import unwrapped
+from ract.recourse.find import find_recourse
+from ract.recourse.result import Recourse
+
+
+@dataclass(frozen=True)
+class ImportedClassifier:
+    """A model of another library, told in ract's own terms.
+
+    Made by ``import_model`` or ``load_model``. Neither the library nor the steps of a pipeline are
+    needed any more: thresholds are in the units of the user's table.
+
+    Parameters
+    ----------
+    encoder_ : Encoder
+    ensemble_ : TreeEnsemble
+    cost_ : FittedCost
+        Effort of an action.
+    classes_ : array of two labels
+    desired_ : label
+    link : callable, optional
+        From margins of the second class to its probabilities.
+    budget : float
+        Largest acceptable cost of an action.
+    source : str
+        What it was imported from, for people to read.
+    """
+
+    encoder_: Encoder
+    ensemble_: TreeEnsemble
+    cost_: FittedCost
+    classes_: np.ndarray
+    desired_: Any
+    link: Curve | None = None
+    budget: float = math.inf
+    source: str = ""
+
+    @property
+    def n_features_in_(self) -> int:
+        """Number of columns of the user's table."""
+        return len(self.encoder_.feature_names)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Class of each person, as the model's own library decides."""
+        decided = self.ensemble_.decide(self.encoder_.matrix(X))
+        other = self.classes_[self.classes_ != self.desired_][0]
+        return np.where(decided, self.desired_, other).astype(self.classes_.dtype)
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Probability of each class (people x 2).
+
+        That of the desired class is the library's own, bit for bit; for XGBoost, whose curve is
+        computed by its library, to within the last places of single precision.
+        """
+        desired = np.asarray(self._tree.probability(X), np.float64)
+        second = desired if self.classes_[1] == self.desired_ else 1 - desired
+        return np.column_stack([1 - second, second])
+
+    def score(self, X: Any, y: Any) -> float:
+        """Share of people whose class is predicted."""
+        return float(np.mean(self.predict(X) == np.asarray(y)))
+
+    def recourse(self, X: Any, **options: Any) -> Recourse:
+        """What each person can do to get the desired class; options as ``find_recourse``."""
+        return find_recourse(self, X, **options)
+
+    @property
+    def _tree(self) -> TreeModel:
+        return TreeModel(
+            self.encoder_, self.ensemble_, self.classes_, self.desired_, self.n_features_in_,
+            self.link,
+        )  # fmt: skip
+
+
+def import_model(
+    model: Any,
+    people: Any,
+    actions: ActionSpace | None = None,
+    *,
+    desired: Any = None,
+    threshold: float | None = None,
+    cost: str | Cost = "percentile",
+    budget: float = math.inf,
+) -> ImportedClassifier:
+    """Take over a fitted model of scikit-learn, LightGBM or XGBoost, with its pipeline.
+
+    The result decides as the model does, answers ``recourse``, and can be saved to a model file.
+
+    Parameters
+    ----------
+    model, people, actions, desired, threshold
+        As in ``ract.interop.read_model``.
+    cost : str or Cost
+        How effort is measured; learned from the people.
+    budget : float
+        Largest acceptable cost of an action.
+
+    Examples
+    --------
+    >>> from sklearn.ensemble import RandomForestClassifier
+    >>> people = np.random.default_rng(0).normal(size=(100, 3))
+    >>> forest = RandomForestClassifier(n_estimators=5).fit(people, people[:, 0] > 0)
+    >>> imported = import_model(forest, people)
+    >>> bool((imported.predict(people) == forest.predict(people)).all())
+    True
+    """
+    tree = read_model(model, people, actions, desired=desired, threshold=threshold)
+    if isinstance(tree, OwnModel):
+        raise InvalidSpec(f"{type(model).__name__} is one of ract's own; save it as it is.")
+    if (
+        isinstance(budget, bool)
+        or not isinstance(budget, (int, float, np.number))
+        or not budget >= 0
+    ):
+        raise InvalidSpec(f"budget must be a number of 0 or more, got {budget!r}.")
+    matrix = tree.encoder.matrix(people)
+    fitted = make_cost(cost).fit(list(matrix.T), tree.encoder.weights)
+    kind = type(unwrapped(model)[1])
+    return ImportedClassifier(
+        tree.encoder, tree.ensemble, fitted, tree.classes, tree.desired,
+        curve_of(record_of(tree.link)), float(budget),
+        f"{kind.__module__.split('.')[0]}.{kind.__name__}",
+    )  # fmt: skip

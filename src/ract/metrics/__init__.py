@@ -1,0 +1,25 @@
+"""Metrics of recourse, and a report of them overall and by group."""
+
+from ract.metrics.report import recourse_report
+from ract.metrics.scores import (
+    causal_validity,
+    mean_cost,
+    outlier_score,
+    plausibility,
+    recourse_ratio,
+    recourse_risk,
+    sparsity,
+    validity,
+)
+
+__all__ = [
+    "causal_validity",
+    "mean_cost",
+    "outlier_score",
+    "plausibility",
+    "recourse_ratio",
+    "recourse_report",
+    "recourse_risk",
+    "sparsity",
+    "validity",
+]

@@ -1,0 +1,93 @@
+"""Confidence intervals of shares, means and areas, and of their differences and ratios."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.stats import norm, t
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A value with an interval; NaN where there is nobody to judge by."""
+
+    value: float
+    low: float
+    high: float
+
+
+NOTHING = Estimate(math.nan, math.nan, math.nan)
+
+
+def share(hits: int, n: int, confidence: float) -> Estimate:
+    """A share with Wilson's interval.
+
+    Examples
+    --------
+    >>> estimate = share(9, 10, 0.95)
+    >>> round(estimate.low, 3), round(estimate.high, 3)
+    (0.596, 0.982)
+    """
+    if n == 0:
+        return NOTHING
+    z, p = float(norm.ppf((1 + confidence) / 2)), hits / n
+    middle = (p + z * z / (2 * n)) / (1 + z * z / n)
+    half = z / (1 + z * z / n) * math.sqrt(p * (1 - p) / n + z * z / (4 * n * n))
+    return Estimate(p, max(middle - half, 0.0), min(middle + half, 1.0))
+
+
+def mean(values: np.ndarray, confidence: float) -> Estimate:
+    """A mean with Student's interval; no interval for fewer than two values."""
+    n = len(values)
+    if n == 0:
+        return NOTHING
+    value = float(np.mean(values))
+    if n == 1:
+        return Estimate(value, -math.inf, math.inf)
+    half = float(t.ppf((1 + confidence) / 2, n - 1) * np.std(values, ddof=1) / math.sqrt(n))
+    return Estimate(value, value - half, value + half)
+
+
+def area(auc: float, n_desired: int, n_other: int, confidence: float) -> Estimate:
+    """An area under the ROC curve with the interval of Hanley and McNeil."""
+    if n_desired == 0 or n_other == 0:
+        return NOTHING
+    q1, q2 = auc / (2 - auc), 2 * auc * auc / (1 + auc)
+    variance = auc * (1 - auc) + (n_desired - 1) * (q1 - auc**2) + (n_other - 1) * (q2 - auc**2)
+    half = float(norm.ppf((1 + confidence) / 2)) * math.sqrt(variance / (n_desired * n_other))
+    return Estimate(auc, max(auc - half, 0.0), min(auc + half, 1.0))
+
+
+def difference(a: Estimate, b: Estimate) -> Estimate:
+    """A - b, with an interval made of both intervals (the method of variance estimates).
+
+    Examples
+    --------
+    >>> between = difference(share(56, 70, 0.95), share(48, 80, 0.95))  # Newcombe's example
+    >>> round(between.low, 4), round(between.high, 4)
+    (0.0524, 0.3339)
+    """
+    value = a.value - b.value
+    return Estimate(
+        value,
+        value - math.hypot(a.value - a.low, b.high - b.value),
+        value + math.hypot(a.high - a.value, b.value - b.low),
+    )
+
+
+def ratio(a: Estimate, b: Estimate) -> Estimate:
+    """A / b of two values that are not negative, with an interval made of both intervals."""
+    if not b.value > 0 or not a.value >= 0:
+        return NOTHING
+    product = a.value * b.value
+
+    def limit(of_a: float, of_b: float, sign: int) -> float:
+        below = of_b * (2 * b.value - of_b)
+        inside = product**2 - of_a * (2 * a.value - of_a) * below
+        if below <= 0 or not math.isfinite(inside):
+            return math.inf if sign > 0 else 0.0
+        return (product + sign * math.sqrt(max(inside, 0.0))) / below
+
+    return Estimate(a.value / b.value, max(limit(a.low, b.high, -1), 0.0), limit(a.high, b.low, 1))

@@ -1,0 +1,214 @@
+"""Accuracy and recourse in one table, overall and by group."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn.metrics import roc_auc_score
+
+from ract.errors import InvalidData, InvalidSpec
+from ract.groups import groups_of
+from ract.interop import read_model
+from ract.metrics import intervals
+from ract.metrics.intervals import Estimate, difference, ratio
+from ract.recourse.find import budget_of, find_recourse
+from ract.recourse.plans import ACCEPTED
+from ract.recourse.plausibility import Plausibility
+from ract.recourse.result import Recourse
+
+EVERYONE = "everyone"
+
+
+def recourse_report(
+    model: Any,
+    X: Any,
+    y: Any = None,
+    *,
+    groups: Any = None,
+    confidence: float = 0.95,
+    reference: Any = None,
+    effects: Any = None,
+    **options: Any,
+) -> pd.DataFrame:
+    """Accuracy and recourse of a model for some people, overall and by group.
+
+    Parameters
+    ----------
+    model : fitted classifier
+        As in ``ract.find_recourse``.
+    X : frame or array
+    y : array (people,), optional
+        Their true classes, for accuracy and AUC.
+    groups : str or array (people,), optional
+        A column of X, or everyone's group.
+    confidence : float
+        Of the intervals: Wilson's for shares, Student's for means, Hanley and McNeil's for AUC.
+    reference : frame or array, optional
+        People from whom costs and plausibility are learned, as in ``ract.find_recourse``.
+    effects : optional
+        As in ``ract.find_recourse``: adds the row "causal validity".
+    **options
+        Further ones of ``ract.find_recourse``.
+
+    Returns
+    -------
+    DataFrame
+        One row per group and metric: ``people`` who count, ``value`` with ``low`` and ``high``,
+        and, for groups, ``difference`` and ``ratio`` to everyone else, with their own limits.
+
+        "accepted", "recourse ratio" and "recourse risk" are shares of everyone, "validity" (an
+        action at any cost), "validity within budget" and "causal validity" are shares of the
+        refused, "mean cost" and "sparsity" are over those who have an action, "plausibility" is
+        over all who are refused (minus the outlier score after the action, if there is one).
+
+    Examples
+    --------
+    >>> from ract import RecourseTreeClassifier
+    >>> from ract.datasets import load_loans
+    >>> loans = load_loans(n_people=600)
+    >>> tree = RecourseTreeClassifier(loans.actions, max_depth=4).fit(loans.frame, loans.target)
+    >>> report = recourse_report(tree, loans.frame, loans.target, groups="Guarantor")
+    >>> ratios = report[report["metric"] == "recourse ratio"]
+    >>> ratios[["group", "people", "value", "low", "high"]].round(3)
+           group  people  value    low   high
+    3   everyone     600  0.997  0.988  0.999
+    13     False     433  0.998  0.987  1.000
+    23      True     167  0.994  0.967  0.999
+    """
+    asked = {"explain": False, **options, "reference": reference, "budget": np.inf}
+    recourse = find_recourse(model, X, **asked)
+    budget = budget_of(options.get("budget"), model)
+    return report_of(
+        model, X, y, recourse, budget, groups=groups, confidence=confidence, reference=reference,
+        effects=effects, options=options,
+    )  # fmt: skip
+
+
+def report_of(
+    model: Any,
+    X: Any,
+    y: Any,
+    recourse: Recourse,
+    budget: float,
+    *,
+    groups: Any,
+    confidence: float,
+    reference: Any,
+    options: dict[str, Any],
+    effects: Any = None,
+) -> pd.DataFrame:
+    """The report of plans that were found without a budget."""
+    if not 0 < confidence < 1:
+        raise InvalidSpec(f"confidence must lie between 0 and 1, got {confidence!r}.")
+    columns = [*_decisions(model, X, y, options), *_plans(recourse, budget, reference)]
+    if effects is not None:
+        columns.append(_causal(model, X, reference, effects, options))
+    members = {EVERYONE: np.ones(len(columns[0].values), np.bool_)}
+    if groups is not None:
+        members |= groups_of(X, groups)
+    rows = []
+    for group, inside in members.items():
+        for column in columns:
+            own = column.of(inside, confidence)
+            row = {
+                "group": group,
+                "metric": column.name,
+                "people": int(column.counts[inside].sum()),
+            }
+            row |= {"value": own.value, "low": own.low, "high": own.high}
+            if group != EVERYONE:
+                rest = column.of(~inside, confidence)
+                row |= _limits("difference", difference(own, rest))
+                row |= _limits("ratio", ratio(own, rest))
+            rows.append(row)
+    return pd.DataFrame(rows)
+
+
+@dataclass(frozen=True)
+class Column:
+    """One metric: a value per person, and who counts.
+
+    Parameters
+    ----------
+    name : str
+    values : float or bool (people,)
+        Booleans are shares. For "AUC", scores.
+    counts : bool (people,)
+    desired : bool (people,), optional
+        For "AUC": who truly is of the desired class.
+    """
+
+    name: str
+    values: np.ndarray
+    counts: np.ndarray
+    desired: np.ndarray | None = None
+
+    def of(self, inside: np.ndarray, confidence: float) -> Estimate:
+        """The metric of some people."""
+        here = inside & self.counts
+        values = self.values[here]
+        if self.desired is not None:
+            truly = self.desired[here]
+            n = int(truly.sum())
+            if n in (0, len(truly)):
+                return intervals.NOTHING
+            return intervals.area(
+                float(roc_auc_score(truly, values)), n, len(truly) - n, confidence
+            )
+        if values.dtype == np.bool_:
+            return intervals.share(int(values.sum()), len(values), confidence)
+        return intervals.mean(values, confidence)
+
+
+def _decisions(model: Any, X: Any, y: Any, options: dict[str, Any]) -> Iterator[Column]:
+    """Accuracy and AUC, if the truth is known."""
+    if y is None:
+        return
+    tree = read_model(
+        model, X, options.get("actions"), desired=options.get("desired"),
+        threshold=options.get("threshold"),
+    )  # fmt: skip
+    truth = np.asarray(y) == tree.desired
+    decided = tree.decide(X)
+    if truth.shape != decided.shape:
+        raise InvalidData(f"X has {len(decided)} rows but y has shape {truth.shape}.")
+    everyone = np.ones(len(truth), np.bool_)
+    yield Column("accuracy", decided == truth, everyone)
+    yield Column("AUC", tree.score(X), everyone, truth)
+
+
+def _plans(recourse: Recourse, budget: float, reference: Any) -> Iterator[Column]:
+    """Everything that rests on each person's cheapest action."""
+    accepted, found = recourse.status == ACCEPTED, recourse.found
+    within = found & (recourse.cost <= budget)
+    everyone = np.ones(len(found), np.bool_)
+    yield Column("accepted", accepted, everyone)
+    yield Column("recourse ratio", accepted | within, everyone)
+    yield Column("recourse risk", ~(accepted | within), everyone)
+    yield Column("validity", found, ~accepted)
+    yield Column("validity within budget", within, ~accepted)
+    yield Column("mean cost", recourse.cost, found)
+    yield Column("sparsity", recourse.n_changes.astype(float), found)
+    known = recourse.before if reference is None else recourse.encoder.matrix(reference)
+    score = np.zeros(len(found))
+    if not accepted.all():
+        score[~accepted] = Plausibility().fit(known).score(recourse.after[~accepted])
+    yield Column("plausibility", score, ~accepted)
+
+
+def _causal(model: Any, X: Any, reference: Any, effects: Any, options: dict[str, Any]) -> Column:
+    asked = {"explain": False, **options, "reference": reference, "effects": effects}
+    recourse = find_recourse(model, X, **asked)
+    return Column("causal validity", recourse.found, recourse.status != ACCEPTED)
+
+
+def _limits(name: str, estimate: Estimate) -> dict[str, float]:
+    return {
+        name: estimate.value,
+        f"{name} low": estimate.low,
+        f"{name} high": estimate.high,
+    }

@@ -1,0 +1,200 @@
+"""From the plain data of a file back to ract's objects, every rule of theirs checked.
+
+A file can hold anything, whatever its checksums say. What is built here walks and ends: children
+come after their parents, every node has one, and columns, tables and labels fit each other.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from ract._parts import TREE_ARRAYS
+from ract.actions import ActionSpace, Feature
+from ract.costs import FittedCost, FittedMahalanobis, LevelCost, LinearCost
+from ract.encoding import Encoder
+from ract.ensemble import TreeEnsemble
+from ract.errors import InvalidFile, InvalidSpec
+from ract.persist.values import entry, float_of, label, labels, number, texts
+
+Arrays = Mapping[str, np.ndarray]
+
+_CLASS_TYPES = re.compile(r"\|O|\|b1|[<|][iu][1248]|<f[48]|<U\d{1,5}")
+_NORMS = {"levels": ("max", "l1"), "linear": ("max", "l1", "l2"), "mahalanobis": ("mahalanobis",)}
+
+
+def checked_classes(told: Any, kind: Any) -> np.ndarray:
+    """The two classes in the dtype that predictions have."""
+    classes = labels(told, "classes")
+    if len(classes) != 2 or classes[0] == classes[1]:
+        raise InvalidFile(f"its classes are {classes!r:.60}; two different ones are needed")
+    if len({isinstance(one, str) for one in classes}) > 1:
+        raise InvalidFile(f"its classes {classes!r:.60} are text and number at once")
+    if not isinstance(kind, str) or not _CLASS_TYPES.fullmatch(kind):
+        raise InvalidFile(f"its classes have type {kind!r:.60}")
+    try:
+        array = np.array(classes, dtype=np.dtype(kind))
+    except (TypeError, ValueError, OverflowError):
+        raise InvalidFile(f"its classes {classes!r:.60} are not of type {kind}") from None
+    if array.tolist() != classes:
+        raise InvalidFile(f"its classes {classes!r:.60} are not of type {kind}")
+    return array
+
+
+def checked_desired(told: Any, classes: np.ndarray) -> Any:
+    """The desired class, as an entry of the classes."""
+    wanted = label(told.get("desired"), "desired")
+    if wanted not in classes.tolist():
+        raise InvalidFile(f"its desired class {wanted!r:.60} is not among its classes")
+    return classes[classes.tolist().index(wanted)]
+
+
+def checked_space(told: Any) -> ActionSpace:
+    """An action space."""
+    features = [_feature(one) for one in entry(told, "features", list)]
+    desired = told.get("desired")
+    try:
+        return ActionSpace(features, None if desired is None else label(desired, "desired"))
+    except InvalidSpec as error:
+        raise InvalidFile(f"its action space cannot be: {str(error).rstrip('.')}") from None
+
+
+def _feature(told: Any) -> Feature:
+    given: dict[str, Any] = {"name": entry(told, "name", str), "change": entry(told, "change", str)}
+    given["kind"] = entry(told, "kind", (str, type(None)))
+    given["weight"] = number(told, "weight")
+    for bound in ("lower", "upper"):
+        given[bound] = None if told.get(bound) is None else float_of(number(told, bound))
+    given["categories"] = tuple(labels(told, "categories"))
+    given["columns"] = tuple(texts(told, "columns"))
+    try:
+        return Feature(**given)
+    except InvalidSpec as error:
+        raise InvalidFile(f"its action space cannot be: {str(error).rstrip('.')}") from None
+
+
+def checked_encoder(told: Any) -> Encoder:
+    """An encoder, whose space has no blanks and covers the columns of the table."""
+    names, space = texts(told, "columns"), checked_space(entry(told, "space", dict))
+    for feature in space:
+        ends = None in (feature.lower, feature.upper)
+        if feature.kind is None or (not feature.is_categorical and ends):
+            raise InvalidFile(f"feature {feature.name!r:.60} in it has blanks")
+        if feature.is_categorical and not feature.categories:
+            raise InvalidFile(f"feature {feature.name!r:.60} in it has no categories")
+    own = [column for feature in space for column in feature.columns or (feature.name,)]
+    if not names or len(set(names)) < len(names) or sorted(names) != sorted(own):
+        raise InvalidFile("its action space does not cover the columns of its table")
+    return Encoder.of_space(space, names)
+
+
+def checked_ensemble(told: Any, arrays: Arrays, encoder: Encoder) -> TreeEnsemble:
+    """Trees over the columns of an encoder."""
+    trees = {name: arrays[name] for name in TREE_ARRAYS if name in arrays}
+    missing = set(TREE_ARRAYS) - {"against"} - set(trees)
+    if missing:
+        raise InvalidFile(f"its trees lack {sorted(missing)}")
+    for name, array in trees.items():
+        if array.dtype != TREE_ARRAYS[name] or array.ndim != 1:
+            raise InvalidFile(f"the array {name} of its trees has the wrong type or shape")
+        if name != "root" and len(array) != len(trees["feature"]):
+            raise InvalidFile("the arrays of its trees differ in length")
+        if array.dtype == np.float64 and not np.isfinite(array).all():
+            raise InvalidFile(f"the array {name} of its trees has numbers that are not finite")
+    _check_walks(trees)
+    _check_splits(trees, encoder)
+    combine = entry(told, "combine", str)
+    cutoff = number(told, "cutoff", infinite=True)
+    n_trees = len(trees["root"])
+    if combine not in ("votes", "mean", "sum"):
+        raise InvalidFile(f"its trees are combined by {combine!r:.60}")
+    if combine == "votes" and not (isinstance(cutoff, int) and 1 <= cutoff <= n_trees):
+        raise InvalidFile(f"it asks for {cutoff!r:.60} votes of {n_trees} trees")
+    if combine != "mean" and "against" in trees:
+        raise InvalidFile("its trees have values of the other class but do not compare them")
+    return TreeEnsemble(
+        **trees,
+        combine=combine,
+        cutoff=cutoff,
+        base=float_of(number(told, "base")),
+        single=entry(told, "single", bool),
+    )
+
+
+def _check_walks(trees: Arrays) -> None:
+    """Every walk ends at a leaf of its own tree, and no node is reached in two ways."""
+    feature, left, right, root = (trees[name] for name in ("feature", "left", "right", "root"))
+    n, starts = len(feature), root.astype(np.int64)
+    if not n or not len(root) or starts[0] != 0 or (np.diff(starts) <= 0).any() or starts[-1] >= n:
+        raise InvalidFile("its trees do not stand one after the other")
+    node, leaf = np.arange(n), feature == -1
+    end = np.append(starts[1:], n)[np.searchsorted(starts, node, side="right") - 1]
+    for child in (left, right):
+        inside = (child > node) & (child < end)
+        if not np.where(leaf, child == -1, inside).all():
+            raise InvalidFile("a node in it leads back, out of its tree, or nowhere")
+    children = np.concatenate([left[~leaf], right[~leaf]])
+    parents = np.bincount(children, minlength=n)
+    expected = np.ones(n, np.int64)
+    expected[starts] = 0
+    if not np.array_equal(parents, expected):
+        raise InvalidFile("a node in it has no parent or more than one")
+
+
+def _check_splits(trees: Arrays, encoder: Encoder) -> None:
+    feature, threshold = trees["feature"], trees["threshold"]
+    if (feature < -1).any() or (feature >= encoder.n_columns).any():
+        raise InvalidFile("a node in it splits on a column that there is not")
+    if (trees["label"] > 1).any():
+        raise InvalidFile("a leaf in it has a label other than 0 and 1")
+    of_category = np.zeros(encoder.n_columns, bool)
+    of_category[[j for axis in encoder.axes if axis.is_categorical for j in axis.columns]] = True
+    cut = threshold[(feature >= 0) & of_category[feature]]
+    if ((cut < 0) | (cut >= 1)).any():
+        raise InvalidFile("a node in it splits a category elsewhere than between no and yes")
+
+
+def checked_cost(told: Any, arrays: Arrays, n_columns: int) -> FittedCost:
+    """The tables of a cost over some encoded columns."""
+    kind, norm = entry(told, "kind", str), entry(told, "norm", str)
+    if norm not in _NORMS.get(kind, ()):
+        raise InvalidFile(f"its cost is of kind {kind!r:.60} with norm {norm!r:.60}")
+    for name, array in arrays.items():
+        if array.dtype == np.float64 and not np.isfinite(array).all():
+            raise InvalidFile(f"the table {name} of its cost has numbers that are not finite")
+    if kind == "levels":
+        return _levels(norm, arrays, n_columns)
+    if kind == "linear":
+        factors = _table(arrays, "factors", (n_columns,))
+        if (factors < 0).any():
+            raise InvalidFile("its cost has negative factors")
+        return LinearCost(norm, factors)
+    precision = _table(arrays, "precision", (n_columns, n_columns))
+    return FittedMahalanobis(precision, _table(arrays, "weights", (n_columns,)))
+
+
+def _levels(norm: Any, arrays: Arrays, n_columns: int) -> LevelCost:
+    ends = arrays.get("ends")
+    if ends is None or ends.dtype != np.int64 or ends.shape != (n_columns + 1,):
+        raise InvalidFile("its cost does not have one table for each column")
+    n = int(ends[-1])
+    if ends[0] != 0 or (np.diff(ends) < 1).any() or n < n_columns:
+        raise InvalidFile("its cost has columns without a table")
+    tables = []
+    for name in ("knots", "levels"):
+        whole = _table(arrays, name, (n,))
+        parts = tuple(np.ascontiguousarray(part) for part in np.split(whole, ends[1:-1]))
+        if any((np.diff(part) < 0).any() for part in parts):
+            raise InvalidFile(f"the table {name} of its cost goes down")
+        tables.append(parts)
+    return LevelCost(norm, *tables)
+
+
+def _table(arrays: Arrays, name: str, shape: tuple[int, ...]) -> np.ndarray:
+    array = arrays.get(name)
+    if array is None or array.dtype != np.float64 or array.shape != shape:
+        raise InvalidFile(f"the table {name} of its cost is missing or has the wrong shape")
+    return array

@@ -1,0 +1,133 @@
+"""Writing model files."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from ract._files import write_whole
+from ract._fingerprint import model_fingerprint
+from ract._parts import model_parts, plain
+from ract._version import __version__
+from ract.errors import InvalidSpec
+from ract.forest import RecourseForestClassifier
+from ract.imported import ImportedClassifier
+from ract.persist.archive import pack
+from ract.persist.arrays import to_npy
+from ract.persist.parameters import told_parameters
+from ract.tree import RecourseTreeClassifier
+
+KINDS: dict[type, str] = {
+    RecourseTreeClassifier: "tree",
+    RecourseForestClassifier: "forest",
+    ImportedClassifier: "imported",
+}
+
+
+def save_model(
+    model: Any,
+    target: str | Path,
+    *,
+    summary: Mapping[str, Any] | None = None,
+    certificates: Iterable[Mapping[str, Any]] = (),
+) -> None:
+    """Write a model file, whole or not at all.
+
+    It holds the action space, encoding, cost tables, trees and parameters as data; nothing in it
+    is ever run. Not kept: out-of-bag probabilities of single people, the number of threads, and
+    a generator given as ``random_state``.
+
+    Parameters
+    ----------
+    model : fitted RecourseTreeClassifier or RecourseForestClassifier, or ImportedClassifier
+    target : path
+        Usually ending in ``.ract``.
+    summary : mapping, optional
+        JSON values about the training, for people to read.
+    certificates : iterable of mappings, optional
+        Records in JSON values.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from ract import RecourseTreeClassifier, load_model
+    >>> from ract.datasets import load_loans
+    >>> loans = load_loans(n_people=300)
+    >>> model = RecourseTreeClassifier(loans.actions, max_depth=3).fit(loans.frame, loans.target)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save_model(model, f"{folder}/loans.ract")
+    ...     again = load_model(f"{folder}/loans.ract")
+    >>> bool((again.predict_proba(loans.frame) == model.predict_proba(loans.frame)).all())
+    True
+    """
+    write_whole(target, model_bytes(model, summary=summary, certificates=certificates))
+
+
+def model_bytes(
+    model: Any,
+    *,
+    summary: Mapping[str, Any] | None = None,
+    certificates: Iterable[Mapping[str, Any]] = (),
+) -> bytes:
+    """The content of a model file."""
+    kind = KINDS.get(type(model))
+    if kind is None:
+        raise InvalidSpec(
+            f"A {type(model).__name__} cannot be stored; RecourseTreeClassifier and "
+            "RecourseForestClassifier can, and others after ract.import_model(model, people)."
+        )
+    if kind != "imported":
+        check_is_fitted(model)
+    parts = model_parts(model)
+    told: dict[str, Any] = {
+        "model": parts.told,
+        "class_type": model.classes_.dtype.str,
+        "summary": _json(summary or {}, "summary"),
+        "certificates": [_json(record, "A certificate") for record in certificates],
+    }
+    arrays = dict(parts.arrays)
+    if kind == "imported":
+        told["source"] = model.source
+    else:
+        told |= {"parameters": told_parameters(model), "fitted": _fitted(model)}
+    if kind == "forest":
+        arrays["draws"] = np.array(
+            [(seed, -1 if n is None else n) for seed, n in model._draws], np.int64
+        ).reshape(-1, 2)
+    head = {"ract": __version__, "kind": kind, "fingerprint": model_fingerprint(model)}
+    members = {"model.json": json.dumps(told, indent=1, allow_nan=False).encode("utf-8")}
+    members |= {f"{name}.npy": to_npy(array) for name, array in arrays.items()}
+    return pack(members, head)
+
+
+def _fitted(model: Any) -> dict[str, Any]:
+    """What fitting found out beside the model itself."""
+    told: dict[str, Any] = {"frame": hasattr(model, "feature_names_in_")}
+    for name in ("recourse_weight_", "recourse_risk_", "oob_score_", "oob_recourse_ratio_"):
+        if np.isfinite(getattr(model, name, np.nan)):
+            told[name] = plain(getattr(model, name), name)
+    if isinstance(model, RecourseTreeClassifier):
+        guarantee = model.guarantee_
+        told["guarantee_"] = None if guarantee is None else _plain_entries(asdict(guarantee))
+    else:
+        told["n_people"] = model._n_people
+        told["monotonic"] = list(model._monotonic)
+    return told
+
+
+def _plain_entries(entries: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: plain(value, name) for name, value in entries.items()}
+
+
+def _json(record: Any, what: str) -> Any:
+    """A record as it will be read back."""
+    try:
+        return json.loads(json.dumps(dict(record), allow_nan=False))
+    except (TypeError, ValueError) as error:
+        raise InvalidSpec(f"{what} must be a dict of JSON values: {error}.") from None

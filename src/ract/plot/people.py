@@ -1,0 +1,182 @@
+"""Plans of people, drawn: one plan, what plans cost, and who has one at which budget."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ract.errors import InvalidSpec
+from ract.plot.style import DESIRED, LINE, QUIET, RECOURSE, Display
+from ract.recourse.find import budget_of, find_recourse
+from ract.recourse.plans import ACCEPTED, Plan, number
+from ract.recourse.result import Recourse
+
+
+class PlanDisplay(Display):
+    """One person's plan: each change from and to, and what it costs.
+
+    Parameters
+    ----------
+    plan : Plan
+
+    Examples
+    --------
+    >>> from ract import RecourseTreeClassifier
+    >>> from ract.datasets import load_loans
+    >>> loans = load_loans(n_people=500)
+    >>> tree = RecourseTreeClassifier(loans.actions, max_depth=3).fit(loans.frame, loans.target)
+    >>> recourse = tree.recourse(loans.frame.head(20))
+    >>> PlanDisplay.from_recourse(recourse, 2)  # doctest: +SKIP
+    """
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+
+    @classmethod
+    def from_recourse(cls, recourse: Recourse, person: int, *, ax: Any = None) -> PlanDisplay:
+        """Draw the plan of the person at a position."""
+        return cls(recourse[person]).plot(ax=ax)
+
+    def plot(self, *, ax: Any = None) -> PlanDisplay:
+        """Draw one bar per change; its length is the effort.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, optional
+            New ones by default.
+        """
+        changes = [change for change in self.plan.changes if not change.by_itself]
+        if not changes:
+            raise InvalidSpec(f"There is nothing to draw: {self.plan.describe()}")
+        ax, place = self._axes(ax), np.arange(len(changes))
+        ax.barh(place, [change.effort for change in changes], color=DESIRED, height=0.5)
+        told = [
+            f"{change.feature}\n{_value(change.before)} → {_value(change.after)}"
+            for change in changes
+        ]
+        ax.set_yticks(place, told)
+        ax.set_ylim(len(changes) - 0.5, -0.5)
+        if np.isfinite(self.plan.budget):
+            ax.axvline(self.plan.budget, color=RECOURSE, lw=1.5, ls="--", label="budget")
+            ax.legend(loc="best", frameon=False, fontsize=8)
+        ax.set_xlim(left=0)
+        ax.set_xlabel("effort")
+        ax.set_title(f"Person {self.plan.person}: cost {self.plan.cost:.3g}")
+        return self
+
+
+class CostDisplay(Display):
+    """How much the plans of refused people cost.
+
+    Parameters
+    ----------
+    costs : float array
+        Of those who have a plan.
+    budget : float
+    n_without : int
+        How many refused people have none.
+    """
+
+    def __init__(self, costs: np.ndarray, budget: float, n_without: int = 0) -> None:
+        self.costs, self.budget, self.n_without = np.asarray(costs), budget, n_without
+
+    @classmethod
+    def from_recourse(cls, recourse: Recourse, *, ax: Any = None, bins: Any = 20) -> CostDisplay:
+        """Draw the costs of plans that were found."""
+        without = int(((recourse.status != ACCEPTED) & ~recourse.found).sum())
+        return cls(recourse.cost[recourse.found], recourse.budget, without).plot(ax=ax, bins=bins)
+
+    @classmethod
+    def from_estimator(
+        cls, model: Any, X: Any, *, ax: Any = None, bins: Any = 20, **options: Any
+    ) -> CostDisplay:
+        """Find the plans and draw; options are those of ``ract.find_recourse``."""
+        return cls.from_recourse(
+            find_recourse(model, X, explain=False, **options), ax=ax, bins=bins
+        )
+
+    def plot(self, *, ax: Any = None, bins: Any = 20) -> CostDisplay:
+        """Draw a histogram.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, optional
+            New ones by default.
+        bins : int or sequence
+            As in matplotlib.
+        """
+        ax = self._axes(ax)
+        ax.hist(self.costs, bins=bins, color=LINE, rwidth=0.92)
+        if np.isfinite(self.budget):
+            ax.axvline(self.budget, color=RECOURSE, lw=1.5, ls="--", label="budget")
+            ax.legend(loc="best", frameon=False, fontsize=8)
+        ax.set_xlim(left=0)
+        ax.set_xlabel("cost of the cheapest plan")
+        ax.set_ylabel("people")
+        ax.set_title(f"{len(self.costs):,} people with a plan, {self.n_without:,} without")
+        return self
+
+
+class BudgetDisplay(Display):
+    """What share of people is accepted or has a plan, at each budget.
+
+    Parameters
+    ----------
+    costs : float array
+        Of everyone: 0 if accepted, inf without a plan.
+    budget : float
+        The one in use.
+    """
+
+    def __init__(self, costs: np.ndarray, budget: float = np.inf) -> None:
+        self.costs, self.budget = np.sort(np.asarray(costs, np.float64)), budget
+
+    @classmethod
+    def from_recourse(
+        cls, recourse: Recourse, *, budget: float | None = None, ax: Any = None
+    ) -> BudgetDisplay:
+        """Draw plans that were found without a budget (``budget=np.inf``)."""
+        shown = recourse.budget if budget is None else budget
+        return cls(recourse.cost, shown).plot(ax=ax)
+
+    @classmethod
+    def from_estimator(
+        cls, model: Any, X: Any, *, ax: Any = None, budget: float | None = None, **options: Any
+    ) -> BudgetDisplay:
+        """Find the plans, whatever they cost, and draw."""
+        recourse = find_recourse(model, X, explain=False, budget=np.inf, **options)
+        return cls(recourse.cost, budget_of(budget, model)).plot(ax=ax)
+
+    def share(self, budget: float) -> float:
+        """Share of people with recourse within a budget."""
+        return float(np.searchsorted(self.costs, budget, side="right") / len(self.costs))
+
+    def plot(self, *, ax: Any = None) -> BudgetDisplay:
+        """Draw the share as steps.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, optional
+            New ones by default.
+        """
+        ax, finite = self._axes(ax), self.costs[np.isfinite(self.costs)]
+        at = np.unique(np.append(finite, 0.0))
+        end = max(float(at[-1]) * 1.05, min(self.budget, 1.0) * 1.2 if self.budget < np.inf else 0)
+        at = np.append(at, end if end > at[-1] else at[-1] + 0.1)
+        ax.step(at, [self.share(cost) for cost in at], where="post", color=LINE, lw=1.5)
+        if np.isfinite(self.budget):
+            ax.axvline(self.budget, color=RECOURSE, lw=1.5, ls="--", label="budget in use")
+            ax.axhline(self.share(self.budget), color=QUIET, lw=0.8, ls=":")
+            ax.legend(loc="best", frameon=False, fontsize=8)
+        ax.set_xlim(0, at[-1])
+        ax.set_ylim(0, 1.02)
+        ax.set_xlabel("budget")
+        ax.set_ylabel("share of people with recourse")
+        return self
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, (bool, np.bool_)):
+        return "yes" if value else "no"
+    return number(value) if isinstance(value, (int, float, np.number)) else str(value)

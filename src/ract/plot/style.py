@@ -1,0 +1,26 @@
+"""Colours, and matplotlib when it is there."""
+
+from __future__ import annotations
+
+from typing import Any
+
+DESIRED, UNDESIRED, RECOURSE, SPLIT = "#4c9f70", "#c9624f", "#e0b13a", "#f4f4f0"
+LINE, QUIET = "#2f5d8a", "#9a9a94"
+
+
+def pyplot() -> Any:
+    """Matplotlib's pyplot, or what to install."""
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError:
+        raise ImportError('Drawing needs matplotlib: pip install "ract[plot]".') from None
+    return plt
+
+
+class Display:
+    """What displays share: axes to draw on, kept in ``ax_`` and ``figure_``."""
+
+    def _axes(self, ax: Any) -> Any:
+        self.ax_ = pyplot().subplots()[1] if ax is None else ax
+        self.figure_ = self.ax_.figure
+        return self.ax_

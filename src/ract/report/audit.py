@@ -1,0 +1,240 @@
+"""Everything that an audit's page tells, as plain tables and numbers."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ract._files import write_whole
+from ract._frames import read_table, take_rows
+from ract.certificates import Certificate, certify
+from ract.errors import InvalidSpec
+from ract.interop import read_model
+from ract.metrics.report import report_of
+from ract.recourse.find import TIME_LIMIT, budget_of, find_recourse
+from ract.recourse.plans import ACCEPTED
+from ract.recourse.result import Recourse
+
+MOST_EXPLAINED = 200
+
+
+@dataclass(frozen=True)
+class Audit:
+    """An audit of a model on some people.
+
+    Parameters
+    ----------
+    title : str
+    model : dict
+        What the model is, in words.
+    people, searched : int
+        How many there are, and for how many plans were looked for.
+    budget : float
+    certificate : Certificate
+        On all of them.
+    metrics : DataFrame
+        As ``ract.metrics.recourse_report``.
+    costs : float array
+        Of those searched: 0 if accepted, inf without a plan at any cost.
+    changes : DataFrame
+        By feature: share of plans that change it, and mean effort where they do.
+    held : DataFrame
+        By set of features that hold people without recourse: how many, and the median budget that
+        would do instead.
+    without : DataFrame
+        People without recourse, in words.
+    explained : int
+        How many of the people without recourse were asked why.
+    """
+
+    title: str
+    model: dict[str, str]
+    people: int
+    searched: int
+    budget: float
+    certificate: Certificate
+    metrics: pd.DataFrame
+    costs: np.ndarray
+    changes: pd.DataFrame
+    held: pd.DataFrame
+    without: pd.DataFrame
+    explained: int
+
+    def to_html(self) -> str:
+        """The audit as one page that needs nothing else."""
+        from ract.report.page import page
+
+        return page(self)
+
+    def save(self, path: str | Path) -> None:
+        """Write the page, whole or not at all."""
+        write_whole(path, self.to_html())
+
+    def _repr_html_(self) -> str:
+        return self.to_html()
+
+
+def audit(
+    model: Any,
+    X: Any,
+    y: Any = None,
+    *,
+    groups: Any = None,
+    budget: float | None = None,
+    confidence: float = 0.95,
+    actions: Any = None,
+    desired: Any = None,
+    threshold: float | None = None,
+    reference: Any = None,
+    cost: Any = None,
+    training: Any = None,
+    max_people: int | None = 5000,
+    time_limit: float | None = TIME_LIMIT,
+    title: str = "Recourse audit",
+    n_jobs: int | None = None,
+    progress: bool = False,
+) -> Audit:
+    """Audit a model: accuracy, recourse with a bound, groups, costs, and people without recourse.
+
+    Parameters
+    ----------
+    model, X, y
+        As in ``ract.metrics.recourse_report``; bounds are for people who had no part in training.
+    groups : str or array (people,), optional
+        A column of X, or everyone's group.
+    budget, actions, desired, threshold, reference, cost, time_limit, n_jobs, progress
+        As in ``ract.find_recourse``.
+    confidence : float
+        Of the bounds and intervals.
+    training : frame or array, optional
+        As in ``ract.certify``.
+    max_people : int or None
+        Plans are looked for, for at most so many people, spread over the table; the certificate
+        always speaks of all. None for everyone.
+    title : str
+        Of the page.
+
+    Examples
+    --------
+    >>> from ract import RecourseForestClassifier
+    >>> from ract.datasets import load_loans
+    >>> loans = load_loans(n_people=1200)
+    >>> model = RecourseForestClassifier(loans.actions, n_estimators=10, random_state=0)
+    >>> model = model.fit(loans.frame[:800], loans.target[:800])
+    >>> found = audit(model, loans.frame[800:], loans.target[800:], groups="Education")
+    >>> found.people, found.to_html()[:15]
+    (400, '<!doctype html>')
+    """
+    if max_people is not None and max_people < 1:
+        raise InvalidSpec(f"max_people must be 1 or more, got {max_people!r}.")
+    how = {
+        "actions": actions, "desired": desired, "threshold": threshold, "reference": reference,
+        "cost": cost, "time_limit": time_limit, "n_jobs": n_jobs, "progress": progress,
+    }  # fmt: skip
+    certificate = certify(model, X, budget, confidence, groups, training=training, **how)
+    n_people, most = read_table(X).n_rows, budget_of(budget, model)
+    rows = np.arange(n_people)
+    if max_people is not None and n_people > max_people:
+        rows = np.linspace(0, n_people - 1, max_people).astype(int)
+    some, truth = take_rows(X, rows), None if y is None else np.asarray(y)[rows]
+    labels = groups
+    if groups is not None and not isinstance(groups, str):
+        labels = np.asarray(groups)[rows]
+    recourse = find_recourse(model, some, budget=np.inf, explain=False, **how)
+    metrics = report_of(
+        model, some, truth, recourse, most, groups=labels, confidence=confidence,
+        reference=reference, options=how,
+    )  # fmt: skip
+    costly = np.flatnonzero(~(recourse.cost <= most))
+    asked = costly[:MOST_EXPLAINED]
+    reasons = (
+        find_recourse(model, take_rows(some, asked), budget=most, **how) if len(asked) else None
+    )
+    return Audit(
+        title=title,
+        model=_told(model, X, how),
+        people=n_people,
+        searched=len(rows),
+        budget=most,
+        certificate=certificate,
+        metrics=metrics,
+        costs=recourse.cost,
+        changes=_changes(recourse, most),
+        held=_held(reasons),
+        without=_without(reasons),
+        explained=len(asked),
+    )
+
+
+def _told(model: Any, X: Any, how: dict[str, Any]) -> dict[str, str]:
+    """What a model is, in words."""
+    tree = read_model(
+        model, X if how["reference"] is None else how["reference"], how["actions"],
+        desired=how["desired"], threshold=how["threshold"],
+    )  # fmt: skip
+    ensemble, space = tree.ensemble, tree.encoder.space
+    told = {
+        "Kind": getattr(model, "source", "") or type(model).__name__,
+        "Trees": f"{ensemble.n_trees:,} with {len(ensemble.leaves):,} leaves",
+        "Desired class": str(tree.desired),
+        "May change": ", ".join(f.name for f in space if f.actionable) or "nothing",
+        "Fixed": ", ".join(f.name for f in space if not f.actionable) or "nothing",
+    }
+    if ensemble.combine == "votes" and ensemble.n_trees > 1:
+        told["Votes needed"] = f"{ensemble.cutoff:g} of {ensemble.n_trees}"
+    weight = getattr(model, "recourse_weight_", getattr(model, "recourse_weight", None))
+    if weight is not None:
+        told["Weight of recourse"] = f"{weight:.3g}" if isinstance(weight, float) else str(weight)
+    return told
+
+
+def _changes(recourse: Recourse, budget: float) -> pd.DataFrame:
+    """Which features people are asked to change, among plans within the budget."""
+    planned = recourse.found & (recourse.cost <= budget)
+    changed = recourse.changed[planned]
+    effort = np.where(changed, recourse.effort[planned], np.nan)
+    with np.errstate(invalid="ignore"):
+        means = [
+            float(np.nanmean(e)) if c.any() else np.nan
+            for e, c in zip(effort.T, changed.T, strict=True)
+        ]
+    table = pd.DataFrame(
+        {
+            "feature": [axis.feature.name for axis in recourse.encoder.axes],
+            "share": changed.mean(axis=0) if len(changed) else 0.0,
+            "effort": means,
+        }
+    )
+    return table[table["share"] > 0].sort_values("share", ascending=False, ignore_index=True)
+
+
+def _held(reasons: Recourse | None) -> pd.DataFrame:
+    """By set of features that hold people: how many they hold."""
+    counts: Counter[tuple[str, ...]] = Counter()
+    budgets: dict[tuple[str, ...], list[float]] = {}
+    for reason in reasons.reasons.values() if reasons is not None else ():
+        counts[reason.features] += 1
+        budgets.setdefault(reason.features, []).append(reason.budget)
+    rows = [
+        {
+            "features": ", ".join(features) or "no release would do",
+            "people": n,
+            "median budget": float(np.median(budgets[features])),
+        }
+        for features, n in counts.most_common()
+    ]
+    return pd.DataFrame(rows, columns=["features", "people", "median budget"])
+
+
+def _without(reasons: Recourse | None) -> pd.DataFrame:
+    """People without recourse and why, in words."""
+    rows = []
+    for plan in reasons if reasons is not None else ():
+        if plan.status != ACCEPTED and not plan.changes:
+            rows.append({"person": plan.person, "status": plan.status, "why": plan.describe()})
+    return pd.DataFrame(rows, columns=["person", "status", "why"])

@@ -1,0 +1,210 @@
+"""What a parameter costs and gives: accuracy, AUC and recourse along its values."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from joblib import Parallel, delayed
+from sklearn.base import clone
+from sklearn.metrics import roc_auc_score
+from sklearn.model_selection import check_cv
+
+from ract._auto import Trial, WeightSearch, WeightWarning
+from ract._estimator import RecourseClassifierMixin
+from ract._frames import read_table, take_rows
+from ract.errors import InvalidSpec, listing
+from ract.metrics.scores import served
+
+__all__ = ["TradeoffCurve", "Trial", "WeightSearch", "WeightWarning", "tradeoff_curve"]
+
+SCORES = ("accuracy", "AUC", "recourse")
+
+
+@dataclass(frozen=True)
+class TradeoffCurve:
+    """Accuracy, AUC and recourse of an estimator at several values of a parameter.
+
+    Parameters
+    ----------
+    param : str
+    folds : DataFrame
+        One row per value and fold: value, fold, accuracy, AUC, recourse.
+    """
+
+    param: str
+    folds: pd.DataFrame
+
+    def to_frame(self) -> pd.DataFrame:
+        """Means over folds, their standard errors, and which values are on the Pareto front."""
+        by_value = self.folds.groupby("value", sort=False)[list(SCORES)]
+        means, errors = by_value.mean(), by_value.sem().add_suffix(" error")
+        table = means.join(errors)
+        table["front"] = pareto_front(table["AUC"].to_numpy(), table["recourse"].to_numpy())
+        return table.reset_index().rename(columns={"value": self.param})
+
+    def best(self, *, min_recourse: float) -> Any:
+        """The value of the largest AUC among those with at least this mean recourse.
+
+        Parameters
+        ----------
+        min_recourse : float
+        """
+        table = self.to_frame()
+        values, recourse = table[self.param].tolist(), table["recourse"].to_numpy()
+        if not (recourse >= min_recourse).any():
+            most = int(recourse.argmax())
+            raise InvalidSpec(
+                f"No value of {self.param} gives a recourse ratio of {min_recourse:g}; the best "
+                f"is {recourse[most]:.3f} with {self.param}={values[most]!r}."
+            )
+        auc = np.where(recourse >= min_recourse, table["AUC"].to_numpy(), -np.inf)
+        return values[int(auc.argmax())]
+
+
+def pareto_front(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """Which points no other point beats in one respect without losing in the other.
+
+    Examples
+    --------
+    >>> pareto_front(np.array([0.8, 0.7, 0.7]), np.array([0.5, 0.9, 0.6]))
+    array([ True,  True, False])
+    """
+    ahead = (first[None] >= first[:, None]) & (second[None] >= second[:, None])
+    better = ahead & ((first[None] > first[:, None]) | (second[None] > second[:, None]))
+    return np.asarray(~better.any(axis=1))
+
+
+def tradeoff_curve(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    param: str = "recourse_weight",
+    values: Sequence[Any] = (0.0, 0.01, 0.03, 0.1, 0.3, 1.0),
+    cv: Any = 5,
+    *,
+    n_jobs: int | None = None,
+    progress: bool = False,
+) -> TradeoffCurve:
+    """Measure accuracy, AUC and recourse along a parameter by cross-validation.
+
+    Parameters
+    ----------
+    estimator : RecourseTreeClassifier or RecourseForestClassifier
+        Not fitted; it is cloned. The table of a fold is encoded, binned and priced once for all
+        values that leave that alone.
+    X : frame or array
+    y : array (people,)
+    param : str
+        A parameter of the estimator.
+    values : sequence
+        Its values.
+    cv : int or splitter
+        As in scikit-learn: stratified folds for a number.
+    n_jobs : int, optional
+        Fits at the same time, in threads; each fit then uses one.
+    progress : bool
+        Show a bar with the time left.
+
+    Returns
+    -------
+    TradeoffCurve
+
+    Examples
+    --------
+    >>> from ract import RecourseTreeClassifier
+    >>> from ract.datasets import load_loans
+    >>> loans = load_loans(n_people=600)
+    >>> tree = RecourseTreeClassifier(loans.actions, max_depth=4)
+    >>> curve = tradeoff_curve(tree, loans.frame, loans.target, values=[0, 0.2], cv=3)
+    >>> curve.to_frame()[["recourse_weight", "recourse"]].round(2)
+       recourse_weight  recourse
+    0              0.0      0.89
+    1              0.2      1.00
+    """
+    if not isinstance(estimator, RecourseClassifierMixin):
+        raise InvalidSpec(
+            "tradeoff_curve takes a RecourseTreeClassifier or RecourseForestClassifier, got "
+            f"{type(estimator).__name__}."
+        )
+    if param not in estimator.get_params(deep=False):
+        raise InvalidSpec(
+            f"{param!r} is not a parameter of {type(estimator).__name__}; it has "
+            f"{listing(sorted(estimator.get_params(deep=False)), 40)}."
+        )
+    if not len(values):
+        raise InvalidSpec("values must hold at least one value of the parameter.")
+    labels = np.asarray(y)
+    splits = list(check_cv(cv, labels, classifier=True).split(np.zeros(len(labels)), labels))
+    if read_table(X).n_rows != len(labels):
+        raise InvalidSpec(f"X has {read_table(X).n_rows} rows but y has {len(labels)}.")
+    folds = [Fold.of(estimator, X, labels, k, *rows) for k, rows in enumerate(splits)]
+    jobs = [(fold, value) for value in values for fold in folds]
+    scores = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")(
+        delayed(fold.scores)(estimator, param, value) for fold, value in jobs
+    )
+    if progress:
+        scores = _with_bar(scores, len(jobs))
+    rows = [
+        {"value": value, "fold": fold.number, **dict(zip(SCORES, found, strict=True))}
+        for (fold, value), found in zip(jobs, scores, strict=True)
+    ]
+    return TradeoffCurve(param, pd.DataFrame(rows))
+
+
+@dataclass(frozen=True)
+class Fold:
+    """One split of the people, its training part prepared once.
+
+    Parameters
+    ----------
+    number : int
+    prepared : Prepared
+    training, test : tuple
+        Tables and labels.
+    """
+
+    number: int
+    prepared: Any
+    training: tuple[Any, np.ndarray]
+    test: tuple[Any, np.ndarray]
+
+    @classmethod
+    def of(
+        cls, estimator: Any, X: Any, y: np.ndarray, number: int, train: np.ndarray, test: np.ndarray
+    ) -> Fold:
+        """Prepare a split."""
+        training = take_rows(X, train), y[train]
+        # A weight of recourse, so that reach is worked out whatever the estimator's own is.
+        reader = clone(estimator).set_params(recourse_weight=1.0)
+        reader.set_params(min_recourse=None, max_auc_loss=None)
+        return cls(
+            number, reader._prepare(*training, None), training, (take_rows(X, test), y[test])
+        )
+
+    def scores(self, estimator: Any, param: str, value: Any) -> tuple[float, float, float]:
+        """Accuracy, AUC and recourse ratio with a value of the parameter."""
+        model = clone(estimator).set_params(**{param: value})
+        if "n_jobs" in model.get_params(deep=False):
+            model.set_params(n_jobs=1)
+        same = model._setting == self.prepared.setting
+        held_out_inside = getattr(model, "confidence", None) is not None
+        if same and not held_out_inside and model.class_weight == estimator.class_weight:
+            model._learn(self.prepared)
+        else:
+            model.fit(*self.training)
+        X, y = self.test
+        wanted = y == model.desired_
+        share = model.predict_proba(X)[:, model.classes_.tolist().index(model.desired_)]
+        auc = float(roc_auc_score(wanted, share)) if 0 < wanted.sum() < len(y) else float("nan")
+        return float(model.score(X, y)), auc, float(np.mean(served(model, X, n_jobs=1)))
+
+
+def _with_bar(scores: Any, total: int) -> Any:
+    from rich.console import Console
+    from rich.progress import track
+
+    return track(scores, "Measuring the trade-off", total=total, console=Console(stderr=True))

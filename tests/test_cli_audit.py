@@ -1,0 +1,142 @@
+"""Audits, certificates, trade-offs and automatic weights from the command line."""
+
+import json
+
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+from ract import load_model
+from ract.certificates import Certificate, certify
+from ract.cli import app
+from ract.datasets import load_loans
+from ract.persist import read_model_file
+
+NEW = load_loans(300, random_state=1)
+
+
+def run(*arguments, code=0):
+    result = CliRunner().invoke(app, [str(one) for one in arguments])
+    assert result.exit_code == code, result.output
+    return result
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A folder with a table, an action file, a model and people who are new to it."""
+    folder = tmp_path_factory.mktemp("audit")
+    run(
+        "data",
+        "loans",
+        "-o",
+        folder / "data.csv",
+        "--n-people",
+        800,
+        "--actions",
+        folder / "a.toml",
+    )
+    run(
+        "fit", folder / "data.csv", "--target", "Decision", "--actions", folder / "a.toml",
+        "--n-estimators", 15, "--recourse-weight", 0, "--budget", 0.15, "-o", folder / "model.ract",
+    )  # fmt: skip
+    NEW.frame.assign(Decision=NEW.target, Town=["A", "B"] * 150).to_csv(
+        folder / "new.csv", index=False
+    )
+    return folder
+
+
+def test_an_audit_is_written_as_a_page(folder, tmp_path):
+    out = tmp_path / "report.html"
+    told = run(
+        "audit", folder / "model.ract", folder / "new.csv", "--groups", "Town", "-o", out, "--json"
+    )
+    summary = json.loads(told.stdout)
+    expected = certify(load_model(folder / "model.ract"), NEW.frame)
+    assert summary["people"] == 300
+    assert summary["risk_bound"] == pytest.approx(expected.everyone.risk_bound)
+    page = out.read_text(encoding="utf-8")
+    assert "accuracy" in page and ">A<" in page and "part in training is not known" in page
+
+
+def test_the_training_table_is_recognised(folder, tmp_path):
+    told = run("audit", folder / "model.ract", folder / "data.csv", "-o", tmp_path / "r.html")
+    assert "800 of 800 people are equal to people of the training table" in told.stderr
+    assert "800 of these people" in (tmp_path / "r.html").read_text(encoding="utf-8")
+    told = run(
+        "certify", folder / "model.ract", folder / "new.csv", "--training", folder / "data.csv"
+    )
+    assert "Note" not in told.stderr
+
+
+def test_a_certificate_is_made_kept_and_checked(folder, tmp_path):
+    model, record = tmp_path / "model.ract", tmp_path / "recourse.json"
+    model.write_bytes((folder / "model.ract").read_bytes())
+    told = run(
+        "certify", model, folder / "new.csv", "--groups", "Town", "-o", record, "--keep",
+        "--confidence", 0.9,
+    )  # fmt: skip
+    assert "With 90% confidence at most" in told.stderr
+    held = read_model_file(model)
+    assert held.certificates == (json.loads(record.read_text()),)
+    assert Certificate.load(record).model == held.fingerprint
+    checked = run(
+        "certify", model, folder / "new.csv", "--groups", "Town", "--check", record, "--json"
+    )
+    assert json.loads(checked.stdout)["agrees"] is True
+    changed = json.loads(record.read_text())
+    changed["everyone"]["risk_bound"] = 0.0001
+    record.write_text(json.dumps(changed), encoding="utf-8")
+    told = run("certify", model, folder / "new.csv", "--check", record, code=2)
+    assert "The record is not as it was written" in told.stderr
+
+
+def test_a_trade_off_is_a_table_and_a_picture(folder, tmp_path):
+    out, picture = tmp_path / "curve.csv", tmp_path / "curve.svg"
+    told = run(
+        "tradeoff", folder / "data.csv", "--target", "Decision", "--actions", folder / "a.toml",
+        "--model", "tree", "--values", "0, 0.1,1", "--cv", 2, "-o", out, "--plot", picture,
+        "--json",
+    )  # fmt: skip
+    table = pd.read_csv(out)
+    assert table["recourse_weight"].tolist() == [0, 0.1, 1]
+    assert len(json.loads(told.stdout)["rows"]) == 3
+    assert "<svg" in picture.read_text(encoding="utf-8")
+    told = run(
+        "tradeoff", folder / "data.csv", "--target", "Decision", "--values", "0", "--cv", 2,
+        "--model", "tree", "--plot", tmp_path / "curve.doc", code=2,
+    )  # fmt: skip
+    assert "writes PNG, SVG or PDF" in told.stderr
+
+
+def test_a_weight_is_chosen_and_kept_in_the_file(folder, tmp_path):
+    out = tmp_path / "auto.ract"
+    told = run(
+        "fit", folder / "data.csv", "--target", "Decision", "--actions", folder / "a.toml",
+        "--n-estimators", 10, "--recourse-weight", "auto", "--min-recourse", 0.8, "-o", out,
+    )  # fmt: skip
+    assert "its weight of recourse is" in told.stderr
+    held = read_model_file(out)
+    assert held.model.recourse_weight == "auto" and held.model.min_recourse == 0.8
+    assert held.summary["recourse_weight"] == pytest.approx(held.model.recourse_weight_)
+
+
+def test_wrong_input_gets_one_sentence(folder, tmp_path):
+    model, new = folder / "model.ract", folder / "new.csv"
+    page = tmp_path / "r.html"
+    for arguments, words in (
+        (("audit", model, new, "--groups", "Moon", "-o", page), "'Moon'"),
+        (("audit", model, new, "--target", "Moon", "-o", page), "'Moon'"),
+        (("audit", model, new, "--target", "Town", "-o", page), "the model's classes are"),
+        (("certify", model, new, "--confidence", 95), "confidence must lie between"),
+        (("certify", model, new, "--max-risk", 0.001), "too few"),
+        (("certify", model, new, "--check", tmp_path / "none.json"), "none.json"),
+        (
+            ("fit", folder / "data.csv", "--target", "Decision", "--recourse-weight", "much",
+             "-o", page),
+            "must be a number or auto",
+        ),
+    ):  # fmt: skip
+        told = run(*arguments, code=2)
+        assert words in told.stderr and "Traceback" not in told.stderr
+        assert told.stderr.count("Error:") == 1
+    assert not page.exists()

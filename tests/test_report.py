@@ -1,0 +1,206 @@
+"""The audit: numbers as measured, a page that a real browser shows without outside help."""
+
+import base64
+import html.parser
+import json
+import re
+import shutil
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from ract import ActionSpace, Feature, RecourseForestClassifier
+from ract.certificates import CertificateWarning
+from ract.datasets import load_loans
+from ract.errors import InvalidSpec
+from ract.metrics import recourse_report
+from ract.report import audit, charts
+
+
+@pytest.fixture(scope="module")
+def loans():
+    return load_loans(n_people=1600)
+
+
+@pytest.fixture(scope="module")
+def forest(loans):
+    model = RecourseForestClassifier(
+        loans.actions, n_estimators=15, budget=0.15, recourse_weight=0, random_state=0
+    )
+    return model.fit(loans.frame[:1000], loans.target[:1000])
+
+
+@pytest.fixture(scope="module")
+def found(forest, loans):
+    return audit(forest, loans.frame[1000:], loans.target[1000:], groups="Education")
+
+
+def test_the_numbers_are_those_of_the_parts(found, forest, loans):
+    people, truth = loans.frame[1000:], loans.target[1000:]
+    pd.testing.assert_frame_equal(
+        found.metrics, recourse_report(forest, people, truth, groups="Education")
+    )
+    recourse = forest.recourse(people)
+    assert found.certificate.everyone.risk == pytest.approx(1 - recourse.within_budget.mean())
+    without = np.flatnonzero(~recourse.within_budget)
+    assert (~(found.costs <= 0.15)).sum() == len(without) > 0
+    assert found.without["person"].tolist() == recourse.labels[without].tolist()
+    assert found.held["people"].sum() == len(without)
+    planned = recourse.found
+    share = recourse.changed[planned].mean(axis=0)
+    names = [axis.feature.name for axis in recourse.encoder.axes]
+    by_name = found.changes.set_index("feature")["share"]
+    for name, expected in zip(names, share, strict=True):
+        assert by_name.get(name, 0.0) == pytest.approx(expected)
+    assert not (set(by_name.index) & {"Age", "LatePayments"})
+
+
+class Wellformed(html.parser.HTMLParser):
+    """Every tag that is opened is closed, in order."""
+
+    def __init__(self):
+        super().__init__()
+        self.open, self.ids = [], []
+
+    def handle_starttag(self, tag, attrs):
+        if tag != "meta":
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        pass
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+
+def test_the_page_is_whole_and_needs_nothing_else(found, tmp_path):
+    text = found.to_html()
+    parser = Wellformed()
+    parser.feed(text)
+    assert parser.open == []
+    outside = re.findall(r'(?:src|href|url)\s*[=(]\s*"?([^">)]+)', text)
+    assert outside == []
+    assert "<script" not in text
+    assert text.count("<svg") == 4
+    found.save(tmp_path / "report.html")
+    assert (tmp_path / "report.html").read_text(encoding="utf-8") == text
+    record = json.loads(html.unescape(re.search(r"<pre>(.*?)</pre>", text, re.DOTALL)[1]))
+    assert record == found.certificate.to_dict()
+
+
+def test_names_cannot_break_out_of_the_page():
+    rng = np.random.default_rng(0)
+    evil = "<script>alert('x')</script>&\""
+    frame = pd.DataFrame({evil: rng.normal(size=300), "y": rng.choice([evil, "b"], 300)})
+    target = np.where(frame[evil] + rng.normal(size=300) > 0, evil, "no")
+    space = ActionSpace([Feature(evil), Feature("y", change="fixed")], desired=evil)
+    model = RecourseForestClassifier(space, n_estimators=3, budget=0.02, random_state=0)
+    model.fit(frame[:200], target[:200])
+    text = audit(model, frame[200:], target[200:], groups="y", title=evil).to_html()
+    assert "<script" not in text and text.count("&lt;script&gt;") >= 4
+    parser = Wellformed()
+    parser.feed(text)
+
+
+def test_a_large_table_is_searched_in_part_and_bounded_in_whole(forest, loans):
+    some = audit(forest, loans.frame[1000:], max_people=50)
+    assert (some.searched, some.people, len(some.costs)) == (50, 600, 50)
+    assert some.certificate.everyone.people == 600
+    assert "from 50 of the 600 people" in some.to_html()
+    assert "accuracy" not in set(some.metrics["metric"])
+    with pytest.raises(InvalidSpec, match="max_people"):
+        audit(forest, loans.frame[1000:], max_people=0)
+
+
+def test_training_people_are_told_on_the_page(forest, loans):
+    with pytest.warns(CertificateWarning):
+        told = audit(forest, loans.frame[900:1100]).to_html()
+    assert "100 of these people are equal to" in told
+
+
+def test_nobody_without_recourse_is_told_too(forest, loans):
+    told = audit(forest, loans.frame[1000:1100], budget=np.inf)
+    assert (
+        "Nobody: each of the 100 people" in told.to_html()
+        and "Budget</dt><dd>none" in told.to_html()
+    )
+
+
+def test_charts_take_odd_numbers():
+    for values in (np.array([]), np.array([0.0]), np.array([0.2, np.inf]), np.arange(1000) / 999):
+        assert charts.steps("t", values, 0.3).count("<svg") == 1
+        assert charts.histogram("t", values[np.isfinite(values)], np.inf).count("<svg") == 1
+    rows = [("a", 0.5, -np.inf, np.inf), ("b", np.nan, np.nan, np.nan), ("c", 0.5, 0.5, 0.5)]
+    assert "nan" not in charts.intervals("t", rows, 0.5)
+    assert charts.bars("t", []).startswith("<svg")
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory):
+    webdriver = pytest.importorskip("selenium.webdriver")
+    chromium = shutil.which("chromium") or shutil.which("google-chrome")
+    driver = shutil.which("chromedriver")
+    if chromium is None or driver is None:
+        pytest.skip("needs chromium and chromedriver on the path")
+    options = webdriver.ChromeOptions()
+    options.binary_location = chromium
+    for flag in (
+        "headless=new", "no-sandbox", "disable-gpu", "disable-quic", "no-first-run",
+        "disable-background-networking", "disable-component-update", "disable-sync",
+        f"user-data-dir={tmp_path_factory.mktemp('browser')}",
+    ):  # fmt: skip
+        options.add_argument(f"--{flag}")
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    service = webdriver.ChromeService(executable_path=driver)
+    started = webdriver.Chrome(options=options, service=service)
+    yield started
+    started.quit()
+
+
+def test_a_browser_shows_the_page(found, browser, tmp_path):
+    path = tmp_path / "report.html"
+    found.save(path)
+    browser.set_window_size(900, 1200)
+    browser.get("about:blank")
+    for kind in ("browser", "performance"):
+        browser.get_log(kind)  # what the browser itself asks for when it starts
+    browser.get(path.as_uri())
+    assert browser.title == "Recourse audit"
+    heads = [h.text for h in browser.find_elements("tag name", "h2")]
+    assert "People without recourse" in heads and "By group" in heads
+    drawn = browser.find_elements("tag name", "svg")
+    assert len(drawn) == 4
+    for chart in drawn:
+        assert chart.size["width"] > 300 and chart.size["height"] > 60
+        shapes = chart.find_elements("css selector", ".bar, .line, .dot")
+        assert shapes and any(shape.rect["width"] > 0 for shape in shapes)
+    assert [entry for entry in browser.get_log("browser") if entry["level"] == "SEVERE"] == []
+    requests = [
+        json.loads(entry["message"])["message"]["params"]["request"]["url"]
+        for entry in browser.get_log("performance")
+        if '"Network.requestWillBeSent"' in entry["message"]
+    ]
+    assert all(url.startswith(("file:", "data:")) for url in requests), requests
+    summary = browser.find_element("tag name", "summary")
+    summary.click()
+    assert browser.find_element("tag name", "pre").is_displayed()
+
+
+def test_the_page_fits_a_phone_and_prints(found, browser, tmp_path):
+    path = tmp_path / "report.html"
+    found.save(path)
+    browser.execute_cdp_cmd(
+        "Emulation.setDeviceMetricsOverride",
+        {"width": 390, "height": 800, "deviceScaleFactor": 1, "mobile": True},
+    )
+    browser.get(path.as_uri())
+    wide = browser.execute_script("return document.documentElement.scrollWidth")
+    assert wide <= 390
+    browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+    printed = browser.execute_cdp_cmd("Page.printToPDF", {"printBackground": True})
+    pdf = base64.b64decode(printed["data"])
+    assert (
+        pdf.startswith(b"%PDF")
+        and 2 <= pdf.count(b"/Type /Page\n") + pdf.count(b"/Type /Page ") <= 20
+    )
