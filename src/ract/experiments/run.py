@@ -64,25 +64,27 @@ def _forest_rows(
     experiment: Experiment, data: DataSetting, fold: Fold, nursery: Nursery
 ) -> Iterator[tuple[Row, TreeEnsemble]]:
     for n_trees in experiment.n_trees:
-        for method, weight in _methods(experiment.weights(data)):
+        models = _models(experiment, data)
+        growths = [
+            Growth(weight, budget, experiment.max_depth, method == OAF)
+            for method, weight, budget in models
+        ]
+        seed = _seed(experiment.name, data.name, fold.number, n_trees)
+        forests = nursery.forests(growths, n_trees, seed)
+        for (method, weight, budget), (ensemble, seconds) in zip(models, forests, strict=True):
+            judged = judge(experiment, fold, ensemble)
+            keys = {"Fold": fold.number, "Method": method, "Alpha": weight,
+                    "N_ESTIMATORS": n_trees, "Time [s]": seconds}  # fmt: skip
             # A model that knows nothing of recourse is the same for every budget.
-            shared = weight == 0
-            for budget in experiment.budgets:
-                if budget == experiment.budgets[0] or not shared:
-                    wanted = Growth(weight, budget, experiment.max_depth, method == OAF)
-                    seed = _seed(experiment.name, data.name, fold.number, n_trees, method, weight,
-                                 budget)  # fmt: skip
-                    begun = process_time()
-                    ensemble = nursery.forest(wanted, n_trees, seed)
-                    seconds = process_time() - begun
-                    judged = judge(experiment, fold, ensemble)
-                keys = {"Fold": fold.number, "Method": method, "Alpha": weight, "Budget": budget,
-                        "N_ESTIMATORS": n_trees, "Time [s]": seconds}  # fmt: skip
-                yield keys | judged.row(budget), ensemble
+            for own in [budget] if weight > 0 else experiment.budgets:
+                yield keys | {"Budget": own} | judged.row(own), ensemble
 
 
-def _methods(weights: tuple[float, ...]) -> list[tuple[str, float]]:
-    return [(VANILLA, 0.0), (OAF, 0.0), *((RACT, weight) for weight in weights)]
+def _models(experiment: Experiment, data: DataSetting) -> list[tuple[str, float, float]]:
+    """Method, weight and budget of every forest."""
+    first = experiment.budgets[0]
+    recourse = [(RACT, w, b) for b in experiment.budgets for w in experiment.weights(data)]
+    return [(VANILLA, 0.0, first), (OAF, 0.0, first), *recourse]
 
 
 def _tree_rows(
@@ -93,7 +95,7 @@ def _tree_rows(
         begun = process_time()
         grown = nursery.tree(Growth(0.0, 0.0, experiment.max_depth, method == OAF))
         keys["Time [s]"] = process_time() - begun
-        judged = judge(experiment, fold, grown.ensemble())
+        judged = judge(experiment, fold, grown.ensemble)
         for budget in experiment.budgets:
             yield keys | {"Method": method, "Budget": budget} | judged.row(budget)
     for budget in experiment.budgets:
@@ -106,7 +108,7 @@ def _tree_rows(
             known: dict[bytes, Row] = {}
             for risk, label in zip(RISKS, labels, strict=True):
                 if label.tobytes() not in known:
-                    ensemble = grown.ensemble(label)
+                    ensemble = grown.relabelled(label)
                     known[label.tobytes()] = judge(experiment, fold, ensemble).row(budget)
                 yield keys | {"Delta": risk} | known[label.tobytes()]
 
