@@ -79,10 +79,10 @@ def fit(
     """
     from ract._fingerprint import data_fingerprint
     from ract.cli.tables import class_named, read_whole, split_target
-    from ract.cli.telling import tell
+    from ract.cli.telling import open_actions, tell
     from ract.persist import save_model
 
-    space = _space(actions)
+    space = open_actions(actions)
     estimator = _estimator(
         model,
         actions=space,
@@ -119,16 +119,6 @@ def fit(
     }
     save_model(estimator, output, summary=summary)
     tell(summary | {"file": str(output)}, _sentence(summary, output, estimator), as_json=json)
-
-
-def _space(actions: Path | None) -> Any:
-    from ract.actions import ActionSpace
-    from ract.cli.tables import readable
-
-    if actions is None:
-        return None
-    with readable(actions):
-        return ActionSpace.from_toml(actions)
 
 
 def _estimator(model: str, **given: Any) -> Any:
