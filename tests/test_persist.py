@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import zipfile
+from copy import deepcopy
 
 import numpy as np
 import pandas as pd
@@ -436,7 +437,7 @@ def mutated_content(rng):
                 if isinstance(holder, dict) and rng.random() < 0.2:
                     del holder[key]
                 else:
-                    holder[key] = STRANGE[int(rng.integers(len(STRANGE)))]
+                    holder[key] = deepcopy(STRANGE[int(rng.integers(len(STRANGE)))])
                 continue
             name = sorted(arrays)[int(rng.integers(len(arrays)))]
             array = arrays[name]
