@@ -34,6 +34,7 @@ LADDER = 3.0 ** np.arange(-4, 3)
 HELD_OUT = 0.2  # share of the people, who judge
 BATCH, MOST_SEARCHED = 30, 150  # of those whom a trial refuses
 MAX_NODES = 300  # of a search; one that needs more counts as without recourse
+CHANCE = 0.005  # by which the AUC of two weights differs on a few hundred people anyway
 SURE = 0.95  # confidence with which a trial ends before everyone was searched
 
 
@@ -199,8 +200,8 @@ def choose_weight(
     unit : float
         Of the ladder of weights.
     min_recourse : float or None
-        Of the weights tried on the way to the least one with this share of people who have
-        recourse, the one of the largest AUC that has it too.
+        The least weight with this share of people who have recourse, or one of the others tried
+        on the way that has it too, if its AUC is clearly larger.
     max_auc_loss : float or None
         Else: the largest weight whose AUC is at most this much below that of no weight.
     people : int
@@ -227,8 +228,7 @@ def choose_weight(
     if min_recourse is not None:
         met = _first(ladder, lambda w: tried(w).recourse >= min_recourse) < len(ladder)
         enough = [trial for trial in trials if trial.recourse >= min_recourse]
-        best = max(enough, key=lambda t: (t.auc, -t.weight)) if met else _most_recourse(trials)
-        weight = best.weight
+        weight = (_most_accurate(enough) if met else _most_recourse(trials)).weight
     else:
         assert max_auc_loss is not None
         floor = tried(0.0).auc - max_auc_loss
@@ -245,6 +245,15 @@ def choose_weight(
             stacklevel=5,
         )
     return search
+
+
+def _most_accurate(trials: list[Trial]) -> Trial:
+    """The trial of the least weight, unless a larger one is better by more than chance."""
+    best, *others = sorted(trials, key=lambda t: t.weight)
+    for trial in others:
+        if trial.auc > best.auc + CHANCE:
+            best = trial
+    return best
 
 
 def _most_recourse(trials: list[Trial]) -> Trial:

@@ -90,11 +90,16 @@ def fit(
     """
     from ract._fingerprint import data_fingerprint
     from ract.cli.tables import class_named, read_whole, split_target
-    from ract.cli.telling import tell
+    from ract.cli.telling import open_actions, tell
     from ract.persist import save_model
 
+<<<<<<< HEAD
     space = space_from(actions)
     estimator = estimator_for(
+=======
+    space = open_actions(actions)
+    estimator = _estimator(
+>>>>>>> tool
         model,
         actions=space,
         n_estimators=n_estimators,
@@ -134,6 +139,7 @@ def fit(
     tell(summary | {"file": str(output)}, _sentence(summary, output, estimator), as_json=json)
 
 
+<<<<<<< HEAD
 def _weight(text: str) -> float | str:
     from ract.cli.failures import BadInput
 
@@ -158,6 +164,9 @@ def space_from(actions: Path | None) -> Any:
 
 def estimator_for(model: str, **given: Any) -> Any:
     """A forest or tree that is yet to be fitted."""
+=======
+def _estimator(model: str, **given: Any) -> Any:
+>>>>>>> tool
     from ract.cli.failures import BadInput
     from ract.forest import RecourseForestClassifier
     from ract.tree import RecourseTreeClassifier

@@ -67,14 +67,17 @@ def import_model(
 
     Example: ract import forest.joblib data.csv --trust --target Risk --desired Good -o model.ract
     """
+<<<<<<< HEAD
     from ract.cli.fit import space_from as space_of
+=======
+>>>>>>> tool
     from ract.cli.tables import class_named, read_whole
-    from ract.cli.telling import tell
+    from ract.cli.telling import open_actions, tell
     from ract.imported import import_model as take_over
     from ract.persist import save_model
 
     model = _loaded(source, trust)
-    space = space_of(actions)
+    space = open_actions(actions)
     table = read_whole(data, Csv(delimiter, decimal, thousands, encoding))
     people = _people(table, model, [target, *(drop or [])] if target else drop or [], data)
     if desired is None and space is not None:

@@ -62,6 +62,17 @@ def open_model(path: Path) -> Any:
         return read_model_file(path)
 
 
+def open_actions(path: Path | None) -> Any:
+    """The space of an action file; None without one."""
+    from ract.actions import ActionSpace
+    from ract.cli.tables import readable
+
+    if path is None:
+        return None
+    with readable(path):
+        return ActionSpace.from_toml(path)
+
+
 def share(part: float) -> str:
     """A share in percent."""
     return f"{part:.1%}"
