@@ -93,13 +93,8 @@ def fit(
     from ract.cli.telling import open_actions, tell
     from ract.persist import save_model
 
-<<<<<<< HEAD
-    space = space_from(actions)
-    estimator = estimator_for(
-=======
     space = open_actions(actions)
-    estimator = _estimator(
->>>>>>> tool
+    estimator = estimator_for(
         model,
         actions=space,
         n_estimators=n_estimators,
@@ -139,7 +134,6 @@ def fit(
     tell(summary | {"file": str(output)}, _sentence(summary, output, estimator), as_json=json)
 
 
-<<<<<<< HEAD
 def _weight(text: str) -> float | str:
     from ract.cli.failures import BadInput
 
@@ -151,22 +145,8 @@ def _weight(text: str) -> float | str:
         raise BadInput(f"--recourse-weight must be a number or auto, got {text!r}.") from None
 
 
-def space_from(actions: Path | None) -> Any:
-    """The action space of an action file, if there is one."""
-    from ract.actions import ActionSpace
-    from ract.cli.tables import readable
-
-    if actions is None:
-        return None
-    with readable(actions):
-        return ActionSpace.from_toml(actions)
-
-
 def estimator_for(model: str, **given: Any) -> Any:
     """A forest or tree that is yet to be fitted."""
-=======
-def _estimator(model: str, **given: Any) -> Any:
->>>>>>> tool
     from ract.cli.failures import BadInput
     from ract.forest import RecourseForestClassifier
     from ract.tree import RecourseTreeClassifier

@@ -67,10 +67,6 @@ def import_model(
 
     Example: ract import forest.joblib data.csv --trust --target Risk --desired Good -o model.ract
     """
-<<<<<<< HEAD
-    from ract.cli.fit import space_from as space_of
-=======
->>>>>>> tool
     from ract.cli.tables import class_named, read_whole
     from ract.cli.telling import open_actions, tell
     from ract.imported import import_model as take_over

@@ -57,15 +57,15 @@ def tradeoff(
 
     Example: ract tradeoff data.csv --target Risk --desired Good --actions actions.toml -o out.csv
     """
-    from ract.cli.fit import estimator_for, space_from
+    from ract.cli.fit import estimator_for
     from ract.cli.outputs import table_writer
     from ract.cli.tables import class_named, read_whole, split_target
-    from ract.cli.telling import refuse_both, tell
+    from ract.cli.telling import open_actions, refuse_both, tell
     from ract.selection import tradeoff_curve
 
     refuse_both(output, json)
     form = None if plot is None else _form(plot)
-    space = space_from(actions)
+    space = open_actions(actions)
     estimator = estimator_for(
         model, actions=space, n_estimators=n_estimators, budget=budget, random_state=random_state
     )
