@@ -37,7 +37,7 @@ NAME = "benchmark"
 N_FOLDS = 5
 BUDGET = 0.3
 # Of the refused people of a fold, this many are searched for, evenly spread; and so hard.
-MAX_PEOPLE, MAX_NODES = 100, 5_000
+MAX_PEOPLE, MAX_NODES = 100, 10_000
 COLUMNS = (
     "Fold", "Model", "Accuracy", "AUC", "Recourse", "Unknown", "Cost", "Fit [s]", "Search [s]",
 )  # fmt: skip
