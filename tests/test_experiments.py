@@ -86,15 +86,15 @@ def small(monkeypatch):
 
     for module in (repro, bench):
         monkeypatch.setattr(module, "load", load)
-    repro.population.cache_clear()
-    bench.people.cache_clear()
+    for cached in (repro.population, bench.people, bench.folds_of):
+        cached.cache_clear()
     for name, experiment in list(EXPERIMENTS.items()):
         sizes = tuple(max(size // 50, 1) for size in experiment.n_trees)
         fewer = dataclasses.replace(experiment, n_trees=sizes, n_folds=3, max_depth=6)
         monkeypatch.setitem(EXPERIMENTS, name, fewer)
     yield calls
-    repro.population.cache_clear()
-    bench.people.cache_clear()
+    for cached in (repro.population, bench.people, bench.folds_of):
+        cached.cache_clear()
 
 
 def run_small(out, names=("forests",), data=("compas",), **options):

@@ -37,7 +37,7 @@ NAME = "benchmark"
 N_FOLDS = 5
 BUDGET = 0.3
 # Of the refused people of a fold, this many are searched for, evenly spread; and so hard.
-MAX_PEOPLE, MAX_NODES = 200, 5_000
+MAX_PEOPLE, MAX_NODES = 100, 10_000
 COLUMNS = (
     "Fold", "Model", "Accuracy", "AUC", "Recourse", "Unknown", "Cost", "Fit [s]", "Search [s]",
 )  # fmt: skip
@@ -96,15 +96,17 @@ def done(store: Store, data: str, model: str) -> set[int]:
 
 def run_one(model: str, data: str, number: int, out: str) -> None:
     """Judge one model on one fold and keep the row."""
-    row = judged(people(data), MODELS[model], number)
+    row = judged(people(data), MODELS[model], number, folds_of(data)[number - 1])
     table = pd.DataFrame([row], columns=list(COLUMNS))
     Store(out).add_fold(f"{NAME}-{model}", data, number, {"results": table})
 
 
-def judged(data: Dataset, entry: Entry, number: int) -> dict[str, Any]:
-    """One model on one fold."""
+def judged(
+    data: Dataset, entry: Entry, number: int, fold: tuple[np.ndarray, np.ndarray]
+) -> dict[str, Any]:
+    """One model on one fold: positions of its training and test people."""
     target = data.target.to_numpy()
-    train, test = folds(data)[number - 1]
+    train, test = fold
     known, new = data.frame.iloc[train], data.frame.iloc[test]
     begun = process_time()
     model = entry.fit(data, known, target[train], random_state=number)
@@ -157,6 +159,12 @@ def _scores(model: Any, people_: pd.DataFrame, desired: Any) -> np.ndarray:
 def people(data: str) -> Dataset:
     """A data set without repeated rows, read once in each process."""
     return without_colons(load(DATA[data], drop_duplicates=True))
+
+
+@lru_cache(maxsize=len(DATA))
+def folds_of(data: str) -> list[tuple[np.ndarray, np.ndarray]]:
+    """The folds of a data set, made once in each process."""
+    return folds(people(data))
 
 
 def without_colons(data: Dataset) -> Dataset:

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from ract.experiments.settings import METHODS, RACT, DataSetting, Experiment
+from ract.experiments.settings import EXPERIMENTS, METHODS, RACT, DataSetting, Experiment
 
 CONFIDENCE = 0.95
 FEWEST_FOLDS = 10
@@ -183,3 +183,9 @@ def _values(rows: pd.DataFrame, method: str, measure: str) -> np.ndarray:
 def share_within(found: Sequence[Difference]) -> float:
     """Share of numbers within the noise of both; 1 if there are none."""
     return float(np.mean([one.within for one in found])) if found else 1.0
+
+
+def importances(data: DataSetting, rows: pd.DataFrame, method: str) -> pd.Series:
+    """Mean share of splits by feature of a method, RACT as selected."""
+    chosen = selected(EXPERIMENTS["forests"], data, rows)
+    return chosen[chosen["Method"] == method].mean(numeric_only=True)

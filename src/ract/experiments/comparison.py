@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+import numpy as np
 import pandas as pd
 
 from ract.experiments.compare import (
     Difference,
     Order,
     differences,
+    importances,
     orders,
     selected,
     share_within,
@@ -18,9 +20,17 @@ from ract.experiments.compare import (
 from ract.experiments.markdown import page, table
 from ract.experiments.reasons import reason_for
 from ract.experiments.recorded import Recorded
-from ract.experiments.settings import DATA, EXPERIMENTS, METHOD_NAMES, DataSetting, Experiment
+from ract.experiments.settings import (
+    DATA,
+    EXPERIMENTS,
+    METHOD_NAMES,
+    METHODS,
+    DataSetting,
+    Experiment,
+)
 from ract.experiments.store import Store
 
+NOT_FEATURES = ("Fold", "Method", "Alpha", "Budget")
 MISSING = (
     "The recorded results were not at hand, so nothing is compared here. Name their folder with "
     "`--recorded` or by the environment variable `RACT_RECORDED`."
@@ -75,6 +85,8 @@ def comparison_page(store: Store, recorded: Recorded | None) -> str:
         _orders(pairs),
         "### Numbers outside the noise",
         _outside(pairs),
+        "### Feature importance",
+        _importance(store, recorded),
         "### Every number of the paper's comparison",
         *(part for pair in pairs for part in _in_full(pair)),
     )
@@ -132,6 +144,23 @@ def _outside(pairs: list[Compared]) -> str:
     ]  # fmt: skip
     header = ["experiment", "data", "setting", "measure", "ours", "recorded", "reason"]
     return table(header, rows) if rows else "None."
+
+
+def _importance(store: Store, recorded: Recorded) -> str:
+    rows = []
+    for data in DATA.values():
+        ours, theirs = store.read("importance", data.name), recorded.importance(data)
+        if ours is not None and theirs is not None:
+            features = [str(column) for column in theirs if column not in NOT_FEATURES]
+            for method in METHODS:
+                mine = importances(data, ours, method)[features].to_numpy()
+                other = importances(data, theirs, method)[features].to_numpy()
+                rows.append(
+                    [data.title, METHOD_NAMES[method], f"{np.abs(mine - other).max():.4f}",
+                     f"{other.max():.3f}", f"{np.corrcoef(mine, other)[0, 1]:.4f}"]
+                )  # fmt: skip
+    header = ["data", "method", "largest difference of a feature", "largest share", "correlation"]
+    return table(header, rows) if rows else "Not run."
 
 
 def _in_full(pair: Compared) -> Iterator[str]:

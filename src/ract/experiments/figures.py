@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from ract.errors import InvalidSpec
-from ract.experiments.compare import selected
+from ract.experiments.compare import importances, selected
 from ract.experiments.recorded import Recorded
 from ract.experiments.settings import (
     DATA,
@@ -209,19 +209,16 @@ def _importance(store: Store, recorded: Recorded | None) -> Any:
         features = [str(column) for column in rows if column not in EXPERIMENTS["forests"].keys]
         at = np.arange(len(features))
         for k, method in enumerate(METHODS):
-            means = _shares(data, rows, method)[features]
+            means = importances(data, rows, method)[features]
             axis.bar(
                 at + 0.27 * (k - 1), means, 0.27, color=COLOURS[method], label=METHOD_NAMES[method]
             )  # fmt: skip
             if theirs is not None:
-                means = _shares(data, theirs, method)[features]
+                means = importances(data, theirs, method)[features]
                 axis.plot(at + 0.27 * (k - 1), means, "kD", markersize=2)
         axis.set_xticks(at, features, rotation=90, fontsize=5)
         axis.set_title(data.title)
+    for axis in axes.flat[len(results) :]:
+        axis.set_axis_off()
     axes.flat[0].legend(fontsize=6)
     return figure
-
-
-def _shares(data: DataSetting, rows: pd.DataFrame, method: str) -> pd.Series:
-    chosen = selected(EXPERIMENTS["forests"], data, rows)
-    return chosen[chosen["Method"] == method].mean(numeric_only=True)

@@ -79,6 +79,10 @@ MODELS = {
             takes_actions=True,
         ),
         Entry(
+            "ract-auto", "ract forest, automatic weight", "ract.forest:RecourseForestClassifier",
+            {"recourse_weight": "auto", "min_recourse": 0.95}, takes_actions=True,
+        ),
+        Entry(
             "ract-plain", "ract forest, recourse weight 0", "ract.forest:RecourseForestClassifier",
             {"recourse_weight": 0.0}, takes_actions=True,
         ),
