@@ -20,7 +20,7 @@ from ract.persist import read_model_file
 from ract.recourse.plans import nice_number
 
 LOANS = load_loans(800)
-NEW = load_loans(120, random_state=1).frame
+NEW = load_loans(70, random_state=1).frame
 
 
 def run(*arguments, code=0, given=None):
@@ -127,7 +127,7 @@ def test_recourse_in_every_form_and_in_pieces(folder, tmp_path, end, size, monke
     expected = plans(folder)
     same_plans(read[end](out), expected)
     summary = json.loads(result.stdout)
-    assert summary["people"] == 120 and sum(summary["statuses"].values()) == 120
+    assert summary["people"] == 70 and sum(summary["statuses"].values()) == 70
 
 
 def test_parquet_people(folder, tmp_path):
@@ -144,7 +144,7 @@ def test_standard_input_and_output(folder):
     result = run("recourse", folder / "model.ract", "-", given=given)
     assert result.stdout.startswith("person,plan,feature,from,to")
     assert result.stdout.count("\n") == len(plans(folder)) + 1
-    assert "120 people" in result.stderr
+    assert "70 people" in result.stderr
     run("recourse", folder / "model.ract", "-", "--json", given=given, code=2)
 
 
@@ -224,7 +224,7 @@ def test_import_and_recourse(folder, tmp_path):
     result = run(
         "recourse", tmp_path / "model.ract", folder / "people.csv", "-o", tmp_path / "p.csv"
     )
-    assert "120 people" in result.stderr
+    assert "70 people" in result.stderr
 
 
 @pytest.mark.parametrize("library", ["xgboost", "lightgbm"])

@@ -1,6 +1,10 @@
 """The command line: each command is one small module.
 
-Modules of commands import nothing heavy at their top, so that ``ract --help`` answers at once.
+A new command is a function in a module of its own, named in the list below. Its options come from
+``options`` where others have them too; tables are read by ``tables``, results are written by
+``outputs`` and told by ``telling``; errors are raised as they are, and ``failures`` makes sentences
+of them. Modules of commands import nothing heavy at their top, so that ``ract --help`` answers at
+once.
 """
 
 from __future__ import annotations
