@@ -4,8 +4,9 @@
 
 For each seed a quarter of the people is held out (repeated rows dropped first). Printed: the goal,
 recourse and AUC of the automatic weight on held-out people, the best AUC of the grid's weights
-that meet the goal on the same people, whether the goal is met within 0.02 and the AUC within
-0.005, and the CPU time of the automatic fit in fits with the weight that it chose.
+that meet the goal on the same people (the best of 20 draws of noise, too), whether the goal is met
+within 0.02 and the AUC within 0.005, and the CPU time of the automatic fit in fits with the weight
+that it chose.
 """
 
 from __future__ import annotations
@@ -76,7 +77,7 @@ def line(name, seed, goal):
         f"{len(model.weight_search_.trials):6} {seconds / one_fit:5.1f}",
         flush=True,
     )
-    return met, close, seconds / one_fit
+    return name, met, best - auc, seconds / one_fit
 
 
 def main():
@@ -87,15 +88,21 @@ def main():
     parser.add_argument("--goal", type=float, default=0.95)
     chosen = parser.parse_args()
     print("data    seed  goal  weight recourse    AUC   grid  met close trials  fits")
+    warm = datasets.load_loans(n_people=300)
+    fitted(warm, warm.frame, warm.target, 0, recourse_weight="auto")  # compile time apart
     rows = [
         line(name, seed, chosen.goal)
         for name in chosen.data or names
         for seed in range(chosen.seeds)
     ]
-    met, close, fits = np.mean(rows, axis=0)
+    for name in chosen.data or names:
+        behind = np.mean([row[2] for row in rows if row[0] == name])
+        print(f"{name}: AUC {behind:.4f} below the grid's best on average (target 0.005)")
+    met, fits = [row[1] for row in rows], [row[3] for row in rows]
+    close = np.mean([row[2] <= 0.005 for row in rows])
     print(
-        f"met in {met:.0%} of {len(rows)} runs (target 90%), AUC within 0.005 of the grid in "
-        f"{close:.0%}, {fits:.1f} fits on average, {max(r[2] for r in rows):.1f} at most (target 6)"
+        f"met in {np.mean(met):.0%} of {len(rows)} runs (target 90%), AUC within 0.005 of the grid "
+        f"in {close:.0%}, {np.mean(fits):.1f} fits on average, {max(fits):.1f} at most (target 6)"
     )
 
 
