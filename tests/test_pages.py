@@ -61,4 +61,6 @@ def test_the_pages_have_examples_of_every_kind():
     assert {"python", "sh", "toml"} == set(found)
     readme = [line for language, text in blocks(PAGES[0]) if language == "sh"
               for line in commands(text)]  # fmt: skip
-    assert [line.split()[1] for line in readme] == ["data", "init", "fit", "data", "recourse"]
+    assert [line.split()[1] for line in readme] == [
+        "data", "init", "fit", "data", "recourse", "audit",
+    ]  # fmt: skip
