@@ -14,6 +14,7 @@ from ract.experiments.models import MODELS
 from ract.experiments.settings import DATA
 from ract.experiments.store import Store
 
+OURS, THEIRS = "#2f6fb0", "#7f7f7f"
 INTRODUCTION = f"""\
 Repeated rows are dropped (COMPAS and Bail have thousands), folds are shuffled, and people with the
 same features stay in one fold. (Of COMPAS, a third of the distinct rows have a twin with the other
@@ -112,7 +113,7 @@ def draw_benchmark(store: Store, folder: Path) -> dict[str, Path]:
     for data in DATA.values():
         rows = store.read(NAME, data.name)
         if rows is not None:
-            figure, axis = plt.subplots(figsize=(4.6, 3.4), layout="constrained")
+            figure, axis = plt.subplots(figsize=(6.0, 3.2), layout="constrained")
             _scatter(axis, rows)
             axis.set_title(data.title)
             file = save(folder, f"benchmark-{data.name}", figure)
@@ -122,16 +123,18 @@ def draw_benchmark(store: Store, folder: Path) -> dict[str, Path]:
 
 
 def _scatter(axis: Any, rows: pd.DataFrame) -> None:
-    for name, point in means(rows).iterrows():
-        entry = MODELS[str(name)]
-        colour = "#2f6fb0" if entry.ours else "#7f7f7f"
-        axis.plot(point["Recourse"], point["AUC"], "o" if entry.ours else "s", color=colour)
-        # What is open could still be recourse.
-        axis.plot([point["Recourse"], point["Best"]], [point["AUC"]] * 2, "-", color=colour)
-        axis.annotate(
-            entry.title, (point["Recourse"], point["AUC"]), fontsize=6, xytext=(4, 3),
-            textcoords="offset points",
-        )  # fmt: skip
+    found = means(rows)
+    for name, entry in MODELS.items():
+        if name in found.index:
+            recourse, best, auc = found.loc[name, ["Recourse", "Best", "AUC"]]
+            axis.plot(
+                recourse, auc, entry.marker, color=OURS if entry.ours else THEIRS,
+                label=entry.title, markersize=7,
+            )  # fmt: skip
+            # What is open could still be recourse.
+            axis.plot([recourse, best], [auc, auc], "-", color=OURS if entry.ours else THEIRS)
     axis.set_xlabel("recourse ratio (line: unanswered)")
     axis.set_ylabel("AUC")
-    axis.margins(0.25, 0.15)
+    axis.margins(0.08)
+    axis.grid(alpha=0.3)
+    axis.legend(fontsize=6, loc="center left", bbox_to_anchor=(1.02, 0.5), frameon=False)
