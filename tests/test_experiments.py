@@ -549,7 +549,9 @@ def test_a_dominating_model_is_named():
             "Unknown": [0.0, 0.1, 0.3],
         }
     )
-    assert dominated_by(rows, "ract") == ["forest"]
+    assert dominated_by(rows, "ract") == []
+    assert dominated_by(rows, "ract", doubts=True) == ["forest"]
+    assert dominated_by(rows.assign(Recourse=[0.5, 0.8, 0.6]), "ract") == ["forest", "xgboost"]
 
 
 def test_a_missing_library_is_told_with_how_to_get_it():

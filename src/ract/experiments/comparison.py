@@ -127,17 +127,20 @@ def _orders(pairs: list[Compared]) -> str:
     rows = [
         [pair.experiment.title, pair.data.title, order.measure,
          " / ".join(METHOD_NAMES[method] for method in order.methods),
-         f"{order.ours:+.3f}", f"{order.recorded:+.3f}"]
+         f"{order.ours:+.3f}", f"{order.recorded:+.3f}",
+         reason_for(pair.experiment, pair.data, order.methods[1], order.measure)]
         for pair, order in against
     ]  # fmt: skip
-    header = ["experiment", "data", "measure", "methods", "second better by: ours", "recorded"]
+    header = ["experiment", "data", "measure", "methods", "second better by: ours", "recorded",
+              "reason"]  # fmt: skip
     return page(text, table(header, rows) if rows else "")
 
 
 def _outside(pairs: list[Compared]) -> str:
     rows = [
         [pair.experiment.title, pair.data.title, _setting(one), one.measure, f"{one.ours:.3f}",
-         f"{one.recorded:.3f}", reason_for(pair.experiment, pair.data, one)]
+         f"{one.recorded:.3f}",
+         reason_for(pair.experiment, pair.data, str(one.setting["Method"]), one.measure)]
         for pair in pairs
         for one in pair.selected()
         if not one.within

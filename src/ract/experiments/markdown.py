@@ -21,7 +21,7 @@ def table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
 
 
 def spread(values: np.ndarray, digits: int = 3) -> str:
-    """Mean and standard deviation over folds.
+    """Mean and standard deviation over folds; of a single fold, the number alone.
 
     >>> spread(np.array([1.0, 2.0]))
     '1.500 ± 0.707'
@@ -30,8 +30,9 @@ def spread(values: np.ndarray, digits: int = 3) -> str:
     values = values[~np.isnan(values)]
     if not len(values):
         return "n/a"
-    deviation = float(values.std(ddof=1)) if len(values) > 1 else 0.0
-    return f"{values.mean():.{digits}f} ± {deviation:.{digits}f}"
+    if len(values) == 1:
+        return f"{values[0]:.{digits}f}"
+    return f"{values.mean():.{digits}f} ± {values.std(ddof=1):.{digits}f}"
 
 
 def page(*parts: str) -> str:

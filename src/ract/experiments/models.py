@@ -31,6 +31,8 @@ class Entry:
         What to install for it, if it is not part of the core.
     codes : bool
         Whether its classes must be 0 and 1.
+    marker : str
+        In pictures, as matplotlib calls it.
     """
 
     name: str
@@ -40,6 +42,7 @@ class Entry:
     takes_actions: bool = False
     extra: str = ""
     codes: bool = False
+    marker: str = "o"
 
     def check(self) -> None:
         """Say which extra is missing, if one is."""
@@ -71,41 +74,40 @@ class Entry:
         return self.takes_actions
 
 
+OUR_FOREST, SKLEARN = "ract.forest:RecourseForestClassifier", "sklearn.ensemble"
+
 MODELS = {
     entry.name: entry
     for entry in (
+        Entry("ract", "ract forest, defaults", OUR_FOREST, takes_actions=True),
         Entry(
-            "ract", "ract forest, defaults", "ract.forest:RecourseForestClassifier",
-            takes_actions=True,
+            "ract-auto", "ract forest, automatic weight", OUR_FOREST,
+            {"recourse_weight": "auto", "min_recourse": 0.95}, takes_actions=True, marker="D",
         ),
         Entry(
-            "ract-auto", "ract forest, automatic weight", "ract.forest:RecourseForestClassifier",
-            {"recourse_weight": "auto", "min_recourse": 0.95}, takes_actions=True,
+            "ract-plain", "ract forest, recourse weight 0", OUR_FOREST, {"recourse_weight": 0.0},
+            takes_actions=True, marker="v",
         ),
         Entry(
-            "ract-plain", "ract forest, recourse weight 0", "ract.forest:RecourseForestClassifier",
-            {"recourse_weight": 0.0}, takes_actions=True,
+            "ract-strong", "ract forest, recourse weight 0.3", OUR_FOREST,
+            {"recourse_weight": 0.3}, takes_actions=True, marker="^",
         ),
-        Entry(
-            "ract-strong", "ract forest, recourse weight 0.3",
-            "ract.forest:RecourseForestClassifier", {"recourse_weight": 0.3}, takes_actions=True,
-        ),
-        Entry("forest", "scikit-learn forest", "sklearn.ensemble:RandomForestClassifier"),
+        Entry("forest", "scikit-learn forest", f"{SKLEARN}:RandomForestClassifier", marker="s"),
         Entry(
             "forest-leaf5", "scikit-learn forest, leaves of 5",
-            "sklearn.ensemble:RandomForestClassifier", {"min_samples_leaf": 5},
+            f"{SKLEARN}:RandomForestClassifier", {"min_samples_leaf": 5}, marker="p",
         ),
         Entry(
             "histogram", "scikit-learn histogram boosting",
-            "sklearn.ensemble:HistGradientBoostingClassifier",
+            f"{SKLEARN}:HistGradientBoostingClassifier", marker="X",
         ),
         Entry(
             "lightgbm", "LightGBM", "lightgbm:LGBMClassifier", {"verbose": -1, "n_jobs": 1},
-            extra="lightgbm",
+            extra="lightgbm", marker="P",
         ),
         Entry(
             "xgboost", "XGBoost", "xgboost:XGBClassifier", {"n_jobs": 1}, extra="xgboost",
-            codes=True,
+            codes=True, marker="*",
         ),
     )
 }  # fmt: skip

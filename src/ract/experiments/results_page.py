@@ -20,9 +20,9 @@ INTRODUCTION = """\
 # Results
 
 This page is written by the program from stored results (`ract reproduce --report`, after
-`ract reproduce` and `ract benchmark`). The first part repeats the paper's experiments by its
-authors' rules and lays them beside the results that they recorded; the second is the comparison
-that we draw conclusions from.
+`ract reproduce` and `ract benchmark`). The first part is the comparison that we draw conclusions
+from; the second repeats the paper's experiments by its authors' rules and lays them beside the
+results that they recorded.
 """
 
 FACTS = """\
