@@ -43,8 +43,10 @@ def run(line):
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_blocks_run_one_after_the_other(page, tmp_path, monkeypatch):
+def test_blocks_run_one_after_the_other(page, tmp_path, monkeypatch, request):
     monkeypatch.chdir(tmp_path)
+    if page.name == "reproduce.md":
+        monkeypatch.setenv("RACT_DATA_HOME", str(request.getfixturevalue("data_home")))
     names = {"__name__": "__main__"}
     for k, (language, text) in enumerate(blocks(page)):
         if language == "python":
