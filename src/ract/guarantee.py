@@ -98,7 +98,7 @@ class Guarantee:
     def describe(self) -> str:
         """The guarantee in plain words; the bound is rounded up."""
         known = (
-            f"With {_percent(self.confidence)} confidence at most {_percent_up(self.risk_bound)} "
+            f"With {_percent(self.confidence)} confidence at most {percent_up(self.risk_bound)} "
             f"of people are without recourse (asked: {_percent(self.max_risk)}), "
             f"from {self.people} held-out people"
         )
@@ -397,6 +397,6 @@ def _percent(share: float) -> str:
     return f"{100 * share:.4g}%"
 
 
-def _percent_up(share: float) -> str:
+def percent_up(share: float) -> str:
     """To a tenth of a percent and never less than the share, binary fractions aside."""
     return f"{math.ceil(round(1000 * share, 6)) / 10:g}%"

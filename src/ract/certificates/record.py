@@ -15,7 +15,7 @@ from ract._files import write_whole
 from ract._parts import canonical
 from ract._version import __version__
 from ract.errors import InvalidData
-from ract.guarantee import clopper_pearson_upper
+from ract.guarantee import clopper_pearson_upper, percent_up
 from ract.recourse.plans import ACCEPTED, FOUND, UNKNOWN
 
 FORMAT = "ract certificate 1"
@@ -107,7 +107,7 @@ class Certificate:
         """The statement in plain words; bounds are rounded up."""
         sure, seen = f"{100 * self.confidence:.4g}%", self.everyone
         told = (
-            f"With {sure} confidence at most {_percent_up(seen.risk_bound)} of people are without "
+            f"With {sure} confidence at most {percent_up(seen.risk_bound)} of people are without "
             f"recourse within a budget of {self.budget:g}: {seen.without + seen.unknown} of "
             f"{seen.people} held-out people are"
         )
@@ -117,7 +117,7 @@ class Certificate:
         if self.groups:
             lines.append(f"By group, all with {sure} confidence together:")
             lines += [
-                f"  {count.group}: at most {_percent_up(count.risk_bound)} "
+                f"  {count.group}: at most {percent_up(count.risk_bound)} "
                 f"({count.without + count.unknown} of {count.people})"
                 for count in self.groups
             ]
@@ -175,8 +175,3 @@ def digest_of(record: dict[str, Any]) -> str:
 
 def _plain(label: Any) -> Any:
     return label.item() if isinstance(label, np.generic) else label
-
-
-def _percent_up(share: float) -> str:
-    """To a tenth of a percent and never less than the share, binary fractions aside."""
-    return f"{math.ceil(round(1000 * share, 6)) / 10:g}%"

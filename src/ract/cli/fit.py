@@ -89,7 +89,7 @@ def fit(
     Example: ract fit data.csv --target Risk --desired Good --actions actions.toml -o model.ract
     """
     from ract._fingerprint import data_fingerprint
-    from ract.cli.tables import class_named, read_whole, split_target
+    from ract.cli.tables import training_table
     from ract.cli.telling import open_actions, tell
     from ract.persist import save_model
 
@@ -113,12 +113,9 @@ def fit(
         n_jobs=n_jobs,
         verbose=int(sys.stderr.isatty()),
     )
-    X, y = split_target(
-        read_whole(data, Csv(delimiter, decimal, thousands, encoding)), target, drop, data
-    )
-    classes = sorted(y.unique().tolist(), key=str)
-    wanted = desired if desired is not None or space is None else space.desired
-    estimator.set_params(desired=class_named(wanted, classes))
+    csv = Csv(delimiter, decimal, thousands, encoding)
+    X, y, label = training_table(data, csv, target, drop, desired, space)
+    estimator.set_params(desired=label)
     estimator.fit(X, y.to_numpy())
     summary = {
         "model": model,

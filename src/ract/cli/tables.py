@@ -179,6 +179,20 @@ def split_target(
     return X, y
 
 
+def training_table(
+    source: str,
+    csv: Csv,
+    target: str,
+    drop: Sequence[str] | None,
+    desired: str | None,
+    space: Any,
+) -> tuple[pd.DataFrame, pd.Series, Any]:
+    """Features and target of a training table, and the class that people want."""
+    X, y = split_target(read_whole(source, csv), target, drop, source)
+    wanted = desired if desired is not None or space is None else space.desired
+    return X, y, class_named(wanted, sorted(y.unique().tolist(), key=str))
+
+
 def class_named(text: str | None, classes: Sequence[Any]) -> Any:
     """The class that a word of the command line means."""
     if text is None:

@@ -59,7 +59,7 @@ def tradeoff(
     """
     from ract.cli.fit import estimator_for
     from ract.cli.outputs import table_writer
-    from ract.cli.tables import class_named, read_whole, split_target
+    from ract.cli.tables import training_table
     from ract.cli.telling import open_actions, refuse_both, tell
     from ract.selection import tradeoff_curve
 
@@ -69,12 +69,9 @@ def tradeoff(
     estimator = estimator_for(
         model, actions=space, n_estimators=n_estimators, budget=budget, random_state=random_state
     )
-    X, y = split_target(
-        read_whole(data, Csv(delimiter, decimal, thousands, encoding)), target, drop, data
-    )
-    classes = sorted(y.unique().tolist(), key=str)
-    wanted = desired if desired is not None or space is None else space.desired
-    estimator.set_params(desired=class_named(wanted, classes))
+    csv = Csv(delimiter, decimal, thousands, encoding)
+    X, y, label = training_table(data, csv, target, drop, desired, space)
+    estimator.set_params(desired=label)
     curve = tradeoff_curve(
         estimator, X, y.to_numpy(), param, [_value(text) for text in values.split(",")], cv,
         n_jobs=n_jobs, progress=sys.stderr.isatty(),
