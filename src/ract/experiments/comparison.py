@@ -17,7 +17,7 @@ from ract.experiments.compare import (
     selected,
     share_within,
 )
-from ract.experiments.markdown import page, table
+from ract.experiments.markdown import Notes, page, table
 from ract.experiments.reasons import reason_for
 from ract.experiments.recorded import Recorded
 from ract.experiments.settings import (
@@ -124,29 +124,33 @@ def _orders(pairs: list[Compared]) -> str:
         f"the recorded folds put {clear} in a clear order; ours agrees with "
         f"{clear - len(against)} of those."
     )
+    notes = Notes()
     rows = [
         [pair.experiment.title, pair.data.title, order.measure,
          " / ".join(METHOD_NAMES[method] for method in order.methods),
          f"{order.ours:+.3f}", f"{order.recorded:+.3f}",
-         reason_for(pair.experiment, pair.data, order.methods[1], order.measure)]
+         notes.number(reason_for(pair.experiment, pair.data, order.methods[1], order.measure))]
         for pair, order in against
     ]  # fmt: skip
     header = ["experiment", "data", "measure", "methods", "second better by: ours", "recorded",
               "reason"]  # fmt: skip
-    return page(text, table(header, rows) if rows else "")
+    return page(text, table(header, rows) if rows else "", notes.text())
 
 
 def _outside(pairs: list[Compared]) -> str:
+    notes = Notes()
     rows = [
         [pair.experiment.title, pair.data.title, _setting(one), one.measure, f"{one.ours:.3f}",
          f"{one.recorded:.3f}",
-         reason_for(pair.experiment, pair.data, str(one.setting["Method"]), one.measure)]
+         notes.number(
+             reason_for(pair.experiment, pair.data, str(one.setting["Method"]), one.measure)
+         )]
         for pair in pairs
         for one in pair.selected()
         if not one.within
     ]  # fmt: skip
     header = ["experiment", "data", "setting", "measure", "ours", "recorded", "reason"]
-    return table(header, rows) if rows else "None."
+    return page(table(header, rows), notes.text()) if rows else "None."
 
 
 def _importance(store: Store, recorded: Recorded) -> str:
