@@ -96,7 +96,7 @@ def _verdict(rows: pd.DataFrame) -> str:
             if surely:
                 told = f"is beaten in both AUC and recourse by {surely}"
             elif perhaps:
-                told += f" (unless everyone without an answer has recourse: then {perhaps} is)"
+                told += f" (if everyone without an answer had recourse, {perhaps} would be)"
             lines.append(f"- {entry.title} {told}.")
     return "\n".join(lines)
 

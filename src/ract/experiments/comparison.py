@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from ract.experiments.compare import (
+    FEWEST_FOLDS,
     Difference,
     Order,
     differences,
@@ -17,7 +18,7 @@ from ract.experiments.compare import (
     selected,
     share_within,
 )
-from ract.experiments.markdown import page, table
+from ract.experiments.markdown import Notes, page, table
 from ract.experiments.reasons import reason_for
 from ract.experiments.recorded import Recorded
 from ract.experiments.settings import (
@@ -45,6 +46,11 @@ class Compared:
     data: DataSetting
     ours: pd.DataFrame
     recorded: pd.DataFrame
+
+    @property
+    def enough(self) -> bool:
+        """Whether enough folds were run to judge by: a few say little of ten, which differ."""
+        return self.ours["Fold"].nunique() >= FEWEST_FOLDS
 
     def all(self) -> list[Difference]:
         """Every number of the experiment."""
@@ -76,19 +82,21 @@ def comparison_page(store: Store, recorded: Recorded | None) -> str:
     pairs = list(compared(store, recorded))
     if not pairs:
         return page("## Beside the recorded results", "There are no results to compare yet.")
+    judged = [pair for pair in pairs if pair.enough]
     return page(
         "## Beside the recorded results",
         "A number is a mean over folds. It is *within the noise of both* when the 95% Welch "
-        "interval of ours minus recorded holds zero; one in twenty lies outside by chance alone.",
+        "interval of ours minus recorded holds zero; one in twenty lies outside by chance alone. "
+        f"Experiments with fewer than {FEWEST_FOLDS} folds of ours are not judged.",
         _summary(pairs),
         "### Order of the methods",
-        _orders(pairs),
+        _orders(judged),
         "### Numbers outside the noise",
-        _outside(pairs),
+        _outside(judged),
         "### Feature importance",
         _importance(store, recorded),
         "### Every number of the paper's comparison",
-        *(part for pair in pairs for part in _in_full(pair)),
+        *(part for pair in judged for part in _in_full(pair)),
     )
 
 
@@ -97,21 +105,28 @@ def _summary(pairs: list[Compared]) -> str:
     for experiment in EXPERIMENTS.values():
         mine = [pair for pair in pairs if pair.experiment == experiment]
         if mine:
-            chosen = [one for pair in mine for one in pair.selected()]
-            everything = [one for pair in mine for one in pair.all()]
+            chosen, everything = _numbers(mine)
             folds = ", ".join(
                 f"{pair.data.title} {pair.ours['Fold'].nunique()}/{pair.recorded['Fold'].nunique()}"
                 for pair in mine
             )
             rows.append([experiment.title, folds, _counted(chosen), _counted(everything)])
-    chosen = [one for pair in pairs for one in pair.selected()]
-    everything = [one for pair in pairs for one in pair.all()]
+    chosen, everything = _numbers(pairs)
     rows.append(["**all**", "", _counted(chosen), _counted(everything)])
     header = ["experiment", "folds, ours/recorded", "selected settings within", "all within"]
     return table(header, rows)
 
 
+def _numbers(pairs: list[Compared]) -> tuple[list[Difference], list[Difference]]:
+    """The numbers of selected settings and of all settings, where there are enough folds."""
+    judged = [pair for pair in pairs if pair.enough]
+    chosen = [one for pair in judged for one in pair.selected()]
+    return chosen, [one for pair in judged for one in pair.all()]
+
+
 def _counted(found: list[Difference]) -> str:
+    if not found:
+        return "too few folds"
     return f"{sum(one.within for one in found)} of {len(found)} ({share_within(found):.0%})"
 
 
@@ -124,29 +139,33 @@ def _orders(pairs: list[Compared]) -> str:
         f"the recorded folds put {clear} in a clear order; ours agrees with "
         f"{clear - len(against)} of those."
     )
+    notes = Notes()
     rows = [
         [pair.experiment.title, pair.data.title, order.measure,
          " / ".join(METHOD_NAMES[method] for method in order.methods),
          f"{order.ours:+.3f}", f"{order.recorded:+.3f}",
-         reason_for(pair.experiment, pair.data, order.methods[1], order.measure)]
+         notes.number(reason_for(pair.experiment, pair.data, order.methods[1], order.measure))]
         for pair, order in against
     ]  # fmt: skip
     header = ["experiment", "data", "measure", "methods", "second better by: ours", "recorded",
               "reason"]  # fmt: skip
-    return page(text, table(header, rows) if rows else "")
+    return page(text, table(header, rows) if rows else "", notes.text())
 
 
 def _outside(pairs: list[Compared]) -> str:
+    notes = Notes()
     rows = [
         [pair.experiment.title, pair.data.title, _setting(one), one.measure, f"{one.ours:.3f}",
          f"{one.recorded:.3f}",
-         reason_for(pair.experiment, pair.data, str(one.setting["Method"]), one.measure)]
+         notes.number(
+             reason_for(pair.experiment, pair.data, str(one.setting["Method"]), one.measure)
+         )]
         for pair in pairs
         for one in pair.selected()
         if not one.within
     ]  # fmt: skip
     header = ["experiment", "data", "setting", "measure", "ours", "recorded", "reason"]
-    return table(header, rows) if rows else "None."
+    return page(table(header, rows), notes.text()) if rows else "None."
 
 
 def _importance(store: Store, recorded: Recorded) -> str:

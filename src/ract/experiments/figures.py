@@ -19,7 +19,6 @@ from ract.experiments.settings import (
     METHODS,
     RACT,
     DataSetting,
-    Experiment,
 )
 from ract.experiments.store import Store
 
@@ -163,7 +162,7 @@ def _tradeoff_trees(store: Store) -> Any:
 
 
 def _by_column(name: str, column: str, store: Store) -> Any:
-    """How accuracy (or AUC) and recourse of the selected settings move with a column."""
+    """How accuracy (or AUC) and recourse move with a column: baselines, and RACT by weight."""
     experiment, results = EXPERIMENTS[name], _known(store, name)
     if not results:
         return None
@@ -171,30 +170,30 @@ def _by_column(name: str, column: str, store: Store) -> Any:
     quality = "Accuracy" if experiment.model == "tree" else "AUC"
 
     def draw(axis: Any, measure: str, data: DataSetting) -> None:
-        rows = _with_base(experiment, data, results[data.name], store.read(base, data.name))
-        for method in METHODS:
-            of_method = rows[rows["Method"] == method]
-            means = of_method.groupby(column)[measure].mean()
+        rows = _with_base(results[data.name], store.read(base, data.name))
+        if experiment.model == "tree":
+            rows = rows[(rows["Method"] != RACT) | (rows["Delta"] == data.tree_risk)]
+        weights = np.sort(rows.loc[rows["Method"] == RACT, "Alpha"].unique())
+        for (name, weight), group in rows.groupby(["Method", "Alpha"], sort=False):
+            method, means = str(name), group.groupby(column)[measure].mean()
+            is_ract = method == RACT
+            shade = 0.35 + 0.65 * float((weights <= weight).mean()) if is_ract else 1.0
             axis.plot(
-                means.index, means, "-o", markersize=3, color=COLOURS[method],
-                label=METHOD_NAMES[method],
+                means.index, means, "-o", markersize=3, color=COLOURS[method], alpha=shade,
+                label=f"λ={weight:g}" if is_ract else METHOD_NAMES[method],
             )  # fmt: skip
         axis.set_xlabel("T" if column == "N_ESTIMATORS" else "ε")
-        if measure == quality and data.name == next(iter(results)):
-            axis.legend(fontsize=6)
+        if measure == quality:
+            axis.legend(fontsize=5)
 
     return _panels((quality, "Recourse"), [DATA[name] for name in results], draw)
 
 
-def _with_base(
-    experiment: Experiment, data: DataSetting, rows: pd.DataFrame, base: pd.DataFrame | None
-) -> pd.DataFrame:
-    """The rows of an experiment, and those of the baseline comparison, which has the middle one."""
-    frames = [selected(experiment, data, rows)]
-    if base is not None:
-        middle = selected(experiment, data, base)
-        frames.append(middle.assign(N_ESTIMATORS=200))
-    return pd.concat(frames)
+def _with_base(rows: pd.DataFrame, base: pd.DataFrame | None) -> pd.DataFrame:
+    """The rows of an experiment, and of the same folds of the baseline comparison, the middle."""
+    if base is None:
+        return rows
+    return pd.concat([rows, base[base["Fold"].isin(rows["Fold"])].assign(N_ESTIMATORS=200)])
 
 
 def _importance(store: Store, recorded: Recorded | None) -> Any:

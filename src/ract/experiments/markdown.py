@@ -38,3 +38,29 @@ def spread(values: np.ndarray, digits: int = 3) -> str:
 def page(*parts: str) -> str:
     """Paragraphs and tables one below the other; empty ones are left out."""
     return "\n\n".join(part.strip("\n") for part in parts if part) + "\n"
+
+
+class Notes:
+    """Remarks below a table, each told once.
+
+    >>> notes = Notes()
+    >>> [notes.number(remark) for remark in ("late", "lost", "late")]
+    ['(1)', '(2)', '(1)']
+    >>> print(notes.text())
+    (1) late
+    <BLANKLINE>
+    (2) lost
+    """
+
+    def __init__(self) -> None:
+        self._remarks: list[str] = []
+
+    def number(self, remark: str) -> str:
+        """What to put into the table for a remark."""
+        if remark not in self._remarks:
+            self._remarks.append(remark)
+        return f"({self._remarks.index(remark) + 1})"
+
+    def text(self) -> str:
+        """The remarks."""
+        return "\n\n".join(f"({k}) {remark}" for k, remark in enumerate(self._remarks, 1))
