@@ -7,7 +7,6 @@ from pathlib import Path
 import typer
 
 from ract._files import write_whole
-from ract.cli.told import told
 from ract.experiments.benchmark import benchmark, chosen_models
 from ract.experiments.benchmark_page import benchmark_page, draw_benchmark
 from ract.experiments.settings import chosen_data
@@ -17,9 +16,8 @@ def run(
     data: list[str], models: list[str], folds: int | None, jobs: int, out: Path, figures: bool
 ) -> None:
     """Run what is not done, then write the tables and the pictures."""
-    with told():
-        store = benchmark(chosen_data(data), chosen_models(models), out, n_folds=folds, n_jobs=jobs)
-        drawn = draw_benchmark(store, out / "figures") if figures else {}
-        pictures = {name: f"figures/{file.name}" for name, file in drawn.items()}
-        write_whole(out / "benchmark.md", benchmark_page(store, pictures))
-        typer.echo(f"Results are in {out / 'benchmark.md'}.", err=True)
+    store = benchmark(chosen_data(data), chosen_models(models), out, n_folds=folds, n_jobs=jobs)
+    drawn = draw_benchmark(store, out / "figures") if figures else {}
+    pictures = {name: f"figures/{file.name}" for name, file in drawn.items()}
+    write_whole(out / "benchmark.md", benchmark_page(store, pictures))
+    typer.echo(f"Results are in {out / 'benchmark.md'}.", err=True)

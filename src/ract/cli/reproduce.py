@@ -7,7 +7,6 @@ from pathlib import Path
 import typer
 
 from ract._files import write_whole
-from ract.cli.told import told
 from ract.experiments.comparison import comparison_page
 from ract.experiments.figures import draw_figures
 from ract.experiments.markdown import page
@@ -30,17 +29,16 @@ def run(
     figures: bool,
 ) -> None:
     """Run what is not done, then write tables, figures and the comparison."""
-    with told():
-        chosen, sets = chosen_experiments(experiments), chosen_data(data)
-        beside = Recorded.find(recorded)
-        store = reproduce(chosen, sets, out, n_folds=folds, n_jobs=jobs)
-        written = write_pages(store, beside, figures=figures)
-        if report is not None:
-            results_page(store, beside, report)
-            written.append(report)
-        typer.echo(f"Results are in {out}.", err=True)
-        for file in written:
-            typer.echo(f"  {file}", err=True)
+    chosen, sets = chosen_experiments(experiments), chosen_data(data)
+    beside = Recorded.find(recorded)
+    store = reproduce(chosen, sets, out, n_folds=folds, n_jobs=jobs)
+    written = write_pages(store, beside, figures=figures)
+    if report is not None:
+        results_page(store, beside, report)
+        written.append(report)
+    typer.echo(f"Results are in {out}.", err=True)
+    for file in written:
+        typer.echo(f"  {file}", err=True)
 
 
 def write_pages(store: Store, recorded: Recorded | None, *, figures: bool) -> list[Path]:
