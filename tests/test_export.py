@@ -279,3 +279,14 @@ def test_converters_take_the_exported_forest():
     )
     label = session.run(None, {session.get_inputs()[0].name: new})[0]
     assert np.array_equal(label, model.predict(pd.DataFrame(new, columns=NUMBERS)))
+
+
+def test_treelite_takes_the_exported_forest():
+    treelite = pytest.importorskip("treelite")
+    people = LOANS.frame[NUMBERS].astype(np.float32)
+    model = forest().fit(people, LOANS.target)
+    compiled = treelite.sklearn.import_model(to_sklearn(model))
+    new = MANY[NUMBERS].to_numpy(np.float32)
+    share = np.asarray(treelite.gtil.predict(compiled, new)).reshape(len(new), -1)
+    expected = model.predict(pd.DataFrame(new, columns=NUMBERS))
+    assert np.array_equal(model.classes_[share.argmax(axis=1)], expected)
