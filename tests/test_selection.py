@@ -187,6 +187,26 @@ def test_other_parameters_have_curves_too(loans, param, values):
     assert recourse[1] > recourse[0]
 
 
+def test_a_curve_over_the_desired_class_reads_the_target_anew(loans):
+    tree = RecourseTreeClassifier(loans.actions, max_depth=3)
+    curve = tradeoff_curve(
+        tree, loans.frame, loans.target, "desired", ["approved", "refused"], cv=2
+    )
+    for fold, (train, test) in enumerate(StratifiedKFold(2).split(loans.frame, loans.target)):
+        model = clone(tree).set_params(desired="refused")
+        model.fit(loans.frame.iloc[train], loans.target.iloc[train])
+        rows = curve.folds[(curve.folds["value"] == "refused") & (curve.folds["fold"] == fold)]
+        score = model.score(loans.frame.iloc[test], loans.target.iloc[test])
+        assert rows["accuracy"].tolist() == [score]
+        assert rows["recourse"].tolist() == [recourse_ratio(model, loans.frame.iloc[test])]
+
+
+def test_a_curve_checks_every_value(loans):
+    forest = RecourseForestClassifier(loans.actions, n_estimators=3)
+    with pytest.raises(InvalidSpec, match="n_estimators must be"):
+        tradeoff_curve(forest, loans.frame, loans.target, "n_estimators", [0], cv=2)
+
+
 def test_the_best_value_is_chosen_or_the_most_recourse_told(loans):
     tree = RecourseTreeClassifier(loans.actions, max_depth=4)
     curve = tradeoff_curve(tree, loans.frame, loans.target, values=[0.0, 2.0], cv=2)

@@ -39,7 +39,8 @@ class Prepared:
 
     Parameters
     ----------
-    setting : Setting
+    reading : tuple
+        What it depends on, of the estimator that read it.
     people : frame or array
         Everyone with a weight.
     desired : uint8 (everyone,)
@@ -52,7 +53,7 @@ class Prepared:
         What the estimator learned of columns and classes.
     """
 
-    setting: Setting
+    reading: tuple[Any, ...]
     people: Any
     desired: np.ndarray
     growing: np.ndarray
@@ -72,6 +73,11 @@ class RecourseClassifierMixin(ClassifierMixin):
     @property
     def _setting(self) -> Setting:
         return Setting(self.actions, self.cost, self.budget, self.max_cells, self.only_actionable)
+
+    @property
+    def _reading(self) -> tuple[Any, ...]:
+        """Everything that a prepared table depends on, beside whether reach is needed."""
+        return self._setting, self.desired, self.class_weight
 
     @property
     def _needs_reach(self) -> bool:
@@ -100,7 +106,7 @@ class RecourseClassifierMixin(ClassifierMixin):
         names = ("classes_", "desired_", "n_features_in_", "feature_names_in_")
         read = {name: vars(self)[name] for name in names if name in vars(self)}
         counts = np.ones(len(growing)) if counts is None else counts
-        return Prepared(setting, people, desired, growing, counts, training, read)
+        return Prepared(self._reading, people, desired, growing, counts, training, read)
 
     def _adopt(self, prepared: Prepared) -> None:
         self.__dict__.update(prepared.read)

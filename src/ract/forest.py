@@ -218,6 +218,7 @@ class RecourseForestClassifier(RecourseClassifierMixin, BaseEstimator):
         self, prepared: Prepared, kept: TreeEnsemble | None = None, before: Any = None
     ) -> RecourseForestClassifier:
         """Grow the forest on a table that was read."""
+        self._check_parameters()
         self._adopt(prepared)
         training, counts, growing = prepared.training, prepared.counts, prepared.growing
         if before is None or self.recourse_weight != "auto":

@@ -190,9 +190,8 @@ class Fold:
         model = clone(estimator).set_params(**{param: value})
         if "n_jobs" in model.get_params(deep=False):
             model.set_params(n_jobs=1)
-        same = model._setting == self.prepared.setting
         held_out_inside = getattr(model, "confidence", None) is not None
-        if same and not held_out_inside and model.class_weight == estimator.class_weight:
+        if model._reading == self.prepared.reading and not held_out_inside:
             model._learn(self.prepared)
         else:
             model.fit(*self.training)
