@@ -176,6 +176,34 @@ def test_a_damaged_record_is_told_not_raised(tmp_path):
         verify(path)
 
 
+def test_no_change_of_a_record_goes_unnoticed_or_breaks_the_check(forest, loans):
+    """Every entry replaced by strange values, the digest as it was and made anew."""
+    record = certify(forest, loans.frame[1000:1200], groups="Guarantor").to_dict()
+    strange = [None, True, -1, 0, 10**30, 0.5, float("nan"), float("inf"), "x", [], {}, [{}]]
+    places = [(name,) for name in record] + [("everyone", name) for name in record["everyone"]]
+    places += [("groups", 0, name) for name in record["groups"][0]] + [("search", "method")]
+    for place in places:
+        for value in strange:
+            changed = copy.deepcopy(record)
+            inner = changed
+            for step in place[:-1]:
+                inner = inner[step]
+            if inner[place[-1]] == value and type(inner[place[-1]]) is type(value):
+                continue
+            inner[place[-1]] = value
+            assert "record" in verify(changed).problems, (place, value)
+            try:
+                changed["digest"] = digest_of(changed)
+            except ValueError:
+                continue  # not JSON, so nobody can make its digest
+            checked = verify(changed)
+            assert checked or set(checked.problems) == {"record"}, (place, value)
+
+
+def test_a_budget_without_limit_is_told_in_words(forest, loans):
+    assert "at any cost" in str(certify(forest, loans.frame[1000:1100], budget=np.inf))
+
+
 def test_people_of_the_training_table_are_noticed(forest, loans):
     with pytest.warns(CertificateWarning, match="100 of 150 people are equal to people of the tr"):
         certificate = certify(forest, loans.frame[700:850])

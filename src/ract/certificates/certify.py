@@ -28,7 +28,7 @@ from ract.groups import groups_of
 from ract.guarantee import clopper_pearson_upper, sequence_people_needed
 from ract.interop import read_model
 from ract.recourse.find import TIME_LIMIT, budget_of, cost_of
-from ract.recourse.reachable import has_recourse
+from ract.recourse.reachable import statuses
 
 WEAK = 0.2  # a bound above this, if nobody fails, says little
 
@@ -96,27 +96,22 @@ def certify(
     )
     matrix = tree.encoder.matrix(X)
     overlap = _overlap(model, tree.encoder, matrix, training)
-    search = {
-        "method": "exact", "max_changes": max_changes, "time_limit": time_limit,
-    }  # fmt: skip
-    status = has_recourse(
-        model, X, actions=actions, desired=desired, threshold=threshold, reference=reference,
-        cost=cost, budget=budget, max_changes=max_changes, time_limit=time_limit, n_jobs=n_jobs,
-        progress=progress,
-    )  # fmt: skip
+    limits: dict[str, Any] = {"max_changes": max_changes, "time_limit": time_limit}
+    fitted, most = cost_of(model, cost, tree.encoder, matrix, reference), budget_of(budget, model)
+    status = statuses(tree, fitted, matrix, most, n_jobs=n_jobs, progress=progress, **limits)
     each = 1 - (1 - confidence) / max(len(inside), 1)
     counts = [Count.of(group, status[rows], each) for group, rows in inside.items()]
     everyone = Count.of(None, status, confidence)
     _check_size([everyone, *counts], max_risk)
     return Certificate(
         model=model_fingerprint(tree),
-        cost=cost_fingerprint(cost_of(model, cost, tree.encoder, matrix, reference)),
+        cost=cost_fingerprint(fitted),
         data=data_fingerprint(X),
-        budget=budget_of(budget, model),
+        budget=most,
         confidence=confidence,
         everyone=everyone,
         groups=tuple(counts),
-        search=search,
+        search={"method": "exact", **limits},
         overlap=overlap,
         date=datetime.now(UTC).isoformat(timespec="seconds"),
     )

@@ -106,10 +106,10 @@ class Certificate:
     def describe(self) -> str:
         """The statement in plain words; bounds are rounded up."""
         sure, seen = f"{100 * self.confidence:.4g}%", self.everyone
+        limit = "at any cost" if math.isinf(self.budget) else f"within a budget of {self.budget:g}"
         told = (
             f"With {sure} confidence at most {percent_up(seen.risk_bound)} of people are without "
-            f"recourse within a budget of {self.budget:g}: {seen.without + seen.unknown} of "
-            f"{seen.people} held-out people are"
+            f"recourse {limit}: {seen.without + seen.unknown} of {seen.people} held-out people are"
         )
         if seen.unknown:
             told += f", {seen.unknown} of them because the search ended early"
@@ -139,12 +139,25 @@ class Certificate:
             raise InvalidData(f"This is not a {FORMAT!r}.")
         told = {name: value for name, value in record.items() if name not in ("format", "digest")}
         try:
-            told["everyone"] = Count(**told["everyone"])
-            told["groups"] = tuple(Count(**count) for count in told["groups"])
-            told["budget"] = math.inf if told["budget"] is None else float(told["budget"])
-            return cls(**told)
-        except (KeyError, TypeError, ValueError) as wrong:
+            canonical(record)  # is JSON at all
+            told["everyone"] = _count(told["everyone"])
+            told["groups"] = tuple(_count(count) for count in told["groups"])
+            told["budget"] = math.inf if told["budget"] is None else told["budget"]
+            certificate = cls(**told)
+        except (KeyError, TypeError, ValueError, RecursionError) as wrong:
             raise InvalidData(f"The certificate is damaged: {wrong}.") from None
+        texts = (certificate.model, certificate.cost, certificate.data, certificate.date)
+        if not (
+            all(isinstance(text, str) for text in (*texts, certificate.version))
+            and _is_share(certificate.confidence)
+            and isinstance(certificate.budget, (int, float))
+            and not isinstance(certificate.budget, bool)
+            and certificate.budget >= 0
+            and isinstance(certificate.search, dict)
+            and (certificate.overlap is None or _is_number_of_people(certificate.overlap))
+        ):
+            raise InvalidData("The certificate is damaged: an entry is none that can be.")
+        return certificate
 
     def save(self, path: str | Path) -> None:
         """Write the record as a JSON file, whole or not at all."""
@@ -160,7 +173,7 @@ def read_record(path: str | Path) -> dict[str, Any]:
     """The JSON values of a certificate's file."""
     try:
         record = json.loads(Path(path).read_text(encoding="utf-8"))
-    except (json.JSONDecodeError, UnicodeDecodeError):
+    except (json.JSONDecodeError, UnicodeDecodeError, RecursionError):
         raise InvalidData(f"{path} is not a certificate: it is not JSON.") from None
     if not isinstance(record, dict):
         raise InvalidData(f"{path} is not a certificate.")
@@ -171,6 +184,28 @@ def digest_of(record: dict[str, Any]) -> str:
     """The digest that a record should carry."""
     told = {name: value for name, value in record.items() if name != "digest"}
     return hashlib.sha256(canonical(told)).hexdigest()
+
+
+def _count(told: dict[str, Any]) -> Count:
+    """A count whose entries can be."""
+    count = Count(**told)
+    numbers = (count.people, count.accepted, count.served, count.without, count.unknown)
+    if not (
+        all(_is_number_of_people(number) for number in numbers)
+        and sum(numbers) == 2 * count.people > 0
+        and _is_share(count.confidence)
+        and isinstance(count.risk_bound, (int, float))
+    ):
+        raise ValueError(f"the counts of {count.group!r} cannot be")
+    return count
+
+
+def _is_number_of_people(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
+def _is_share(value: Any) -> bool:
+    return isinstance(value, float) and 0 < value < 1
 
 
 def _plain(label: Any) -> Any:

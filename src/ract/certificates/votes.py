@@ -29,8 +29,9 @@ from ract.errors import InvalidData, InvalidSpec
 from ract.guarantee import clopper_pearson_upper, most_failures, sequence_people_needed
 from ract.imported import ImportedClassifier
 from ract.interop import read_model
-from ract.recourse.exact import YES, ExactSearch
 from ract.recourse.find import TIME_LIMIT, budget_of, cost_of
+from ract.recourse.plans import ACCEPTED, FOUND
+from ract.recourse.reachable import statuses
 
 STEPS = 50
 # Margins beyond this have a probability of 0 or 1; halving it so often reaches the last place.
@@ -174,14 +175,11 @@ def guarantee_recourse(
 
     def without(step: int) -> np.ndarray:
         """Who is without recourse at a step of the sequence; nobody at step 0."""
-        trees = ensemble(step)
-        refused = np.flatnonzero(~trees.decide(matrix, n_jobs=n_jobs))
-        answers = ExactSearch(trees, tree.encoder.axes, fitted).attains(
-            matrix[refused], most, time_limit=time_limit, n_jobs=n_jobs, progress=progress
-        )
-        lost = np.zeros(n, np.bool_)
-        lost[refused] = answers != YES
-        return lost
+        status = statuses(
+            replace(tree, ensemble=ensemble(step)), fitted, matrix, most, time_limit=time_limit,
+            n_jobs=n_jobs, progress=progress,
+        )  # fmt: skip
+        return ~np.isin(status, (ACCEPTED, FOUND))
 
     last = int(tree.ensemble.cutoff) if by_votes else STEPS
     step = _last_that_passes(lambda k: int(without(k).sum()) <= tolerated, last)

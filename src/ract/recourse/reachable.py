@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ract.costs import Cost, require_max_norm
-from ract.interop import read_model
+from ract.costs import Cost, FittedCost, require_max_norm
+from ract.interop import TreeModel, read_model
 from ract.recourse import plans
 from ract.recourse.exact import NO, UNKNOWN, YES, ExactSearch
 from ract.recourse.find import TIME_LIMIT, budget_of, cost_of
@@ -55,15 +55,32 @@ def has_recourse(
     )
     matrix = tree.encoder.matrix(X)
     fitted = cost_of(model, cost, tree.encoder, matrix, reference)
-    require_max_norm(fitted)
-    most = budget_of(budget, model)
+    return statuses(
+        tree, fitted, matrix, budget_of(budget, model), max_changes=max_changes,
+        time_limit=time_limit, n_jobs=n_jobs, progress=progress,
+    )  # fmt: skip
+
+
+def statuses(
+    tree: TreeModel,
+    cost: FittedCost,
+    matrix: np.ndarray,
+    budget: float,
+    *,
+    max_changes: int | None = None,
+    time_limit: float | None = TIME_LIMIT,
+    n_jobs: int | None = None,
+    progress: bool = False,
+) -> np.ndarray:
+    """What ``has_recourse`` tells of encoded people, for a model that was read."""
+    require_max_norm(cost)
     status = np.full(len(matrix), plans.ACCEPTED, dtype=object)
     refused = ~tree.ensemble.decide(matrix, n_jobs=n_jobs)
-    answers = ExactSearch(tree.ensemble, tree.encoder.axes, fitted).attains(
-        matrix[refused], most, max_changes=max_changes, time_limit=time_limit, n_jobs=n_jobs,
+    answers = ExactSearch(tree.ensemble, tree.encoder.axes, cost).attains(
+        matrix[refused], budget, max_changes=max_changes, time_limit=time_limit, n_jobs=n_jobs,
         progress=progress,
     )  # fmt: skip
-    none = plans.NONE_WITHIN_BUDGET if np.isfinite(most) else plans.NONE
+    none = plans.NONE_WITHIN_BUDGET if np.isfinite(budget) else plans.NONE
     words = {YES: plans.FOUND, NO: none, UNKNOWN: plans.UNKNOWN}
     status[refused] = [words[answer] for answer in answers.tolist()]
     return status
