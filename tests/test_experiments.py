@@ -23,6 +23,7 @@ from ract.experiments.authors import Growth, Nursery
 from ract.experiments.benchmark_page import benchmark_page, dominated_by
 from ract.experiments.compare import differences, orders, selected, share_within, welch
 from ract.experiments.comparison import comparison_page
+from ract.experiments.figures import draw_figures
 from ract.experiments.leaves import Actions, FirstLeaves, desired_leaves
 from ract.experiments.measures import action_columns, exact_columns, prediction_columns
 from ract.experiments.models import MODELS, Entry
@@ -35,6 +36,8 @@ from ract.experiments.run import columns_of, run_fold
 from ract.experiments.settings import (
     DATA,
     EXPERIMENTS,
+    IMPORTANCE,
+    METHODS,
     OAF,
     RACT,
     VANILLA,
@@ -84,6 +87,7 @@ def small(monkeypatch):
         calls.append(setting.name)
         return made_up(120 + 10 * list(DATA).index(setting.name))
 
+    monkeypatch.delenv("RACT_RECORDED", raising=False)  # those are of other people
     for module in (repro, bench):
         monkeypatch.setattr(module, "load", load)
     for cached in (repro.population, bench.people, bench.folds_of):
@@ -494,6 +498,17 @@ def test_pages_and_figures_are_written_from_the_stored_results(tmp_path, small, 
     results_page(store, Recorded(recorded), page)
     assert page.read_text() == text
     assert (tmp_path / "docs" / "figures" / "comparison-forests.svg").read_bytes() == first
+
+
+def test_recorded_results_of_other_features_leave_the_figure_without_them(tmp_path, small):
+    pytest.importorskip("matplotlib")
+    store = run_small(tmp_path / "ours", n_folds=1)
+    file = tmp_path / "recorded" / IMPORTANCE.format(DATA["compas"].letter)
+    file.parent.mkdir(parents=True)
+    theirs = {"Method": list(METHODS), "Alpha": 0.06, "Fold": 1, "other": 1.0}
+    pd.DataFrame(theirs).to_csv(file, index=False)
+    draw_figures(store, Recorded(tmp_path / "recorded"), tmp_path / "figures")
+    assert (tmp_path / "figures" / "importance.svg").exists()
 
 
 def test_without_recorded_results_the_page_says_so(tmp_path, small, monkeypatch):

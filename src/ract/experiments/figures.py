@@ -213,7 +213,7 @@ def _importance(store: Store, recorded: Recorded | None) -> Any:
                 at + 0.27 * (k - 1), means, 0.27, color=COLOURS[method], label=METHOD_NAMES[method]
             )  # fmt: skip
             if theirs is not None:
-                means = importances(data, theirs, method)[features]
+                means = importances(data, theirs, method).reindex(features)
                 axis.plot(at + 0.27 * (k - 1), means, "kD", markersize=2)
         axis.set_xticks(at, features, rotation=90, fontsize=5)
         axis.set_title(data.title)
