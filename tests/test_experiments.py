@@ -109,8 +109,11 @@ def run_small(out, names=("forests",), data=("compas",), **options):
 # Growing, relabelling and searching by the authors' rules
 
 
-def naive_authors_tree(people, weights, alpha, max_depth):
-    """Algorithm 1 as the authors wrote it: every candidate scored from boolean reach."""
+def naive_authors_tree(people, weights, alpha, max_depth, first_code):
+    """Algorithm 1 as the authors wrote it: every candidate scored from boolean reach.
+
+    In their first code outsiders attain a side only by crossing, later also by standing there.
+    """
     cells = people.cells.astype(int)
     crossable = lambda a, c: (people.lowest[a] <= c) & (people.highest[a] > c)  # noqa: E731
     desired = people.desired == 1
@@ -148,7 +151,8 @@ def naive_authors_tree(people, weights, alpha, max_depth):
             left, cross = cells[a] <= c, crossable(a, c)
             if (inside & left).any() and (inside & ~left).any():
                 sides = [(inside & left, labels[0]), (inside & ~left, labels[1])]
-                reaches = [reach & (within | cross) for within, _ in sides]
+                standing = [inside & left, inside & ~left] if first_code else [left, ~left]
+                reaches = [reach & (side | cross) for side in standing]
                 state["reached"] = state["reached"] - label * reach
                 for (_, y), r in zip(sides, reaches, strict=True):
                     state["reached"] = state["reached"] + y * r
@@ -168,16 +172,17 @@ def ordinal_people(rng):
             return people
 
 
+@pytest.mark.parametrize("first_code", [True, False])
 @pytest.mark.parametrize("seed", range(60))
-def test_trees_follow_the_authors_reach(seed):
+def test_trees_follow_the_authors_reach(seed, first_code):
     rng = np.random.default_rng(seed)
     people = ordinal_people(rng)
     weights = rng.integers(0, 3, people.cells.shape[1]).astype(float)
     weights[0] = 1.0
     alpha = float(rng.choice([0.0, 0.25, 0.5, 1.0]))
-    rules = Rules(alpha, "error", max_depth=3, authors_reach=True)
+    rules = Rules(alpha, "error", max_depth=3, authors_reach=first_code)
     tree = grow_tree(people, weights, rules)
-    expected = naive_authors_tree(people, weights, alpha, 3)
+    expected = naive_authors_tree(people, weights, alpha, 3, first_code)
     leaves, reached = attained(tree, people)
     assert [int(tree.label[leaf]) for leaf in leaves] == [label for _, label in expected]
     members = [tree.masses[leaf, 2] for leaf in leaves]

@@ -2,7 +2,7 @@
 
 Beyond the tie rules that ``criterion="error"`` has: thresholds lie between the values of each
 tree's own bootstrap sample; one-hot columns are features of their own; an even vote goes to the
-desired class; and who attains a node follows ``authors_reach``.
+desired class; and who attains a node follows ``authors_reach``, but in their last experiment.
 """
 
 from __future__ import annotations
@@ -22,12 +22,13 @@ from ract.experiments.samples import Column, Sample
 
 @dataclass(frozen=True)
 class Growth:
-    """What is wanted of a tree or a forest."""
+    """What is wanted of a tree or a forest; ``authors_reach`` as in the grower's rules."""
 
     recourse_weight: float
     budget: float
     max_depth: int
     only_actionable: bool = False
+    authors_reach: bool = True
 
     def rules(self, n_features: int | None) -> Rules:
         """The grower's rules, with so many features at every split (None: all)."""
@@ -36,7 +37,7 @@ class Growth:
             criterion="error",
             max_depth=self.max_depth,
             max_features=n_features,
-            authors_reach=True,
+            authors_reach=self.authors_reach,
         )
 
     @property

@@ -66,7 +66,7 @@ def _forest_rows(
     for n_trees in experiment.n_trees:
         models = _models(experiment, data)
         growths = [
-            Growth(weight, budget, experiment.max_depth, method == OAF)
+            Growth(weight, budget, experiment.max_depth, method == OAF, experiment.authors_reach)
             for method, weight, budget in models
         ]
         seed = _seed(experiment.name, data.name, fold.number, n_trees)

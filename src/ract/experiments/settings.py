@@ -78,6 +78,9 @@ class Experiment:
         How many refused people of a fold are searched for.
     max_nodes : int
         Of the exact search per person, after which it gives up.
+    authors_reach : bool
+        Whether trees are grown by the reach of the authors' first code. Before the last experiment
+        they corrected it to that of the paper.
     """
 
     name: str
@@ -92,6 +95,7 @@ class Experiment:
     search: Literal["leaves", "causal", "exact"] = "leaves"
     max_people: int | None = None
     max_nodes: int = 500
+    authors_reach: bool = True
 
     @property
     def keys(self) -> tuple[str, ...]:
@@ -142,7 +146,7 @@ EXPERIMENTS = {
         replace(
             _FORESTS, name="exact", title="Forests: exact extraction",
             recorded="milo/{}_forest.csv", n_trees=(100,), max_depth=8, selected_only=True,
-            search="exact", max_people=50, max_nodes=1_000_000,
+            search="exact", max_people=50, max_nodes=1_000_000, authors_reach=False,
         ),
         replace(
             _FORESTS, name="causal-forests", title="Forests: causal recourse",
