@@ -24,6 +24,7 @@ from ract.experiments.benchmark_page import benchmark_page, dominated_by
 from ract.experiments.compare import differences, orders, selected, share_within, welch
 from ract.experiments.comparison import comparison_page
 from ract.experiments.figures import draw_figures
+from ract.experiments.hold_outs import HoldOuts, nodes_tried
 from ract.experiments.leaves import Actions, FirstLeaves, desired_leaves
 from ract.experiments.measures import action_columns, exact_columns, prediction_columns
 from ract.experiments.models import MODELS, Entry
@@ -90,15 +91,21 @@ def small(monkeypatch):
     monkeypatch.delenv("RACT_RECORDED", raising=False)  # those are of other people
     for module in (repro, bench):
         monkeypatch.setattr(module, "load", load)
-    for cached in (repro.population, bench.people, bench.folds_of):
+    for cached in (repro.population, repro.hold_outs, bench.people, bench.folds_of):
         cached.cache_clear()
     for name, experiment in list(EXPERIMENTS.items()):
         sizes = tuple(max(size // 50, 1) for size in experiment.n_trees)
         fewer = dataclasses.replace(experiment, n_trees=sizes, n_folds=3, max_depth=6)
         monkeypatch.setitem(EXPERIMENTS, name, fewer)
     yield calls
-    for cached in (repro.population, bench.people, bench.folds_of):
+    for cached in (repro.population, repro.hold_outs, bench.people, bench.folds_of):
         cached.cache_clear()
+
+
+def fold_of(population, experiment, data, number):
+    if experiment.model == "tree":
+        return HoldOuts(population, experiment, data).fold(number)
+    return population.fold(experiment.n_folds, number)
 
 
 def run_small(out, names=("forests",), data=("compas",), **options):
@@ -338,7 +345,7 @@ def test_predictions_are_measured_as_recorded():
 def test_every_experiment_runs_and_has_the_recorded_columns(name, small):
     experiment, data = EXPERIMENTS[name], DATA["bail"]
     population = Population.of(made_up())
-    rows = run_fold(experiment, data, population.fold(experiment, 1))["results"]
+    rows = run_fold(experiment, data, fold_of(population, experiment, data, 1))["results"]
     assert list(rows) == columns_of(experiment)
     assert not rows[["Accuracy", "Recourse"]].isna().any().any()
     expected = {
@@ -434,10 +441,10 @@ def recorded(tmp_path, small):
     """A folder of recorded results: our own columns, from another seed of made-up people."""
     folder = tmp_path / "recorded"
     for name in ("forests", "trees"):
-        experiment = EXPERIMENTS[name]
+        experiment, data = EXPERIMENTS[name], DATA["compas"]
         population = Population.of(made_up(140, seed=1))
         frames = [
-            run_fold(experiment, DATA["compas"], population.fold(experiment, k))["results"]
+            run_fold(experiment, data, fold_of(population, experiment, data, k))["results"]
             for k in (1, 2, 3)
         ]
         rows = pd.concat(frames)
@@ -476,7 +483,9 @@ def test_every_number_is_compared_at_its_setting(tmp_path, small, recorded):
     one = next(o for o in found if o.measure == "Accuracy" and o.setting["Method"] == VANILLA)
     assert one.ours == pytest.approx(ours.query("Method == 'Baseline'")["Accuracy"].mean())
     assert one.n_ours == 3 and one.n_recorded == 12
-    assert share_within(list(differences(experiment, theirs, theirs))) == 1.0
+    same = list(differences(experiment, theirs, theirs))
+    assert share_within(same) == 1.0 and all(other.equal for other in same)
+    assert not one.equal
     chosen = selected(experiment, data, ours)
     assert set(chosen.loc[chosen["Method"] == RACT, "Alpha"]) == {0.06}
     assert all(order.agrees for order in orders(experiment, data, theirs, theirs))
@@ -580,6 +589,33 @@ def test_a_missing_library_is_told_with_how_to_get_it():
         entry.check()
 
 
+def test_hold_outs_are_the_same_in_any_order(small):
+    """A fold that is run alone, as after an interruption, is the fold of a whole run."""
+    population, experiment = Population.of(made_up()), EXPERIMENTS["trees"]
+    in_order = HoldOuts(population, experiment, DATA["bail"])
+    folds = [in_order.fold(number) for number in (1, 2, 3)]
+    alone = HoldOuts(population, experiment, DATA["bail"]).fold(3)
+    assert (alone.test == folds[2].test).all()
+    assert alone.implausibility(alone.new) == folds[2].implausibility(alone.new)
+    assert (in_order.fold(2).test == folds[1].test).all()
+    assert len({tuple(fold.test) for fold in folds}) == 3
+
+
+def test_nodes_tried_are_those_of_two_classes_above_the_last_level():
+    rng = np.random.default_rng(0)
+    people = ordinal_people(rng)
+    tree = grow_tree(people, np.ones(people.cells.shape[1]), Rules(0.1, "error", max_depth=3))
+    asked = 0
+    stack = [(0, 0)]
+    while stack:
+        node, depth = stack.pop()
+        undesired, desired, _ = tree.masses[node]
+        asked += bool(undesired and desired and depth < 3)
+        if tree.axis[node] >= 0:
+            stack += [(tree.left[node], depth + 1), (tree.right[node], depth + 1)]
+    assert nodes_tried(tree, 3) == asked > 1
+
+
 # The command line
 
 
@@ -639,15 +675,18 @@ def beside(data_home, monkeypatch):
     return Recorded(folder)
 
 
-@pytest.mark.parametrize("name", ["compas", "credit"])
-def test_the_first_hold_out_of_trees_is_the_authors_to_the_last_digit(name, beside):
-    """Trees are not random, and split and isolation forest come from the authors' own state."""
-    experiment, data = EXPERIMENTS["trees"], DATA[name]
-    population = Population.of(repro.load(data))
-    ours = run_fold(experiment, data, population.fold(experiment, 1))["results"]
-    theirs = beside.read(experiment, data).query("Fold == 1")
+@pytest.mark.parametrize(
+    ("experiment", "name", "number"),
+    [("trees", "compas", 3), ("trees", "credit", 1), ("budget-trees", "bail", 2)],
+)
+def test_trees_are_the_authors_to_the_last_digit(experiment, name, number, beside):
+    """Trees are not random, and hold-outs and isolation forests come from the authors' state."""
+    experiment, data = EXPERIMENTS[experiment], DATA[name]
+    fold = HoldOuts(Population.of(repro.load(data)), experiment, data).fold(number)
+    ours = run_fold(experiment, data, fold)["results"]
+    theirs = beside.read(experiment, data).query("Fold == @number")
     both = ours.merge(theirs, on=list(experiment.keys), suffixes=("", "_recorded"))
-    assert len(both) == 27
+    assert len(both) == 27 * len(experiment.budgets)
     measured = [c for c in theirs if c not in experiment.keys and c != "Time [s]"]
     for column in measured:
         expected = both[f"{column}_recorded"].to_numpy()

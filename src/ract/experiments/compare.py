@@ -19,6 +19,7 @@ from ract.experiments.settings import EXPERIMENTS, METHODS, RACT, DataSetting, E
 
 CONFIDENCE = 0.95
 FEWEST_FOLDS = 10
+ROUNDING = 1e-6
 # What the paper reports; its "validity" is the share of refused people with an action within the
 # budget. Recorded times are of another machine.
 MEASURES = (
@@ -44,6 +45,8 @@ class Difference:
     n_ours, n_recorded : int
     low, high : float
         Welch interval of ours minus recorded.
+    equal : bool
+        The same in every fold of ours, but for rounding.
     """
 
     setting: dict[str, object]
@@ -56,6 +59,7 @@ class Difference:
     n_recorded: int
     low: float
     high: float
+    equal: bool
 
     @property
     def difference(self) -> float:
@@ -120,8 +124,14 @@ def _difference(
     low, high = welch(a, b)
     return Difference(
         setting, measure, float(a.mean()), float(b.mean()), float(a.std(ddof=1)),
-        float(b.std(ddof=1)), len(a), len(b), low, high,
+        float(b.std(ddof=1)), len(a), len(b), low, high, _equal(measure, ours, recorded),
     )  # fmt: skip
+
+
+def _equal(measure: str, ours: pd.DataFrame, recorded: pd.DataFrame) -> bool:
+    mine, theirs = (rows.set_index("Fold")[measure] for rows in (ours, recorded))
+    expected = theirs.reindex(mine.index)
+    return bool(np.allclose(mine, expected, rtol=0.0, atol=ROUNDING, equal_nan=True))
 
 
 def selected(experiment: Experiment, data: DataSetting, rows: pd.DataFrame) -> pd.DataFrame:

@@ -87,7 +87,9 @@ def comparison_page(store: Store, recorded: Recorded | None) -> str:
         "## Beside the recorded results",
         "A number is a mean over folds. It is *within the noise of both* when the 95% Welch "
         "interval of ours minus recorded holds zero; one in twenty lies outside by chance alone. "
-        f"Experiments with fewer than {FEWEST_FOLDS} folds of ours are not judged.",
+        f"Experiments with fewer than {FEWEST_FOLDS} folds of ours are not judged. Forests are "
+        "random, and their authors' seeds are not known; trees are not, and were judged on the "
+        "authors' own hold-outs, so that their numbers can be equal to the last digit.",
         _summary(pairs),
         "### Order of the methods",
         _orders(judged),
@@ -110,10 +112,10 @@ def _summary(pairs: list[Compared]) -> str:
                 f"{pair.data.title} {pair.ours['Fold'].nunique()}/{pair.recorded['Fold'].nunique()}"
                 for pair in mine
             )
-            rows.append([experiment.title, folds, _counted(chosen), _counted(everything)])
-    chosen, everything = _numbers(pairs)
-    rows.append(["**all**", "", _counted(chosen), _counted(everything)])
-    header = ["experiment", "folds, ours/recorded", "selected settings within", "all within"]
+            rows.append([experiment.title, folds, *_counted(chosen, everything)])
+    rows.append(["**all**", "", *_counted(*_numbers(pairs))])
+    header = ["experiment", "folds, ours/recorded", "selected settings within", "all within",
+              "all equal in every fold"]  # fmt: skip
     return table(header, rows)
 
 
@@ -124,10 +126,15 @@ def _numbers(pairs: list[Compared]) -> tuple[list[Difference], list[Difference]]
     return chosen, [one for pair in judged for one in pair.all()]
 
 
-def _counted(found: list[Difference]) -> str:
-    if not found:
-        return "too few folds"
-    return f"{sum(one.within for one in found)} of {len(found)} ({share_within(found):.0%})"
+def _counted(chosen: list[Difference], everything: list[Difference]) -> list[str]:
+    """How many of the selected and of all numbers lie within the noise, and how many are equal."""
+    if not everything:
+        return ["too few folds"] * 3
+    within = [
+        f"{sum(one.within for one in found)} of {len(found)} ({share_within(found):.0%})"
+        for found in (chosen, everything)
+    ]
+    return [*within, f"{sum(one.equal for one in everything)} of {len(everything)}"]
 
 
 def _orders(pairs: list[Compared]) -> str:
@@ -174,6 +181,8 @@ def _importance(store: Store, recorded: Recorded) -> str:
         ours, theirs = store.read("importance", data.name), recorded.importance(data)
         if ours is not None and theirs is not None:
             features = [str(column) for column in theirs if column not in NOT_FEATURES]
+            if not set(features) <= set(ours):
+                continue
             for method in METHODS:
                 mine = importances(data, ours, method)[features].to_numpy()
                 other = importances(data, theirs, method)[features].to_numpy()

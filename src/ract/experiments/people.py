@@ -7,14 +7,14 @@ from functools import cached_property
 
 import numpy as np
 from sklearn.ensemble import IsolationForest
-from sklearn.model_selection import StratifiedKFold, train_test_split
+from sklearn.model_selection import StratifiedKFold
 
 from ract import datasets
 from ract.actions import ActionSpace, Feature
 from ract.costs import LevelCost, PercentileCost
 from ract.datasets import Dataset
 from ract.encoding import Axis, Encoder
-from ract.experiments.settings import DataSetting, Experiment
+from ract.experiments.settings import DataSetting
 from ract.recourse.causal.effects import CausalEffects
 from ract.recourse.margins import authors_margins
 
@@ -54,24 +54,22 @@ class Population:
         desired = (data.target == data.desired).to_numpy()
         return cls(matrix, desired, grouped.column_names, separate.axes, grouped.axes)
 
-    def fold(self, experiment: Experiment, number: int) -> Fold:
-        """The fold of a number, from 1.
+    def fold(self, n_folds: int, number: int) -> Fold:
+        """One of some stratified folds in the order of the people, by its number from 1.
 
-        Each has a generator of its own, which makes the hold-out of trees and then the isolation
-        forest. As the authors' generator started from 0 too, the first fold is theirs in both.
+        Each has a generator of its own, which makes its isolation forest.
         """
-        rng = np.random.RandomState(number - 1)
-        if experiment.model == "forest":
-            folds = StratifiedKFold(experiment.n_folds).split(self.matrix, self.desired)
-            train, test = list(folds)[number - 1]
-        else:
-            train, test = train_test_split(np.arange(len(self.matrix)), random_state=rng)
-        return Fold(self, number, train, test, rng)
+        folds = StratifiedKFold(n_folds).split(self.matrix, self.desired)
+        train, test = list(folds)[number - 1]
+        return Fold(self, number, train, test, np.random.RandomState(number - 1))
 
 
 @dataclass(frozen=True, eq=False)
 class Fold:
-    """Training and test people, and what the training people teach about cost and plausibility."""
+    """Training and test people, and what the training people teach about cost and plausibility.
+
+    The generator makes the isolation forest, when it is first asked for.
+    """
 
     population: Population
     number: int

@@ -58,10 +58,10 @@ REASONS = (
         measures=("Recourse", "Budget-Validity", "Valid-Cost"),
     ),
     Reason(
-        "Seeds, on both sides, as far as could be seen: the authors ran this model five times (here "
-        "and in the budget's files), at a cost of 0.298, 0.310, 0.305, 0.305 and 0.298 of its "
-        "actions; ours has 0.303 to 0.308 with eight other seeds, and 0.308 and 0.313 here and with "
-        "the budget. The recorded runs that differ are the two lowest of the five.",
+        "Seeds, on both sides, as far as could be seen: the authors ran this model five times "
+        "(here and in the budget's files), at a cost of 0.298, 0.310, 0.305, 0.305 and 0.298 of "
+        "its actions; ours has 0.303 to 0.308 with eight other seeds, and 0.308 and 0.313 here "
+        "and with the budget. The recorded runs that differ are the two lowest of the five.",
         experiments=("forests", "budget-forests"),
         data=("compas",),
         methods=(VANILLA,),

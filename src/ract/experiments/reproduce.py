@@ -7,7 +7,8 @@ from functools import lru_cache
 from pathlib import Path
 
 from ract.errors import InvalidSpec
-from ract.experiments.people import Population, load
+from ract.experiments.hold_outs import HoldOuts
+from ract.experiments.people import Fold, Population, load
 from ract.experiments.progress import Task, run_all
 from ract.experiments.run import run_fold
 from ract.experiments.settings import DATA, EXPERIMENTS, DataSetting, Experiment
@@ -73,7 +74,7 @@ def _missing(
 def run_one(experiment: str, data: str, number: int, out: str) -> None:
     """Run one fold and keep its results."""
     chosen = EXPERIMENTS[experiment]
-    fold = population(data).fold(chosen, number)
+    fold = fold_of(experiment, data, number)
     Store(out).add_fold(experiment, data, number, run_fold(chosen, DATA[data], fold))
 
 
@@ -82,6 +83,20 @@ def collect(store: Store, experiment: Experiment, data: Sequence[DataSetting]) -
     tables = {"results": experiment.name, "importance": "importance"}
     for setting in data:
         store.collect(experiment.name, setting.name, tables)
+
+
+def fold_of(experiment: str, data: str, number: int) -> Fold:
+    """A fold of an experiment: of forests in the order of the people, of trees a hold-out."""
+    chosen = EXPERIMENTS[experiment]
+    if chosen.model == "tree":
+        return hold_outs(experiment, data).fold(number)
+    return population(data).fold(chosen.n_folds, number)
+
+
+@lru_cache(maxsize=len(DATA) * len(EXPERIMENTS))
+def hold_outs(experiment: str, data: str) -> HoldOuts:
+    """The hold-outs of an experiment, each made once in each process."""
+    return HoldOuts(population(data), EXPERIMENTS[experiment], DATA[data])
 
 
 @lru_cache(maxsize=len(DATA))

@@ -42,9 +42,10 @@ Where the paper and its files disagree:
 
 Where the authors' code and the paper disagree, which the reproduction follows and our own learners
 do not. The code is the first that they published (`kelicht/ract`, commit `1581e8a`). That these are
-their rules is not a guess: trees are not random, and on the authors' first hold-out, whose split
-and isolation forest follow from their seed, every number that they recorded for every tree comes
-out to the last digit (a test holds this).
+their rules is not a guess: trees are not random, and the authors' hold-outs and isolation forests
+follow from their seed (and from how many nodes their trees had); on those, what they recorded for
+every tree comes out to the last digit (34 of 3240 numbers, plausibilities, differ by at most
+2e-6).
 
 - *Reach.* Someone from outside a node attains the two sides of its split only if they can cross it,
   even the side on which they stand. So splits on fixed features cut outsiders off, and the trees
