@@ -209,6 +209,7 @@ def compare(search, people, budget, cheapest):
 def main():
     parts = {
         "targets": targets,
+        "soft": soft,
         "growth": growth,
         "compile": compile_time,
         "threads": threads,
@@ -216,7 +217,11 @@ def main():
     }
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("parts", nargs="*", help=", ".join(parts))
-    for name in parser.parse_args().parts or parts:
+    chosen = parser.parse_args().parts or list(parts)
+    unknown = [name for name in chosen if name not in parts]
+    if unknown:
+        parser.error(f"unknown: {', '.join(unknown)}; known are {', '.join(parts)}")
+    for name in chosen:
         parts[name]()
 
 

@@ -507,3 +507,17 @@ def allowed_rows(ensemble, axes, own, training, rng, relations=(), max_changes=N
 def cheapest_row(ensemble, rows, prices):
     """Least price of a row that the ensemble accepts; inf if there is none."""
     return min(prices[naive_decision(ensemble, rows)], default=np.inf)
+
+
+def most_trees(tree, first, last, n_cells, categorical):
+    """Most trees of which a point lies in a box, over all points; boxes as in the kernels."""
+    best = 0
+    for point in itertools.product(*(range(n) for n in n_cells)):
+        inside = np.ones(len(tree), bool)
+        for a, c in enumerate(point):
+            if categorical[a]:
+                inside &= (first[:, a] >> c) & 1 == 1
+            else:
+                inside &= (first[:, a] <= c) & (c <= last[:, a])
+        best = max(best, len(set(tree[inside])))
+    return best

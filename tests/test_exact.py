@@ -5,12 +5,14 @@ import pandas as pd
 import pytest
 
 from ract import ActionSpace, Feature
+from ract._kernels.boxes import Boxes
+from ract._kernels.decide_votes import decide_votes
 from ract.costs import make_cost
 from ract.encoding import Encoder
 from ract.ensemble import TreeEnsemble
 from ract.errors import InvalidSpec
 from ract.grid import Grid
-from ract.recourse.exact import ExactSearch
+from ract.recourse.exact import NO, YES, ExactSearch
 from ract.recourse.solutions import FOUND, NONE, OPEN, OPTIMAL
 from tests import naive
 
@@ -171,6 +173,44 @@ def test_votes_equal_brute_force_in_values(block):
 @pytest.mark.parametrize("block", range(6))
 def test_sums_equal_brute_force_in_values(combine, block):
     check_against_brute_force(combine, 100 + block)
+
+
+@pytest.mark.parametrize("seed", range(200))
+def test_any_mixture_of_small_and_large_trees_is_searched_exactly(seed):
+    """Trees of one box and of several words of boxes, on axes of both kinds."""
+    rng = np.random.default_rng(seed)
+    sizes = rng.choice([1, 2, 3, 5, 62, 63, 64, 130], rng.integers(1, 12))
+    if seed % 2:  # many trees that cannot agree
+        sizes = rng.choice([1, 2, 3], rng.integers(10, 40))
+    tree = np.repeat(np.arange(len(sizes)), sizes)
+    categorical = rng.random(int(rng.integers(1, 4))) < 0.3
+    n_cells = rng.integers(1, 7, len(categorical))
+    ends = np.sort(rng.integers(0, n_cells, (2, len(tree), len(n_cells))), axis=0)
+    # few cells in each box, so that large trees are not everywhere
+    ends[1] = np.minimum(ends[1], ends[0] + 1)
+    ends[0][:, categorical] = 1 << ends[0][:, categorical]
+    start = np.tile(np.arange(8), (len(n_cells), 1))
+    own = np.zeros(len(n_cells), np.int64)
+    boxes = Boxes(tree, np.ones_like(tree), *ends, n_cells, start, own)
+    kept = np.sort(rng.permutation(len(tree))[: rng.integers(1, len(tree) + 1)])
+    boxes = boxes._replace(
+        tree=tree[kept], label=boxes.label[kept], first=ends[0][kept], last=ends[1][kept]
+    )
+    most = naive.most_trees(boxes.tree, boxes.first, boxes.last, n_cells, categorical)
+    for needed in range(1, len(sizes) + 1):
+        point = own.copy()
+        answer, _ = decide_votes(
+            boxes, len(sizes), needed, len(n_cells), own, categorical, 10**6,
+            np.zeros(1, np.uint8), point,
+        )  # fmt: skip
+        assert answer == (YES if needed <= most else NO)
+        if answer == YES:
+            inside = np.ones(len(boxes.tree), bool)
+            for a, c in enumerate(point):
+                held = (boxes.first[:, a] >> c) & 1 == 1
+                between = (boxes.first[:, a] <= c) & (c <= boxes.last[:, a])
+                inside &= held if categorical[a] else between
+            assert len(set(boxes.tree[inside])) >= needed
 
 
 def test_limits_give_bounds_that_hold():

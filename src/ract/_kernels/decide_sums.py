@@ -19,12 +19,13 @@ import math
 
 import numpy as np
 
-from ract._kernels._jit import inner, kernel
+from ract._kernels._jit import inlined, inner, kernel
 from ract._kernels.bits import (
+    find_meeting,
     go_on,
+    lowest_bit,
     make_bits,
     mark_ends,
-    neighbours,
     new_state,
     read_point,
     restrict,
@@ -33,50 +34,39 @@ from ract._kernels.cell_forest import is_wanted
 from ract._kernels.decide_votes import NO, UNKNOWN, YES, go_home, left_home
 
 SHARPNESS = 0.5
-# A number with a different top six bits for each of its 64 shifts tells which bit is set.
-SHIFTED = 0x03F79D71B4CB0A89
-PLACE = np.zeros(64, np.int64)
-for _k in range(64):
-    PLACE[((SHIFTED << _k) & (2**64 - 1)) >> 58] = _k
 
 
-@inner
-def lowest_bit(word):
-    """Position of the lowest set bit of a word that is not 0."""
-    return PLACE[(((word & -word) * SHIFTED) >> 58) & 63]
-
-
-@inner
-def best_box(bits, t, alive, mask):
-    """The best box of a tree in both sets; -1 if there is none."""
+@inlined
+def best_box(bits, t, alive, sets, row):
+    """The best alive box of a tree in a row of sets; -1 if there is none."""
     for s in range(bits.words[t], bits.words[t + 1]):
-        word = alive[s] & mask[s]
+        word = alive[s] & sets[row, s]
         if word != 0:
-            return bits.first_box[t] + ((s - bits.words[t]) << 6) + lowest_bit(word)
+            return bits.start[s] + lowest_bit(word)
     return -1
 
 
-@inner
-def find_best(bits, value, alive, best):
+@inlined
+def find_best(bits, value, alive, state, best):
     """Best alive box of each tree; returns the sum of their values, -inf if a tree has none."""
     sum_ = 0.0
     for t in range(best.shape[0]):
-        best[t] = best_box(bits, t, alive, alive)
+        best[t] = best_box(bits, t, alive, state.alive, 0)
         if best[t] < 0:
             return -np.inf
         sum_ += value[best[t]]
     return sum_
 
 
-@inner
-def lost_with_cell(bits, value, alive, mask, best, slack):
+@inlined
+def lost_with_cell(bits, value, alive, cell, best, slack):
     """What the best sum loses with a cell; anything above slack may stand for more."""
     lost = 0.0
     for t in range(best.shape[0]):
         r = best[t]
-        if mask[bits.slot[r]] & bits.bit[r] != 0:
+        if bits.mask[cell, bits.slot[r]] & bits.bit[r] != 0:
             continue
-        other = best_box(bits, t, alive, mask)
+        other = best_box(bits, t, alive, bits.mask, cell)
         if other < 0:
             return np.inf
         lost += value[r] - value[other]
@@ -110,11 +100,11 @@ def propagate(
     n_active, n_left, stamps = bits.active.shape[0], state.n_left, state.stamps
     begins, ends, cells = state.lists[0], state.lists[1], state.lists[2]
     while True:
-        sum_ = find_best(bits, value, alive, best)
+        sum_ = find_best(bits, value, alive, state, best)
         if sum_ < least:
             return -np.inf
         stamps[0] += 1
-        mark_ends(boxes, bits, categorical, alive, stamps[0], begins, ends)
+        mark_ends(bits, alive, stamps[0], begins, ends)
         changed, moved = False, 0
         for i in range(n_active):
             a, base = bits.active[i], bits.offset[i]
@@ -128,8 +118,7 @@ def propagate(
                     c = cells[base + q]
                     lost = 0.0
                     if before > 1:
-                        mask = bits.mask[base + c]
-                        lost = lost_with_cell(bits, value, alive, mask, best, sum_ - least)
+                        lost = lost_with_cell(bits, value, alive, base + c, best, sum_ - least)
                     if lost <= sum_ - least:
                         cells[base + n] = c
                         losses[base + n] = lost
@@ -151,39 +140,39 @@ def propagate(
             return sum_
 
 
-@inner
+@inlined
 def best_together(boxes, bits, categorical, value, alive, t, u, best, state):
     """The best sum of an alive box of tree t and one of tree u that meet; -inf without such."""
-    joint, known, meets = -np.inf, state.known, state.meets
+    joint = -np.inf
     for r in range(best[t], bits.first_box[t + 1]):
         if alive[bits.slot[r]] & bits.bit[r] == 0:
             continue
         if value[r] + value[best[u]] <= joint:
             break
-        if known[r] == 0:
-            neighbours(boxes, bits, categorical, r, meets[r])
-            known[r] = 1
-        other = best_box(bits, u, alive, meets[r])
+        if state.known[r] == 0:
+            find_meeting(boxes, bits, categorical, r, state.meets)
+            state.known[r] = 1
+        other = best_box(bits, u, alive, state.meets, r)
         if other >= 0 and value[r] + value[other] > joint:
             joint = value[r] + value[other]
     return joint
 
 
-@inner
+@inlined
 def lost_in_pairs(boxes, bits, categorical, value, alive, slack, best, state, used):
     """What pairs of trees lose at least because their best boxes do not meet; stops above slack."""
-    n_trees, lost, known, meets = best.shape[0], 0.0, state.known, state.meets
+    n_trees, lost = best.shape[0], 0.0
     for t in range(n_trees):
         used[t] = 0
     for t in range(n_trees):
         if used[t]:
             continue
         r, partner, most = best[t], -1, 0.0
-        if known[r] == 0:
-            neighbours(boxes, bits, categorical, r, meets[r])
-            known[r] = 1
+        if state.known[r] == 0:
+            find_meeting(boxes, bits, categorical, r, state.meets)
+            state.known[r] = 1
         for u in range(t + 1, n_trees):
-            if used[u] or meets[r, bits.slot[best[u]]] & bits.bit[best[u]] != 0:
+            if used[u] or state.meets[r, bits.slot[best[u]]] & bits.bit[best[u]] != 0:
                 continue
             joint = best_together(boxes, bits, categorical, value, alive, t, u, best, state)
             if value[r] + value[best[u]] - joint > most:
@@ -237,7 +226,7 @@ def decide_sums(
     unit: what counts as a large loss. forest, rule: the whole forest and which points are wanted.
     The rest as for votes.
     """
-    bits = make_bits(boxes, categorical, n_trees)
+    bits = make_bits(boxes, categorical, n_trees, False)
     state, losses = new_state(bits, boxes.tree.shape[0]), np.zeros(bits.mask.shape[0])
     best, used = np.zeros(n_trees, np.int64), np.zeros(n_trees, np.int64)
     nodes, depth = 0, 0

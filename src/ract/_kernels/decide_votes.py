@@ -9,8 +9,7 @@ A tree is alive while one of its desired boxes is. For each axis:
 A cell with which fewer than the needed trees stay alive is dropped; when every axis has one cell
 left, a solution is found. Branching takes the axis with the least slack.
 
-Trees that cannot agree sharpen the bound: if no alive box of tree t meets any alive box of some
-partner trees, at least one of them is lost. Disjoint such groups are counted.
+Trees that cannot agree sharpen the bound (``conflicts``).
 
 With a limit on the number of changed features, an axis counts as changed once its home cell is
 out; when the limit is reached, every other axis stays at home.
@@ -24,37 +23,21 @@ import numpy as np
 
 from ract._kernels._jit import inner, kernel
 from ract._kernels.bits import (
+    find_trees,
     go_on,
     make_bits,
     mark_ends,
-    neighbours,
     new_state,
     read_point,
     restrict,
 )
+from ract._kernels.conflicts import lost_to_conflicts, new_conflicts
 
 YES, NO, UNKNOWN = 1, 0, -1
-# How sharply branching prefers axes with little slack; which trees are tried for conflicts (by
-# their number of alive boxes), and how scarce slack must be for that to pay.
+# How sharply branching prefers axes with little slack, and how scarce slack must be for conflicts
+# to be worth looking for.
 SHARPNESS = 0.25
-MOST_ALIVE = 6
 SCARCE = 0.45
-
-
-@inner
-def trees_alive(alive, mask, words):
-    """How many trees have a box in both sets of boxes."""
-    count, n_trees = 0, words.shape[0] - 1
-    if words[n_trees] == n_trees:
-        for t in range(n_trees):
-            count += int((alive[t] & mask[t]) != 0)
-        return count
-    for t in range(n_trees):
-        for s in range(words[t], words[t + 1]):
-            if alive[s] & mask[s] != 0:
-                count += 1
-                break
-    return count
 
 
 @inner
@@ -84,11 +67,11 @@ def propagate(boxes, bits, categorical, needed, changes, alive, chosen, state):
     n_active, n_left, stamps = bits.active.shape[0], state.n_left, state.stamps
     begins, ends, cells, counts = state.lists[0], state.lists[1], state.lists[2], state.lists[3]
     while True:
-        count = trees_alive(alive, alive, bits.words)
+        count = find_trees(bits, alive, state.alive, 0, state.trees)
         if count < needed:
             return -1
         stamps[0] += 1
-        mark_ends(boxes, bits, categorical, alive, stamps[0], begins, ends)
+        mark_ends(bits, alive, stamps[0], begins, ends)
         changed, moved = False, 0
         for i in range(n_active):
             a, base = bits.active[i], bits.offset[i]
@@ -102,7 +85,7 @@ def propagate(boxes, bits, categorical, needed, changes, alive, chosen, state):
                     c = cells[base + q]
                     together = count
                     if before > 1:
-                        together = trees_alive(alive, bits.mask[base + c], bits.words)
+                        together = find_trees(bits, alive, bits.mask, base + c, state.trees)
                     if together >= needed:
                         cells[base + n] = c
                         counts[base + n] = together
@@ -150,105 +133,6 @@ def go_home(boxes, bits, alive, chosen, cells, n_left):
 
 
 @inner
-def meets_tree(row, alive, words, t):
-    """Whether any alive box of tree t is in the row."""
-    for s in range(words[t], words[t + 1]):
-        if row[s] & alive[s] != 0:
-            return True
-    return False
-
-
-@inner
-def order_trees(bits, alive, n_alive, used, order):
-    """Count the alive boxes of each tree and list the alive trees, fewest boxes first.
-
-    Returns their number. used is set for the others. Trees with many boxes (64 and more) are not
-    told apart.
-    """
-    buckets, n_trees = np.zeros(66, np.int64), bits.words.shape[0] - 1
-    for t in range(n_trees):
-        n = 0
-        for s in range(bits.words[t], bits.words[t + 1]):
-            word = alive[s]
-            while word != 0:
-                word &= word - 1
-                n += 1
-        n_alive[t] = n
-        used[t] = n == 0
-        buckets[min(n, 64) + 1] += 1
-    for k in range(1, 66):
-        buckets[k] += buckets[k - 1]
-    dead = buckets[1]
-    for t in range(n_trees):
-        k = min(n_alive[t], 64)
-        if k > 0:
-            order[buckets[k] - dead] = t
-            buckets[k] += 1
-    return n_trees - dead
-
-
-@inner
-def find_partner(row, alive, words, order, n, used, t):
-    """An unused tree with many alive boxes of which none is in the row; -1 if there is none."""
-    for k in range(n - 1, -1, -1):
-        other = order[k]
-        if used[other] == 0 and other != t and not meets_tree(row, alive, words, other):
-            return other
-    return -1
-
-
-@inner
-def find_conflict(boxes, bits, categorical, alive, t, state, trees, n, partners):
-    """Trees of which none can agree with all of tree t's boxes; returns how many, -1 if none."""
-    n_partners, known, meets = 0, state.known, state.meets
-    for r in range(bits.first_box[t], bits.first_box[t + 1]):
-        if alive[bits.slot[r]] & bits.bit[r] == 0:
-            continue
-        if known[r] == 0:
-            neighbours(boxes, bits, categorical, r, meets[r])
-            known[r] = 1
-        blocked = False
-        for p in range(n_partners):
-            blocked = blocked or not meets_tree(meets[r], alive, bits.words, partners[p])
-        if blocked:
-            continue
-        partner = find_partner(meets[r], alive, bits.words, trees[2], n, trees[1], t)
-        if partner < 0:
-            return -1
-        partners[n_partners] = partner
-        n_partners += 1
-    return n_partners
-
-
-@inner
-def lost_to_conflicts(boxes, bits, categorical, alive, slack, state, trees):
-    """At least how many alive trees are lost because they cannot agree; stops above slack.
-
-    trees (3, trees): room for the alive boxes of each tree, whether it is used, and their order.
-    """
-    used = trees[1]
-    n = order_trees(bits, alive, trees[0], used, trees[2])
-    partners = np.empty(MOST_ALIVE + 1, np.int64)
-    lost, free = 0, n
-    for k in range(n):
-        t = trees[2, k]
-        if trees[0, t] > MOST_ALIVE or lost + free // 2 <= slack:
-            break
-        if used[t]:
-            continue
-        n_partners = find_conflict(boxes, bits, categorical, alive, t, state, trees, n, partners)
-        if n_partners >= 0:
-            lost += 1
-            used[t] = 1
-            free -= 1 + n_partners
-            for p in range(n_partners):
-                used[partners[p]] = 1
-            if lost > slack:
-                break
-    return lost
-
-
-@inner
 def branching_axis(bits, needed, chosen, n_left, counts):
     """The open axis with the least slack over its cells; -1 if every axis is settled."""
     best, least = -1, np.inf
@@ -286,8 +170,8 @@ def decide_votes(boxes, n_trees, needed, changes, own, categorical, max_nodes, s
     point (axes,) int64: set to the original cells of a solution. Returns YES, NO or UNKNOWN
     (stopped, or more than max_nodes nodes), and the number of nodes.
     """
-    bits = make_bits(boxes, categorical, n_trees)
-    state, trees = new_state(bits, boxes.tree.shape[0]), np.zeros((3, n_trees), np.int64)
+    bits, n_boxes = make_bits(boxes, categorical, n_trees, True), boxes.tree.shape[0]
+    state, room = new_state(bits, n_boxes), new_conflicts(n_trees, n_boxes, bits.mask.shape[1])
     nodes, depth = 0, 0
     while depth >= 0:
         nodes += 1
@@ -299,7 +183,7 @@ def decide_votes(boxes, n_trees, needed, changes, own, categorical, max_nodes, s
         count = propagate(boxes, bits, categorical, needed, changes, alive, chosen, state)
         slack = count - needed
         if count >= 0 and slack < SCARCE * count:
-            lost = lost_to_conflicts(boxes, bits, categorical, alive, slack, state, trees)
+            lost = lost_to_conflicts(boxes, bits, categorical, alive, slack, state, room)
             if lost > slack:
                 count = -1
         if count >= 0:
