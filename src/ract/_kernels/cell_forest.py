@@ -148,9 +148,10 @@ def copy_mixed(forest, first, met, verdict, out, n):
 def prune(forest, weight, own, costs, n_cells, categorical, limit, room):
     """What is left of a forest in the box of what costs at most limit.
 
-    weight float64 (labels,). own int64 (axes,), costs float64 (axes, cells): a person's cells and
-    what each cell costs them. room int32 (6, nodes). Returns the weight of the constant trees,
-    the nodes and roots of the others, and the box: arrays that make a Forest and a Box.
+    weight float64 (labels,), ascending. own int64 (axes,), costs float64 (axes, cells): a person's
+    cells and what each cell costs them. room int32 (6, nodes). Returns the weight of the constant
+    trees, the most that the others can weigh, their nodes and roots, and the box: arrays that make
+    a Forest and a Box.
     """
     n_axes, n_nodes = own.shape[0], forest.axis.shape[0]
     numbers = np.empty((3, n_axes), np.int64)
@@ -159,7 +160,7 @@ def prune(forest, weight, own, costs, n_cells, categorical, limit, room):
     met, root = np.empty(n_nodes, np.int8), np.empty(forest.root.shape[0], np.int32)
     out = Forest(room[0], room[1], room[2], room[3], room[4], room[5], root)
     nodes = np.empty((2, n_nodes), np.int32)
-    constant, n_trees, n = 0.0, 0, np.int64(0)
+    constant, most, n_trees, n = 0.0, 0.0, 0, np.int64(0)
     for t in range(forest.root.shape[0]):
         first = forest.root[t]
         judge_nodes(forest, first, box, categorical, nodes[0], met, nodes[1])
@@ -169,7 +170,11 @@ def prune(forest, weight, own, costs, n_cells, categorical, limit, room):
             root[n_trees] = n
             n_trees += 1
             n = copy_mixed(forest, first, met, nodes[1], out, n)
-    return constant, room[:, :n].copy(), root[:n_trees], numbers
+            best = np.int32(0)
+            for k in range(root[n_trees - 1], n):
+                best = max(best, out.label[k])
+            most += weight[best]
+    return constant, most, room[:, :n].copy(), root[:n_trees], numbers
 
 
 @inner

@@ -69,7 +69,7 @@ def holds(bits, sets, row, t):
 def find_conflicts(boxes, bits, categorical, alive, state, room):
     """Set missed, against and numbers of conflicts and boxes for what is alive."""
     met = room.sets[ROOM]
-    find_trees(bits, alive, state.alive, 0, room.sets[ALIVE])
+    find_trees(bits, alive, state.alive, np.int64(0), room.sets[ALIVE])
     for t in range(room.mate.shape[0]):
         room.n_alive[t] = 0
         for s in range(met.shape[0]):

@@ -67,7 +67,7 @@ def propagate(boxes, bits, categorical, needed, changes, alive, chosen, state):
     n_active, n_left, stamps = bits.active.shape[0], state.n_left, state.stamps
     begins, ends, cells, counts = state.lists[0], state.lists[1], state.lists[2], state.lists[3]
     while True:
-        count = find_trees(bits, alive, state.alive, 0, state.trees)
+        count = find_trees(bits, alive, state.alive, np.int64(0), state.trees)
         if count < needed:
             return -1
         stamps[0] += 1

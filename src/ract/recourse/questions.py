@@ -102,15 +102,12 @@ class Model:
 
     def within(self, left: Left, own: np.ndarray, costs: np.ndarray, limit: float) -> Left:
         """What is left in the box of the cells that cost at most limit."""
-        constant, nodes, root, box = prune(
+        constant, most, nodes, root, box = prune(
             left.forest, self.rule.weight, own, costs, self.problem.grid.n_cells,
             self.problem.categorical, limit, np.empty((6, len(left.forest.axis)), np.int32),
         )  # fmt: skip
-        forest, constant = Forest._make([*nodes, root]), left.constant + constant
-        best = constant
-        if len(root):
-            best += self.rule.weight[np.maximum.reduceat(forest.label, root)].sum()
-        return Left(forest, Box(*box), constant, best)
+        constant += left.constant
+        return Left(Forest._make([*nodes, root]), Box(*box), constant, constant + most)
 
 
 @dataclass(frozen=True)
@@ -144,16 +141,22 @@ class Person:
         if most.best < model.least:
             return Cheapest(NONE, np.inf, np.inf, None, 0)
         prices = np.unique(self.costs[self.costs <= budget])
-        low, high = 0, len(prices) - 1
+        low, high, left = 0, len(prices) - 1, most
         while low < high:
             middle = (low + high) // 2
-            if model.within(most, self.own, self.costs, prices[middle]).best < model.least:
+            there = model.within(left, self.own, self.costs, prices[middle])
+            if there.best < model.least:
                 low = middle + 1
             else:
-                high = middle
+                high, left = middle, there
 
         def ask(limit: float, allowed: int) -> Answer:
-            return self._ask(most, limit, allowed)
+            nonlocal most
+            left = model.within(most, self.own, self.costs, limit)
+            answer = self._ask(left, allowed)
+            if answer.answer == YES:  # nobody asks for more again
+                most = left
+            return answer
 
         found = cheapest(ask, prices[low:], max_nodes)
         if found.point is not None:
@@ -165,16 +168,15 @@ class Person:
         most = self.model.within(self.model.simplified, self.own, self.costs, budget)
         return self._look(most, max_nodes, self.own.copy())[0]
 
-    def _ask(self, most: Left, limit: float, max_nodes: int) -> Answer:
-        """Whether a point that costs at most limit is desired."""
+    def _ask(self, left: Left, max_nodes: int) -> Answer:
+        """Whether some point of what is left is desired, and what it costs at least."""
         model, point = self.model, self.own.copy()
-        left = model.within(most, self.own, self.costs, limit)
         answer, nodes = self._look(left, max_nodes, point)
         if answer != YES:
             return Answer(answer, nodes)
         forest, rule = model.judge
         if model.by_votes:  # whole numbers: the small forest gives the same answers
-            forest, rule = most.forest, rule._replace(cutoff=rule.cutoff - most.constant)
+            forest, rule = left.forest, rule._replace(cutoff=rule.cutoff - left.constant)
         cost = polish(forest, rule, self.own, self.costs, model.problem.categorical, point)
         return Answer(YES, nodes, point, cost)
 
