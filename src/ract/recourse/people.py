@@ -12,7 +12,8 @@ from joblib import Parallel, delayed, effective_n_jobs
 
 from ract.errors import InvalidSpec
 
-MOST_AT_ONCE = 64
+# A few people take a hundred times as long as most, so that parts should be small.
+MOST_AT_ONCE, PARTS_EACH = 64, 16
 TICK = 0.002
 
 
@@ -92,7 +93,7 @@ def in_parts(
     100
     """
     workers = effective_n_jobs(n_jobs)
-    size = max(1, min(MOST_AT_ONCE, -(-n_people // (4 * workers))))
+    size = max(1, min(MOST_AT_ONCE, -(-n_people // (PARTS_EACH * workers))))
     everyone = range(n_people)
     parts = [everyone[first : first + size] for first in range(0, n_people, size)]
 
