@@ -69,6 +69,7 @@ def _forest_rows(
             Growth(weight, budget, experiment.max_depth, method == OAF, experiment.authors_reach)
             for method, weight, budget in models
         ]
+        nursery.forests(growths, 1, seed=0)  # so that no time is that of compiling
         seed = _seed(experiment.name, data.name, fold.number, n_trees)
         forests = nursery.forests(growths, n_trees, seed)
         for (method, weight, budget), (ensemble, seconds) in zip(models, forests, strict=True):
@@ -90,6 +91,8 @@ def _models(experiment: Experiment, data: DataSetting) -> list[tuple[str, float,
 def _tree_rows(
     experiment: Experiment, data: DataSetting, fold: Fold, nursery: Nursery
 ) -> Iterator[Row]:
+    for weight in (0.0, max(experiment.weights(data))):  # so that no time is that of compiling
+        nursery.tree(Growth(weight, experiment.budgets[0], experiment.max_depth), with_reach=True)
     keys: Row = {"Fold": fold.number, "Alpha": 0.0, "Delta": 1.0}
     for method in (VANILLA, OAF):
         begun = process_time()
