@@ -509,15 +509,18 @@ def cheapest_row(ensemble, rows, prices):
     return min(prices[naive_decision(ensemble, rows)], default=np.inf)
 
 
+def trees_at(point, tree, first, last, categorical):
+    """Trees of which a point lies in a box; boxes as in the kernels."""
+    inside = np.ones(len(tree), bool)
+    for a, c in enumerate(point):
+        if categorical[a]:
+            inside &= (first[:, a] >> c) & 1 == 1
+        else:
+            inside &= (first[:, a] <= c) & (c <= last[:, a])
+    return set(tree[inside])
+
+
 def most_trees(tree, first, last, n_cells, categorical):
-    """Most trees of which a point lies in a box, over all points; boxes as in the kernels."""
-    best = 0
-    for point in itertools.product(*(range(n) for n in n_cells)):
-        inside = np.ones(len(tree), bool)
-        for a, c in enumerate(point):
-            if categorical[a]:
-                inside &= (first[:, a] >> c) & 1 == 1
-            else:
-                inside &= (first[:, a] <= c) & (c <= last[:, a])
-        best = max(best, len(set(tree[inside])))
-    return best
+    """Most trees of which a point lies in a box, over all points."""
+    points = itertools.product(*(range(n) for n in n_cells))
+    return max(len(trees_at(point, tree, first, last, categorical)) for point in points)

@@ -45,7 +45,7 @@ class _Notice(event.Listener):
         if not self.told and getattr(function, "__module__", "").startswith("ract."):
             self.told = True
             print(
-                "ract: compiling for this machine, which takes a few seconds once ...",
+                "ract: compiling for this machine, which takes up to half a minute once ...",
                 file=sys.stderr,
             )
 

@@ -18,6 +18,7 @@ from ract.costs import FittedCost
 from ract.encoding import Axis
 from ract.ensemble import TreeEnsemble
 from ract.experiments.samples import Column, Sample
+from ract.experiments.settings import Experiment
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,14 @@ class Growth:
     max_depth: int
     only_actionable: bool = False
     authors_reach: bool = True
+
+    @classmethod
+    def of(
+        cls, experiment: Experiment, weight: float, budget: float, *, only_actionable: bool = False
+    ) -> Growth:
+        """What an experiment wants of a model."""
+        depth, reach = experiment.max_depth, experiment.authors_reach
+        return cls(weight, budget, depth, only_actionable, reach)
 
     def rules(self, n_features: int | None) -> Rules:
         """The grower's rules, with so many features at every split (None: all)."""

@@ -7,6 +7,7 @@ So a hold-out depends on how many nodes all trees before it had: those are grown
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -48,19 +49,25 @@ class HoldOuts:
     def _after(self, fold: Fold) -> dict[str, Any]:
         """The generator's state once everything was grown on a hold-out."""
         fold.outliers  # noqa: B018  drawn before any tree
-        axes, max_depth = self._population.separate, self._experiment.max_depth
+        experiment, axes = self._experiment, self._population.separate
         desired = self._population.desired[fold.train]
         nursery = Nursery(fold.known, desired, axes, fold.cost)
         actionable = sum(axis.feature.actionable for axis in axes)
-        for budget in self._experiment.budgets:
+
+        @cache  # without a weight trees are the same for every budget
+        def tried(growth: Growth) -> int:
+            return nodes_tried(nursery.tree(growth).tree, experiment.max_depth)
+
+        for budget in experiment.budgets:
             drawn = [
-                (Growth(0.0, budget, max_depth), len(axes), 1),
-                (Growth(0.0, budget, max_depth, only_actionable=True), actionable, 1),
+                (Growth.of(experiment, 0.0, 0.0), len(axes), 1),
+                (Growth.of(experiment, 0.0, 0.0, only_actionable=True), actionable, 1),
             ]
-            for weight in self._experiment.weights(self._data):  # grown anew for every risk
-                drawn.append((Growth(weight, budget, max_depth), len(axes), len(RISKS)))
+            for weight in experiment.weights(self._data):  # grown anew for every risk
+                growth = Growth.of(experiment, weight, budget if weight > 0 else 0.0)
+                drawn.append((growth, len(axes), len(RISKS)))
             for growth, n_features, times in drawn:
-                for _ in range(times * nodes_tried(nursery.tree(growth).tree, max_depth)):
+                for _ in range(times * tried(growth)):
                     fold.rng.choice(n_features, n_features, replace=False)
         return fold.rng.get_state(legacy=False)
 

@@ -66,7 +66,7 @@ def _forest_rows(
     for n_trees in experiment.n_trees:
         models = _models(experiment, data)
         growths = [
-            Growth(weight, budget, experiment.max_depth, method == OAF, experiment.authors_reach)
+            Growth.of(experiment, weight, budget, only_actionable=method == OAF)
             for method, weight, budget in models
         ]
         nursery.forests(growths, 1, seed=0)  # so that no time is that of compiling
@@ -92,11 +92,11 @@ def _tree_rows(
     experiment: Experiment, data: DataSetting, fold: Fold, nursery: Nursery
 ) -> Iterator[Row]:
     for weight in (0.0, max(experiment.weights(data))):  # so that no time is that of compiling
-        nursery.tree(Growth(weight, experiment.budgets[0], experiment.max_depth), with_reach=True)
+        nursery.tree(Growth.of(experiment, weight, experiment.budgets[0]), with_reach=True)
     keys: Row = {"Fold": fold.number, "Alpha": 0.0, "Delta": 1.0}
     for method in (VANILLA, OAF):
         begun = process_time()
-        grown = nursery.tree(Growth(0.0, 0.0, experiment.max_depth, method == OAF))
+        grown = nursery.tree(Growth.of(experiment, 0.0, 0.0, only_actionable=method == OAF))
         keys["Time [s]"] = process_time() - begun
         judged = judge(experiment, fold, grown.ensemble)
         for budget in experiment.budgets:
@@ -104,7 +104,7 @@ def _tree_rows(
     for budget in experiment.budgets:
         for weight in experiment.weights(data):
             begun = process_time()
-            grown = nursery.tree(Growth(weight, budget, experiment.max_depth), with_reach=True)
+            grown = nursery.tree(Growth.of(experiment, weight, budget), with_reach=True)
             labels = relabelled(grown.tree, grown.people, RISKS)
             keys = {"Fold": fold.number, "Method": RACT, "Alpha": weight, "Budget": budget,
                     "Time [s]": process_time() - begun}  # fmt: skip
