@@ -21,7 +21,7 @@ from sklearn.model_selection import train_test_split
 
 from ract import RecourseForestClassifier, datasets
 from ract._auto import LADDER, impurity_of_all
-from ract.recourse.exact import YES, ExactSearch
+from ract.recourse.exact.search import YES, ExactSearch
 
 MOST_SEARCHED = 500
 

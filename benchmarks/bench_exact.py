@@ -28,10 +28,10 @@ from sklearn.model_selection import StratifiedKFold  # noqa: E402
 from ract import RecourseForestClassifier, datasets  # noqa: E402
 from ract.costs import make_cost  # noqa: E402
 from ract.interop import read_model  # noqa: E402
-from ract.recourse.exact import ExactSearch  # noqa: E402
-from ract.recourse.live import LiveRegionSearch  # noqa: E402
-from ract.recourse.solutions import NONE, OPTIMAL  # noqa: E402
-from ract.recourse.tweaking import LeafSearch, authors_margins  # noqa: E402
+from ract.recourse.common.answers import NONE, OPTIMAL  # noqa: E402
+from ract.recourse.exact.search import ExactSearch  # noqa: E402
+from ract.recourse.heuristic.leaves import LeafSearch  # noqa: E402
+from ract.recourse.heuristic.live import LiveRegionSearch  # noqa: E402
 
 MAX_NODES = 2_000_000
 
@@ -131,7 +131,7 @@ def soft(n_people=100):
 FIRST = """
 import time, numpy as np
 from ract import RecourseTreeClassifier
-from ract.recourse import exact
+from ract.recourse.exact import search as exact
 X = np.random.default_rng(0).normal(size=(500, 5))
 model = RecourseTreeClassifier(max_depth=4).fit(X, X[:, 0] > 0)
 start = time.perf_counter()
@@ -176,12 +176,11 @@ def methods():
     for name, weight, budget in (("fico", 0.1, 0.3), ("fico", 0.1, np.inf), ("fico", 0.0, 0.3)):
         model, known, people = fitted(name, weight, 100, 16, 10)
         axes = model.encoder_.axes
-        basis, margins = (model.ensemble_, axes, model.cost_), authors_margins(known, axes)
+        basis = model.ensemble_, axes, model.cost_
         exact = ExactSearch(*basis)
         searches = {
             "exact": exact,
             "all leaves": LeafSearch(*basis),
-            "1000 leaves and margins": LeafSearch(*basis, max_leaves=1000, margins=margins),
             "live regions": LiveRegionSearch(*basis, known),
         }
         cheapest = exact.solve(people, budget).cost

@@ -34,9 +34,9 @@ from ract import Feature, RecourseForestClassifier, datasets  # noqa: E402
 from ract.costs import LinearCost  # noqa: E402
 from ract.encoding import Axis  # noqa: E402
 from ract.ensemble import TreeEnsemble  # noqa: E402
-from ract.recourse.exact import ExactSearch  # noqa: E402
-from ract.recourse.problem import Problem  # noqa: E402
-from ract.recourse.solutions import NONE, OPTIMAL  # noqa: E402
+from ract.recourse.common.answers import NONE, OPTIMAL  # noqa: E402
+from ract.recourse.common.problem import Problem  # noqa: E402
+from ract.recourse.exact.search import ExactSearch  # noqa: E402
 from ract.recourse.solver.search import SolverSearch  # noqa: E402
 
 BUDGET = 0.3

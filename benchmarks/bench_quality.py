@@ -19,7 +19,7 @@ from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import StratifiedKFold
 
 from ract import RecourseForestClassifier, datasets
-from ract.recourse.exact import UNKNOWN, YES, ExactSearch
+from ract.recourse.exact.search import UNKNOWN, YES, ExactSearch
 
 SETTINGS = {
     "fico": {"recourse_weight": 0.1, "min_samples_leaf": 10},

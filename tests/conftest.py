@@ -10,7 +10,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 # Numba notices a change of a kernel's own file but not of the files that it calls into. Compiled
 # code for tests is therefore kept by the state of all kernels. Set before Numba is imported.
-_sources = sorted((ROOT / "src" / "ract" / "_kernels").glob("*.py"))
+_sources = sorted((ROOT / "src" / "ract" / "_kernels").rglob("*.py"))
 _state = hashlib.sha256(b"".join(path.read_bytes() for path in _sources)).hexdigest()[:16]
 os.environ.setdefault("NUMBA_CACHE_DIR", str(ROOT / ".numba_cache" / _state))
 

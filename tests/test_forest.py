@@ -20,8 +20,8 @@ from ract._core.grower import draw_people
 from ract.datasets import fetch_compas, fetch_fico, load_loans
 from ract.errors import InvalidData, InvalidSpec
 from ract.forest import RecourseForestClassifier
-from ract.recourse.exact import ExactSearch
-from tests.test_exact import cut_out
+from ract.recourse.exact.search import ExactSearch
+from tests.recourse.exact.test_search import cut_out
 
 EVERYONE_ALIKE = {
     "check_sample_weight_equivalence_on_dense_data": (

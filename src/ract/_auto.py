@@ -28,7 +28,7 @@ from sklearn.metrics import roc_auc_score
 from ract.costs import FittedCost
 from ract.encoding import Axis
 from ract.ensemble import TreeEnsemble
-from ract.recourse.exact import YES, ExactSearch
+from ract.recourse.exact.search import YES, ExactSearch
 
 LADDER = 3.0 ** np.arange(-4, 3)
 HELD_OUT = 0.2  # share of the people, who judge

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from ract._frames import Table, read_table
-from ract._parts import Parts, canonical, cost_parts, model_parts
+from ract._serialize import Parts, canonical, cost_parts, model_parts
 from ract.costs import FittedCost
 from ract.errors import InvalidSpec
 

@@ -23,25 +23,6 @@ FEWEST_PER_THREAD = 512
 
 
 @dataclass(frozen=True)
-class Regions:
-    """Leaves as boxes of cells on a grid.
-
-    Parameters
-    ----------
-    leaf : int (leaves,)
-        Node of each leaf.
-    lowest, highest : int (leaves, axes)
-        First and last cell of an ordinal axis; empty where lowest exceeds highest.
-    admitted : tuple of boolean matrices (leaves, categories) or None, one per axis
-    """
-
-    leaf: np.ndarray
-    lowest: np.ndarray
-    highest: np.ndarray
-    admitted: tuple[np.ndarray | None, ...]
-
-
-@dataclass(frozen=True)
 class TreeEnsemble:
     """One tree, a forest or a boosted model over encoded columns.
 
@@ -294,36 +275,6 @@ class TreeEnsemble:
                 )
             )
         return trees
-
-    def regions(self, grid: Grid) -> Regions:
-        """The leaves as boxes of a grid's cells, in the order of their nodes."""
-        n, n_axes = len(self.feature), len(grid.axes)
-        lowest = np.zeros((n, n_axes), np.int64)
-        highest = np.tile(grid.n_cells - 1, (n, 1))
-        admitted = [
-            np.ones((n, len(axis.columns)), np.bool_) if axis.is_categorical else None
-            for axis in grid.axes
-        ]
-        trees = self.on_grid(grid)
-        for tree, first in zip(trees, self.root, strict=True):
-            for node in np.flatnonzero(tree.axis >= 0):
-                a, cell = tree.axis[node], tree.cell[node]
-                here, left, right = first + node, first + tree.left[node], first + tree.right[node]
-                for child in (left, right):
-                    lowest[child], highest[child] = lowest[here], highest[here]
-                    for sets in admitted:
-                        if sets is not None:
-                            sets[child] = sets[here]
-                sets = admitted[a]
-                if sets is None:
-                    highest[left, a] = min(highest[left, a], cell)
-                    lowest[right, a] = max(lowest[right, a], cell + 1)
-                else:
-                    sets[right] &= np.arange(sets.shape[1]) == cell
-                    sets[left, cell] = False
-        leaf = self.leaves
-        boxes = tuple(None if sets is None else sets[leaf] for sets in admitted)
-        return Regions(leaf, lowest[leaf], highest[leaf], boxes)
 
 
 def _columns_and_thresholds(

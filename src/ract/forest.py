@@ -21,7 +21,7 @@ from ract.actions import ActionSpace
 from ract.costs import Cost
 from ract.ensemble import TreeEnsemble
 from ract.errors import InvalidData, InvalidSpec, listing
-from ract.recourse.exact import YES, ExactSearch
+from ract.recourse.exact.search import YES, ExactSearch
 
 OOB_PEOPLE = 1000
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from ract._core.grower import CellTree, People, flat_tables
-from ract._kernels import attain as kernel
+from ract._kernels.grow import attain as kernel
 
 CHUNK = 8192
 

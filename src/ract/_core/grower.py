@@ -8,10 +8,10 @@ from typing import Any, Literal
 import numpy as np
 
 from ract._core.monotone import ordered_shares
-from ract._kernels import grow as kernel
-from ract._kernels.histogram import Histograms
-from ract._kernels.objective import ENTROPY, ERROR, GINI
-from ract._kernels.split import Best
+from ract._kernels.grow import tree as kernel
+from ract._kernels.grow.histogram import Histograms
+from ract._kernels.grow.objective import ENTROPY, ERROR, GINI
+from ract._kernels.grow.split import Best
 
 Criterion = Literal["gini", "entropy", "error"]
 CRITERIA: dict[str, int] = {"gini": GINI, "entropy": ENTROPY, "error": ERROR}

@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 
 from ract._files import write_whole
-from ract._parts import canonical
+from ract._serialize import canonical
 from ract._version import __version__
 from ract.errors import InvalidData
 from ract.guarantee import clopper_pearson_upper, percent_up
-from ract.recourse.plans import ACCEPTED, FOUND, UNKNOWN
+from ract.recourse.plan import ACCEPTED, FOUND, UNKNOWN
 
 FORMAT = "ract certificate 1"
 

@@ -30,7 +30,7 @@ from ract.guarantee import clopper_pearson_upper, most_failures, sequence_people
 from ract.imported import ImportedClassifier
 from ract.interop import read_model
 from ract.recourse.find import TIME_LIMIT, budget_of, cost_of
-from ract.recourse.plans import ACCEPTED, FOUND
+from ract.recourse.plan import ACCEPTED, FOUND
 from ract.recourse.reachable import statuses
 
 STEPS = 50

@@ -61,7 +61,7 @@ def audit(
     """
     from ract import report
     from ract.cli.held_out import held_out, training_people
-    from ract.cli.telling import open_model, share, tell
+    from ract.cli.messages import open_model, share, tell
 
     file = open_model(model)
     csv = Csv(delimiter, decimal, thousands, encoding)

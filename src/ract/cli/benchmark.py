@@ -7,9 +7,9 @@ from pathlib import Path
 import typer
 
 from ract._files import write_whole
-from ract.experiments.benchmark import benchmark, chosen_models
-from ract.experiments.benchmark_page import benchmark_page, draw_benchmark
-from ract.experiments.settings import chosen_data
+from ract.experiments.benchmark.run import benchmark, chosen_models
+from ract.experiments.pages.benchmark_page import benchmark_page, draw_benchmark
+from ract.experiments.paper.settings import chosen_data
 
 
 def run(

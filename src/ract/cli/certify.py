@@ -56,7 +56,7 @@ def certify(
     """
     from ract import certificates
     from ract.cli.held_out import held_out, training_people
-    from ract.cli.telling import open_model, tell
+    from ract.cli.messages import open_model, tell
     from ract.persist import save_model
 
     file = open_model(model)
@@ -82,8 +82,8 @@ def certify(
 def _check(path: Path, model: Any, held: Any, how: dict[str, Any], *, as_json: bool) -> None:
     from ract import certificates
     from ract.cli.failures import BAD_INPUT
+    from ract.cli.messages import tell
     from ract.cli.tables import readable
-    from ract.cli.telling import tell
 
     with readable(path):
         record = certificates.read_record(path)

@@ -37,8 +37,8 @@ def data(
     """
     from ract import datasets
     from ract.cli.failures import BadInput
+    from ract.cli.messages import say
     from ract.cli.outputs import form_of, table_writer
-    from ract.cli.telling import say
 
     if name is None:
         for known, told in NAMES.items():

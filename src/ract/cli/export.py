@@ -29,7 +29,7 @@ def export(
     """
     from ract._files import write_whole
     from ract.cli.failures import BadInput
-    from ract.cli.telling import open_model, say
+    from ract.cli.messages import open_model, say
 
     end = output.suffix.lower()
     if end not in ENDS:

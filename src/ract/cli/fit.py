@@ -89,8 +89,8 @@ def fit(
     Example: ract fit data.csv --target Risk --desired Good --actions actions.toml -o model.ract
     """
     from ract._fingerprint import data_fingerprint
+    from ract.cli.messages import open_actions, tell
     from ract.cli.tables import training_table
-    from ract.cli.telling import open_actions, tell
     from ract.persist import save_model
 
     space = open_actions(actions)
@@ -174,7 +174,7 @@ def _found(estimator: Any) -> dict[str, float]:
 
 
 def _sentence(summary: dict[str, Any], output: Path, estimator: Any) -> str:
-    from ract.cli.telling import share
+    from ract.cli.messages import share
 
     told = f"Trained a {summary['model']} on {summary['people']} people; it is in {output}."
     search = getattr(estimator, "weight_search_", None)

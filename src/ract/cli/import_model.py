@@ -67,8 +67,8 @@ def import_model(
 
     Example: ract import forest.joblib data.csv --trust --target Risk --desired Good -o model.ract
     """
+    from ract.cli.messages import open_actions, tell
     from ract.cli.tables import class_named, read_whole
-    from ract.cli.telling import open_actions, tell
     from ract.imported import import_model as take_over
     from ract.persist import save_model
 

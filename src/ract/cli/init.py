@@ -56,8 +56,8 @@ def init(
     """
     from ract._files import write_whole
     from ract.actions import ActionSpace
+    from ract.cli.messages import refuse_both, say, tell
     from ract.cli.tables import class_named, read_whole, split_target
-    from ract.cli.telling import refuse_both, say, tell
 
     refuse_both(output, json)
     X, y = split_target(

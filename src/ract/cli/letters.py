@@ -13,7 +13,7 @@ import numpy as np
 
 from ract._files import write_whole
 from ract.cli.failures import BadInput
-from ract.recourse.plans import ACCEPTED, OPTIMAL, UNKNOWN, Change, Plan, nice_number, number
+from ract.recourse.plan import ACCEPTED, OPTIMAL, UNKNOWN, Change, Plan, nice_number, number
 from ract.recourse.result import Recourse
 
 WriteLetters = Callable[[Recourse, Any, bool], int]
@@ -73,7 +73,7 @@ def letter(plan: Plan, decided: str, *, ranges: bool = False) -> str:
 
     Examples
     --------
-    >>> from ract.recourse.plans import Change
+    >>> from ract.recourse.plan import Change
     >>> plan = Plan(7, "approved", "optimal", 0.2, 0.2, 0.3, (Change("Income", 41000, 46500, 0.2),))
     >>> page = letter(plan, "refused")
     >>> "raise it to <strong>46,500</strong>" in page

@@ -43,9 +43,9 @@ def predict(
     import pandas as pd
 
     from ract.cli.chunks import in_context
+    from ract.cli.messages import open_model, progress, refuse_both, share, tell
     from ract.cli.outputs import table_writer
     from ract.cli.tables import Chunks, people_of, text_columns
-    from ract.cli.telling import open_model, progress, refuse_both, share, tell
 
     refuse_both(output, json)
     held = open_model(model).model

@@ -71,9 +71,9 @@ def recourse(
     """
     from ract.cli.chunks import in_context
     from ract.cli.letters import letter_writer
+    from ract.cli.messages import open_model, progress, refuse_both, tell
     from ract.cli.outputs import table_writer
     from ract.cli.tables import Chunks, peeked, people_of, text_columns
-    from ract.cli.telling import open_model, progress, refuse_both, tell
 
     if output is None and letters is None:
         output = "-"
@@ -113,7 +113,7 @@ def recourse(
 
 
 def _summary(statuses: Counter[str], n_within: int, n_letters: int | None) -> dict[str, Any]:
-    from ract.recourse.plans import STATUSES
+    from ract.recourse.plan import STATUSES
 
     n_people = statuses.total()
     told = {status: statuses[status] for status in STATUSES if statuses[status]}
@@ -122,7 +122,7 @@ def _summary(statuses: Counter[str], n_within: int, n_letters: int | None) -> di
 
 
 def _sentence(summary: dict[str, Any], output: str | None, letters: Path | None) -> str:
-    from ract.cli.telling import share
+    from ract.cli.messages import share
 
     told = ", ".join(f"{n} {status}" for status, n in summary["statuses"].items())
     text = (

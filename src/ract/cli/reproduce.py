@@ -7,15 +7,15 @@ from pathlib import Path
 import typer
 
 from ract._files import write_whole
-from ract.experiments.comparison import comparison_page
-from ract.experiments.figures import draw_figures
-from ract.experiments.markdown import page
-from ract.experiments.recorded import Recorded
-from ract.experiments.reproduce import reproduce
-from ract.experiments.results_page import results_page
-from ract.experiments.settings import chosen_data, chosen_experiments
+from ract.experiments.pages.comparison import comparison_page
+from ract.experiments.pages.figures import draw_figures
+from ract.experiments.pages.markdown import page
+from ract.experiments.pages.results_page import results_page
+from ract.experiments.pages.tables import model_or_search, paper_tables
+from ract.experiments.paper.recorded import Recorded
+from ract.experiments.paper.reproduce import reproduce
+from ract.experiments.paper.settings import chosen_data, chosen_experiments
 from ract.experiments.store import Store
-from ract.experiments.tables import model_or_search, paper_tables
 
 
 def run(

@@ -58,9 +58,9 @@ def tradeoff(
     Example: ract tradeoff data.csv --target Risk --desired Good --actions actions.toml -o out.csv
     """
     from ract.cli.fit import estimator_for
+    from ract.cli.messages import open_actions, refuse_both, tell
     from ract.cli.outputs import table_writer
     from ract.cli.tables import training_table
-    from ract.cli.telling import open_actions, refuse_both, tell
     from ract.selection import tradeoff_curve
 
     refuse_both(output, json)

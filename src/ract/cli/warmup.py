@@ -14,7 +14,7 @@ def warmup(json: Json = False) -> None:
 
     Example: ract warmup
     """
-    from ract.cli.telling import tell
+    from ract.cli.messages import tell
 
     start = perf_counter()
     _train_and_search()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ract._fingerprint import model_fingerprint
-from ract._parts import plain, space_parts
+from ract._serialize import plain, space_parts
 from ract._version import __version__
 from ract.export.source import Source
 

@@ -16,8 +16,8 @@ from ract.interop import read_model
 from ract.metrics import intervals
 from ract.metrics.intervals import Estimate, difference, ratio
 from ract.recourse.find import budget_of, find_recourse
-from ract.recourse.plans import ACCEPTED
-from ract.recourse.plausibility import Plausibility
+from ract.recourse.heuristic.plausibility import Plausibility
+from ract.recourse.plan import ACCEPTED
 from ract.recourse.result import Recourse
 
 EVERYONE = "everyone"

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from ract.recourse.find import find_recourse
-from ract.recourse.plans import ACCEPTED, FOUND
-from ract.recourse.plausibility import Plausibility
+from ract.recourse.heuristic.plausibility import Plausibility
+from ract.recourse.plan import ACCEPTED, FOUND
 from ract.recourse.reachable import has_recourse
 from ract.recourse.result import Recourse
 

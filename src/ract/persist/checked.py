@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ract._parts import TREE_ARRAYS
+from ract._serialize import TREE_ARRAYS
 from ract.actions import ActionSpace, Feature
 from ract.costs import FittedCost, FittedMahalanobis, LevelCost, LinearCost
 from ract.encoding import Encoder

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ract._parts import plain, space_parts
+from ract._serialize import plain, space_parts
 from ract.actions import ActionSpace
 from ract.costs import (
     LogPercentileCost,

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ract._files import write_whole
 from ract._fingerprint import model_fingerprint
-from ract._parts import model_parts, plain
+from ract._serialize import model_parts, plain
 from ract._version import __version__
 from ract.errors import InvalidSpec
 from ract.forest import RecourseForestClassifier

@@ -67,7 +67,7 @@ def labels(told: Any, key: str) -> list[Label]:
 
 
 def value_of(told: Any, depth: int = 0) -> Any:
-    """What ``ract._parts.plain`` made JSON of."""
+    """What ``ract._serialize.plain`` made JSON of."""
     if depth > 20:
         raise InvalidFile("values in it are nested too deep")
     if isinstance(told, list):

@@ -9,7 +9,7 @@ import numpy as np
 from ract.errors import InvalidSpec
 from ract.plot.style import DESIRED, LINE, QUIET, RECOURSE, Display
 from ract.recourse.find import budget_of, find_recourse
-from ract.recourse.plans import ACCEPTED, Plan, number
+from ract.recourse.plan import ACCEPTED, Plan, number
 from ract.recourse.result import Recourse
 
 

@@ -15,13 +15,13 @@ from ract.costs import Cost, FittedCost, make_cost
 from ract.encoding import Axis, Encoder
 from ract.errors import InvalidSpec, listing
 from ract.interop import read_model
-from ract.recourse import plans
+from ract.recourse import plan as plans
 from ract.recourse.causal.effects import CausalEffects
-from ract.recourse.details import Wishes
-from ract.recourse.overrides import Override, groups_of
-from ract.recourse.plausibility import Plausibility
+from ract.recourse.common.overrides import Override, groups_of
+from ract.recourse.dispatch import Answers, Task, run
+from ract.recourse.explain.explainer import Wishes
+from ract.recourse.heuristic.plausibility import Plausibility
 from ract.recourse.result import Recourse
-from ract.recourse.run import Answers, Task, run
 
 TIME_LIMIT = 10.0
 OF_ESTIMATES = 0.3  # on the loans data 95% of plans work at this, 16 to 27% at 0
@@ -101,8 +101,8 @@ def find_recourse(
         Linear relations that must hold after the plan, such as "a <= b" (solver only).
     plausibility : Plausibility or str, optional
         Only plans that lead to plausible people, by "isolation_forest" or
-        "local_outlier_factor" (or a ``ract.recourse.plausibility.Plausibility``), learned from
-        the reference people unless it has been fitted.
+        "local_outlier_factor" (or a ``ract.recourse.heuristic.plausibility.Plausibility``), learned
+        from the reference people unless it has been fitted.
     effects : CausalEffects, mapping, graph or "estimate", optional
         Count in what changes do to other features: effects, edges such as
         ``{("Income", "Savings"): 0.3}``, a networkx graph with weights, or estimated from the

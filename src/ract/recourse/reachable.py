@@ -8,8 +8,8 @@ import numpy as np
 
 from ract.costs import Cost, FittedCost, require_max_norm
 from ract.interop import TreeModel, read_model
-from ract.recourse import plans
-from ract.recourse.exact import NO, UNKNOWN, YES, ExactSearch
+from ract.recourse import plan as plans
+from ract.recourse.exact.search import NO, UNKNOWN, YES, ExactSearch
 from ract.recourse.find import TIME_LIMIT, budget_of, cost_of
 
 

@@ -13,7 +13,7 @@ import pandas as pd
 
 from ract._frames import read_table
 from ract.encoding import Axis, Encoder
-from ract.recourse.plans import (
+from ract.recourse.plan import (
     ACCEPTED,
     FOUND,
     OPTIMAL,

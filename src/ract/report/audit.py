@@ -17,7 +17,7 @@ from ract.errors import InvalidSpec
 from ract.interop import read_model
 from ract.metrics.report import report_of
 from ract.recourse.find import TIME_LIMIT, budget_of, find_recourse
-from ract.recourse.plans import ACCEPTED
+from ract.recourse.plan import ACCEPTED
 from ract.recourse.result import Recourse
 
 MOST_EXPLAINED = 200

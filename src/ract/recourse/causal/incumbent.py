@@ -6,7 +6,7 @@ import numpy as np
 
 from ract.costs import FittedCost
 from ract.ensemble import TreeEnsemble
-from ract.recourse.causal.outcomes import Outcomes
+from ract.recourse.common.outcomes import Outcomes
 
 # Values that are tried on the way back to the own one, and how often on ever shorter ways.
 POINTS = 33

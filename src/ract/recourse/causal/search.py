@@ -18,18 +18,18 @@ from ract.costs import FittedCost, require_max_norm
 from ract.encoding import Axis
 from ract.ensemble import TreeEnsemble
 from ract.errors import InvalidSpec
+from ract.recourse.causal.bound import STEPS, Relaxation
 from ract.recourse.causal.effects import CausalEffects
-from ract.recourse.causal.entering import enter_by_steps
 from ract.recourse.causal.incumbent import Incumbent
-from ract.recourse.causal.moves import Moves
-from ract.recourse.causal.outcomes import Limits, Outcomes
-from ract.recourse.causal.program import enter_region
-from ract.recourse.causal.regions import Anchors
-from ract.recourse.causal.relaxed import STEPS, Relaxation
-from ract.recourse.exact import ExactSearch
-from ract.recourse.people import for_each
-from ract.recourse.problem import budgets_of
-from ract.recourse.solutions import FOUND, NONE, OPEN, OPTIMAL, Solutions
+from ract.recourse.causal.region_by_program import enter_region
+from ract.recourse.common.anchors import Anchors
+from ract.recourse.common.answers import FOUND, NONE, OPEN, OPTIMAL, Solutions
+from ract.recourse.common.moves import Moves
+from ract.recourse.common.outcomes import Limits, Outcomes
+from ract.recourse.common.parallel import for_each
+from ract.recourse.common.problem import budgets_of
+from ract.recourse.common.region_by_steps import enter_by_steps
+from ract.recourse.exact.search import ExactSearch
 
 # An action that is cheaper by less is no improvement.
 TOLERANCE = 1e-6

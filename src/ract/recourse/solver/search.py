@@ -12,13 +12,13 @@ from ract.encoding import Axis
 from ract.ensemble import TreeEnsemble
 from ract.errors import InvalidData, InvalidSpec
 from ract.grid import Grid
-from ract.recourse.people import for_each
-from ract.recourse.problem import budgets_of
-from ract.recourse.solutions import Solutions
+from ract.recourse.common.answers import Solutions
+from ract.recourse.common.parallel import for_each
+from ract.recourse.common.problem import budgets_of
+from ract.recourse.solver.action import Setting
 from ract.recourse.solver.branches import Branches
 from ract.recourse.solver.distance import Distance
-from ract.recourse.solver.one_action import Setting
-from ract.recourse.solver.one_person import PersonSearch
+from ract.recourse.solver.person import PersonSearch
 from ract.recourse.solver.program import cp_sat
 from ract.recourse.solver.relations import LinearRelation, columns_of
 
@@ -28,8 +28,8 @@ __all__ = ["SolverSearch"]
 class SolverSearch:
     """Exact search for any cost and ensemble, with joint constraints, by OR-Tools' CP-SAT.
 
-    Slower than :class:`~ract.recourse.exact.ExactSearch`, which is the one for votes and costs of
-    norm "max" without further constraints. Needs the extra ``ract[solver]``.
+    Slower than :class:`~ract.recourse.exact.search.ExactSearch`, which is the one for votes and
+    costs of norm "max" without further constraints. Needs the extra ``ract[solver]``.
 
     Every answer has been run through the ensemble, and its cost, the budget and the relations
     have been checked in floating point. ``NONE`` is exact: roundings never lose an action. What

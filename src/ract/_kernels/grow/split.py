@@ -1,0 +1,237 @@
+"""The best split of a node on one axis, from the axis' histograms.
+
+The best split so far is kept in small arrays, so that the search over axes needs no objects:
+value (4,) float64  = objective, impurity of the children, weight of desired and undesired left
+split (4,) int64    = axis, cell, label of left, label of right (axis -1: none yet)
+limits (6,) float64 = what a split of the axis at hand must keep to (ract._kernels.grow.objective)
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ract._kernels._jit import inner
+from ract._kernels.grow.histogram import HIGHEST, LOWEST, NEG, NUMBER, OWN, POS, lowest_bit
+from ract._kernels.grow.objective import ERROR, FROZEN, Sides, best_labels, impurity, in_order
+
+
+class Node(NamedTuple):
+    """What the search needs to know of a node."""
+
+    pos: float
+    neg: float
+    number: float
+    exposed: float
+
+
+class Best(NamedTuple):
+    """The best split so far (see the head of this file)."""
+
+    value: Any
+    split: Any
+    limits: Any
+
+
+@inner
+def is_allowed(number_l, weight_l, node, rules):
+    """Whether both sides have the people and the weight that a leaf needs."""
+    weight_r = node.neg + node.pos - weight_l
+    return (
+        number_l >= rules.min_leaf
+        and node.number - number_l >= rules.min_leaf
+        and weight_l >= rules.min_weight
+        and weight_r >= rules.min_weight
+    )
+
+
+@inner
+def keep(best, objective, mixed, axis, cell, left, right, pos_l, neg_l, pos_r, neg_r):
+    """Remember a split, unless it is out of order."""
+    if in_order(best.limits, left, right, pos_l, neg_l, pos_r, neg_r):
+        best.value[0] = objective
+        best.value[1] = mixed
+        best.value[2] = pos_l
+        best.value[3] = neg_l
+        best.split[0] = axis
+        best.split[1] = cell
+        best.split[2] = left
+        best.split[3] = right
+
+
+@inner
+def offer(axis, cell, sides, rules, best):
+    """Keep a split if its objective is strictly below the best so far."""
+    left, right, objective, without = best_labels(sides, rules.recourse_weight, best.limits)
+    pos_l, neg_l, pos_r, neg_r = sides.pos_l, sides.neg_l, sides.pos_r, sides.neg_r
+    mixed = 0.0
+    if rules.criterion != ERROR:
+        mixed = impurity(rules.criterion, pos_l, neg_l, pos_r, neg_r)
+        objective = mixed + rules.recourse_weight * without
+    if objective < best.value[0]:
+        keep(best, objective, mixed, axis, cell, left, right, pos_l, neg_l, pos_r, neg_r)
+
+
+@inner
+def sweep_unexposed(axis, n_cells, node, rules, histograms, best):
+    """One pass over the touched cells when nobody's recourse is at stake: impurity alone.
+
+    A threshold is scored when the next cell comes up, and lies midway between the two. Between
+    two cells that hold only the same class there is none better than beside them (nor, with a
+    direction, any in order when the better one beside it is not), so it is passed over.
+    Histograms are cleared behind the pass.
+    """
+    counts, touched = histograms.counts, histograms.touched
+    neg_l, pos_l, number_l = 0.0, 0.0, 0.0
+    last, last_neg, last_pos = -1, 0.0, 0.0
+    for word in range((n_cells + 63) >> 6):
+        bits = touched[word]
+        touched[word] = np.uint64(0)
+        while bits != np.uint64(0):
+            cell = (word << 6) + lowest_bit(bits)
+            bits &= bits - np.uint64(1)
+            neg, pos = counts[cell, NEG], counts[cell, POS]
+            counts[cell, NEG] = 0.0
+            counts[cell, POS] = 0.0
+            same = (neg == 0.0 and last_neg == 0.0) or (pos == 0.0 and last_pos == 0.0)
+            same = same and rules.min_leaf == 1 and rules.min_weight == 0.0
+            if last >= 0 and not same and is_allowed(number_l, neg_l + pos_l, node, rules):
+                pos_r, neg_r = node.pos - pos_l, node.neg - neg_l
+                mixed = impurity(rules.criterion, pos_l, neg_l, pos_r, neg_r)
+                if mixed < best.value[0]:
+                    left, right = 1 if neg_l <= pos_l else 0, 1 if neg_r <= pos_r else 0
+                    if best.limits[FROZEN] >= 0.0:
+                        left = right = int(best.limits[FROZEN])
+                    middle = (last + cell - 1) >> 1
+                    keep(best, mixed, mixed, axis, middle, left, right, pos_l, neg_l, pos_r, neg_r)
+            neg_l += neg
+            pos_l += pos
+            if rules.counted:
+                number_l += counts[cell, NUMBER]
+                counts[cell, NUMBER] = 0.0
+            else:
+                number_l = neg_l + pos_l if rules.min_leaf > 1 else 1.0
+            last, last_neg, last_pos = cell, neg, pos
+
+
+@inner
+def sweep_exposed(axis, n_cells, low, high, node, rules, histograms, best):
+    """The same when recourse is at stake.
+
+    A threshold may also lie between two cells that hold none of the node's people, since it
+    decides who attains which side:
+
+        cell     3    7    8    12       threshold between 7 and 8:
+        people   x    x         x        left are those in 3 and 7,
+        ends       <     <  >     >      exposed on the left: those whose lowest cell is <= 7,
+                                         exposed on the right: those whose highest cell is > 7
+    """
+    counts, touched = histograms.counts, histograms.touched
+    pos_l, neg_l, number_l = 0.0, 0.0, 0.0
+    attain_l, attain_r = 0.0, node.exposed
+    last = -1
+    for word in range((n_cells + 63) >> 6):
+        bits = touched[word]
+        touched[word] = np.uint64(0)
+        while bits != np.uint64(0):
+            cell = (word << 6) + lowest_bit(bits)
+            bits &= bits - np.uint64(1)
+            enough = is_allowed(number_l, neg_l + pos_l, node, rules)
+            if last >= low and last < high and enough:
+                miss_l, miss_r = node.exposed - attain_l, node.exposed - attain_r
+                pos_r, neg_r = node.pos - pos_l, node.neg - neg_l
+                sides = Sides(pos_l, neg_l, pos_r, neg_r, miss_l, miss_r, node.exposed)
+                offer(axis, (last + cell - 1) >> 1, sides, rules, best)
+            neg_l += counts[cell, NEG]
+            pos_l += counts[cell, POS]
+            attain_l += counts[cell, LOWEST]
+            attain_r -= counts[cell, HIGHEST]
+            if rules.counted:
+                number_l += counts[cell, NUMBER]
+            else:
+                number_l = neg_l + pos_l if rules.min_leaf > 1 else 1.0
+            for k in range(6):
+                counts[cell, k] = 0.0
+            last = cell
+
+
+@inner
+def forget(histograms, n_cells):
+    """Clear the histograms of an axis, cell by cell."""
+    for cell in range(n_cells):
+        for k in range(6):
+            histograms.counts[cell, k] = 0.0
+    for word in range((n_cells + 63) >> 6):
+        histograms.touched[word] = np.uint64(0)
+
+
+@inner
+def sweep_every_threshold(axis, n_cells, node, rules, histograms, best):
+    """For 0-1 loss by the authors' rules: every threshold but the last is a candidate.
+
+    Thresholds with nobody on one side compete too; when one of them wins, the node is a leaf.
+    """
+    counts = histograms.counts
+    pos_l, neg_l = 0.0, 0.0
+    attain_l, attain_r = 0.0, node.exposed
+    for cell in range(n_cells - 2 if n_cells > 2 else n_cells - 1):
+        neg_l += counts[cell, NEG]
+        pos_l += counts[cell, POS]
+        attain_l += counts[cell, LOWEST]
+        attain_r -= counts[cell, HIGHEST]
+        miss_l, miss_r = node.exposed - attain_l, node.exposed - attain_r
+        sides = Sides(
+            pos_l, neg_l, node.pos - pos_l, node.neg - neg_l, miss_l, miss_r, node.exposed
+        )
+        offer(axis, cell, sides, rules, best)
+    forget(histograms, n_cells)
+
+
+@inner
+def attains_another(can_enter, table, n_cells, admitted, row, first_set, own, cell):
+    """Whether someone in category own can enter an admitted category other than cell.
+
+    can_enter: flat tables; this axis' starts at table. admitted (stack, categories): sets; this
+    axis' starts at column first_set.
+    """
+    for k in range(n_cells):
+        if k != cell and admitted[row, first_set + k] and can_enter[table + own * n_cells + k]:
+            return True
+    return False
+
+
+@inner
+def sweep_categories(axis, data, node, rules, admitted, row, histograms, best):
+    """Each category against the rest: it goes right, the others left. Histograms are cleared."""
+    n_cells, table, first_set = data.layout[axis, 0], data.layout[axis, 1], data.layout[axis, 2]
+    counts = histograms.counts
+    for cell in range(n_cells):
+        neg_r, pos_r = counts[cell, NEG], counts[cell, POS]
+        if rules.criterion == ERROR:
+            if not admitted[row, first_set + cell]:
+                continue
+        elif neg_r + pos_r == 0.0:
+            continue
+        else:
+            here = 1.0
+            if rules.min_leaf > 1:
+                here = counts[cell, NUMBER] if rules.counted else neg_r + pos_r
+            if not is_allowed(here, neg_r + pos_r, node, rules):
+                continue
+        attain_l, attain_r = 0.0, 0.0
+        for own in range(n_cells):
+            mass = counts[own, OWN]
+            if mass > 0.0:
+                if data.can_enter[table + own * n_cells + cell]:
+                    attain_r += mass
+                if attains_another(
+                    data.can_enter, table, n_cells, admitted, row, first_set, own, cell
+                ):
+                    attain_l += mass
+        miss_l, miss_r = node.exposed - attain_l, node.exposed - attain_r
+        sides = Sides(
+            node.pos - pos_r, node.neg - neg_r, pos_r, neg_r, miss_l, miss_r, node.exposed
+        )
+        offer(axis, cell, sides, rules, best)
+    forget(histograms, n_cells)

@@ -1,0 +1,394 @@
+"""Growing one tree, depth first and left first (Algorithm 1 of the paper).
+
+Who matters for the recourse of a split is kept in lists of reachers (ract._kernels.grow.reachers).
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ract._kernels._jit import inlined, inner, kernel
+from ract._kernels._random import next_below
+from ract._kernels.grow.histogram import (
+    add_exposed,
+    add_exposed_categories,
+    add_many,
+    add_many_exposed,
+    add_numbers,
+    add_people,
+    is_constant,
+)
+from ract._kernels.grow.objective import ERROR, impurity, middle_is_low, set_limits
+from ract._kernels.grow.reachers import (
+    append_reachers,
+    gather_exposed,
+    split_crossing,
+    split_reachers,
+)
+from ract._kernels.grow.split import (
+    Node,
+    sweep_categories,
+    sweep_every_threshold,
+    sweep_exposed,
+    sweep_unexposed,
+)
+
+
+class Data(NamedTuple):
+    """The training people.
+
+    cells, lowest, highest (axes, people): cell and reach of everyone. layout (axes, 4) int64:
+    number of cells; where a categorical axis' table starts in can_enter, and its set in a node's
+    admitted categories (-1 for ordinal axes); direction of a monotonic constraint, or 0.
+    can_enter: flat boolean tables, row = own. desired (people,) uint8; weights (people,) float64.
+    """
+
+    cells: Any
+    lowest: Any
+    highest: Any
+    layout: Any
+    can_enter: Any
+    desired: Any
+    weights: Any
+
+
+class Rules(NamedTuple):
+    """What to optimise and when to stop.
+
+    counted: whether min_leaf needs numbers of people that differ from their weights. authors_reach:
+    whether outsiders attain the sides of a split only if they can cross it (``split_crossing``).
+    """
+
+    recourse_weight: float
+    criterion: int
+    max_depth: int
+    min_split: int
+    min_leaf: int
+    counted: bool
+    min_weight: float
+    min_decrease: float
+    max_features: int
+    authors_reach: bool
+
+
+class Scratch(NamedTuple):
+    """Room to work in, one entry per person of the sample unless said otherwise.
+
+    order uint32: the sample, in the order of the nodes. spare, exposed uint32: people. labels,
+    weights: of the present node's people. exposed_weights. axes (axes,): for sampling.
+    state (1,): of the generator. pending, covered (people,). inside (people,) int32: the last node
+    that someone was in, for authors_reach only. admitted (stack, categories).
+    stack (stack, 7): node, first and last of its people, first and last reacher, depth, label
+    that everything below is frozen to (-1: free).
+    """
+
+    order: Any
+    spare: Any
+    exposed: Any
+    labels: Any
+    weights: Any
+    exposed_weights: Any
+    axes: Any
+    state: Any
+    pending: Any
+    covered: Any
+    inside: Any
+    admitted: Any
+    stack: Any
+
+
+@inner
+def draw_below(state, bound):
+    """Next number in [0, bound), without a division."""
+    return (next_below(state, 1 << 31) * bound) >> 31
+
+
+@kernel
+def draw_people(state, n_drawn, times):
+    """Draw people with replacement: how often each is drawn is added to times (people,) float64.
+
+    state (1,) uint64: of the generator, which moves on.
+    """
+    for _ in range(n_drawn):
+        times[draw_below(state, times.shape[0])] += 1.0
+
+
+@inner
+def gather_people(order, first, last, desired, weights, node_labels, node_weights):
+    """Copy labels and weights of a node's people side by side; returns both class weights."""
+    neg, pos = 0.0, 0.0
+    for k in range(first, last):
+        i = order[k]
+        label, weight = desired[i], weights[i]
+        node_labels[k - first] = label
+        node_weights[k - first] = weight
+        pos += weight * label
+        neg += weight * (1 - label)
+    return neg, pos
+
+
+@inner
+def draw_axis(axes, j, state):
+    """Draw the j-th axis without replacement: one step of a Fisher-Yates shuffle."""
+    r = j + draw_below(state, axes.shape[0] - j)
+    drawn = axes[r]
+    axes[r] = axes[j]
+    axes[j] = drawn
+    return drawn
+
+
+@inner
+def draw_sorted(axes, n, state):
+    """Draw n axes without replacement and put them in the order of their index."""
+    for j in range(n):
+        drawn = draw_axis(axes, j, state)
+        k = j
+        while k > 0 and axes[k - 1] > drawn:
+            axes[k] = axes[k - 1]
+            k -= 1
+        axes[k] = drawn
+
+
+@inlined
+def choose_split(data, rules, node, frozen, first, last, n_exposed, row, scratch, histograms, best):
+    """Search the sampled axes for the split with the least objective.
+
+    Axes that are constant in the node do not count as sampled: it looks on, as scikit-learn does.
+    """
+    layout, n_axes = data.layout, data.layout.shape[0]
+    axes, state = scratch.axes, scratch.state
+    counts, touched = histograms.counts, histograms.touched
+    order, labels, weights = scratch.order, scratch.labels, scratch.weights
+    exposed, exposed_weights = scratch.exposed, scratch.exposed_weights
+    best.value[0] = np.inf
+    best.split[0] = -1
+    everything = rules.max_features >= n_axes
+    by_index = rules.criterion == ERROR  # the authors' tie rule
+    if by_index and not everything:
+        draw_sorted(axes, rules.max_features, state)
+    visited = 0
+    for j in range(n_axes):
+        if visited >= rules.max_features:
+            break
+        axis = j
+        if not everything:
+            axis = axes[j] if by_index else draw_axis(axes, j, state)
+        n_cells, cells = layout[axis, 0], data.cells[axis]
+        if not by_index and is_constant(cells, order, first, last):
+            continue
+        visited += 1
+        set_limits(best.limits, layout[axis, 3], frozen)
+        if last - first > n_cells:
+            low, high = add_many(
+                cells, order, first, last, labels, weights, rules.counted, n_cells, counts, touched
+            )
+        else:
+            low, high = add_people(cells, order, first, last, labels, weights, counts, touched)
+            if rules.counted:
+                add_numbers(cells, order, first, last, counts)
+        if layout[axis, 1] >= 0:
+            add_exposed_categories(cells, exposed, n_exposed, exposed_weights, counts)
+            sweep_categories(axis, data, node, rules, scratch.admitted, row, histograms, best)
+            continue
+        lowest, highest = data.lowest[axis], data.highest[axis]
+        if n_exposed > n_cells:
+            add_many_exposed(
+                lowest, highest, exposed, n_exposed, exposed_weights, n_cells, counts, touched
+            )
+        elif n_exposed > 0:
+            add_exposed(lowest, highest, exposed, n_exposed, exposed_weights, counts, touched)
+        if by_index:
+            sweep_every_threshold(axis, n_cells, node, rules, histograms, best)
+        elif n_exposed > 0:
+            sweep_exposed(axis, n_cells, low, high, node, rules, histograms, best)
+        else:
+            sweep_unexposed(axis, n_cells, node, rules, histograms, best)
+
+
+@inner
+def partition(cells, order, first, last, cell, categorical, spare):
+    """Put the left side's people first, both sides in their old order; returns the boundary.
+
+    order:  [ first ... left ... | ... right ... last )
+    """
+    end, kept = np.uint64(first), np.uint64(0)
+    for k in range(np.uint64(first), np.uint64(last)):
+        i = order[k]
+        here = np.int64(cells[i])
+        left = (here != cell) if categorical else (here <= cell)
+        order[end] = i
+        spare[kept] = i
+        end += np.uint64(left)
+        kept += np.uint64(not left)
+    for k in range(kept):
+        order[end + k] = spare[k]
+    return np.int64(end)
+
+
+@inner
+def weight_of(order, first, last, weights):
+    """Weight of the people order[first:last]."""
+    total = 0.0
+    for k in range(first, last):
+        total += weights[order[k]]
+    return total
+
+
+@inner
+def push(stack, row, node, first, last, first_reacher, last_reacher, depth, frozen):
+    """Write a stack entry."""
+    stack[row, 0] = node
+    stack[row, 1] = first
+    stack[row, 2] = last
+    stack[row, 3] = first_reacher
+    stack[row, 4] = last_reacher
+    stack[row, 5] = depth
+    stack[row, 6] = frozen
+
+
+@inner
+def push_admitted(admitted, row, first_set, n_cells, cell):
+    """Categories admitted right (row) and left (row + 1) of a split of the node in row."""
+    for k in range(admitted.shape[1]):
+        admitted[row + 1, k] = admitted[row, k]
+    if first_set >= 0:
+        for k in range(first_set, first_set + n_cells):
+            admitted[row, k] = k == first_set + cell
+        admitted[row + 1, first_set + cell] = False
+
+
+@inner
+def freeze(direction, frozen, best, pos, neg):
+    """The label of everything left and right of the best split, -1 where it stays free.
+
+    pos, neg: weights of the node. Of two different labels the middle of the shares decides which
+    one stays (see ract._core.monotone); of two equal ones only one may.
+    """
+    if direction == 0 or frozen >= 0:
+        return frozen, frozen
+    label_l, label_r = best.split[2], best.split[3]
+    low_freezes = label_l == 0
+    if label_l != label_r:
+        pos_l, neg_l = best.value[2], best.value[3]
+        low_freezes = middle_is_low(pos_l, neg_l, pos - pos_l, neg - neg_l)
+    free = np.int64(-1)
+    return (label_l, free) if low_freezes == (direction == 1) else (free, label_r)
+
+
+@inner
+def decrease(rules, label, node, best):
+    """By how much the best split lowers the impurity, or for 0-1 loss the objective."""
+    if rules.criterion == ERROR:
+        stay = node.neg if label == 1 else node.pos + rules.recourse_weight * node.exposed
+        return stay - best.value[0]
+    half = 0.5  # two equal halves of a node are as impure as the node
+    return (
+        impurity(
+            rules.criterion, half * node.pos, half * node.neg, half * node.pos, half * node.neg
+        )
+        - best.value[1]
+    )
+
+
+@inlined
+def carry_out(data, rules, label, node, first, last, total, scratch, best):
+    """Part the people by the best split; returns the boundary, or -1 if it must not be made."""
+    axis = best.split[0]
+    if axis < 0:
+        return -1
+    if rules.min_decrease > 0.0:
+        if decrease(rules, label, node, best) < rules.min_decrease * total:
+            return -1
+    categorical = data.layout[axis, 1] >= 0
+    middle = partition(
+        data.cells[axis], scratch.order, first, last, best.split[1], categorical, scratch.spare
+    )
+    if middle - first < rules.min_leaf or last - middle < rules.min_leaf:
+        return -1
+    if rules.min_weight > 0.0:
+        left = weight_of(scratch.order, first, middle, data.weights)
+        if left < rules.min_weight or node.neg + node.pos - left < rules.min_weight:
+            return -1
+    return middle
+
+
+@kernel
+def grow(data, rules, n_people, total, root_label, scratch, histograms, best, nodes, masses):
+    """Grow a tree on the sample in scratch.order[:n_people]; returns the number of nodes.
+
+    nodes (most, 5) int32: axis (-1: leaf), cell, left, right, label. masses (most, 3) float64:
+    weight of undesired, weight of desired, number of people. scratch.covered is set for those
+    who attain a desired leaf of the finished tree.
+    """
+    order, stack, spare, covered = scratch.order, scratch.stack, scratch.spare, scratch.covered
+    labels, weights, pending = scratch.labels, scratch.weights, scratch.pending
+    exposed, exposed_weights = scratch.exposed, scratch.exposed_weights
+    arena = np.empty(n_people + 1, np.uint32)
+    n_reachers = n_people if rules.recourse_weight > 0.0 else 0
+    for k in range(n_reachers):
+        arena[k] = order[k]
+        pending[order[k]] = root_label
+    nodes[0, 4] = root_label
+    push(stack, 0, 0, 0, n_people, 0, n_reachers, 0, -1)
+    for k in range(scratch.admitted.shape[1]):
+        scratch.admitted[0, k] = True
+    row, n_nodes = np.int64(0), 1
+    while row >= 0:
+        node, first, last, depth = stack[row, 0], stack[row, 1], stack[row, 2], stack[row, 5]
+        first_reacher, last_reacher, frozen = stack[row, 3], stack[row, 4], stack[row, 6]
+        label = np.int64(nodes[node, 4])
+        neg, pos = gather_people(order, first, last, data.desired, data.weights, labels, weights)
+        number = np.float64(last - first)
+        masses[node, 0] = neg
+        masses[node, 1] = pos
+        masses[node, 2] = number
+        middle = np.int64(-1)
+        if depth < rules.max_depth and number >= rules.min_split and pos > 0.0 and neg > 0.0:
+            last_reacher, n_exposed, mass = gather_exposed(
+                arena, first_reacher, last_reacher, covered, pending, label, data.weights,
+                exposed, exposed_weights,
+            )  # fmt: skip
+            present = Node(pos, neg, number, mass)
+            choose_split(
+                data, rules, present, frozen, first, last, n_exposed, row, scratch, histograms, best
+            )
+            middle = carry_out(data, rules, label, present, first, last, total, scratch, best)
+        if middle < 0:
+            nodes[node, 0] = -1
+            if label == 1:
+                for k in range(first_reacher, last_reacher):
+                    covered[arena[k]] = True
+            row -= 1
+            continue
+
+        axis, left, right = best.split[0], n_nodes, n_nodes + 1
+        n_nodes += 2
+        nodes[node, 0] = axis
+        nodes[node, 1] = best.split[1]
+        nodes[node, 2] = left
+        nodes[node, 3] = right
+        nodes[left, 4] = best.split[2]
+        nodes[right, 4] = best.split[3]
+        n_right, n_left = 0, 0
+        if n_reachers > 0:
+            if rules.authors_reach:
+                n_right, n_left = split_crossing(
+                    data, best.split, label, arena, node, first, last,
+                    (first_reacher, last_reacher), scratch,
+                )  # fmt: skip
+            else:
+                n_right, n_left = split_reachers(
+                    data, best.split, label, arena, first_reacher, last_reacher, row, scratch
+                )
+            arena = append_reachers(arena, first_reacher + n_right, spare, n_left)
+        boundary = first_reacher + n_right
+        frozen_l, frozen_r = freeze(data.layout[axis, 3], frozen, best, pos, neg)
+        push(stack, row, right, middle, last, first_reacher, boundary, depth + 1, frozen_r)
+        push(stack, row + 1, left, first, middle, boundary, boundary + n_left, depth + 1, frozen_l)
+        push_admitted(
+            scratch.admitted, row, data.layout[axis, 2], data.layout[axis, 0], best.split[1]
+        )
+        row += 1
+    return n_nodes

@@ -1,0 +1,1 @@
+"""Kernels of the searches: forests in cells, boxes, yes-or-no questions."""

@@ -1,0 +1,216 @@
+"""Trees that cannot agree: at least how many votes are lost, whatever the point.
+
+Two trees *conflict* if no alive box of one meets an alive box of the other; one of them is lost.
+Disjoint pairs of such trees add up. A tree t that is left then costs one more, if each of its alive
+boxes misses every alive box of another tree w that is left, or of both trees u, v of a pair:
+
+    t   |--r--|       |-q-|      t keeps r: u and v are lost, and not only one of them
+    u            |--|            t keeps q: w is lost
+    v                       |-|  else t itself is
+    w    |----|
+
+Those trees are then used up.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ract._kernels._jit import inlined, inner
+from ract._kernels.search.bits import find_meeting, find_trees, lowest_bit
+
+# What a tree is: lost or used up, without a partner, or else its partner's number.
+USED, FREE = -2, -1
+# Only trees with so few alive boxes are tried against several others.
+MOST_ALIVE = 6
+# Rows of sets of trees: alive, without a partner, one of each pair, and room.
+ALIVE, SINGLE, PAIRED, ROOM = range(4)
+
+
+class Conflicts(NamedTuple):
+    """Room to work in; sets of trees are their own bits.
+
+    missed int64 (boxes, words): alive trees that an alive box does not meet. against int64 (trees,
+    words): alive trees that an alive tree conflicts with. sets int64 (4, words). mate, n_against,
+    n_alive, order int64 (trees,): what a tree is; its numbers of conflicts and of alive boxes;
+    alive trees, those with fewest conflicts first. units int64 (boxes,): room.
+    """
+
+    missed: Any
+    against: Any
+    sets: Any
+    mate: Any
+    n_against: Any
+    n_alive: Any
+    order: Any
+    units: Any
+
+
+@inner
+def new_conflicts(n_trees, n_boxes, n_words):
+    """Room for a search."""
+    trees = np.zeros((4, n_trees), np.int64)
+    return Conflicts(
+        np.zeros((n_boxes, n_words), np.int64), np.zeros((n_trees, n_words), np.int64),
+        np.zeros((4, n_words), np.int64), trees[0], trees[1], trees[2], trees[3],
+        np.zeros(n_boxes, np.int64),
+    )  # fmt: skip
+
+
+@inlined
+def holds(bits, sets, row, t):
+    """Whether a row of sets holds tree t."""
+    return sets[row, bits.words[t]] & bits.own[t] != 0
+
+
+@inlined
+def find_conflicts(boxes, bits, categorical, alive, state, room):
+    """Set missed, against and numbers of conflicts and boxes for what is alive."""
+    met = room.sets[ROOM]
+    find_trees(bits, alive, state.alive, np.int64(0), room.sets[ALIVE])
+    for t in range(room.mate.shape[0]):
+        room.n_alive[t] = 0
+        for s in range(met.shape[0]):
+            room.against[t, s] = room.sets[ALIVE, s]
+        for r in range(bits.first_box[t], bits.first_box[t + 1]):
+            if alive[bits.slot[r]] & bits.bit[r] == 0:
+                continue
+            if state.known[r] == 0:
+                find_meeting(boxes, bits, categorical, r, state.meets)
+                state.known[r] = 1
+            room.n_alive[t] += 1
+            find_trees(bits, alive, state.meets, r, met)
+            for s in range(met.shape[0]):
+                room.missed[r, s] = room.sets[ALIVE, s] & ~met[s]
+                room.against[t, s] &= room.missed[r, s]
+        n = 0
+        if room.n_alive[t] > 0:
+            for s in range(met.shape[0]):
+                word = room.against[t, s]
+                while word != 0:
+                    word &= word - 1
+                    n += 1
+        room.n_against[t] = n
+
+
+@inlined
+def rank_trees(bits, room):
+    """List the alive trees by number of conflicts, all without a partner; returns how many."""
+    n_trees = room.mate.shape[0]
+    first = np.zeros(n_trees + 1, np.int64)
+    n = 0
+    for t in range(n_trees):
+        room.mate[t] = USED
+        if room.n_alive[t] > 0:
+            room.mate[t] = FREE
+            first[room.n_against[t] + 1] += 1
+            n += 1
+    for k in range(n_trees):
+        first[k + 1] += first[k]
+    for s in range(room.sets.shape[1]):
+        room.sets[SINGLE, s] = room.sets[ALIVE, s]
+        room.sets[PAIRED, s] = 0
+    for t in range(n_trees):
+        if room.mate[t] == FREE:
+            k = first[room.n_against[t]]
+            first[room.n_against[t]] += 1
+            room.order[k] = t
+    return n
+
+
+@inlined
+def use(bits, room, t, mate):
+    """Say what a tree is that is without a partner no more."""
+    room.mate[t] = mate
+    room.sets[SINGLE, bits.words[t]] &= ~bits.own[t]
+    room.sets[PAIRED, bits.words[t]] &= ~bits.own[t]
+
+
+@inlined
+def partner(boxes, bits, room, sets, row):
+    """A tree without a partner in a row of sets; -1 if there is none."""
+    for s in range(sets.shape[1]):
+        word = sets[row, s] & room.sets[SINGLE, s]
+        if word != 0:
+            return boxes.tree[bits.start[s] + lowest_bit(word)]
+    return -1
+
+
+@inlined
+def pair_up(boxes, bits, room, n, slack):
+    """Pair trees greedily; returns how many pairs there are. Stops above slack."""
+    lost = 0
+    for k in range(n):
+        t = room.order[k]
+        if room.mate[t] == FREE:
+            u = partner(boxes, bits, room, room.against, t)
+            if u >= 0:
+                use(bits, room, t, u)
+                use(bits, room, u, t)
+                room.sets[PAIRED, bits.words[t]] |= bits.own[t]
+                lost += 1
+                if lost > slack:
+                    break
+    return lost
+
+
+@inlined
+def misses(bits, room, r, u):
+    """Whether box r misses tree u and its partner, if it has one."""
+    v = room.mate[u]
+    return holds(bits, room.missed, r, u) and (v < 0 or holds(bits, room.missed, r, v))
+
+
+@inlined
+def missed_unit(boxes, bits, room, r):
+    """A pair (one of its trees) or a tree without partner that box r misses; -1 if none."""
+    for s in range(room.sets.shape[1]):
+        word = room.missed[r, s] & room.sets[PAIRED, s]
+        while word != 0:
+            u = boxes.tree[bits.start[s] + lowest_bit(word)]
+            if holds(bits, room.missed, r, room.mate[u]):
+                return u
+            word &= word - 1
+    return partner(boxes, bits, room, room.missed, r)
+
+
+@inlined
+def add_tree(boxes, bits, alive, room, t):
+    """Whether tree t costs one more; if so, it and what it was set against are used up."""
+    n_units = 0
+    for r in range(bits.first_box[t], bits.first_box[t + 1]):
+        if alive[bits.slot[r]] & bits.bit[r] == 0:
+            continue
+        blocked = False
+        for k in range(n_units):
+            blocked = blocked or misses(bits, room, r, room.units[k])
+        if not blocked:
+            u = missed_unit(boxes, bits, room, r)
+            if u < 0:
+                return False
+            room.units[n_units] = u
+            n_units += 1
+    use(bits, room, t, USED)
+    for k in range(n_units):
+        u = room.units[k]
+        if room.mate[u] >= 0:
+            use(bits, room, room.mate[u], USED)
+        use(bits, room, u, USED)
+    return True
+
+
+@inner
+def lost_to_conflicts(boxes, bits, categorical, alive, slack, state, room):
+    """At least how many alive trees are lost because they cannot agree; stops above slack."""
+    find_conflicts(boxes, bits, categorical, alive, state, room)
+    n = rank_trees(bits, room)
+    lost = pair_up(boxes, bits, room, n, slack)
+    for k in range(n - 1, -1, -1):
+        if lost > slack:
+            break
+        t = room.order[k]
+        if room.mate[t] == FREE and room.n_alive[t] <= MOST_ALIVE:
+            lost += add_tree(boxes, bits, alive, room, t)
+    return lost

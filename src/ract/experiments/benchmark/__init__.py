@@ -1,0 +1,1 @@
+"""The honest benchmark: models of several libraries side by side."""

@@ -1,0 +1,135 @@
+"""A lower bound on causal recourse: the exact search over a box around the outcomes.
+
+If every feature could be anywhere in the range that actions and effects of a given cost leave to
+it, regardless of the other features, the problem would be one of cells and prices, which the
+exact search solves. Its answer costs at most what the real one does; and where it says that there
+is none, there is none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from ract.costs import FittedCost
+from ract.encoding import Axis
+from ract.ensemble import TreeEnsemble
+from ract.recourse.common.outcomes import Limits, Outcomes, Reached
+from ract.recourse.common.problem import Problem
+from ract.recourse.exact.cheapest import NONE
+from ract.recourse.exact.decide import Model, Person
+
+# Costs at which boxes are looked at; a cell counts at the last cost that does not reach it.
+STEPS = 64
+# Of the exact search, each time: what takes longer is better spent on splitting.
+MOST_NODES = 100
+
+
+class Relaxation:
+    """The bound for an ensemble that decides by votes.
+
+    Parameters
+    ----------
+    ensemble : TreeEnsemble
+    axes : sequence of Axis
+    cost : FittedCost
+    receives : bool (columns,)
+        Columns that effects may change: whole numbers need not stay whole in them.
+    """
+
+    def __init__(
+        self,
+        ensemble: TreeEnsemble,
+        axes: Sequence[Axis],
+        cost: FittedCost,
+        receives: np.ndarray,
+    ) -> None:
+        self._problem = problem = Problem(ensemble, [_loosened(a, receives) for a in axes], cost)
+        self._model = Model.of(problem)
+        self._model.simplified  # noqa: B018  worked out once, before threads ask for it
+
+    def solve(
+        self, outcomes: Outcomes, limits: Limits, cap: float
+    ) -> tuple[float, np.ndarray | None]:
+        """What an action within the limits costs at least, and a point that suggests one.
+
+        Parameters
+        ----------
+        outcomes : Outcomes
+            Of the person.
+        limits : Limits
+            Actions to consider.
+        cap : float
+            Largest cost that is of interest, finite.
+
+        Returns
+        -------
+        bound : float
+            Infinite if no action within the limits costs at most ``cap``.
+        point : float (columns,), or None
+            Desired, but not necessarily an outcome.
+        """
+        reached = outcomes.reached(limits, cap, STEPS)
+        if not len(reached.costs):
+            return np.inf, None
+        priced = np.append(np.maximum(reached.costs - cap / STEPS, 0.0), np.inf)
+        own, costs = self._prices(outcomes, limits, reached, priced)
+        person = Person(self._model, own, costs, len(own), np.zeros(1, np.uint8))
+        found = person.cheapest(cap, MOST_NODES)
+        if found.status == NONE:
+            return np.inf, None
+        bound = max(found.bound, float(priced[0]))
+        return bound, None if found.point is None else self._values(outcomes, found.point)
+
+    def _prices(
+        self, outcomes: Outcomes, limits: Limits, reached: Reached, priced: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """A cell of each axis that costs nothing, and what every cell costs from there."""
+        grid = self._problem.grid
+        own = np.zeros(len(grid.axes), np.int64)
+        costs = np.full((len(own), int(grid.n_cells.max())), np.inf)
+        group = 0
+        for a, axis in enumerate(grid.axes):
+            n = int(grid.n_cells[a])
+            cell = np.arange(n)
+            if axis.is_categorical:
+                here, table = outcomes.own[group], outcomes.moves.switches[group]
+                costs[a, :n] = np.where(limits.categories[group], table[here], np.inf)
+                own[a] = int(np.argmin(costs[a, :n]))
+                group += 1
+                continue
+            column, cuts = axis.columns[0], grid.thresholds[a]
+            top = np.searchsorted(cuts, reached.high[:, column])
+            bottom = np.searchsorted(cuts, reached.low[:, column])
+            home = int(np.searchsorted(cuts, outcomes.person[column]))
+            own[a] = min(max(home, int(bottom[0])), int(top[0]))
+            above, below = np.searchsorted(top, cell), np.searchsorted(-bottom, -cell)
+            costs[a, :n] = priced[np.where(cell > own[a], above, below)]
+            costs[a, own[a]] = 0.0
+        return own, costs
+
+    def _values(self, outcomes: Outcomes, point: np.ndarray) -> np.ndarray:
+        """A value in each cell of a point; the person's own where it is in the cell."""
+        values = outcomes.person.copy()
+        grid = self._problem.grid
+        for a, (axis, cuts) in enumerate(zip(grid.axes, grid.thresholds, strict=True)):
+            column = axis.columns[0]
+            if axis.is_categorical:
+                values[list(axis.columns)] = np.arange(len(axis.columns)) == point[a]
+            elif point[a] == np.searchsorted(cuts, values[column]):
+                continue
+            elif point[a] < len(cuts):
+                values[column] = cuts[point[a]]
+            else:
+                whole = axis.feature.kind != "continuous"
+                values[column] = cuts[-1] + 1 if whole else np.nextafter(cuts[-1], np.inf)
+        return values
+
+
+def _loosened(axis: Axis, receives: np.ndarray) -> Axis:
+    """The axis in a grid that takes any real value of a feature that effects may change."""
+    if axis.is_categorical or not receives[axis.columns[0]]:
+        return axis
+    return Axis(replace(axis.feature, kind="continuous"), axis.columns)

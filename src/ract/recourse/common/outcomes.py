@@ -1,0 +1,238 @@
+"""Where a person can end up when effects follow their actions: boxes around it, by cost.
+
+For a given cost the actions of a person are a box, and what they lead to lies in a box that
+interval arithmetic gives. Actions with effects are branched on: the smaller their range, the
+tighter the box of outcomes.
+
+    action on a cause           |---------------|         |-------|-------|
+    outcomes of the effect     |-----------------|        |----------|
+                                                               |-----------|
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ract.recourse.common.anchors import admitted_categories
+from ract.recourse.common.moves import Moves
+
+# Sums of effects are rounded, and differently by everyone who adds them up: boxes are wider by
+# this share of what is summed, and a way has to stay one when outcomes move by as much.
+ROUNDING = 1e-12
+MOST_KEPT = 8
+SMALLEST_SPREAD = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class Limits:
+    """A part of the actions: values between two bounds, and some categories.
+
+    lowest, highest : float (columns,); categories : tuple of bool arrays, one per group.
+    """
+
+    lowest: np.ndarray
+    highest: np.ndarray
+    categories: tuple[np.ndarray, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Reached:
+    """Boxes at ascending costs.
+
+    Parameters
+    ----------
+    costs : float (costs,)
+    set_low, set_high : float (costs, columns)
+        What a person can set by their own effort.
+    low, high : float (costs, columns)
+        What they can end at, at most.
+    """
+
+    costs: np.ndarray
+    set_low: np.ndarray
+    set_high: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+
+
+class Outcomes:
+    """Where one person can end up.
+
+    Parameters
+    ----------
+    person : float (columns,)
+    moves : Moves
+    effects : float (columns, columns)
+        Total effects E: ``effects[i, j]`` of column j on column i.
+    uncertainty : float
+        Share by which each of them may be off.
+
+    Examples
+    --------
+    >>> from ract.costs import make_cost
+    >>> from ract.encoding import Encoder
+    >>> people = np.arange(22.0).reshape(11, 2)
+    >>> encoder = Encoder(people)
+    >>> moves = Moves(encoder.axes, make_cost("range").fit(people.T, encoder.weights))
+    >>> outcomes = Outcomes(people[5], moves, np.array([[0.0, 0.0], [0.5, 0.0]]))
+    >>> outcomes.ends(np.array([[14.0, 11.0]]))  # the first from 10 to 14, the second stays at 11
+    array([[14., 13.]])
+    >>> reached = outcomes.reached(outcomes.everything(), cap=0.1)
+    >>> reached.low.round(6), reached.high.round(6)
+    (array([[8., 8.]]), array([[12., 14.]]))
+    """
+
+    def __init__(
+        self, person: np.ndarray, moves: Moves, effects: np.ndarray, uncertainty: float = 0.0
+    ) -> None:
+        self.person, self.moves, self.effects = person, moves, effects
+        self.uncertainty = uncertainty
+        self.own = tuple(int(np.argmax(person[columns])) for columns in moves.groups)
+        self._receives = effects.any(axis=1)
+        self._ranges: dict[tuple[float, int], tuple[np.ndarray, np.ndarray, np.ndarray]] = {}
+
+    def ends(self, values: np.ndarray) -> np.ndarray:
+        """What the person ends at when they set values (rows x columns)."""
+        return values + (values - self.person) @ self.effects.T
+
+    def doubt(self, values: np.ndarray) -> np.ndarray:
+        """How far ``ends`` may be off, by uncertain effects and by rounding (rows x columns)."""
+        follows = np.abs(values - self.person) @ np.abs(self.effects).T
+        rounding = ROUNDING * (np.abs(values) + follows) * (follows > 0)
+        return self.uncertainty * follows + rounding
+
+    def everything(self) -> Limits:
+        """No limits."""
+        d = len(self.person)
+        groups = tuple(np.ones(len(columns), np.bool_) for columns in self.moves.groups)
+        return Limits(np.full(d, -np.inf), np.full(d, np.inf), groups)
+
+    def ranges(self, cap: float, steps: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Costs up to a cap in equal steps, or the cap alone; lowest and highest to set at each."""
+        key = (cap, steps)
+        if key not in self._ranges:
+            if len(self._ranges) >= MOST_KEPT:
+                self._ranges.clear()
+            costs = np.linspace(0.0, cap, steps + 1) if steps else np.array([cap])
+            self._ranges[key] = (costs, *self.moves.ranges(self.person, costs))
+        return self._ranges[key]
+
+    def reached(self, limits: Limits, cap: float, steps: int = 0) -> Reached:
+        """Boxes of outcomes at costs up to a cap, without costs too low for any action."""
+        costs, low, high = self.ranges(cap, steps)
+        low, high = np.maximum(low, limits.lowest), np.minimum(high, limits.highest)
+        possible = (low <= high).all(axis=1)
+        options = []
+        for own, table, allowed in zip(
+            self.own, self.moves.switches, limits.categories, strict=True
+        ):
+            options.append((table[own] <= costs[:, None]) & allowed)
+            possible &= options[-1].any(axis=1)
+        low, high, costs = low[possible], high[possible], costs[possible]
+        up, down = np.maximum(self.effects, 0.0).T, np.minimum(self.effects, 0.0).T
+        cut, raised = low - self.person, high - self.person
+        least, most = cut @ up + raised @ down, raised @ up + cut @ down
+        for columns, own, some in zip(self.moves.groups, self.own, options, strict=True):
+            change = self.effects[:, columns] - self.effects[:, columns[own], None]
+            if change.any():
+                some = some[possible][:, None, :]
+                least += np.where(some, change, np.inf).min(axis=2)
+                most += np.where(some, change, -np.inf).max(axis=2)
+        size = np.abs(self.person) + np.abs(cut) + np.abs(raised) + np.abs(least) + np.abs(most)
+        room = 2.0 * ROUNDING * size * ((least != 0) | (most != 0))
+        return Reached(costs, low, high, low + least - room, high + most + room)
+
+    def hull(self, cap: float) -> tuple[np.ndarray, np.ndarray]:
+        """Lowest and highest outcome of each column at a cost, those of categories included."""
+        reached = self.reached(self.everything(), cap)
+        low, high = reached.low[0], reached.high[0]
+        for columns, own, table in zip(
+            self.moves.groups, self.own, self.moves.switches, strict=True
+        ):
+            options = table[own] <= cap
+            high[columns] = options
+            low[columns] = options & (options.sum() == 1)
+        return low, high
+
+    def first_costs(self, reached: Reached, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
+        """The first cost at which each box (lower, upper] may be entered; inf if at none.
+
+        lower, upper : float (boxes, columns).
+        """
+        first = np.zeros(len(lower), np.int64)
+        for i in self.moves.numeric:  # high ascends and low descends with the cost
+            needs = np.searchsorted(reached.high[:, i], lower[:, i], side="right")
+            np.maximum(first, needs, out=first)
+            needs = np.searchsorted(-reached.low[:, i], -upper[:, i], side="left")
+            np.maximum(first, needs, out=first)
+        costs = np.append(reached.costs, np.inf)[first]
+        for columns, own, table in zip(
+            self.moves.groups, self.own, self.moves.switches, strict=True
+        ):
+            admitted = admitted_categories(lower[:, columns], upper[:, columns])
+            costs = np.maximum(costs, np.where(admitted, table[own], np.inf).min(axis=1))
+        return costs
+
+    def split(self, limits: Limits, cap: float, point: np.ndarray | None) -> list[Limits]:
+        """Two parts of the actions, cut where effects leave outcomes most uncertain.
+
+        Nothing if no cut makes a difference. A categorical feature is cut into its category in
+        ``point`` and the others.
+        """
+        reached = self.reached(limits, cap)
+        if not len(reached.costs):
+            return []
+        width = reached.high[0] - reached.low[0]
+        weight = np.divide(1.0, width, out=np.zeros_like(width), where=width > 0)
+        low, high = reached.set_low[0], reached.set_high[0]
+        # A whole number that effects move is uncertain by itself: it is no whole number then.
+        gain = np.abs(self.effects).T @ weight + weight * (self._receives & self.moves.whole)
+        spread = np.zeros(len(low))
+        spread[self.moves.numeric] = ((high - low) * gain)[self.moves.numeric]
+        spreads = [
+            float(np.ptp(self.effects[:, columns[allowed & (table[own] <= cap)]], axis=1) @ weight)
+            for columns, own, table, allowed in zip(
+                self.moves.groups, self.own, self.moves.switches, limits.categories, strict=True
+            )
+        ]
+        group = int(np.argmax(spreads)) if spreads else -1
+        column = int(np.argmax(spread))
+        if max([spread[column], *spreads]) <= SMALLEST_SPREAD:
+            return []
+        if spreads and spreads[group] > spread[column]:
+            return self._split_group(limits, group, point)
+        return self._split_column(limits, column, low[column], high[column])
+
+    def _split_group(self, limits: Limits, group: int, point: np.ndarray | None) -> list[Limits]:
+        columns = self.moves.groups[group]
+        here = self.own[group] if point is None else int(np.argmax(point[columns]))
+        parts = []
+        for chosen in (np.arange(len(columns)) == here, np.arange(len(columns)) != here):
+            categories = list(limits.categories)
+            categories[group] = categories[group] & chosen
+            parts.append(replace(limits, categories=tuple(categories)))
+        return parts
+
+    def _split_column(self, limits: Limits, column: int, low: float, high: float) -> list[Limits]:
+        middle = low + (high - low) / 2
+        highest, lowest = limits.highest.copy(), limits.lowest.copy()
+        whole = self.moves.whole[column]
+        highest[column] = np.floor(middle) if whole else middle
+        lowest[column] = np.floor(middle) + 1 if whole else middle
+        return [replace(limits, highest=highest), replace(limits, lowest=lowest)]
+
+    def around(self, values: np.ndarray, cap: float, share: float) -> Limits:
+        """The actions near given values in the columns with effects, by a share of their range."""
+        _, [low], [high] = self.ranges(cap)
+        reach = share * (high - low)
+        acts = self.effects.any(axis=0) & (high > low)
+        lowest = np.where(acts, values - reach, -np.inf)
+        highest = np.where(acts, values + reach, np.inf)
+        groups = []
+        for columns in self.moves.groups:
+            here = np.arange(len(columns)) == np.argmax(values[columns])
+            matters = self.effects[:, columns].any()
+            groups.append(here if matters else np.ones(len(columns), np.bool_))
+        return Limits(lowest, highest, tuple(groups))

@@ -1,0 +1,158 @@
+"""A model in the cells of its own thresholds, and what each cell costs each person."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from copy import copy
+from functools import cached_property
+
+import numpy as np
+
+from ract._kernels.search.cell_forest import Forest, Rule
+from ract.costs import FittedCost
+from ract.encoding import Axis
+from ract.ensemble import TreeEnsemble
+from ract.errors import InvalidSpec
+from ract.grid import Grid
+
+MOST_CATEGORIES = 64
+LARGEST = float(np.finfo(np.float64).max)
+
+
+class Problem:
+    """What every search starts from: trees and prices on the grid of the model's thresholds.
+
+    Parameters
+    ----------
+    ensemble : TreeEnsemble
+    axes : sequence of Axis
+    cost : FittedCost
+        One that has levels by column.
+
+    Attributes
+    ----------
+    grid : Grid
+    prices : Prices
+    categorical : bool (axes,)
+
+    Examples
+    --------
+    >>> from ract import RecourseTreeClassifier
+    >>> from ract.datasets import load_loans
+    >>> loans = load_loans(n_people=500)
+    >>> model = RecourseTreeClassifier(loans.actions, max_depth=4).fit(loans.frame, loans.target)
+    >>> problem = Problem(model.ensemble_, model.encoder_.axes, model.cost_)
+    >>> people = model.encoder_.matrix(loans.frame)
+    >>> cells = problem.cells(people)
+    >>> bool((problem.values(people, cells, cells) == people).all())
+    True
+    """
+
+    def __init__(self, ensemble: TreeEnsemble, axes: Sequence[Axis], cost: FittedCost) -> None:
+        self.ensemble = ensemble
+        self.cost = cost
+        splits = ensemble.feature >= 0
+        self.grid = Grid.from_splits(axes, ensemble.feature[splits], ensemble.threshold[splits])
+        _refuse_too_many_categories(self.grid)
+        self.prices = self.grid.price(cost)
+        self.categorical = np.array([axis.is_categorical for axis in self.grid.axes])
+
+    def with_axes(self, axes: Sequence[Axis]) -> Problem:
+        """The same model and cost with other rules for the same features."""
+        other = copy(self)
+        other.grid = Grid(tuple(axes), self.grid.thresholds)
+        other.prices = other.grid.price(self.cost)
+        return other
+
+    def cells(self, people: np.ndarray) -> np.ndarray:
+        """Cell of each person on each axis, int64 (people x axes)."""
+        return np.ascontiguousarray(self.grid.cells(list(people.T)).T.astype(np.int64))
+
+    def costs(self, people: np.ndarray, cells: np.ndarray) -> np.ndarray:
+        """Cost of every cell for each person (people x axes x most cells); inf beyond the last."""
+        shape = (len(people), len(self.grid.axes), int(self.grid.n_cells.max()))
+        costs = np.full(shape, np.inf)
+        for a, (axis, entries) in enumerate(zip(self.grid.axes, self.prices.entries, strict=True)):
+            n, own = self.grid.n_cells[a], cells[:, a, None]
+            switch = self.prices.switches[a]
+            if switch is not None:
+                costs[:, a, :n] = switch[cells[:, a]]
+            elif entries is not None:
+                column = axis.columns[0]
+                level = self.cost.level(column, people[:, column])[:, None]
+                to, each = np.arange(n), costs[:, a, :n]
+                np.subtract(level, entries.below_level, out=each)
+                np.copyto(each, entries.above_level - level, where=to > own)
+                np.copyto(each, 0.0, where=to == own)
+        return costs
+
+    def values(self, people: np.ndarray, cells: np.ndarray, points: np.ndarray) -> np.ndarray:
+        """Encoded values of points: the cheapest of each cell that differs from the own one."""
+        values = np.array(people, dtype=np.float64)
+        for a, axis in enumerate(self.grid.axes):
+            moved = np.flatnonzero(points[:, a] != cells[:, a])
+            to = points[moved, a]
+            entries = self.prices.entries[a]
+            if entries is None:
+                values[moved[:, None], np.array(axis.columns)] = np.eye(len(axis.columns))[to]
+            else:
+                up = to > cells[moved, a]
+                values[moved, axis.columns[0]] = np.where(up, entries.above[to], entries.below[to])
+        return values
+
+    @cached_property
+    def rule(self) -> Rule:
+        """When a point is desired; the weights are those of the forest's labels."""
+        ensemble, nothing = self.ensemble, np.zeros(0)
+        cutoff = float(ensemble.cutoff)
+        if ensemble.combine == "votes":
+            return Rule(np.array([0.0, 1.0]), nothing, True, 0.0, False, 1.0, cutoff, True)
+        divisor = float(ensemble.n_trees) if ensemble.combine == "mean" else 1.0
+        base = float(np.float32(ensemble.base) if ensemble.single else ensemble.base)
+        weight, against = self._labels[0].T
+        if ensemble.against is None:
+            against = nothing
+        return Rule(
+            np.ascontiguousarray(weight), np.ascontiguousarray(against), cutoff <= 0.5, base,
+            ensemble.single, divisor, cutoff, True,
+        )  # fmt: skip
+
+    @cached_property
+    def _labels(self) -> tuple[np.ndarray, np.ndarray]:
+        """Distinct values of leaves, ascending, and which of them each node has."""
+        value, against = self.ensemble.value, self.ensemble.against
+        pairs = np.stack([value, np.zeros(len(value)) if against is None else against], axis=1)
+        distinct, label = np.unique(pairs, axis=0, return_inverse=True)
+        return distinct, label.ravel()
+
+    @cached_property
+    def forest(self) -> Forest:
+        """The trees in cells, for kernels."""
+        trees, ensemble = self.ensemble.on_grid(self.grid), self.ensemble
+        label = ensemble.label if ensemble.combine == "votes" else self._labels[1]
+        return Forest(
+            np.concatenate([tree.axis for tree in trees]),
+            np.concatenate([tree.cell for tree in trees]),
+            ensemble.left.astype(np.int32),
+            ensemble.right.astype(np.int32),
+            ensemble.parent,
+            label.astype(np.int32),
+            ensemble.root.astype(np.int32),
+        )
+
+
+def budgets_of(budget: float | np.ndarray, n_people: int) -> np.ndarray:
+    """Each person's budget, finite: an infinite cost is no way, whatever the budget."""
+    budgets = np.broadcast_to(np.asarray(budget, dtype=np.float64), (n_people,)).copy()
+    if not (budgets >= 0).all():
+        raise InvalidSpec(f"budget must be 0 or more, got {budgets.min()}.")
+    return np.minimum(budgets, LARGEST)
+
+
+def _refuse_too_many_categories(grid: Grid) -> None:
+    for axis in grid.axes:
+        if axis.is_categorical and len(axis.columns) > MOST_CATEGORIES:
+            raise InvalidSpec(
+                f"Feature {axis.feature.name!r} has {len(axis.columns)} categories; the exact "
+                f"search takes at most {MOST_CATEGORIES}."
+            )

@@ -1,0 +1,72 @@
+"""Cheap actions whose outcome lies in a region, with effects: one feature after another.
+
+Nothing here is trusted: whoever asks for an action runs its outcome through the model.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ract.recourse.common.anchors import admitted_categories
+from ract.recourse.common.outcomes import Outcomes
+
+
+def enter_by_steps(
+    outcomes: Outcomes,
+    order: np.ndarray,
+    lower: np.ndarray,
+    upper: np.ndarray,
+    cap: float,
+) -> np.ndarray:
+    """For each region, move every feature in causal order just as far as it still has to go.
+
+    Parameters
+    ----------
+    outcomes : Outcomes
+        Of the person.
+    order : int array
+        Encoded columns in causal order.
+    lower, upper : float (regions, columns)
+    cap : float
+        Largest cost of an action.
+
+    Returns
+    -------
+    float (regions, columns)
+        What to set. The outcome lies outside where this simple way does not lead in.
+    """
+    moves, person = outcomes.moves, outcomes.person
+    _, [low], [high] = outcomes.ranges(cap)
+    values = np.tile(person, (len(lower), 1))
+    for columns, own, table in zip(moves.groups, outcomes.own, moves.switches, strict=True):
+        admitted = admitted_categories(lower[:, columns], upper[:, columns])
+        price = np.where(admitted & (table[own] <= cap), table[own], np.inf)
+        price[:, own] = np.minimum(price[:, own], np.finfo(np.float64).max)  # stay if stuck
+        values[:, columns] = np.eye(len(columns))[price.argmin(axis=1)]
+    numeric = np.zeros(len(person), np.bool_)
+    numeric[moves.numeric] = True
+    for i in order[numeric[order]]:
+        follows = (values - person) @ outcomes.effects[i]
+        doubt = outcomes.uncertainty * (np.abs(values - person) @ np.abs(outcomes.effects[i]))
+        least, most = _inside(lower[:, i] + doubt, upper[:, i] - doubt, follows, moves.whole[i])
+        values[:, i] = np.clip(np.minimum(np.maximum(person[i], least), most), low[i], high[i])
+    return values
+
+
+def _inside(
+    lower: np.ndarray, upper: np.ndarray, follows: np.ndarray, whole: bool
+) -> tuple[np.ndarray, np.ndarray]:
+    """Least and most that a feature may be set to, so that it ends in (lower, upper]."""
+    least, most = np.nextafter(lower, np.inf), upper
+    moved = follows != 0
+    if moved.any():
+        least = np.where(moved, lower - follows + _rounding(lower, follows), least)
+        most = np.where(moved, upper - follows - _rounding(upper, follows), most)
+    if whole:
+        least, most = np.ceil(least), np.floor(most)
+    return least, most
+
+
+def _rounding(edge: np.ndarray, follows: np.ndarray) -> np.ndarray:
+    """What a sum of the two may be off by."""
+    return 4.0 * np.spacing(np.maximum(np.abs(follows), np.where(np.isfinite(edge), abs(edge), 0)))

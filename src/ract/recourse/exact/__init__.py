@@ -1,0 +1,1 @@
+"""The exact search: the cheapest action, with proof."""

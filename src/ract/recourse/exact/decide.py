@@ -1,0 +1,218 @@
+"""One person's questions to a forest: whether a desired point costs at most so much."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from ract._kernels.search.boxes import Boxes, make_boxes
+from ract._kernels.search.cell_forest import Box, Forest, Rule, polish, prune, tidy
+from ract._kernels.search.decide_sums import decide_sums
+from ract._kernels.search.decide_votes import NO, YES, decide_votes
+from ract.recourse.common.problem import Problem
+from ract.recourse.exact.cheapest import NONE, Answer, Cheapest, cheapest
+
+
+@dataclass(frozen=True)
+class Left:
+    """What is left of a forest in a box of cells.
+
+    Parameters
+    ----------
+    forest : Forest
+        The trees that are not constant in the box.
+    box : Box
+    constant : float
+        What the constant ones add up to.
+    best : float
+        The most that all can add up to.
+    """
+
+    forest: Forest
+    box: Box
+    constant: float
+    best: float
+
+
+@dataclass(frozen=True)
+class Model:
+    """A forest in cells and which points of it are wanted.
+
+    Parameters
+    ----------
+    problem : Problem
+    forest : Forest
+        Larger labels are better.
+    rule : Rule
+        The weights of the labels and what they must add up to.
+    judge : tuple of Forest and Rule
+        Those with which the model itself adds up.
+    """
+
+    problem: Problem
+    forest: Forest
+    rule: Rule
+    judge: tuple[Forest, Rule]
+
+    @classmethod
+    def of(cls, problem: Problem) -> Model:
+        """Desired points are wanted."""
+        return cls(problem, problem.forest, problem.rule, (problem.forest, problem.rule))
+
+    def part(self, trees: np.ndarray, needed: int) -> Model:
+        """The model of some trees, which need so many votes."""
+        forest = self.forest._replace(root=self.forest.root[trees])
+        rule = self.rule._replace(cutoff=float(needed))
+        return Model(self.problem, forest, rule, (forest, rule))
+
+    def refusing(self) -> Model:
+        """The other way round: undesired points are wanted."""
+        forest, rule = self.forest, self.rule
+        flipped = forest._replace(label=(len(rule.weight) - 1 - forest.label).astype(np.int32))
+        if self.by_votes:
+            rule = rule._replace(cutoff=len(forest.root) - rule.cutoff + 1)
+            return Model(self.problem, flipped, rule, (flipped, rule))
+        rule = rule._replace(weight=-rule.weight[::-1].copy(), base=-rule.base, cutoff=-rule.cutoff)
+        return Model(self.problem, flipped, rule, (forest, self.rule._replace(wanted=False)))
+
+    @property
+    def by_votes(self) -> bool:
+        """Whether labels count, not values."""
+        return self.problem.ensemble.combine == "votes"
+
+    @cached_property
+    def least(self) -> float:
+        """No point is wanted whose leaves add up to less, in whatever order they are added."""
+        rule, n_trees = self.rule, len(self.forest.root)
+        needed = rule.cutoff * rule.divisor - rule.base
+        if self.by_votes:
+            return needed
+        digits = np.finfo(np.float32 if rule.single else np.float64).eps
+        largest = n_trees * np.abs(rule.weight).max() + abs(rule.base) + abs(needed)
+        return float(needed - 4 * n_trees * digits * largest)
+
+    @cached_property
+    def simplified(self) -> Left:
+        """The trees without splits between equal leaves."""
+        n_axes, n_cells = len(self.problem.grid.axes), int(self.problem.grid.n_cells.max())
+        nobody = np.zeros(n_axes, np.int64), np.zeros((n_axes, n_cells))
+        return self.within(Left(self.forest, Box(*np.zeros((3, 0))), 0.0, 0.0), *nobody, 0.0)
+
+    def within(self, left: Left, own: np.ndarray, costs: np.ndarray, limit: float) -> Left:
+        """What is left in the box of the cells that cost at most limit."""
+        constant, most, nodes, root, box = prune(
+            left.forest, self.rule.weight, own, costs, self.problem.grid.n_cells,
+            self.problem.categorical, limit, np.empty((6, len(left.forest.axis)), np.int32),
+        )  # fmt: skip
+        constant += left.constant
+        return Left(Forest._make([*nodes, root]), Box(*box), constant, constant + most)
+
+
+@dataclass(frozen=True)
+class Person:
+    """One person before a model.
+
+    Parameters
+    ----------
+    model : Model
+    own : int64 (axes,)
+        Their cells.
+    costs : float64 (axes, cells)
+        What each cell costs them.
+    changes : int
+        How many features they may change.
+    stop : uint8 (1,)
+        Set when their time is up.
+    """
+
+    model: Model
+    own: np.ndarray
+    costs: np.ndarray
+    changes: int
+    stop: np.ndarray
+
+    def cheapest(self, budget: float, max_nodes: int) -> Cheapest:
+        """Their cheapest point of cells within a budget."""
+        model = self.model
+        # Inside the budget's box the forest is small; everything after works on what is left.
+        most = model.within(model.simplified, self.own, self.costs, budget)
+        if most.best < model.least:
+            return Cheapest(NONE, np.inf, np.inf, None, 0)
+        prices = np.unique(self.costs[self.costs <= budget])
+        low, high, left = 0, len(prices) - 1, most
+        while low < high:
+            middle = (low + high) // 2
+            there = model.within(left, self.own, self.costs, prices[middle])
+            if there.best < model.least:
+                low = middle + 1
+            else:
+                high, left = middle, there
+
+        def ask(limit: float, allowed: int) -> Answer:
+            nonlocal most
+            left = model.within(most, self.own, self.costs, limit)
+            answer = self._ask(left, allowed)
+            if answer.answer == YES:  # nobody asks for more again
+                most = left
+            return answer
+
+        found = cheapest(ask, prices[low:], max_nodes)
+        if found.point is not None:
+            tidy(*model.judge, self.own, model.problem.categorical, found.point)
+        return found
+
+    def attains(self, budget: float, max_nodes: int) -> int:
+        """Whether some desired point is within a budget: YES, NO, or UNKNOWN."""
+        most = self.model.within(self.model.simplified, self.own, self.costs, budget)
+        return self._look(most, max_nodes, self.own.copy())[0]
+
+    def _ask(self, left: Left, max_nodes: int) -> Answer:
+        """Whether some point of what is left is desired, and what it costs at least."""
+        model, point = self.model, self.own.copy()
+        answer, nodes = self._look(left, max_nodes, point)
+        if answer != YES:
+            return Answer(answer, nodes)
+        forest, rule = model.judge
+        if model.by_votes:  # whole numbers: the small forest gives the same answers
+            forest, rule = left.forest, rule._replace(cutoff=rule.cutoff - left.constant)
+        cost = polish(forest, rule, self.own, self.costs, model.problem.categorical, point)
+        return Answer(YES, nodes, point, cost)
+
+    def _look(self, left: Left, max_nodes: int, point: np.ndarray) -> tuple[int, int]:
+        """Whether some point of what is left is desired, and nodes; point becomes that point."""
+        model = self.model
+        if left.best < model.least:
+            return NO, 0
+        leaves, ends, numbers, start = make_boxes(
+            left.forest, np.int64(model.by_votes), left.box, self.own, model.problem.categorical,
+            self.costs.shape[1],
+        )  # fmt: skip
+        boxes = Boxes._make([*leaves, *ends, numbers[0], start, numbers[1]])
+        decide = self._decide_votes if model.by_votes else self._decide_sum
+        return decide(left, boxes, max_nodes, point)
+
+    def _decide_votes(
+        self, left: Left, boxes: Boxes, max_nodes: int, point: np.ndarray
+    ) -> tuple[int, int]:
+        answer: tuple[int, int] = decide_votes(
+            boxes, len(left.forest.root), int(self.model.least - left.constant), self.changes,
+            self.own, self.model.problem.categorical, max_nodes, self.stop, point,
+        )  # fmt: skip
+        return answer
+
+    def _decide_sum(
+        self, left: Left, boxes: Boxes, max_nodes: int, point: np.ndarray
+    ) -> tuple[int, int]:
+        model, n_trees = self.model, len(left.forest.root)
+        value, unit = model.rule.weight[boxes.label], 1.0
+        if n_trees:
+            first = np.searchsorted(boxes.tree, np.arange(n_trees))
+            last = np.append(first[1:], len(value)) - 1
+            unit = float((value[first] - value[last]).mean())
+        answer: tuple[int, int] = decide_sums(
+            boxes, n_trees, value, model.least - left.constant, unit, self.changes, *model.judge,
+            self.own, model.problem.categorical, max_nodes, self.stop, point,
+        )  # fmt: skip
+        return answer

@@ -1,0 +1,1 @@
+"""What is said beyond the cheapest plan."""

@@ -1,0 +1,93 @@
+"""How far the values of a plan may differ: boxes of cells in which everyone is desired."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ract.recourse.exact.cheapest import NONE
+from ract.recourse.exact.decide import Model, Person
+
+
+@dataclass(frozen=True)
+class Certifier:
+    """Proves that every point of a box of cells is desired.
+
+    Parameters
+    ----------
+    refusing : Model
+        The model turned around (``Model.refusing``): a box is certified when no point of it is
+        refused, which the exact search settles.
+    max_nodes : int
+        Per question; one that needs more counts as not proved.
+    """
+
+    refusing: Model
+    max_nodes: int = 20_000
+
+    def holds(self, lowest: np.ndarray, highest: np.ndarray) -> bool:
+        """Whether every point is desired.
+
+        Parameters
+        ----------
+        lowest, highest : int64 (axes,)
+            First and last cell of each axis; equal on a categorical one.
+        """
+        n_cells = int(self.refusing.problem.grid.n_cells.max())
+        cell = np.arange(n_cells)
+        inside = (cell >= lowest[:, None]) & (cell <= highest[:, None])
+        costs = np.where(inside, 0.0, np.inf)
+        stop = np.zeros(1, np.uint8)
+        person = Person(self.refusing, lowest, costs, len(lowest), stop)
+        return person.cheapest(0.0, self.max_nodes).status == NONE
+
+    def widen(
+        self, own: np.ndarray, point: np.ndarray, costs: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """A box around a desired point of which no side can move further.
+
+        Only axes that the point changes are widened, first away from home, and only to cells
+        that the person can enter.
+
+        Parameters
+        ----------
+        own, point : int64 (axes,)
+        costs : float64 (axes, cells)
+            inf where the person cannot go.
+        """
+        lowest, highest = point.copy(), point.copy()
+        categorical, n_cells = self.refusing.problem.categorical, self.refusing.problem.grid.n_cells
+        for a in np.flatnonzero((point != own) & ~categorical).tolist():
+            up = point[a] > own[a]
+            for away in (True, False):
+                side = highest if up == away else lowest
+                step = 1 if up == away else -1
+                room = 0
+                while self._open(point[a] + (room + 1) * step, a, own, costs, n_cells[a]):
+                    room += 1
+                self._push(side, a, step, room, lowest, highest)
+        return lowest, highest
+
+    def _open(self, cell: int, a: int, own: np.ndarray, costs: np.ndarray, n_cells: int) -> bool:
+        return 0 <= cell < n_cells and cell != own[a] and bool(np.isfinite(costs[a, cell]))
+
+    def _push(
+        self,
+        side: np.ndarray,
+        a: int,
+        step: int,
+        room: int,
+        lowest: np.ndarray,
+        highest: np.ndarray,
+    ) -> None:
+        """Move a side as far as it can be proved to go: double the step, then halve."""
+        start, good, bad, reach = side[a], 0, room + 1, 1
+        while good + 1 < bad:
+            trial = min(good + reach, bad - 1)
+            side[a] = start + step * trial
+            if self.holds(lowest, highest):
+                good, reach = trial, reach * 2
+            else:
+                bad, reach = trial, max(1, (trial - good) // 2)
+        side[a] = start + step * good

@@ -1,0 +1,128 @@
+"""Plans that still hold when people fall short of them.
+
+With a margin m, every change may fall short by up to the share m of its way, each independently
+of the others. The plan holds when everyone in the box between is desired:
+
+    x ------------------ x + (1 - m)(v - x) ====== v
+                              every point here is desired
+
+Whole numbers stop at whole numbers; categories and binaries are changed or not.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ract.recourse.common.problem import Problem
+from ract.recourse.exact.cheapest import Cheapest
+from ract.recourse.exact.decide import Model, Person
+from ract.recourse.explain.ranges import Certifier
+
+# How much more of the vote to ask for, when the cheapest plan has no margin.
+STRICTER = (0.0, 0.01, 0.02, 0.04, 0.08, 0.16)
+
+
+@dataclass(frozen=True)
+class MarginSearch:
+    """Finds plans with a margin: candidates from the exact search, each one certified.
+
+    Parameters
+    ----------
+    problem : Problem
+    margin : float
+        Between 0 and 1.
+    max_nodes : int
+    """
+
+    problem: Problem
+    margin: float
+    max_nodes: int
+
+    def solve(
+        self, person: np.ndarray, own: np.ndarray, costs: np.ndarray, budget: float, changes: int
+    ) -> np.ndarray | None:
+        """Encoded values of the first plan within the budget that holds; None if none was found.
+
+        Parameters
+        ----------
+        person : float (columns,)
+        own : int64 (axes,)
+        costs : float64 (axes, cells)
+        budget : float
+        changes : int
+            How many features may change.
+        """
+        certifier = Certifier(Model.of(self.problem).refusing(), self.max_nodes)
+        for share in STRICTER:
+            found = self._stricter(share, own, costs, budget, changes)
+            if found.point is None:
+                return None
+            plan = self.problem.values(person[None], own[None], found.point[None])[0]
+            for values in (plan, self._further(person, plan)):
+                cheap = self.problem.cost.between(person[None], values[None])[0] <= budget
+                if (
+                    cheap
+                    and self._allowed(person, values)
+                    and self._holds(certifier, person, values)
+                ):
+                    return values
+        return None
+
+    def _stricter(
+        self, share: float, own: np.ndarray, costs: np.ndarray, budget: float, changes: int
+    ) -> Cheapest:
+        """The cheapest plan of a model that asks for more."""
+        problem, n_trees = self.problem, self.problem.ensemble.n_trees
+        rule = problem.rule
+        if share > 0:
+            spread = float(np.ptp(rule.weight))
+            more = share * spread * (n_trees if rule.divisor == 1 else 1)
+            if problem.ensemble.combine == "votes":
+                more = float(np.ceil(share * n_trees))
+            rule = rule._replace(cutoff=rule.cutoff + more, against=rule.against[:0])
+        model = Model(problem, problem.forest, rule, (problem.forest, rule))
+        stop = np.zeros(1, np.uint8)
+        return Person(model, own, costs, changes, stop).cheapest(budget, self.max_nodes)
+
+    def _further(self, person: np.ndarray, plan: np.ndarray) -> np.ndarray:
+        """So far beyond a plan that falling short by the margin still meets it."""
+        values = plan.copy()
+        for axis in self.problem.grid.axes:
+            j, kind = axis.columns[0], axis.feature.kind
+            if kind not in ("continuous", "integer") or plan[j] == person[j]:
+                continue
+            step = (plan[j] - person[j]) / (1 - self.margin)
+            if kind == "integer":
+                step = np.sign(step) * np.ceil(abs(step))
+            values[j] = person[j] + step
+            short = values[j] - self.margin * (values[j] - person[j])
+            if (short < plan[j]) == (plan[j] > person[j]) and short != plan[j]:
+                values[j] = np.nextafter(values[j], np.sign(step) * np.inf)
+        return values
+
+    def _allowed(self, person: np.ndarray, values: np.ndarray) -> bool:
+        """Whether values keep to the bounds; those of the search do, so a step beyond may not."""
+        for axis in self.problem.grid.axes:
+            feature, j = axis.feature, axis.columns[0]
+            if axis.is_categorical or values[j] == person[j]:
+                continue
+            if feature.upper is not None and values[j] > max(feature.upper, person[j]):
+                return False
+            if feature.lower is not None and values[j] < min(feature.lower, person[j]):
+                return False
+        return True
+
+    def _holds(self, certifier: Certifier, person: np.ndarray, values: np.ndarray) -> bool:
+        short = values - self.margin * (values - person)
+        for axis in self.problem.grid.axes:
+            columns = list(axis.columns)
+            if axis.is_categorical or axis.feature.kind == "binary":
+                short[columns] = values[columns]
+            elif axis.feature.kind == "integer":
+                j = columns[0]
+                up = values[j] > person[j]
+                short[j] = np.ceil(short[j]) if up else np.floor(short[j])
+        cells = self.problem.cells(np.stack([short, values]))
+        return certifier.holds(cells.min(axis=0), cells.max(axis=0))

@@ -1,0 +1,1 @@
+"""Searches without proof: leaves, regions of known people, plausible plans."""

@@ -1,0 +1,167 @@
+"""Feature tweaking, the paper's Algorithm 2: the nearest point of every leaf that may help."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ract._kernels.search import leaves as kernel
+from ract.costs import FittedCost
+from ract.encoding import Axis
+from ract.ensemble import TreeEnsemble
+from ract.errors import InvalidSpec
+from ract.recourse.common.answers import Solutions
+from ract.recourse.common.parallel import Watch, in_parts
+from ract.recourse.common.point_cost import Measure
+from ract.recourse.common.problem import Problem, budgets_of
+from ract.recourse.exact.decide import Model
+
+
+class LeafSearch:
+    """For each leaf that may help, the person's nearest point in it; the cheapest that is accepted.
+
+    A fast search for any ensemble and cost. It looks at one leaf at a time, so that it can miss
+    actions that only several trees together allow; in a single tree it misses nothing.
+
+    Parameters
+    ----------
+    ensemble : TreeEnsemble
+        Candidates are the leaves with the desired label (votes), with a value of at least the
+        cutoff (means), or with a value above that of the person's own leaf in the tree (sums).
+    axes : sequence of Axis
+    cost : FittedCost
+        With norm "max", "l1" or "l2", or the Mahalanobis distance. Under the latter the nearest
+        point of a leaf is the one that is nearest in each feature, which need not be the cheapest.
+
+    Examples
+    --------
+    >>> from ract import RecourseForestClassifier
+    >>> from ract.datasets import load_loans
+    >>> loans = load_loans(n_people=500)
+    >>> model = RecourseForestClassifier(loans.actions, n_estimators=9, random_state=0)
+    >>> model = model.fit(loans.frame, loans.target)
+    >>> search = LeafSearch(model.ensemble_, model.encoder_.axes, model.cost_)
+    >>> refused = model.encoder_.matrix(loans.frame[model.predict(loans.frame) == "refused"])
+    >>> solutions = search.solve(refused, budget=0.3)
+    >>> bool(model.ensemble_.decide(solutions.values[solutions.found]).all())
+    True
+    """
+
+    def __init__(
+        self,
+        ensemble: TreeEnsemble,
+        axes: Sequence[Axis],
+        cost: FittedCost,
+    ) -> None:
+        self._measure = Measure(cost, axes)
+        self._problem = problem = Problem(ensemble, axes, self._measure.by_column)
+        self._model = Model.of(problem)
+        self._model.simplified  # noqa: B018  worked out once, before threads ask for it
+        self._leaves = _leaves(self._model)
+
+    def solve(
+        self,
+        people: np.ndarray,
+        budget: float | np.ndarray = np.inf,
+        *,
+        max_changes: int | None = None,
+        n_jobs: int | None = None,
+        progress: bool = False,
+    ) -> Solutions:
+        """The cheapest action found for each person within a budget.
+
+        ``nodes`` counts the points that were put to the ensemble.
+
+        Parameters
+        ----------
+        people : float (people, columns)
+            Encoded people.
+        budget : float or array of float
+            The same for everyone, or one for each; inf for any action at all.
+        max_changes : int, optional
+            Most features that may change; a categorical feature counts once.
+        n_jobs : int, optional
+            Threads.
+        progress : bool
+            Show a bar with the time left.
+        """
+        problem = self._problem
+        budgets = budgets_of(budget, len(people))
+        most_changes = changes_of(max_changes, len(problem.grid.axes))
+        cells, watch = problem.cells(people), Watch(len(people), None)
+        points, numbers = cells.copy(), np.empty((len(people), 4))
+
+        def search(part: range) -> None:
+            here = slice(part.start, part.stop)
+            costs = problem.costs(people[here], cells[here])
+            for i in part:
+                with watch.timing(i):
+                    self._one(
+                        people[i], cells[i], costs[i - part.start], budgets[i], most_changes,
+                        points[i], numbers[i],
+                    )  # fmt: skip
+
+        in_parts(search, len(people), n_jobs=n_jobs, progress=progress)
+        status, nodes = numbers[:, 0].astype(np.int64), numbers[:, 3].astype(np.int64)
+        values = problem.values(people, cells, points)
+        return Solutions(status, numbers[:, 1], numbers[:, 2], values, nodes, watch.seconds)
+
+    def _one(
+        self, person: np.ndarray, own: np.ndarray, costs: np.ndarray, budget: float,
+        max_changes: int, point: np.ndarray, numbers: np.ndarray,
+    ) -> None:  # fmt: skip
+        problem, model, measure = self._problem, self._model, self._measure
+        judges, rule = model.judge
+        if problem.ensemble.combine == "votes":  # a small forest answers for the budget's box
+            left = model.within(model.simplified, own, costs, budget)
+            judges, rule = left.forest, rule._replace(cutoff=rule.cutoff - left.constant)
+        kernel.search_leaves(
+            problem.forest, self._leaves, judges, rule, own, costs,
+            problem.grid.n_cells, problem.categorical, measure.norm,
+            measure.joint(problem, person, own), budget, max_changes, point, numbers,
+        )  # fmt: skip
+
+
+def changes_of(max_changes: int | None, n_axes: int) -> int:
+    """Most axes that may change."""
+    if max_changes is None:
+        return n_axes
+    if max_changes < 0:
+        raise InvalidSpec(f"max_changes must be 0 or more, got {max_changes}.")
+    return min(max_changes, n_axes)
+
+
+def _leaves(model: Model) -> kernel.Leaves:
+    """What leaves give and which are candidates."""
+    ensemble = model.problem.ensemble
+    combine, is_leaf = ensemble.combine, ensemble.feature < 0
+    value = ensemble.label if combine == "votes" else ensemble.value
+    value = value.astype(np.float64)
+    if combine == "sum":
+        candidate = is_leaf
+    else:
+        candidate = is_leaf & (value >= (1.0 if combine == "votes" else ensemble.cutoff))
+    others = np.where(is_leaf & ~candidate, value, -np.inf)
+    rest = np.maximum.reduceat(others, ensemble.root)
+    sizes = np.diff(np.append(ensemble.root, len(value)))
+    return kernel.Leaves(
+        value=value,
+        worth=_worth(ensemble, candidate, value),
+        rest=rest,
+        gain=combine == "sum",
+        tree=np.repeat(np.arange(ensemble.n_trees, dtype=np.int32), sizes),
+        depth=int(ensemble.depth.max()),
+        least=model.least,
+    )
+
+
+def _worth(ensemble: TreeEnsemble, candidate: np.ndarray, value: np.ndarray) -> np.ndarray:
+    """Most that a candidate below each node gives; -inf without one."""
+    worth = np.where(candidate, value, -np.inf).tolist()
+    parent = ensemble.parent.tolist()
+    for node in range(len(worth) - 1, -1, -1):  # children stand after their parents
+        above = parent[node]
+        if above >= 0 and worth[node] > worth[above]:
+            worth[above] = worth[node]
+    return np.array(worth)

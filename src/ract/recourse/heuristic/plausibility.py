@@ -1,0 +1,238 @@
+"""Actions that lead to people who exist: outlier scores, and the cheapest plausible action."""
+
+from __future__ import annotations
+
+from time import perf_counter
+from typing import Any, Literal
+
+import numpy as np
+from sklearn.ensemble import IsolationForest
+from sklearn.neighbors import LocalOutlierFactor
+
+from ract.errors import InvalidData, InvalidSpec, listing
+from ract.recourse.common.answers import FOUND, NONE, OPEN, OPTIMAL, Solutions
+from ract.recourse.common.parallel import for_each
+from ract.recourse.common.problem import Problem, budgets_of
+from ract.recourse.exact.search import ExactSearch
+from ract.recourse.heuristic.plausible_walks import Walks
+
+METHODS = ("isolation_forest", "local_outlier_factor")
+AMONG = ("all", "desired")
+
+PLAIN_NODES = 10_000
+
+
+class Plausibility:
+    """How much a row of encoded values looks like one of the training people.
+
+    Parameters
+    ----------
+    method : {"isolation_forest", "local_outlier_factor"}
+        Outlier score of scikit-learn. The paper uses isolation forests; the local outlier factor
+        measures distances, in standard deviations of each column.
+    max_outliers : float
+        Share of the training people who may count as implausible; it sets the threshold.
+    among : {"all", "desired"}
+        Whether to compare with all training people, or with those of the desired class.
+    random_state : int
+        Of the isolation forest.
+
+    Attributes
+    ----------
+    threshold_ : float
+        Least score of a plausible row.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> people = rng.normal(size=(500, 2))
+    >>> plausibility = Plausibility(max_outliers=0.05).fit(people)
+    >>> plausibility.is_plausible([[0.0, 0.1], [4.0, -4.0]])
+    array([ True, False])
+    """
+
+    def __init__(
+        self,
+        method: Literal["isolation_forest", "local_outlier_factor"] = "isolation_forest",
+        *,
+        max_outliers: float = 0.1,
+        among: Literal["all", "desired"] = "all",
+        random_state: int = 0,
+    ) -> None:
+        if method not in METHODS:
+            raise InvalidSpec(f"method must be one of {listing(METHODS)}, got {method!r}.")
+        if among not in AMONG:
+            raise InvalidSpec(f"among must be one of {listing(AMONG)}, got {among!r}.")
+        if not 0 <= max_outliers < 1:
+            raise InvalidSpec(f"max_outliers must be a share below 1, got {max_outliers!r}.")
+        self.method, self.among = method, among
+        self.max_outliers, self.random_state = max_outliers, random_state
+
+    def fit(self, matrix: Any, desired: Any = None) -> Plausibility:
+        """Learn what people look like.
+
+        Parameters
+        ----------
+        matrix : float (people, columns)
+            Encoded training people.
+        desired : bool (people,), optional
+            Who has the desired class; needed with ``among="desired"``.
+        """
+        matrix = _checked(matrix)
+        if self.among == "desired":
+            matrix = matrix[_mask(desired, len(matrix))]
+        if len(matrix) < 2:
+            raise InvalidData(f"Plausibility needs at least 2 people, got {len(matrix)}.")
+        self.n_columns_ = matrix.shape[1]
+        spread = matrix.std(axis=0)
+        self._scale = np.where(spread > 0, spread, 1.0)
+        if self.method == "isolation_forest":
+            self._model = IsolationForest(random_state=self.random_state).fit(matrix)
+            scores = self._model.score_samples(matrix)
+        else:
+            neighbours = min(20, len(matrix) - 1)
+            self._model = LocalOutlierFactor(n_neighbors=neighbours, novelty=True)
+            scores = self._model.fit(matrix / self._scale).negative_outlier_factor_
+        self.threshold_ = float(np.quantile(scores, self.max_outliers))
+        return self
+
+    def score(self, values: Any) -> np.ndarray:
+        """Score of each row; higher is more plausible.
+
+        That of an isolation forest is minus the outlier score of the paper, between -1 and 0;
+        that of the local outlier factor is minus the factor, about -1 for ordinary people.
+        """
+        values = _checked(values)
+        if not hasattr(self, "threshold_"):
+            raise InvalidSpec("Plausibility has not seen any people yet; call fit first.")
+        if values.shape[1] != self.n_columns_:
+            raise InvalidData(f"Expected {self.n_columns_} encoded columns, got {values.shape[1]}.")
+        if not len(values):
+            return np.zeros(0)
+        scaled = values if self.method == "isolation_forest" else values / self._scale
+        scores: np.ndarray = self._model.score_samples(scaled)
+        return scores
+
+    def is_plausible(self, values: Any) -> np.ndarray:
+        """Whether each row scores at least as high as the threshold."""
+        return self.score(values) >= self.threshold_
+
+
+def _checked(values: Any) -> np.ndarray:
+    try:
+        matrix = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InvalidData("Plausibility takes a matrix of encoded numbers.") from None
+    if matrix.ndim != 2:
+        raise InvalidData(f"Plausibility takes a matrix, got {matrix.ndim} dimension(s).")
+    if not np.isfinite(matrix).all():
+        row, column = np.argwhere(~np.isfinite(matrix))[0]
+        raise InvalidData(
+            f"Row {row} holds {matrix[row, column]} in column {column}; numbers must be finite."
+        )
+    return matrix
+
+
+def _mask(desired: Any, n_people: int) -> np.ndarray:
+    if desired is None:
+        raise InvalidSpec("among='desired' needs to know who has the desired class.")
+    mask = np.asarray(desired)
+    if mask.shape != (n_people,) or mask.dtype != np.bool_:
+        raise InvalidData(
+            f"desired must be True or False for each of {n_people} people, got {mask.dtype} "
+            f"of shape {mask.shape}."
+        )
+    return mask
+
+
+def cheapest_plausible(
+    problem: Problem,
+    plausibility: Plausibility,
+    accepted: np.ndarray,
+    people: np.ndarray,
+    budget: float | np.ndarray = np.inf,
+    *,
+    first: Solutions | None = None,
+    n_jobs: int | None = None,
+    progress: bool = False,
+) -> Solutions:
+    """A cheap action for each person that leads to a plausible row.
+
+    Ways start from the action that is cheapest without regard to plausibility, and from where
+    the desired regions around accepted people, who are plausible themselves, cost least to enter.
+    They lead on towards accepted people, nearest first: a feature at a time, the cheapest first
+    and as far as the person can go. Of all rows on the way, the cheapest that has the desired
+    class and is plausible wins, with the fewest changes among equals.
+
+    Parameters
+    ----------
+    problem : Problem
+        The model, and what actions cost.
+    plausibility : Plausibility
+        Fitted.
+    accepted : float (people, columns)
+        Encoded people, such as the training people; those who have the desired class and are
+        plausible are used.
+    people : float (people, columns)
+        Encoded people who look for an action.
+    budget : float or array of float
+        The same for everyone, or one for each.
+    first : Solutions, optional
+        What a search without regard to plausibility found for the same people and budget; by
+        default the exact search, where it applies. An action of it that is proved cheapest and
+        happens to be plausible stays so, and where it proved that there is none, there is none.
+    n_jobs : int, optional
+        Threads.
+    progress : bool
+        Show a bar with the time left.
+
+    Returns
+    -------
+    Solutions
+        ``FOUND`` or ``OPEN``, and ``OPTIMAL`` and ``NONE`` where ``first`` says so; people who
+        have the desired class stay as they are.
+
+    Examples
+    --------
+    >>> from ract import RecourseTreeClassifier
+    >>> from ract.datasets import load_loans
+    >>> loans = load_loans(n_people=500)
+    >>> model = RecourseTreeClassifier(loans.actions, max_depth=4).fit(loans.frame, loans.target)
+    >>> problem = Problem(model.ensemble_, model.encoder_.axes, model.cost_)
+    >>> matrix = model.encoder_.matrix(loans.frame)
+    >>> plausibility = Plausibility().fit(matrix)
+    >>> refused = matrix[~model.ensemble_.decide(matrix)][:10]
+    >>> solutions = cheapest_plausible(problem, plausibility, matrix, refused, budget=0.5)
+    >>> bool(plausibility.is_plausible(solutions.values[solutions.found]).all())
+    True
+    """
+    people = np.array(people, dtype=np.float64)
+    budgets, n = budgets_of(budget, len(people)), len(people)
+    walks = Walks(problem, plausibility.is_plausible, accepted)
+    if first is None and problem.ensemble.combine == "votes" and problem.cost.norm == "max":
+        exact = ExactSearch(problem.ensemble, problem.grid.axes, problem.cost)
+        first = exact.solve(people, budgets, max_nodes=PLAIN_NODES, n_jobs=n_jobs)
+    status, cost, bound = np.full(n, OPEN), np.full(n, np.inf), np.zeros(n)
+    values, nodes, seconds = people.copy(), np.zeros(n, np.int64), np.zeros(n)
+    if first is not None:
+        bound[:] = first.bound
+        good = first.found.copy()
+        good[good] = plausibility.is_plausible(first.values[good])
+        status[good] = np.where(first.status[good] == OPTIMAL, OPTIMAL, FOUND)
+        cost[good], values[good] = first.cost[good], first.values[good]
+        status[first.status == NONE] = NONE
+    done = problem.ensemble.decide(people)
+    status[done], cost[done], bound[done], values[done] = OPTIMAL, 0.0, 0.0, people[done]
+
+    def search(i: int) -> None:
+        if status[i] in (OPTIMAL, NONE):
+            return
+        begun = perf_counter()
+        known = first.values[i] if first is not None and first.found[i] else None
+        found, price, nodes[i] = walks.cheapest(people[i], budgets[i], known)
+        if price < cost[i]:
+            status[i], cost[i], values[i] = FOUND, price, found
+        seconds[i] = perf_counter() - begun
+
+    for_each(search, n, n_jobs=n_jobs, progress=progress)
+    return Solutions(status, cost, bound, values, nodes, seconds)

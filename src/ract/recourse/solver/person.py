@@ -1,0 +1,266 @@
+"""The solver's search for one person: build, run, check the answer in floating point, repair."""
+
+from __future__ import annotations
+
+from math import ceil, inf, isinf
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from ract.recourse.common.answers import FOUND, NONE, OPEN, OPTIMAL
+from ract.recourse.common.problem import LARGEST
+from ract.recourse.solver.action import Actions, Point, Setting
+from ract.recourse.solver.choices import Choice, cell_choices
+from ract.recourse.solver.objective import Goal, Marks, cell_goal, distance_goal, value_goal
+from ract.recourse.solver.program import Program, cp_sat
+from ract.recourse.solver.segments import Stretches, free_categories
+
+MOST_TIES = 100  # answers that rounding spoils before the search settles for clear ones
+SMALLEST_GAIN = 0.01  # by which a round of the search should narrow the gap,
+MOST_IDLE = 4  # or else, after so many in turn, it ends
+STAIRS = 1 << 8  # into which the gap is cut in each round
+ROOM = 1e-9  # for rounding, where a feature's own effort is held against the budget
+
+Stairs = tuple[int, int]  # lowest value of an expression, and height of each stair
+
+
+class PersonSearch:
+    """The search for one person; ``run`` leaves its outcome in the attributes.
+
+    Parameters
+    ----------
+    setting : Setting
+    person : float (columns,)
+    budget : float
+    max_changes : int, optional
+    deadline : float
+        As ``perf_counter`` counts.
+
+    Attributes
+    ----------
+    status, cost, bound, values, nodes
+        As in ``Solutions``, of this person.
+    """
+
+    def __init__(
+        self,
+        setting: Setting,
+        person: np.ndarray,
+        budget: float,
+        max_changes: int | None,
+        deadline: float,
+    ) -> None:
+        self._setting, self._person, self._budget = setting, person, budget
+        self._max_changes, self._deadline = max_changes, deadline
+        self._actions = Actions(setting, person, budget, max_changes)
+        self.status, self.cost, self.bound = OPEN, inf, 0.0
+        self.values, self.nodes = person, 0
+
+    def run(self, start: np.ndarray) -> None:
+        """Search; ``start`` holds values to begin with, or NaN."""
+        if self._actions.flaw(self._person) is None:
+            self.status, self.cost = OPTIMAL, 0.0
+            return
+        self._prepare()
+        idle = 0
+        while idle < MOST_IDLE:
+            before = self.cost, self.bound
+            finer = self._look(start)
+            idle = 0 if self._nearer(*before) else idle + 1
+            if self.status in (OPTIMAL, NONE) or not finer or perf_counter() > self._deadline:
+                break
+            start = start if isinf(self.cost) else self.values
+        if self.status == OPEN and self._spoilt is not None and perf_counter() < self._deadline:
+            # What there is holds up to rounding only: look for what holds for certain.
+            self._repair(self._spoilt, anywhere=True)
+
+    def _nearer(self, cost: float, bound: float) -> bool:
+        """Whether cost and bound have come nearer to each other by more than rounding."""
+        if isinf(cost):
+            return not isinf(self.cost) or self.bound > bound * (1 + SMALLEST_GAIN)
+        return self.cost - self.bound < (cost - bound) * (1 - SMALLEST_GAIN)
+
+    def _prepare(self) -> None:
+        setting, grid = self._setting, self._setting.grid
+        self._spoilt: Point | None = None
+        self._stretches = {
+            a: Stretches(grid, a, setting.cost, float(self._person[grid.axes[a].columns[0]]))
+            for a in setting.by_value
+            if not grid.axes[a].is_categorical
+        }
+        distance = setting.distance
+        n_parts = len(grid.axes) if distance is None else len(distance.rows)
+        self._marks: Marks = [[] for _ in range(n_parts)]
+
+    def _look(self, start: np.ndarray) -> bool:
+        """Search for what costs no more than the best so far; whether to look more closely."""
+        self._choices = self._find_choices(min(self._budget, self.cost))
+        self._trees = self._setting.branches.leaves(self._choices)
+        placed = self._actions.placed(self._choices, start)
+        if placed is not None:
+            self._take(placed[1])
+        program, goal = self._program(strict=False)
+        stairs = self._limited(program, goal)
+        if placed is not None:
+            program.hint(*placed[0])
+        found, solver = self._run(program, goal, stairs)
+        if found is not None:
+            self._take(self._actions.slid(self._choices, found))
+            if self._actions.flaw(self._actions.decoded(self._choices, found)) is not None:
+                self._spoilt = found
+                self._repair(found, anywhere=False)
+        self._settle(goal)
+        if found is None:
+            return False
+        # Looking again below what was found is finer by itself.
+        return self._refine(found, goal.parts(solver)) or stairs is None or stairs[1] > 1
+
+    def _limited(self, program: Program, goal: Goal) -> Stairs | None:
+        """Hold the goal between the bound and the best so far, and cut that into few stairs.
+
+        A solver that goes down by the smallest of units would never arrive.
+        """
+        model, by_value = program.model, bool(self._setting.by_value)
+        most = goal.most(min(self._budget, self.cost, goal.dearest))
+        least = goal.most(self.bound)
+        if most is not None:
+            model.add(goal.expression <= most)
+        if not by_value or most is None or least is None:
+            model.minimize(goal.expression)
+            return None
+        least = max(least - 1, 0)
+        height = max(1, -(-(most - least) // STAIRS))
+        stair = model.new_int_var(0, STAIRS + 1, "")
+        model.add(goal.expression >= least)
+        model.add(goal.expression <= least + height * stair)
+        model.minimize(stair)
+        return least, height
+
+    def _find_choices(self, budget: float) -> list[Choice]:
+        setting, person = self._setting, self._person
+        exact = setting.cost.norm == "max" and not setting.by_value
+        most = budget if exact else min(budget * (1 + ROOM), LARGEST)
+        choices: dict[int, Choice] = {}
+        if setting.prices is not None:
+            choices = dict(enumerate(cell_choices(setting.prices, person, most)))
+        for a in setting.by_value:
+            axis, distance = setting.grid.axes[a], setting.distance
+            reach = inf if distance is None else distance.reach.get(axis.columns[0], 0.0) * most
+            if a in self._stretches:
+                choices[a] = self._stretches[a].choice(most, reach)
+            else:
+                choices[a] = free_categories(axis, person)
+        return [choices[a] for a in range(len(setting.grid.axes))]
+
+    def _run(self, program: Program, goal: Goal, stairs: Stairs | None) -> tuple[Point | None, Any]:
+        """The solver's answer, past those that are ruled out by how floating point rounds."""
+        cp, cells_only = cp_sat(), not self._setting.by_value
+        for _ in range(MOST_TIES):
+            status, solver = self._solved(program)
+            value = solver.best_objective_bound
+            if stairs is not None and np.isfinite(value):
+                least, height = stairs
+                value = least + height * (ceil(value - 1e-6) - 1) if value > 0 else least
+            self._note_bound(goal, status == cp.INFEASIBLE, value)
+            if status not in (cp.OPTIMAL, cp.FEASIBLE):
+                return None, solver
+            point = program.read(solver)
+            flaw = self._actions.flaw(self._actions.decoded(self._choices, point))
+            if flaw == "refused":
+                program.forbid_leaves(point[0])
+            elif flaw == "dear" and cells_only:
+                program.forbid_point(point[0])
+            else:
+                break
+        return point, solver
+
+    def _repair(self, point: Point, *, anywhere: bool) -> None:
+        """Look for an action that holds for certain, with the same choices or anywhere."""
+        program, goal = self._program(strict=True)
+        most = goal.most(min(self._budget, self.cost), strict=bool(self._setting.by_value))
+        if most is not None:
+            program.model.add(goal.expression <= most)
+        program.hint(*point)
+        if not anywhere:
+            program.fix(point[0])
+        program.model.minimize(goal.expression)
+        status, solver = self._solved(program)
+        if status in (cp_sat().OPTIMAL, cp_sat().FEASIBLE):
+            point = program.read(solver)
+            self._take(self._actions.slid(self._choices, point))
+            self._settle(goal)
+
+    def _refine(self, point: Point, parts: list[float]) -> bool:
+        """Cut the stretches of a point and put tangents there; False if nothing is new."""
+        new = False
+        for a, stretches in self._stretches.items():
+            new |= stretches.cut(self._choices[a].inside[point[0][a]])
+        for marks, part in zip(self._marks, parts or [0.0] * len(self._marks), strict=True):
+            if parts and part not in marks:
+                marks.append(part)
+                new = True
+        return new
+
+    def _program(self, *, strict: bool) -> tuple[Program, Goal]:
+        setting, ensemble = self._setting, self._setting.ensemble
+        program = Program(self._choices, setting.by_value)
+        if ensemble.combine == "votes":
+            program.add_votes(self._trees, int(np.ceil(ensemble.cutoff)))
+        else:
+            times = ensemble.n_trees if ensemble.combine == "mean" else 1
+            program.add_sum(self._trees, ensemble.cutoff * times - ensemble.base, strict=strict)
+        if self._max_changes is not None:
+            program.add_max_changes(self._max_changes)
+        axis_of = {axis.feature.name: a for a, axis in enumerate(setting.grid.axes)}
+        for relation in setting.relations:
+            terms = [(axis_of[name], c) for name, c in relation.coefficients.items()]
+            program.add_relation(terms, relation.upper, strict=strict)
+        return program, self._goal(program)
+
+    def _goal(self, program: Program) -> Goal:
+        setting, budget = self._setting, min(self._budget, self.cost)
+        if setting.distance is not None:
+            axes = setting.grid.axes
+            return distance_goal(program, axes, setting.distance, budget, self._marks)
+        if setting.by_value:
+            return value_goal(program, setting.cost.norm, budget, self._marks)
+        return cell_goal(program, setting.cost.norm)
+
+    def _solved(self, program: Program) -> tuple[Any, Any]:
+        solver = cp_sat().CpSolver()
+        solver.parameters.num_workers = 1
+        solver.parameters.random_seed = 0
+        # This step of the solver's loses solutions where factors of literals sum to more than
+        # 2**31 (OR-Tools 9.15, its issue 5293).
+        solver.parameters.presolve_inclusion_work_limit = 0
+        if self._setting.by_value:
+            solver.parameters.linearization_level = 2
+        if not isinf(self._deadline):
+            solver.parameters.max_time_in_seconds = max(0.0, self._deadline - perf_counter())
+        status = solver.solve(program.model)
+        assert status != cp_sat().MODEL_INVALID, program.model.validate()
+        self.nodes += solver.num_branches
+        return status, solver
+
+    def _note_bound(self, goal: Goal, infeasible: bool, value: float) -> None:
+        """Keep the best that the solver has proved; nothing is cheaper than that."""
+        if infeasible:
+            self.bound = self.cost  # inf where nothing was found before
+        elif np.isfinite(value):
+            self.bound = max(self.bound, goal.cost(value))
+
+    def _settle(self, goal: Goal) -> None:
+        if isinf(self.cost):
+            none = self.bound > self._budget
+            self.status, self.bound = (NONE, inf) if none else (OPEN, self.bound)
+        else:
+            self.bound = min(self.bound, self.cost)
+            close = self.cost - self.bound <= goal.tolerance * self.cost
+            self.status = OPTIMAL if close else FOUND
+
+    def _take(self, values: np.ndarray) -> None:
+        """Keep an action if it is the cheapest so far."""
+        price = self._actions.price(values)
+        if price < self.cost and self._actions.flaw(values) is None:
+            self.cost, self.values = price, values

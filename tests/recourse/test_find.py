@@ -1,0 +1,510 @@
+import itertools
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.exceptions import NotFittedError
+
+from ract import ActionSpace, Feature, RecourseForestClassifier, RecourseTreeClassifier, datasets
+from ract.datasets import load_loans
+from ract.errors import InvalidData, InvalidSpec
+from ract.recourse.find import find_recourse
+from ract.recourse.heuristic.plausibility import Plausibility
+from tests import naive
+from tests.recourse.exact.test_search import random_table
+
+
+def random_model(rng):
+    """A small fitted classifier on a small table of mixed kinds."""
+    frame, actions = random_table(rng, 30)
+    target = rng.integers(0, 2, len(frame))
+    target[:2] = 0, 1
+    kind = rng.choice([RecourseTreeClassifier, RecourseForestClassifier])
+    options = {} if kind is RecourseTreeClassifier else {"n_estimators": int(rng.integers(2, 7))}
+    model = kind(
+        actions, max_depth=3, min_samples_leaf=1, recourse_weight=0.0, max_features=None,
+        random_state=int(rng.integers(1000)), **options,
+    )  # fmt: skip
+    return model.fit(frame, target), frame
+
+
+def feature_options(model, frame, i, rng):
+    """Every way each feature of a person can go, with its cost (naive)."""
+    matrix = model.encoder_.matrix(frame)
+    return [
+        naive.options_of_feature(
+            axis.feature, axis.columns, matrix[i], matrix,
+            model.ensemble_.threshold[model.ensemble_.feature == axis.columns[0]], rng,
+        )
+        for axis in model.encoder_.axes
+    ]  # fmt: skip
+
+
+def all_rows(model, options):
+    """Every combination as encoded rows, costs and sets of changed features."""
+    order = [j for axis in model.encoder_.axes for j in axis.columns]
+    rows, costs = [], []
+    for choice in itertools.product(*options):
+        rows.append([v for values, _ in choice for v in values])
+        costs.append(max(cost for _, cost in choice))
+    X = np.empty((len(rows), len(order)))
+    X[:, order] = rows
+    return X, np.array(costs)
+
+
+def changed_sets(model, own, X):
+    return [
+        frozenset(
+            axis.feature.name
+            for axis in model.encoder_.axes
+            if (row[list(axis.columns)] != own[list(axis.columns)]).any()
+        )
+        for row in X
+    ]
+
+
+@pytest.mark.parametrize("block", range(8))
+def test_plans_reasons_and_alternatives_equal_brute_force(block):
+    seen = set()
+    for seed in range(15):
+        rng = np.random.default_rng([block, seed])
+        model, frame = random_model(rng)
+        budget = float(rng.choice([0.2, 0.5, np.inf]))
+        recourse = model.recourse(frame, budget=budget, n_alternatives=2)
+        matrix = model.encoder_.matrix(frame)
+        for i in rng.choice(len(frame), 4, replace=False):
+            plan = recourse[int(i)]
+            seen.add(plan.status)
+            if model.predict(frame.iloc[[i]])[0] == 1:
+                assert plan.status == "accepted" and plan.cost == 0
+                continue
+            options = feature_options(model, frame, i, rng)
+            X, costs = all_rows(model, options)
+            good = naive.naive_decision(model.ensemble_, X)
+            best = min(costs[good & (costs <= budget)], default=np.inf)
+            assert plan.status in (
+                ("optimal",) if np.isfinite(best) else ("none", "none within budget")
+            )
+            assert plan.cost == pytest.approx(best, abs=1e-12)
+            if np.isfinite(best):
+                check_alternatives(model, matrix[i], plan, X, costs, good & (costs <= budget))
+            else:
+                anyhow = min(costs[good], default=np.inf)
+                assert plan.reason.budget == pytest.approx(anyhow, abs=1e-12)
+                assert (plan.status == "none") == np.isinf(anyhow)
+                check_reason(model, frame.iloc[[i]], budget, plan.reason)
+    assert {"accepted", "optimal", "none"} <= seen
+
+
+def check_alternatives(model, own, plan, X, costs, good):
+    """Each is the cheapest that does not change all features of one before it."""
+    sets = np.array(changed_sets(model, own, X), dtype=object)
+    earlier = [frozenset(change.feature for change in plan.changes)]
+    for other in plan.alternatives:
+        allowed = np.array([not any(e <= s for e in earlier) for s in sets])
+        assert other.cost == pytest.approx(costs[good & allowed].min(), abs=1e-12)
+        changed = frozenset(change.feature for change in other.changes)
+        assert not any(e <= changed for e in earlier)
+        earlier.append(changed)
+    if len(plan.alternatives) < 2:
+        left = np.array([not any(e <= s for e in earlier) for s in sets])
+        assert not (good & left).any()
+
+
+def check_reason(model, person, budget, reason):
+    """Releasing just those features gives a plan; no smaller set does."""
+    label = person.index[0]
+
+    def released(names):
+        free = dict.fromkeys(names, "any")
+        return find_recourse(model, person, budget=budget, overrides={label: free})[0].has_recourse
+
+    names = [f.name for f in model.encoder_.space if f.change != "any"]
+    assert reason.proved
+    if not reason.features:
+        assert not released(names)
+        return
+    assert released(reason.features)
+    for size in range(len(reason.features)):
+        for fewer in itertools.combinations(names, size):
+            assert not released(fewer)
+
+
+@pytest.mark.parametrize("block", range(6))
+def test_every_point_of_a_range_is_desired_and_no_side_can_move(block):
+    widened = 0
+    for seed in range(15):
+        rng = np.random.default_rng([50 + block, seed])
+        model, frame = random_model(rng)
+        recourse = model.recourse(frame, ranges=True, budget=np.inf)
+        for i in np.flatnonzero(recourse.found)[:4]:
+            values, low, high = recourse.after[i], recourse.low[i], recourse.high[i]
+            points = box_points(model, values, low, high)
+            assert naive.naive_decision(model.ensemble_, points).all()
+            for a, axis in enumerate(model.encoder_.axes):
+                if np.isnan(low[a]):
+                    continue
+                own, j = recourse.before[i, axis.columns[0]], axis.columns[0]
+                assert low[a] <= values[j] <= high[a]
+                widened += high[a] > low[a]
+                f = axis.feature
+                for side, step in ((low, -1), (high, 1)):
+                    if not np.isfinite(side[a]):
+                        continue
+                    further = side[a] + step * (1 if f.kind != "continuous" else 0)
+                    if f.kind == "continuous":
+                        further = np.nextafter(further, step * np.inf)
+                    if not allowed(f, own, further) or same_cell(model, j, own, further):
+                        continue
+                    # one step beyond: some point of the larger box must be refused
+                    wider = [low.copy(), high.copy()]
+                    wider[0 if step < 0 else 1][a] = further
+                    more = box_points(model, values, *wider)
+                    assert not naive.naive_decision(model.ensemble_, more).all()
+    assert widened > 5
+
+
+def allowed(feature, own, value):
+    up = value > own
+    if feature.change in ("fixed", "decrease" if up else "increase"):
+        return False
+    return value <= feature.upper if up else value >= feature.lower
+
+
+def same_cell(model, j, own, value):
+    cuts = np.sort(model.ensemble_.threshold[model.ensemble_.feature == j])
+    return np.searchsorted(cuts, own) == np.searchsorted(cuts, value)
+
+
+def box_points(model, values, low, high):
+    """Points at every distinct place of a box: ends and around each threshold inside."""
+    axes = model.encoder_.axes
+    choices = []
+    for a, axis in enumerate(axes):
+        j = axis.columns[0]
+        if np.isnan(low[a]):
+            choices.append([values[list(axis.columns)]])
+            continue
+        cuts = model.ensemble_.threshold[model.ensemble_.feature == j]
+        places = np.concatenate([cuts, np.nextafter(cuts, np.inf), [low[a], high[a], values[j]]])
+        if axis.feature.kind != "continuous":
+            places = np.concatenate([np.floor(cuts), np.floor(cuts) + 1, [low[a], high[a]]])
+        inside = np.unique(places[(places >= low[a]) & (places <= high[a]) & np.isfinite(places)])
+        choices.append([np.array([v]) for v in inside])
+    order = [j for axis in axes for j in axis.columns]
+    rows = [np.concatenate(choice) for choice in itertools.product(*choices)]
+    X = np.empty((len(rows), len(order)))
+    X[:, order] = rows
+    return X
+
+
+@pytest.mark.parametrize("margin", [0.1, 0.3])
+def test_plans_with_a_margin_hold_when_every_change_falls_short(margin):
+    held = 0
+    for seed in range(40):
+        rng = np.random.default_rng([99, seed])
+        model, frame = random_model(rng)
+        recourse = model.recourse(frame, margin=margin, n_alternatives=1, budget=np.inf)
+        kinds = [axis.feature.kind for axis in model.encoder_.axes for _ in axis.columns]
+        for i in np.flatnonzero(recourse.found):
+            before = recourse.before[i]
+            for after in [recourse.after[i], *[other[0] for other in recourse.others[i]]]:
+                for share in rng.uniform(1 - margin, 1, (30, len(before))):
+                    value = before + share * (after - before)
+                    whole = np.where(after > before, np.ceil(value), np.floor(value))
+                    steps = [k in ("binary", "categorical") for k in kinds]
+                    value = np.where([k == "integer" for k in kinds], whole, value)
+                    value = np.where(steps, after, value)
+                    assert naive.naive_decision(model.ensemble_, value[None]).all()
+                held += 1
+            cost = model.cost_.between(before[None], recourse.after[i][None])[0]
+            assert recourse.cost[i] == pytest.approx(cost)
+    assert held > 50
+
+
+@pytest.fixture(scope="module")
+def loans():
+    return load_loans(n_people=1500)
+
+
+@pytest.fixture(scope="module")
+def model(loans):
+    forest = RecourseForestClassifier(loans.actions, n_estimators=25, random_state=0)
+    return forest.fit(loans.frame, loans.target)
+
+
+def test_frames_come_back_as_they_went(loans, model):
+    frame = loans.frame.head(60).set_index(pd.Index([f"p{k}" for k in range(60)]))
+    recourse = model.recourse(frame)
+    after = recourse.counterfactuals
+    assert after.index.equals(frame.index) and (after.dtypes == frame.dtypes).all()
+    assert list(after.columns) == list(frame.columns)
+    assert (model.predict(after[recourse.within_budget]) == "approved").all()
+    same = ~recourse.found
+    pd.testing.assert_frame_equal(after[same], frame[same])
+    wide = recourse.to_frame("wide")
+    assert wide.index.equals(frame.index)
+    long = recourse.to_frame()
+    assert list(dict.fromkeys(long["person"])) == list(frame.index)
+    one = long[(long["person"] == long["person"][recourse.found.argmax()])]
+    assert set(one["cost"]) <= set(recourse.cost)
+    assert recourse.actions.index.equals(frame.index)
+    text = repr(recourse) + recourse._repr_html_()
+    assert "60 people" in text and "optimal" in text
+    assert int(recourse.summary()["people"]) == 60
+
+
+def test_polars_and_arrays_give_the_same_plans(loans, model):
+    frame = loans.frame.head(40)
+    expected = model.recourse(frame)
+    polars = model.recourse(pl.from_pandas(frame))
+    np.testing.assert_array_equal(polars.after, expected.after)
+    assert isinstance(polars.counterfactuals, pl.DataFrame)
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 4))
+    tree = RecourseTreeClassifier(max_depth=3).fit(X, X[:, 0] + X[:, 1] > 0)
+    recourse = tree.recourse(X[:50])
+    after = recourse.counterfactuals
+    assert isinstance(after, np.ndarray)
+    np.testing.assert_array_equal(tree.predict(after), recourse.within_budget)
+
+
+def test_threads_do_not_change_plans(loans, model):
+    people = loans.frame.head(80)
+    one = model.recourse(people, n_alternatives=1, ranges=True, n_jobs=1)
+    two = model.recourse(people, n_alternatives=1, ranges=True, n_jobs=2)
+    np.testing.assert_array_equal(one.after, two.after)
+    np.testing.assert_array_equal(one.low, two.low)
+
+
+def test_features_can_be_forbidden_for_all_or_for_one(loans, model):
+    people = loans.frame.head(80)
+    plain = model.recourse(people)
+    names = {change.feature for plan in plain for change in plan.changes}
+    for name in names:
+        barred = model.recourse(people, forbidden=[name])
+        assert all(c.feature != name for plan in barred for c in plan.changes)
+        assert (barred.cost >= plain.cost - 1e-12).all()
+    only = model.recourse(people, features=["Income", "Savings"])
+    assert {c.feature for plan in only for c in plan.changes} <= {"Income", "Savings"}
+    who = people.index[plain.found][0]
+    first = plain[int(plain.found.argmax())].changes[0].feature
+    own = model.recourse(people, overrides={who: {first: "fixed"}})
+    assert all(c.feature != first for c in own[int(plain.found.argmax())].changes)
+    others = people.index != who
+    np.testing.assert_array_equal(own.after[others], plain.after[others])
+    most = float(people.loc[who, "Income"]) + 1.0
+    capped = model.recourse(people, overrides={who: {"Income": Feature("Income", upper=most)}})
+    plan = capped[int(plain.found.argmax())]
+    assert all(c.feature != "Income" or c.after <= most for c in plan.changes)
+
+
+def test_max_changes_and_another_cost(loans, model):
+    people = loans.frame.head(80)
+    recourse = model.recourse(people, max_changes=1, budget=np.inf)
+    assert all(len(plan.changes) <= 1 for plan in recourse)
+    by_range = model.recourse(people, cost="range", reference=loans.frame, budget=0.1)
+    assert (by_range.cost[by_range.found] <= 0.1).all()
+    span = (loans.frame["Income"].max() - loans.frame["Income"].min()).item()
+    for plan in by_range:
+        for change in plan.changes:
+            if change.feature == "Income":
+                assert change.effort == pytest.approx(abs(change.after - change.before) / span)
+
+
+def test_words():
+    frame = pd.DataFrame({"income": [20, 30, 40, 50], "age": [30, 40, 50, 60]})
+    space = ActionSpace([Feature("income", change="increase"), Feature("age", change="fixed")])
+    approved = np.array([False, False, True, True])
+    tree = RecourseTreeClassifier(space, max_depth=1, min_samples_leaf=1).fit(frame, approved)
+    plans = tree.recourse(frame, budget=np.inf)
+    assert plans[0].describe() == "Raise income from 20 to 36."
+    assert plans[3].describe() == "Already True: nothing to change."
+    none = tree.recourse(frame, budget=0.1)[0]
+    assert none.status == "none within budget"
+    assert "a budget of" in none.describe()
+    fixed = tree.recourse(frame, features=[], budget=np.inf)
+    assert fixed.status.tolist() == ["none", "none", "accepted", "accepted"]
+    assert fixed[0].describe() == (
+        "No allowed change leads to True; it would if income could change freely."
+    )
+
+
+def test_wrong_input_is_refused(loans, model):
+    people = loans.frame.head(5)
+    with pytest.raises(NotFittedError):
+        RecourseTreeClassifier().recourse(people)
+    with pytest.raises(InvalidSpec, match="not a feature"):
+        model.recourse(people, forbidden=["Moon"])
+    with pytest.raises(InvalidSpec, match="not among the people"):
+        model.recourse(people, overrides={"nobody": {"Income": "fixed"}})
+    with pytest.raises(InvalidSpec, match="one of 'any'"):
+        model.recourse(people, overrides={0: {"Income": "sideways"}})
+    with pytest.raises(InvalidSpec, match="margin must be"):
+        model.recourse(people, margin=1.0)
+    with pytest.raises(InvalidSpec, match="budget must be"):
+        model.recourse(people, budget=-1)
+    with pytest.raises(InvalidSpec, match="method must be"):
+        model.recourse(people, method="magic")
+    with pytest.raises(InvalidSpec, match="max_changes must be"):
+        model.recourse(people, max_changes=-1)
+    with pytest.raises(InvalidSpec, match="time_limit must be"):
+        model.recourse(people, time_limit=-1)
+    with pytest.raises((InvalidData, ValueError), match="Income"):
+        model.recourse(people.drop(columns="Income"))
+    with pytest.raises(InvalidData, match="missing value"):
+        model.recourse(people.assign(Income=np.nan))
+
+
+def test_time_limits_and_the_accepted(loans, model):
+    people = loans.frame.head(60)
+    rushed = model.recourse(people, time_limit=0.0, explain=False)
+    refused = model.predict(people) == "refused"
+    assert set(rushed.status[refused]) <= {"unknown", "found", "optimal", "none within budget"}
+    assert "unknown" in rushed.status
+    assert "more time" in rushed[int((rushed.status == "unknown").argmax())].describe()
+    accepted = people[~refused]
+    assert set(model.recourse(accepted).status) == {"accepted"}
+    with pytest.raises(InvalidData, match="empty"):
+        model.recourse(people.head(0))
+
+
+def test_any_forest_of_scikit_learn():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {
+            "income": rng.integers(10, 90, 300),
+            "debt": rng.random(300),
+            "age": rng.integers(18, 80, 300),
+        }
+    )
+    good = np.where(frame["income"] / 90 > frame["debt"], "yes", "no")
+    forest = RandomForestClassifier(30, max_depth=4, random_state=0).fit(frame, good)
+    space = ActionSpace.infer(frame, fixed=["age"], increase=["income"], desired="yes")
+    recourse = find_recourse(forest, frame, actions=space, budget=0.5)
+    assert (forest.predict(recourse.counterfactuals[recourse.found]) == "yes").all()
+    assert recourse.counterfactuals["age"].equals(frame["age"])
+    assert (recourse.counterfactuals["income"] >= frame["income"]).all()
+    assert recourse.counterfactuals.dtypes.equals(frame.dtypes)
+    assert recourse.found.any() and (recourse.status == "accepted").any()
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_plans_hold_in_columns_of_single_precision(dtype):
+    rng = np.random.default_rng(3)
+    X = rng.random((400, 3)).astype(dtype)
+    good = X.sum(axis=1) > 1.5
+    forest = RandomForestClassifier(20, max_depth=5, random_state=0).fit(X, good)
+    for people in (X, pd.DataFrame(X, columns=["a", "b", "c"])):
+        if isinstance(people, pd.DataFrame):
+            forest.fit(people, good)
+        recourse = find_recourse(forest, people, desired=True)
+        after = recourse.counterfactuals
+        assert set(recourse.status) == {"accepted", "optimal"}
+        assert forest.predict(after).all()
+        assert np.asarray(after).dtype == dtype
+
+
+def test_plausible_plans(loans, model):
+    people = loans.frame.head(120)
+    plain = model.recourse(people, budget=0.5)
+    for name in ("isolation_forest", "local_outlier_factor"):
+        measure = Plausibility(name, max_outliers=0.2).fit(model.encoder_.matrix(loans.frame))
+        recourse = model.recourse(people, budget=0.5, plausibility=measure, reference=loans.frame)
+        assert recourse.found.sum() > 10
+        assert measure.is_plausible(recourse.after[recourse.found]).all()
+        assert (model.predict(recourse.counterfactuals[recourse.found]) == "approved").all()
+        assert (recourse.cost >= plain.cost - 1e-12).all()
+    by_name = model.recourse(people.head(20), plausibility="isolation_forest", reference=people)
+    assert len(by_name) == 20
+
+
+def test_causal_plans_count_on_what_follows(loans, model):
+    people = loans.frame.head(80)
+    edges = {("Income", "Savings"): 0.3, ("Income", "Debt"): -0.1}
+    recourse = model.recourse(people, effects=edges, reference=loans.frame)
+    found = np.flatnonzero(recourse.found)
+    assert len(found) > 5
+    names = list(model.encoder_.column_names)
+    i, s, d = (names.index(name) for name in ("Income", "Savings", "Debt"))
+    raised = recourse.after[:, i] - recourse.before[:, i]
+    np.testing.assert_allclose(recourse.follows[:, s], recourse.after[:, s] + 0.3 * raised)
+    np.testing.assert_allclose(recourse.follows[:, d], recourse.after[:, d] - 0.1 * raised)
+    assert model.ensemble_.decide(recourse.follows[found]).all()
+    cost = model.cost_.between(recourse.before[found], recourse.after[found])
+    np.testing.assert_allclose(cost, recourse.cost[found])
+    told = [recourse[int(k)].describe() for k in found if raised[k] > 0]
+    assert told and any("by itself" in text for text in told)
+    assert len(recourse.outcomes) == len(people)
+    estimated = model.recourse(people.head(30), effects="estimate", reference=loans.frame)
+    assert estimated.found.any()
+
+
+def test_other_methods_and_what_they_refuse(loans, model):
+    people = loans.frame.head(60)
+    exact = model.recourse(people)
+    for method in ("leaves", "live"):
+        other = model.recourse(people, method=method, reference=loans.frame)
+        assert (other.cost >= exact.cost - 1e-12).all()
+        assert (model.predict(other.counterfactuals[other.found]) == "approved").all()
+        assert "none" not in other.status
+    l1 = model.recourse(people, method="leaves", cost="l1", reference=loans.frame, budget=1.0)
+    assert l1.found.any()
+    pytest.importorskip("ortools")
+    solved = model.recourse(people, method="solver", time_limit=20)
+    np.testing.assert_allclose(solved.cost, exact.cost, atol=1e-9)
+    fewer = people.head(15)
+    added = model.recourse(fewer, cost="l1", reference=loans.frame, budget=1.0)
+    assert (added.cost <= l1.cost[:15] + 1e-6).all() and added.found.any()
+    related = model.recourse(fewer, relations=["LoanAmount <= 0.5 Income"], budget=1.0)
+    after = related.counterfactuals[related.found]
+    assert (after["LoanAmount"] <= 0.5 * after["Income"] + 1e-6).all() and related.found.any()
+    with pytest.raises(InvalidSpec, match="need the exact method"):
+        model.recourse(people, method="leaves", ranges=True)
+    with pytest.raises(InvalidSpec, match="cannot be asked for together"):
+        model.recourse(people, plausibility="isolation_forest", max_changes=1)
+    with pytest.raises(InvalidSpec, match="effects must be"):
+        model.recourse(people, effects="magic")
+    with pytest.raises(InvalidSpec, match="plausibility must be"):
+        model.recourse(people, plausibility=3)
+
+
+@pytest.mark.parametrize("name", ["fico", "compas", "credit", "bail"])
+def test_plans_on_the_papers_data(name, data_home):
+    data = getattr(datasets, f"fetch_{name}")(data_home=data_home)
+    known, people = data.frame.iloc[200:3200], data.frame.iloc[:200]
+    model = RecourseForestClassifier(data.actions, n_estimators=30, random_state=0)
+    model.fit(known, data.target.iloc[200:3200])
+    recourse = model.recourse(people, n_alternatives=1, ranges=True, explain=False)
+    found = np.flatnonzero(recourse.found)
+    assert len(found) > 5 and "unknown" not in recourse.status
+    assert (model.predict(recourse.counterfactuals.iloc[found]) == data.desired).all()
+    cost = model.cost_.between(recourse.before[found], recourse.after[found])
+    np.testing.assert_allclose(cost, recourse.cost[found])
+    assert (cost <= model.budget).all()
+    for i in found:
+        for after in (recourse.after[i], *[other[0] for other in recourse.others[i]]):
+            assert model.ensemble_.decide(after[None]).all()
+            for axis in model.encoder_.axes:
+                before, then = recourse.before[i, list(axis.columns)], after[list(axis.columns)]
+                if axis.is_categorical:
+                    assert then.sum() == 1 and (axis.feature.actionable or (then == before).all())
+                elif then[0] != before[0]:
+                    assert allowed(axis.feature, before[0], then[0])
+                    assert axis.feature.kind == "continuous" or then[0] == np.floor(then[0])
+        inside = rng_points(recourse.after[i], recourse.low[i], recourse.high[i], model)
+        assert model.ensemble_.decide(inside).all()
+
+
+def rng_points(values, low, high, model):
+    """Random points of a box."""
+    rng = np.random.default_rng(0)
+    X = np.tile(values, (50, 1))
+    for a, axis in enumerate(model.encoder_.axes):
+        if np.isfinite(low[a]) and np.isfinite(high[a]):
+            drawn = rng.uniform(low[a], high[a], len(X))
+            whole = axis.feature.kind != "continuous"
+            X[:, axis.columns[0]] = np.round(drawn) if whole else drawn
+    return X
