@@ -48,8 +48,9 @@ from ract.experiments.paper.settings import (
 )
 from ract.experiments.progress import Task, run_all
 from ract.experiments.store import Store
-from ract.recourse.exact.search import NO, YES, ExactSearch
+from ract.recourse.exact.search import ExactSearch
 from ract.recourse.heuristic.leaves import LeafSearch
+from ract.status import Status
 from tests import naive
 from tests._core.test_grower import random_people
 from tests.naive import naive_decision
@@ -342,7 +343,9 @@ def test_exact_columns_count_what_is_open_apart():
     refused = population.matrix[~ensemble.decide(population.matrix)]
     search = ExactSearch(ensemble, population.grouped, cost)
     solutions = search.solve(refused, 0.3)
-    assert (search.attains(refused, 0.3) == np.where(solutions.found, YES, NO)).all()
+    assert (
+        search.attains(refused, 0.3) == np.where(solutions.found, Status.FOUND, Status.NONE)
+    ).all()
     nobody = np.zeros(len(refused), np.bool_)
     columns = exact_columns(search, refused, nobody, 0.3, 150, max_nodes=10**6)
     assert columns["Recourse (exact)"] == pytest.approx(1 - (~solutions.found).sum() / 150)

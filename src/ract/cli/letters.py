@@ -13,8 +13,9 @@ import numpy as np
 
 from ract._files import write_whole
 from ract.cli.failures import BadInput
-from ract.recourse.plan import ACCEPTED, OPTIMAL, UNKNOWN, Change, Plan, nice_number, number
+from ract.recourse.plan import Change, Plan, nice_number, number
 from ract.recourse.result import Recourse
+from ract.status import Status
 
 WriteLetters = Callable[[Recourse, Any, bool], int]
 
@@ -43,7 +44,7 @@ def letter_writer(folder: Path | None, model: Any) -> Iterator[WriteLetters]:
 
     def write(found: Recourse, rows: Any, ranges: bool) -> int:
         n = 0
-        for i in np.flatnonzero(found.status != ACCEPTED):
+        for i in np.flatnonzero(~found.accepted):
             plan = found[int(i)]
             name = f"{int(rows[i]):07d}{_safe(plan.person, rows[i])}.html"
             write_whole(folder / name, letter(plan, str(other), ranges=ranges))
@@ -103,7 +104,11 @@ def letter(plan: Plan, decided: str, *, ranges: bool = False) -> str:
 
 def _steps(plan: Plan, desired: str, ranges: bool) -> list[str]:
     many = len([c for c in plan.changes if not c.by_itself]) > 1
-    surely = " No other way takes less effort by our measure." if plan.status == OPTIMAL else ""
+    surely = (
+        " No other way takes less effort by our measure."
+        if plan.status == Status.OPTIMAL.word
+        else ""
+    )
     told = [
         f"<h2>Your way to <em>{desired}</em></h2>",
         f"<p>If you make {'these changes' if many else 'this change'}, and nothing else changes, "
@@ -142,7 +147,7 @@ def _goal(change: Change, ranges: bool) -> str:
 
 def _nothing(plan: Plan, desired: str) -> list[str]:
     """Words for people without a plan, and the way that is left to them."""
-    if plan.status == UNKNOWN:
+    if plan.status == Status.UNKNOWN.word:
         told = (
             "We have not found a way yet, and we have not shown that there is none. Please ask us "
             "to look again."
@@ -152,14 +157,14 @@ def _nothing(plan: Plan, desired: str) -> list[str]:
         f"We looked at every change that is within reach, and none of them leads to "
         f"<em>{desired}</em>. This is a limit of the rules in use and not a judgement of you."
     )
-    reason = plan.reason
-    if reason is not None and reason.features:
-        names = " and ".join(escape(name) for name in reason.features)
+    obstacle = plan.obstacle
+    if obstacle is not None and obstacle.features:
+        names = " and ".join(escape(name) for name in obstacle.features)
         told += (
             f" What holds the decision is <strong>{names}</strong>, which nobody can be asked to "
             "change in the way that it would take."
         )
-    if reason is not None and np.isfinite(reason.budget):
+    if obstacle is not None and np.isfinite(obstacle.budget):
         told += " There is a way that takes more effort than we would ask of you; ask us about it."
     return [f"<p>{told}</p>", "<p>You may ask for a person to decide on your case.</p>"]
 

@@ -113,10 +113,10 @@ def recourse(
 
 
 def _summary(statuses: Counter[str], n_within: int, n_letters: int | None) -> dict[str, Any]:
-    from ract.recourse.plan import STATUSES
+    from ract.status import Status
 
     n_people = statuses.total()
-    told = {status: statuses[status] for status in STATUSES if statuses[status]}
+    told = {s.word: statuses[s.word] for s in Status if statuses[s.word]}
     summary = {"people": n_people, "statuses": told, "recourse_ratio": n_within / n_people}
     return summary if n_letters is None else summary | {"letters": n_letters}
 

@@ -8,8 +8,9 @@ import numpy as np
 
 from ract.errors import InvalidSpec
 from ract.plot.style import DESIRED, LINE, QUIET, RECOURSE, Display
-from ract.recourse.find import budget_of, find_recourse
-from ract.recourse.plan import ACCEPTED, Plan, number
+from ract.recourse.find import find_recourse
+from ract.recourse.plan import Plan, number
+from ract.recourse.question import own_budget
 from ract.recourse.result import Recourse
 
 
@@ -84,7 +85,7 @@ class CostDisplay(Display):
     @classmethod
     def from_recourse(cls, recourse: Recourse, *, ax: Any = None, bins: Any = 20) -> CostDisplay:
         """Draw the costs of plans that were found."""
-        without = int(((recourse.status != ACCEPTED) & ~recourse.found).sum())
+        without = int(((~recourse.accepted) & ~recourse.found).sum())
         return cls(recourse.cost[recourse.found], recourse.budget, without).plot(ax=ax, bins=bins)
 
     @classmethod
@@ -146,7 +147,7 @@ class BudgetDisplay(Display):
     ) -> BudgetDisplay:
         """Find the plans, whatever they cost, and draw."""
         recourse = find_recourse(model, X, explain=False, budget=np.inf, **options)
-        return cls(recourse.cost, budget_of(budget, model)).plot(ax=ax)
+        return cls(recourse.cost, own_budget(model, budget)).plot(ax=ax)
 
     def share(self, budget: float) -> float:
         """Share of people with recourse within a budget."""

@@ -14,10 +14,9 @@ from ract._files import write_whole
 from ract._frames import read_table, take_rows
 from ract.certificates import Certificate, certify
 from ract.errors import InvalidSpec
-from ract.interop import read_model
 from ract.metrics.report import report_of
-from ract.recourse.find import TIME_LIMIT, budget_of, find_recourse
-from ract.recourse.plan import ACCEPTED
+from ract.recourse.find import find_recourse
+from ract.recourse.question import TIME_LIMIT, own_budget
 from ract.recourse.result import Recourse
 
 MOST_EXPLAINED = 200
@@ -137,7 +136,7 @@ def audit(
         "cost": cost, "time_limit": time_limit, "n_jobs": n_jobs, "progress": progress,
     }  # fmt: skip
     certificate = certify(model, X, budget, confidence, groups, training=training, **how)
-    n_people, most = read_table(X).n_rows, budget_of(budget, model)
+    n_people, most = read_table(X).n_rows, own_budget(model, budget)
     rows = np.arange(n_people)
     if max_people is not None and n_people > max_people:
         rows = np.linspace(0, n_people - 1, max_people).astype(int)
@@ -146,10 +145,7 @@ def audit(
     if groups is not None and not isinstance(groups, str):
         labels = np.asarray(groups)[rows]
     recourse = find_recourse(model, some, budget=np.inf, explain=False, **how)
-    metrics = report_of(
-        model, some, truth, recourse, most, groups=labels, confidence=confidence,
-        reference=reference, options=how,
-    )  # fmt: skip
+    metrics = report_of(recourse, truth, most, groups=labels, confidence=confidence)
     costly = np.flatnonzero(~(recourse.cost <= most))
     asked = costly[:MOST_EXPLAINED]
     reasons = (
@@ -157,7 +153,7 @@ def audit(
     )
     return Audit(
         title=title,
-        model=_told(model, X, how),
+        model=_described(recourse),
         people=n_people,
         searched=len(rows),
         budget=most,
@@ -171,17 +167,14 @@ def audit(
     )
 
 
-def _told(model: Any, X: Any, how: dict[str, Any]) -> dict[str, str]:
+def _described(recourse: Recourse) -> dict[str, str]:
     """What a model is, in words."""
-    tree = read_model(
-        model, X if how["reference"] is None else how["reference"], how["actions"],
-        desired=how["desired"], threshold=how["threshold"],
-    )  # fmt: skip
-    ensemble, space = tree.ensemble, tree.encoder.space
+    model, ensemble = recourse.question.model, recourse.question.ensemble
+    space = recourse.encoder.space
     told = {
         "Kind": getattr(model, "source", "") or type(model).__name__,
         "Trees": f"{ensemble.n_trees:,} with {len(ensemble.leaves):,} leaves",
-        "Desired class": str(tree.desired),
+        "Desired class": str(recourse.desired),
         "May change": ", ".join(f.name for f in space if f.actionable) or "nothing",
         "Fixed": ", ".join(f.name for f in space if not f.actionable) or "nothing",
     }
@@ -217,7 +210,7 @@ def _held(reasons: Recourse | None) -> pd.DataFrame:
     """By set of features that hold people: how many they hold."""
     counts: Counter[tuple[str, ...]] = Counter()
     budgets: dict[tuple[str, ...], list[float]] = {}
-    for reason in reasons.reasons.values() if reasons is not None else ():
+    for reason in reasons.obstacles.values() if reasons is not None else ():
         counts[reason.features] += 1
         budgets.setdefault(reason.features, []).append(reason.budget)
     rows = [
@@ -235,6 +228,6 @@ def _without(reasons: Recourse | None) -> pd.DataFrame:
     """People without recourse and why, in words."""
     rows = []
     for plan in reasons if reasons is not None else ():
-        if plan.status != ACCEPTED and not plan.changes:
+        if not plan.has_recourse:
             rows.append({"person": plan.person, "status": plan.status, "why": plan.describe()})
     return pd.DataFrame(rows, columns=["person", "status", "why"])

@@ -61,17 +61,20 @@ def nearest_point(
 @kernel
 def nearest_region(
     lowest, highest, categories, order, own, costs, n_cells, categorical, norm, joint, budget,
-    max_changes, point,
+    max_changes, stop, point,
 ):  # fmt: skip
     """Cheapest point in any region, for one person; returns its cost, inf without one.
 
     lowest, highest, categories int64 (regions, axes). order int64 (axes,): in which to look at the
-    axes. costs float64 (axes, cells). point int64 (axes,): set to cells.
+    axes. costs float64 (axes, cells). stop (1,) uint8: set from outside to end the search.
+    point int64 (axes,): set to cells.
     """
     n_axes = own.shape[0]
     trial = np.empty(n_axes, np.int64)
     best, least = np.inf, np.inf
     for r in range(lowest.shape[0]):
+        if stop[0]:
+            break
         region = Box(lowest[r], highest[r], categories[r])
         total = nearest_point(
             region, order, own, costs, n_cells, categorical, norm, budget, max_changes, least, trial

@@ -11,13 +11,14 @@ Whole numbers stop at whole numbers; categories and binaries are changed or not.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ract.recourse.common.answers import Answer
 from ract.recourse.common.problem import Problem
-from ract.recourse.exact.cheapest import Cheapest
 from ract.recourse.exact.decide import Model, Person
+from ract.recourse.exact.search import ExactSearch
 from ract.recourse.explain.ranges import Certifier
 
 # How much more of the vote to ask for, when the cheapest plan has no margin.
@@ -25,23 +26,34 @@ STRICTER = (0.0, 0.01, 0.02, 0.04, 0.08, 0.16)
 
 
 @dataclass(frozen=True)
-class MarginSearch:
+class RobustSearch:
     """Finds plans with a margin: candidates from the exact search, each one certified.
 
     Parameters
     ----------
-    problem : Problem
+    search : ExactSearch
     margin : float
         Between 0 and 1.
     max_nodes : int
     """
 
-    problem: Problem
+    search: ExactSearch
     margin: float
     max_nodes: int
 
+    @property
+    def problem(self) -> Problem:
+        """The model and what its cells cost."""
+        return self.search.problem
+
     def solve(
-        self, person: np.ndarray, own: np.ndarray, costs: np.ndarray, budget: float, changes: int
+        self,
+        person: np.ndarray,
+        own: np.ndarray,
+        costs: np.ndarray,
+        budget: float,
+        changes: int,
+        stop: np.ndarray,
     ) -> np.ndarray | None:
         """Encoded values of the first plan within the budget that holds; None if none was found.
 
@@ -53,10 +65,13 @@ class MarginSearch:
         budget : float
         changes : int
             How many features may change.
+        stop : uint8 (1,)
+            Set when the person's time is up.
         """
-        certifier = Certifier(Model.of(self.problem).refusing(), self.max_nodes)
+        certifier = Certifier(self.search.refusing, self.max_nodes)
+        asking = Person(self.search.model, own, costs, changes, stop)
         for share in STRICTER:
-            found = self._stricter(share, own, costs, budget, changes)
+            found = self._stricter(share, asking, budget)
             if found.point is None:
                 return None
             plan = self.problem.values(person[None], own[None], found.point[None])[0]
@@ -70,9 +85,7 @@ class MarginSearch:
                     return values
         return None
 
-    def _stricter(
-        self, share: float, own: np.ndarray, costs: np.ndarray, budget: float, changes: int
-    ) -> Cheapest:
+    def _stricter(self, share: float, person: Person, budget: float) -> Answer:
         """The cheapest plan of a model that asks for more."""
         problem, n_trees = self.problem, self.problem.ensemble.n_trees
         rule = problem.rule
@@ -83,8 +96,7 @@ class MarginSearch:
                 more = float(np.ceil(share * n_trees))
             rule = rule._replace(cutoff=rule.cutoff + more, against=rule.against[:0])
         model = Model(problem, problem.forest, rule, (problem.forest, rule))
-        stop = np.zeros(1, np.uint8)
-        return Person(model, own, costs, changes, stop).cheapest(budget, self.max_nodes)
+        return replace(person, model=model).cheapest(budget, self.max_nodes)
 
     def _further(self, person: np.ndarray, plan: np.ndarray) -> np.ndarray:
         """So far beyond a plan that falling short by the margin still meets it."""

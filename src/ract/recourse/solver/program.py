@@ -2,7 +2,7 @@
 
 Each ordinal axis has literals "choice <= k", each categorical one a literal per category. A leaf
 implies the literals of its box, and each tree has exactly one leaf. Where values matter, each
-ordinal axis also has a whole number of steps that its literals hold within the chosen stretch.
+ordinal axis also has a whole number of steps that its literals hold within the chosen segment.
 """
 
 from __future__ import annotations
