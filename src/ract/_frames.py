@@ -190,6 +190,11 @@ class FrameTable(Table):
         self._frame = frame
         self._labels = frame.columns if labels is None else labels
 
+    def numbers(self, name: str) -> np.ndarray:
+        if self._keeps and not self._kept:
+            self._kept = _finite_columns(self._frame.to_native())
+        return super().numbers(name)
+
     def _raw(self, name: str) -> np.ndarray:
         series = self._frame.get_column(name)
         if series.dtype == nw.Boolean:
@@ -241,13 +246,36 @@ class FrameTable(Table):
         return nw.from_dict(data, backend=self._frame.implementation).to_native()
 
 
+def _finite_columns(native: Any) -> dict[str, np.ndarray]:
+    """Columns of plain finite numbers, all read at once: one at a time takes ten times as long."""
+    if not isinstance(native, pd.DataFrame):
+        return {}
+    names = [name for name, dtype in native.dtypes.items() if _is_plain(dtype)]
+    plain = native if len(names) == native.shape[1] else native[names]
+    columns = np.ascontiguousarray(plain.to_numpy(np.float64).T)
+    finite = np.isfinite(columns).all(axis=1)
+    return {
+        str(name): column for name, column, good in zip(names, columns, finite, strict=True) if good
+    }
+
+
+def _is_plain(dtype: Any) -> bool:
+    """Whether a column is an array of NumPy's own numbers."""
+    return isinstance(dtype, np.dtype) and dtype.kind in "biuf"
+
+
 def _pandas_like(
     native: pd.DataFrame, columns: Mapping[str, np.ndarray], keep_index: bool
 ) -> pd.DataFrame:
     index = native.index if keep_index else None
-    data = {}
-    for name in native.columns:
-        values, dtype = columns[name], native[name].dtype
+    data: dict[Any, Any] = {}
+    for name, dtype in native.dtypes.items():
+        values = columns[str(name)]
+        if _is_plain(dtype) and values.dtype.kind == "f":
+            cast = values.astype(dtype)
+            if dtype.kind == "f" or np.array_equal(cast, values):
+                data[name] = cast
+                continue
         fraction = values.dtype.kind == "f" and not np.array_equal(values, np.trunc(values))
         keeps = not (fraction and pd.api.types.is_integer_dtype(dtype))
         data[name] = pd.Series(values, index=index, dtype=dtype if keeps else None)

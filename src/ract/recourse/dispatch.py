@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ract.costs import FittedCost
 from ract.encoding import Axis
 from ract.errors import InvalidSpec, listing
 from ract.recourse.causal.effects import effects_of
@@ -167,10 +168,10 @@ def answer(task: Task, entry: Entry, rows: np.ndarray, answers: Answers) -> None
     question = task.question
     people = question.matrix[rows]
     found = entry.solve(task, people)
-    found.effort = _efforts(question, task.axes, people, found.values)
+    found.effort = _efforts(question.cost, task.axes, people, found.values)
     for i, others in found.alternatives.items():
         before = np.tile(people[i], (len(others.values), 1))
-        others.effort = _efforts(question, task.axes, before, others.values)
+        others.effort = _efforts(question.cost, task.axes, before, others.values)
     if np.isfinite(question.budget):
         for i in np.flatnonzero(found.status == Status.NONE).tolist():
             obstacle = found.obstacles.get(i)
@@ -180,7 +181,7 @@ def answer(task: Task, entry: Entry, rows: np.ndarray, answers: Answers) -> None
 
 
 def _efforts(
-    question: Question, axes: tuple[Axis, ...], before: np.ndarray, after: np.ndarray
+    cost: FittedCost, axes: tuple[Axis, ...], before: np.ndarray, after: np.ndarray
 ) -> np.ndarray:
     """What each feature's change costs alone (people x axes)."""
     efforts = np.zeros((len(before), len(axes)))
@@ -190,5 +191,5 @@ def _efforts(
         if len(moved):
             only = before[moved]
             only[:, columns] = after[moved][:, columns]
-            efforts[moved, a] = question.cost.between(before[moved], only)
+            efforts[moved, a] = cost.between(before[moved], only)
     return efforts
