@@ -7,6 +7,7 @@ out one at a time, so that a large table is never copied whole.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import Any, Literal
 
 import narwhals as nw
@@ -89,6 +90,10 @@ class Table:
 
     def _missing(self, name: str) -> np.ndarray:
         return np.asarray(pd.isna(self._raw(name)))
+
+    def narrow_float(self, name: str) -> Any:
+        """The type of a column of floats that are less precise than doubles; else None."""
+        return None
 
     def declared_categories(self, name: str) -> list[Any] | None:
         """The values of a category or enum column in their declared order, if it declares one."""
@@ -173,6 +178,9 @@ class ArrayTable(Table):
         whole = all(isinstance(value, (int, np.integer)) for value in values)
         return "integer" if whole else "float"
 
+    def narrow_float(self, name: str) -> Any:
+        return _narrow(self._matrix.dtype)
+
     def like(self, columns: Mapping[str, np.ndarray], *, keep_index: bool = True) -> np.ndarray:
         arrays = [columns[name] for name in self.names]
         matrix = np.column_stack([np.asarray(array) for array in arrays])
@@ -224,6 +232,18 @@ class FrameTable(Table):
             f"Column {name!r} has type {dtype}, which has no meaning here; "
             "convert it to numbers or text."
         )
+
+    def narrow_float(self, name: str) -> Any:
+        native = self._frame.to_native()
+        if isinstance(native, pd.DataFrame):
+            dtype = self._dtypes[name]
+            return _narrow(getattr(dtype, "numpy_dtype", dtype))
+        return np.float32 if self._frame.schema[name] == nw.Float32 else None
+
+    @cached_property
+    def _dtypes(self) -> dict[str, Any]:
+        """Types of a pandas frame's columns."""
+        return dict(zip(self.names, self._frame.to_native().dtypes, strict=True))
 
     def declared_categories(self, name: str) -> list[Any] | None:
         native = self._frame.to_native()
@@ -286,6 +306,11 @@ def _dtype_that_holds(dtype: Any, values: np.ndarray) -> Any:
     """The column's own dtype, unless it is an integer one and the values have fractions."""
     fraction = values.dtype.kind == "f" and not np.array_equal(values, np.trunc(values))
     return nw.Float64() if dtype.is_integer() and fraction else dtype
+
+
+def _narrow(dtype: Any) -> Any:
+    narrow = isinstance(dtype, np.dtype) and dtype.kind == "f" and dtype.itemsize < 8
+    return dtype if narrow else None
 
 
 def _role_of_dtype(dtype: np.dtype[Any]) -> Role:

@@ -52,23 +52,15 @@ def _landed(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Values that the columns hold, and whether the model accepts them."""
     encoder, model = question.encoder, question.model
-    like = take_rows(question.people, rows)
-    table = encoder.decode(values, like=like)
-    held = encoder.matrix(table)
-    short = _falls_short(question.matrix[rows], values, held)
-    if short.any():
+    held = encoder.held(values, like=question.people)
+    if held is not values:
         up = values > question.matrix[rows]
+        short = (held != values) & (up == (held < values))
         beyond = np.where(up, np.inf, -np.inf).astype(np.float32)
         step = np.nextafter(held.astype(np.float32), beyond).astype(np.float64)
-        table = encoder.decode(np.where(short, step, held), like=like)
-        held = encoder.matrix(table)
+        held = encoder.held(np.where(short, step, held), like=question.people)
     by_predict = hasattr(model, "predict") and hasattr(model, "classes_")
     if isinstance(question.tree, OwnModel) or question.threshold is not None or not by_predict:
         return held, question.ensemble.decide(held)
+    table = encoder.decode(held, like=take_rows(question.people, rows))
     return held, np.asarray(model.predict(table)) == question.tree.desired
-
-
-def _falls_short(before: np.ndarray, wanted: np.ndarray, held: np.ndarray) -> np.ndarray:
-    """Where a column's rounding stops before the value that was wanted."""
-    up = wanted > before
-    return (held != wanted) & (up == (held < wanted))

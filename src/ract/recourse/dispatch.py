@@ -18,9 +18,10 @@ from ract.errors import InvalidSpec, listing
 from ract.recourse.causal.effects import effects_of
 from ract.recourse.causal.search import CausalSearch
 from ract.recourse.common.answers import Answers
+from ract.recourse.common.limits import budgets_of
 from ract.recourse.common.problem import Problem
 from ract.recourse.exact.search import ExactSearch
-from ract.recourse.explain.explainer import explain
+from ract.recourse.explain.explainer import Explainer
 from ract.recourse.heuristic.leaves import LeafSearch
 from ract.recourse.heuristic.live import LiveRegionSearch
 from ract.recourse.heuristic.plausibility import PlausibleSearch, plausibility_of
@@ -79,9 +80,11 @@ def _register(name: str, *honours: str) -> Callable[[Any], Any]:
 
 @_register("exact", "max_changes", "margin", "ranges", "n_alternatives")
 def _exact(task: Task, people: np.ndarray) -> Answers:
-    search = ExactSearch.prepared(*task.model)
-    answers = search.solve(people, task.question.budget, **task.limits)
-    explain(search, people, task.question.budget, answers, task.options)
+    search, budget = ExactSearch.prepared(*task.model), task.question.budget
+    answers = Answers.unknown(people)
+    explainer = Explainer(search, people, budget, answers, task.options)
+    budgets = budgets_of(budget, len(people))
+    search.fill(answers, people, budgets, task.options.limits, then=explainer.explain)
     return answers
 
 
@@ -185,10 +188,12 @@ def _efforts(
 ) -> np.ndarray:
     """What each feature's change costs alone (people x axes)."""
     efforts = np.zeros((len(before), len(axes)))
+    differs = after != before
+    anywhere = differs.any(axis=0)
     for a, axis in enumerate(axes):
         columns = list(axis.columns)
-        moved = np.flatnonzero((after[:, columns] != before[:, columns]).any(axis=1))
-        if len(moved):
+        if anywhere[columns].any():
+            moved = np.flatnonzero(differs[:, columns].any(axis=1))
             only = before[moved]
             only[:, columns] = after[moved][:, columns]
             efforts[moved, a] = cost.between(before[moved], only)

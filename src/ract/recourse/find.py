@@ -116,6 +116,7 @@ def find_recourse(
 
     Examples
     --------
+    >>> import pandas as pd
     >>> from sklearn.ensemble import RandomForestClassifier
     >>> from ract import ActionSpace
     >>> people = pd.DataFrame({"age": [25, 32, 47, 51, 60, 38], "income": [20, 44, 30, 62, 58, 25]})

@@ -121,7 +121,7 @@ class CausalSearch(Search):
         """What people end at when they set ``values`` and everything has followed."""
         return values + (values - people) @ self._effects.T
 
-    def _fill(
+    def fill(
         self,
         answers: Answers,
         people: np.ndarray,
@@ -132,9 +132,10 @@ class CausalSearch(Search):
         max_gap: float = 0.01,
         **_: Any,
     ) -> None:
+        """Branch and bound for each person; outcomes with effects stand beside the values."""
         _check(limits.max_changes, max_nodes, max_gap)
         if self._plain is not None and not self._effects.any() and limits.max_changes is None:
-            self._plain._fill(answers, people, budgets, limits)
+            self._plain.fill(answers, people, budgets, limits)
             answers.outcomes = answers.values.copy()
             return
         accepted = self._ensemble.decide(people)

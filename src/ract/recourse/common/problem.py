@@ -97,15 +97,19 @@ class Problem:
     def values(self, people: np.ndarray, cells: np.ndarray, points: np.ndarray) -> np.ndarray:
         """Encoded values of points: the cheapest of each cell that differs from the own one."""
         values = np.array(people, dtype=np.float64)
-        for a, axis in enumerate(self.grid.axes):
-            moved = np.flatnonzero(points[:, a] != cells[:, a])
-            to = points[moved, a]
-            entries = self.prices.entries[a]
+        for i in np.flatnonzero((points != cells).any(axis=1)):
+            values[i] = self.values_of(values[i], cells[i], points[i])
+        return values
+
+    def values_of(self, person: np.ndarray, own: np.ndarray, point: np.ndarray) -> np.ndarray:
+        """Encoded values of one person's point."""
+        values = person.copy()
+        for a in np.flatnonzero(point != own).tolist():
+            columns, entries, to = self.grid.axes[a].columns, self.prices.entries[a], int(point[a])
             if entries is None:
-                values[moved[:, None], np.array(axis.columns)] = np.eye(len(axis.columns))[to]
+                values[list(columns)] = np.arange(len(columns)) == to
             else:
-                up = to > cells[moved, a]
-                values[moved, axis.columns[0]] = np.where(up, entries.above[to], entries.below[to])
+                values[columns[0]] = (entries.above if to > own[a] else entries.below)[to]
         return values
 
     def for_each(

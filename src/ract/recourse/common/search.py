@@ -45,11 +45,11 @@ class Search(ABC):
         limits = Limits(max_changes, time_limit, n_jobs, progress)
         answers = Answers.unknown(people)
         budgets = budgets_of(budget, len(answers.values))
-        self._fill(answers, answers.values.copy(), budgets, limits, **further)
+        self.fill(answers, answers.values.copy(), budgets, limits, **further)
         return answers
 
     @abstractmethod
-    def _fill(
+    def fill(
         self,
         answers: Answers,
         people: np.ndarray,

@@ -81,7 +81,7 @@ class ExactSearch(Search):
         """The same problem with every feature free to change either way, within its bounds."""
         return self.problem.released()
 
-    def _fill(
+    def fill(
         self,
         answers: Answers,
         people: np.ndarray,
@@ -89,20 +89,22 @@ class ExactSearch(Search):
         limits: Limits,
         *,
         max_nodes: int = MAX_NODES,
+        then: Callable[[int, Person, Answer], None] | None = None,
         **trees: Any,
     ) -> None:
+        """Fill the table; ``then`` is called after each person, while their costs are at hand."""
         cells = self.problem.cells(people)
-        points = cells.copy()
 
         def search(i: int, person: Person) -> None:
             found = person.cheapest(budgets[i], max_nodes)
             answers.status[i], answers.nodes[i] = found.status, found.nodes
             answers.cost[i], answers.bound[i] = found.cost, found.bound
             if found.point is not None:
-                points[i] = found.point
+                answers.values[i] = self.problem.values_of(people[i], cells[i], found.point)
+            if then is not None:
+                then(i, person, found)
 
         answers.seconds = self._for_each(search, people, cells, limits, max_nodes, **trees)
-        answers.values = self.problem.values(people, cells, points)
 
     def cheapest(
         self, person: np.ndarray, budget: float, max_nodes: int, stop: np.ndarray
@@ -115,8 +117,8 @@ class ExactSearch(Search):
         own = problem.cells(row)
         costs = problem.costs(row, own)[0]
         found = Person(self.model, own[0], costs, len(costs), stop).cheapest(budget, max_nodes)
-        point = own if found.point is None else found.point[None]
-        return found, problem.values(row, own, point)[0]
+        point = own[0] if found.point is None else found.point
+        return found, problem.values_of(person, own[0], point)
 
     def attains(
         self,

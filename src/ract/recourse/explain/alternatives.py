@@ -5,17 +5,24 @@ from __future__ import annotations
 import heapq
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """A plan among others: its encoded values, its cost, and the axes that it changes."""
+    """A plan among others: its encoded values, its cost, its cells and the person's own."""
 
     values: np.ndarray
     cost: float
-    changed: frozenset[int]
+    point: np.ndarray
+    own: np.ndarray
+
+    @cached_property
+    def changed(self) -> frozenset[int]:
+        """The axes that it changes."""
+        return frozenset(np.flatnonzero(self.point != self.own).tolist())
 
 
 Solve = Callable[[frozenset[int]], Candidate | None]
@@ -40,7 +47,8 @@ def diverse(first: Candidate, solve: Solve, n_plans: int) -> list[Candidate]:
     --------
     >>> def solve(home):
     ...     free = [a for a in (0, 1, 2) if a not in home]
-    ...     return Candidate(np.zeros(3), float(free[0]), frozenset(free[:1])) if free else None
+    ...     point = np.arange(3) == free[0] if free else None
+    ...     return Candidate(np.zeros(3), float(free[0]), point, np.zeros(3)) if free else None
     >>> [plan.cost for plan in diverse(solve(frozenset()), solve, 5)]
     [0.0, 1.0, 2.0]
     """

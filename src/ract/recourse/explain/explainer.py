@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
+from dataclasses import replace
 
 import numpy as np
 
@@ -23,10 +22,8 @@ from ract.status import Status
 MAX_NODES = 200_000
 
 
-def explain(
-    search: ExactSearch, people: np.ndarray, budget: float, answers: Answers, options: Options
-) -> None:
-    """Extend the answers of an exact search by what the options ask for.
+class Explainer:
+    """Extends the answers of an exact search, person by person, by what the options ask for.
 
     Parameters
     ----------
@@ -37,124 +34,100 @@ def explain(
         Of these people; extended in place.
     options : Options
     """
-    problem = search.problem
-    shape = (len(people), len(problem.grid.axes))
-    answers.low, answers.high = np.full(shape, np.nan), np.full(shape, np.nan)
-    cells = problem.cells(people)
-    explainer = Explainer(search, min(budget, LARGEST), answers, options)
-
-    def one(i: int, costs: np.ndarray, stop: np.ndarray) -> None:
-        explainer.explain(i, people[i], cells[i], costs, stop)
-
-    problem.for_each(one, people, cells, options.limits)
-
-
-class Explainer:
-    """Extends the answer of one person after the other."""
 
     def __init__(
-        self, search: ExactSearch, budget: float, answers: Answers, options: Options
+        self,
+        search: ExactSearch,
+        people: np.ndarray,
+        budget: float,
+        answers: Answers,
+        options: Options,
     ) -> None:
-        self._search, self._problem, self._budget = search, search.problem, budget
+        self._search, self._problem = search, search.problem
+        self._people, self._budget = people, min(budget, LARGEST)
         self._answers, self._options = answers, options
-        self._changes = options.limits.changes_of(len(search.problem.grid.axes))
+        shape = (len(people), len(search.problem.grid.axes))
+        self._low, self._high = np.full(shape, np.nan), np.full(shape, np.nan)
+        answers.low, answers.high = self._low, self._high
 
-    def explain(
-        self, i: int, person: np.ndarray, own: np.ndarray, costs: np.ndarray, stop: np.ndarray
-    ) -> None:
-        """Everything that was asked for about person i."""
+    def explain(self, i: int, asking: Person, found: Answer) -> None:
+        """Everything that was asked for about person i, after what the search found."""
         answers, options = self._answers, self._options
-        if answers.status[i] == Status.NONE and options.explain:
-            answers.obstacles[i] = self._obstacle(person, own, costs, stop)
-        if answers.found[i] and options.margin > 0:
-            self._add_margin(i, person, own, costs, stop)
-        if not answers.found[i]:
+        if found.status == Status.NONE and options.explain:
+            answers.obstacles[i] = self._obstacle(self._people[i], asking)
+        if found.point is None:
             return
+        point = found.point
+        if options.margin > 0:
+            robust = self._cheapest(self._people[i], asking)
+            self._keep_robust(i, robust)
+            if robust is None:
+                return
+            point = robust.point
         if options.n_alternatives > 0:
-            first = self._candidate(own, answers.values[i], answers.cost[i])
+            first = Candidate(answers.values[i], answers.cost[i], point, asking.own)
 
             def solve(home: frozenset[int]) -> Candidate | None:
-                return self._cheapest(person, own, held_at_home(own, costs, home), stop)
+                held = replace(asking, costs=held_at_home(asking.own, asking.costs, home))
+                return self._cheapest(self._people[i], held)
 
             others = diverse(first, solve, options.n_alternatives + 1)[1:]
-            answers.alternatives[i] = self._table(person, own, costs, others)
-        assert answers.low is not None and answers.high is not None
-        answers.low[i], answers.high[i] = self._ends(own, answers.values[i], costs)
+            answers.alternatives[i] = self._table(self._people[i], asking, others)
+        self._low[i], self._high[i] = self._ends(asking, point)
 
-    def _solver(
-        self, own: np.ndarray, stop: np.ndarray, budget: float
-    ) -> Callable[[np.ndarray], Answer]:
-        def solve(costs: np.ndarray) -> Answer:
-            person = Person(self._search.model, own, costs, self._changes, stop)
-            return person.cheapest(budget, MAX_NODES)
-
-        return solve
-
-    def _cheapest(
-        self, person: np.ndarray, own: np.ndarray, costs: np.ndarray, stop: np.ndarray
-    ) -> Candidate | None:
+    def _cheapest(self, person: np.ndarray, asking: Person) -> Candidate | None:
         """The cheapest plan under some costs, with the margin that was asked for."""
+        problem, own = self._problem, asking.own
         if self._options.margin > 0:
             search = RobustSearch(self._search, self._options.margin, MAX_NODES)
-            robust = search.solve(person, own, costs, self._budget, self._changes, stop)
-            if robust is None:
+            values = search.solve(person, asking, self._budget)
+            if values is None:
                 return None
-            cost = self._problem.cost.between(person[None], robust[None])[0]
-            return self._candidate(own, robust, cost)
-        found = self._solver(own, stop, self._budget)(costs)
+            cost = float(problem.cost.between(person[None], values[None])[0])
+            return Candidate(values, cost, problem.cells(values[None])[0], own)
+        found = asking.cheapest(self._budget, MAX_NODES)
         if found.point is None:
             return None
-        values = self._problem.values(person[None], own[None], found.point[None])[0]
-        return self._candidate(own, values, found.cost)
+        values = problem.values_of(person, own, found.point)
+        return Candidate(values, found.cost, found.point, own)
 
-    def _candidate(self, own: np.ndarray, values: np.ndarray, cost: float) -> Candidate:
-        point = self._problem.cells(values[None])[0]
-        return Candidate(values, cost, frozenset(np.flatnonzero(point != own).tolist()))
-
-    def _add_margin(
-        self, i: int, person: np.ndarray, own: np.ndarray, costs: np.ndarray, stop: np.ndarray
-    ) -> None:
+    def _keep_robust(self, i: int, plan: Candidate | None) -> None:
         answers = self._answers
-        plan = self._cheapest(person, own, costs, stop)
         if plan is None:
-            answers.values[i], answers.cost[i] = person, np.inf
-            answers.status[i] = Status.UNKNOWN
+            answers.withdraw(np.array([i]), self._people)
             return
         answers.values[i], answers.cost[i] = plan.values, plan.cost
         if plan.cost > answers.bound[i]:
             answers.status[i] = Status.FOUND
 
-    def _table(
-        self, person: np.ndarray, own: np.ndarray, costs: np.ndarray, plans: list[Candidate]
-    ) -> Answers:
+    def _table(self, person: np.ndarray, asking: Person, plans: list[Candidate]) -> Answers:
         table = Answers.unknown(np.tile(person, (len(plans), 1)))
-        shape = (len(plans), len(own))
+        shape = (len(plans), len(asking.own))
         table.low, table.high = np.empty(shape), np.empty(shape)
         table.status[:], table.bound[:] = Status.FOUND, np.nan
         for k, plan in enumerate(plans):
             table.values[k], table.cost[k] = plan.values, plan.cost
-            table.low[k], table.high[k] = self._ends(own, plan.values, costs)
+            table.low[k], table.high[k] = self._ends(asking, plan.point)
         return table
 
-    def _ends(
-        self, own: np.ndarray, values: np.ndarray, costs: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
-        point = self._problem.cells(values[None])[0]
+    def _ends(self, asking: Person, point: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         lowest, highest = point, point
         if self._options.ranges:
-            lowest, highest = Certifier(self._search.refusing).widen(own, point, costs)
-        return cell_ends(self._problem, own, lowest, highest, point)
+            certifier = Certifier(self._search.refusing)
+            lowest, highest = certifier.widen(asking.own, point, asking.costs)
+        return cell_ends(self._problem, asking.own, lowest, highest, point)
 
-    def _obstacle(
-        self, person: np.ndarray, own: np.ndarray, costs: np.ndarray, stop: np.ndarray
-    ) -> Obstacle:
+    def _obstacle(self, person: np.ndarray, asking: Person) -> Obstacle:
         """The features, or the budget, that keep someone from a plan."""
-        solve = partial(self._solver, own, stop)
-        anyhow = solve(LARGEST)(costs)
+        anyhow = asking.cheapest(LARGEST, MAX_NODES)
         needed = np.nan if anyhow.status == Status.UNKNOWN else anyhow.cost
-        free = self._search.released.costs(person[None], own[None])[0]
+        free = self._search.released.costs(person[None], asking.own[None])[0]
         axes = self._problem.grid.axes
-        features, proved = smallest_release(locked(axes), costs, free, solve(self._budget))
+
+        def solve(costs: np.ndarray) -> Answer:
+            return replace(asking, costs=costs).cheapest(self._budget, MAX_NODES)
+
+        features, proved = smallest_release(locked(axes), asking.costs, free, solve)
         return Obstacle(tuple(axes[a].feature.name for a in features), proved, needed)
 
 

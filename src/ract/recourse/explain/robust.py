@@ -46,35 +46,22 @@ class RobustSearch:
         """The model and what its cells cost."""
         return self.search.problem
 
-    def solve(
-        self,
-        person: np.ndarray,
-        own: np.ndarray,
-        costs: np.ndarray,
-        budget: float,
-        changes: int,
-        stop: np.ndarray,
-    ) -> np.ndarray | None:
+    def solve(self, person: np.ndarray, asking: Person, budget: float) -> np.ndarray | None:
         """Encoded values of the first plan within the budget that holds; None if none was found.
 
         Parameters
         ----------
         person : float (columns,)
-        own : int64 (axes,)
-        costs : float64 (axes, cells)
+        asking : Person
+            The same person before the model.
         budget : float
-        changes : int
-            How many features may change.
-        stop : uint8 (1,)
-            Set when the person's time is up.
         """
         certifier = Certifier(self.search.refusing, self.max_nodes)
-        asking = Person(self.search.model, own, costs, changes, stop)
         for share in STRICTER:
             found = self._stricter(share, asking, budget)
             if found.point is None:
                 return None
-            plan = self.problem.values(person[None], own[None], found.point[None])[0]
+            plan = self.problem.values_of(person, asking.own, found.point)
             for values in (plan, self._further(person, plan)):
                 cheap = self.problem.cost.between(person[None], values[None])[0] <= budget
                 if (

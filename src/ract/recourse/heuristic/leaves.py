@@ -61,7 +61,7 @@ class LeafSearch(Search):
         self._model.simplified  # noqa: B018  worked out once, before threads ask for it
         self._leaves = _leaves(self._model)
 
-    def _fill(
+    def fill(
         self, answers: Answers, people: np.ndarray, budgets: np.ndarray, limits: Limits, **_: Any
     ) -> None:
         """Nodes count the points that were put to the ensemble."""

@@ -70,7 +70,7 @@ class LiveRegionSearch(Search):
         """Number of different live regions."""
         return len(self._regions[0])
 
-    def _fill(
+    def fill(
         self, answers: Answers, people: np.ndarray, budgets: np.ndarray, limits: Limits, **_: Any
     ) -> None:
         """Nodes count regions; nothing is proved."""

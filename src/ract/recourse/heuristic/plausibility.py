@@ -202,9 +202,10 @@ class PlausibleSearch(Search):
         if problem.ensemble.combine == "votes" and problem.cost.norm == "max":
             self._exact = ExactSearch(problem.ensemble, problem.grid.axes, problem.cost)
 
-    def _fill(
+    def fill(
         self, answers: Answers, people: np.ndarray, budgets: np.ndarray, limits: Limits, **_: Any
     ) -> None:
+        """Nodes count the rows that were scored."""
         if limits.max_changes is not None:
             raise InvalidSpec("max_changes and plausibility cannot be asked for together.")
         accepted = self._problem.ensemble.decide(people)

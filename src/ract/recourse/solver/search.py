@@ -102,7 +102,7 @@ class SolverSearch(Search):
         branches = Branches(ensemble, grid)
         self._setting = Setting(ensemble, cost, grid, prices, branches, read, columns, distance)
 
-    def _fill(
+    def fill(
         self,
         answers: Answers,
         people: np.ndarray,
@@ -112,6 +112,7 @@ class SolverSearch(Search):
         start: np.ndarray | None = None,
         **_: Any,
     ) -> None:
+        """One program per person; nodes count the solver's branches."""
         starts = _starts(start, people)
         seconds = np.inf if limits.time_limit is None else limits.time_limit
 
