@@ -47,6 +47,9 @@ def audit(
     ] = 5000,
     time_limit: Annotated[float, typer.Option(help="Seconds for each person's search.")] = 10.0,
     title: Annotated[str, typer.Option(help="Of the page.")] = "Recourse audit",
+    templates: Annotated[
+        Path | None, typer.Option(help="Folder of Jinja2 templates that replace the page's own.")
+    ] = None,
     id: Id = None,
     n_jobs: Jobs = -1,
     json: Json = False,
@@ -62,7 +65,9 @@ def audit(
     from ract import report
     from ract.cli.held_out import held_out, training_people
     from ract.cli.messages import open_model, share, tell
+    from ract.report.render import open_templates
 
+    open_templates(templates)  # a mistake is said before the search, which may take minutes
     file = open_model(model)
     csv = Csv(delimiter, decimal, thousands, encoding)
     told = target if target is not None else file.summary.get("target")
@@ -84,7 +89,7 @@ def audit(
         n_jobs=n_jobs,
         progress=sys.stderr.isatty(),
     )
-    found.save(output)
+    found.save(output, templates)
     seen = found.certificate.everyone
     summary = {
         "people": found.people,

@@ -1,8 +1,7 @@
-"""Everything that an audit's page tells, as plain tables and numbers."""
+"""Everything that an audit's page shows, as plain tables and numbers."""
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,6 +18,7 @@ from ract.metrics.report import report_of
 from ract.recourse.find import TIME_LIMIT, budget_of, find_recourse
 from ract.recourse.plan import ACCEPTED
 from ract.recourse.result import Recourse
+from ract.report.page import page
 
 MOST_EXPLAINED = 200
 
@@ -65,15 +65,25 @@ class Audit:
     without: pd.DataFrame
     explained: int
 
-    def to_html(self) -> str:
-        """The audit as one page that needs nothing else."""
-        from ract.report.page import page
+    def to_html(self, templates: str | Path | None = None) -> str:
+        """The audit as one page that needs nothing else.
 
-        return page(self)
+        Parameters
+        ----------
+        templates : path, optional
+            A folder of Jinja2 templates to use instead of those of the same name in
+            ``ract/report/templates``.
 
-    def save(self, path: str | Path) -> None:
-        """Write the page, whole or not at all."""
-        write_whole(path, self.to_html())
+        Raises
+        ------
+        InvalidSpec
+            If a template has a mistake, with its file and line.
+        """
+        return page(self, templates)
+
+    def save(self, path: str | Path, templates: str | Path | None = None) -> None:
+        """Write the page (see ``to_html``), whole or not at all."""
+        write_whole(path, self.to_html(templates))
 
     def _repr_html_(self) -> str:
         return self.to_html()
@@ -157,7 +167,7 @@ def audit(
     )
     return Audit(
         title=title,
-        model=_told(model, X, how),
+        model=_in_words(model, X, how),
         people=n_people,
         searched=len(rows),
         budget=most,
@@ -171,14 +181,14 @@ def audit(
     )
 
 
-def _told(model: Any, X: Any, how: dict[str, Any]) -> dict[str, str]:
+def _in_words(model: Any, X: Any, how: dict[str, Any]) -> dict[str, str]:
     """What a model is, in words."""
     tree = read_model(
         model, X if how["reference"] is None else how["reference"], how["actions"],
         desired=how["desired"], threshold=how["threshold"],
     )  # fmt: skip
     ensemble, space = tree.ensemble, tree.encoder.space
-    told = {
+    words = {
         "Kind": getattr(model, "source", "") or type(model).__name__,
         "Trees": f"{ensemble.n_trees:,} with {len(ensemble.leaves):,} leaves",
         "Desired class": str(tree.desired),
@@ -186,55 +196,41 @@ def _told(model: Any, X: Any, how: dict[str, Any]) -> dict[str, str]:
         "Fixed": ", ".join(f.name for f in space if not f.actionable) or "nothing",
     }
     if ensemble.combine == "votes" and ensemble.n_trees > 1:
-        told["Votes needed"] = f"{ensemble.cutoff:g} of {ensemble.n_trees}"
+        words["Votes needed"] = f"{ensemble.cutoff:g} of {ensemble.n_trees}"
     weight = getattr(model, "recourse_weight_", getattr(model, "recourse_weight", None))
     if weight is not None:
-        told["Weight of recourse"] = f"{weight:.3g}" if isinstance(weight, float) else str(weight)
-    return told
+        words["Weight of recourse"] = f"{weight:.3g}" if isinstance(weight, float) else str(weight)
+    return words
 
 
 def _changes(recourse: Recourse, budget: float) -> pd.DataFrame:
     """Which features people are asked to change, among plans within the budget."""
     planned = recourse.found & (recourse.cost <= budget)
-    changed = recourse.changed[planned]
-    effort = np.where(changed, recourse.effort[planned], np.nan)
-    with np.errstate(invalid="ignore"):
-        means = [
-            float(np.nanmean(e)) if c.any() else np.nan
-            for e, c in zip(effort.T, changed.T, strict=True)
-        ]
-    table = pd.DataFrame(
-        {
-            "feature": [axis.feature.name for axis in recourse.encoder.axes],
-            "share": changed.mean(axis=0) if len(changed) else 0.0,
-            "effort": means,
-        }
-    )
+    names = [axis.feature.name for axis in recourse.encoder.axes]
+    changed = pd.DataFrame(recourse.changed[planned], columns=names)
+    effort = pd.DataFrame(recourse.effort[planned], columns=names).where(changed)
+    table = pd.DataFrame({"feature": names, "share": changed.mean().array})
+    table["effort"] = effort.mean().array
     return table[table["share"] > 0].sort_values("share", ascending=False, ignore_index=True)
 
 
 def _held(reasons: Recourse | None) -> pd.DataFrame:
     """By set of features that hold people: how many they hold."""
-    counts: Counter[tuple[str, ...]] = Counter()
     budgets: dict[tuple[str, ...], list[float]] = {}
     for reason in reasons.reasons.values() if reasons is not None else ():
-        counts[reason.features] += 1
         budgets.setdefault(reason.features, []).append(reason.budget)
     rows = [
-        {
-            "features": ", ".join(features) or "no release would do",
-            "people": n,
-            "median budget": float(np.median(budgets[features])),
-        }
-        for features, n in counts.most_common()
+        (", ".join(features) or "no release would do", len(of_set), float(np.median(of_set)))
+        for features, of_set in sorted(budgets.items(), key=lambda item: -len(item[1]))
     ]
     return pd.DataFrame(rows, columns=["features", "people", "median budget"])
 
 
 def _without(reasons: Recourse | None) -> pd.DataFrame:
     """People without recourse and why, in words."""
-    rows = []
-    for plan in reasons if reasons is not None else ():
-        if plan.status != ACCEPTED and not plan.changes:
-            rows.append({"person": plan.person, "status": plan.status, "why": plan.describe()})
+    rows = [
+        (plan.person, plan.status, plan.describe())
+        for plan in (reasons if reasons is not None else ())
+        if plan.status != ACCEPTED and not plan.changes
+    ]
     return pd.DataFrame(rows, columns=["person", "status", "why"])
