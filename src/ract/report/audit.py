@@ -49,7 +49,7 @@ class Audit:
     without : DataFrame
         People without recourse, in words.
     explained : int
-        How many of the people without recourse were asked why.
+        How many of the people without recourse have a reason.
     """
 
     title: str

@@ -38,7 +38,7 @@ def svg(title: str, height: float, *shapes: str) -> Markup:
 def bars(title: str, rows: Sequence[tuple[str, float, str]]) -> Markup:
     """Horizontal bars of shares: label, share, what is written behind the bar."""
     most = max((value for _, value, _ in rows), default=1.0) or 1.0
-    wide = WIDTH - LABELS - RIGHT - 110
+    wide = WIDTH - LABELS - RIGHT - 130
     shapes = []
     for k, (label, value, text) in enumerate(rows):
         y, length = 6 + k * ROW, max(wide * value / most, 1)

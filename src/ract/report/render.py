@@ -38,7 +38,7 @@ def percent(share: Any) -> str:
 
 def points(share: Any) -> str:
     """A difference of shares in percentage points."""
-    return "-" if pd.isna(share) else f"{100 * float(share):+.1f} points"
+    return "-" if pd.isna(share) else f"{100 * float(share):+.1f}"
 
 
 def short(value: Any) -> str:
