@@ -131,14 +131,13 @@ def audit(
 
     Examples
     --------
-    >>> from ract import RecourseForestClassifier
-    >>> from ract.datasets import load_loans
-    >>> loans = load_loans(n_people=1200)
-    >>> model = RecourseForestClassifier(loans.actions, n_estimators=10, random_state=0)
-    >>> model = model.fit(loans.frame[:800], loans.target[:800])
-    >>> found = audit(model, loans.frame[800:], loans.target[800:], groups="Education")
+    >>> import ract.datasets
+    >>> loans, fresh = (ract.datasets.load_loans(500, random_state=k) for k in (0, 1))
+    >>> model = ract.RecourseForestClassifier(loans.actions, n_estimators=10, random_state=0)
+    >>> model = model.fit(loans.frame, loans.target)
+    >>> found = audit(model, fresh.frame, fresh.target, groups="Education")
     >>> found.people, found.to_html()[:15]
-    (400, '<!doctype html>')
+    (500, '<!doctype html>')
     """
     if max_people is not None and max_people < 1:
         raise InvalidSpec(f"max_people must be 1 or more, got {max_people!r}.")

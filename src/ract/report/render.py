@@ -66,13 +66,9 @@ def open_templates(folder: str | Path | None = None) -> SandboxedEnvironment:
     if folder is not None:
         loaders.insert(1, FileSystemLoader(folder))
     environment = SandboxedEnvironment(
-        loader=ChoiceLoader(loaders),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
+        loader=ChoiceLoader(loaders), autoescape=True, undefined=StrictUndefined,
+        trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True,
+    )  # fmt: skip
     environment.filters |= {
         "percent": percent, "points": points, "short": short, "thousands": thousands,
     }  # fmt: skip
