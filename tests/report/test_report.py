@@ -91,7 +91,7 @@ def test_the_page_is_whole_and_needs_nothing_else(found, tmp_path):
 
 def test_a_large_table_is_searched_in_part_and_bounded_in_whole(forest, loans):
     some = audit(forest, loans.frame[1000:], max_people=50)
-    assert (some.searched, some.people, len(some.costs)) == (50, 600, 50)
+    assert (some.n_searched, some.n_people, len(some.costs)) == (50, 600, 50)
     assert some.certificate.everyone.people == 600
     assert "from 50 of the 600 people" in some.to_html()
     assert "accuracy" not in set(some.metrics["metric"])

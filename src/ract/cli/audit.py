@@ -92,14 +92,14 @@ def audit(
     found.save(output, templates)
     seen = found.certificate.everyone
     summary = {
-        "people": found.people,
+        "people": found.n_people,
         "recourse_ratio": 1 - seen.risk,
         "risk_bound": seen.risk_bound,
         "confidence": confidence,
         "file": str(output),
     }
     sentence = (
-        f"{found.people} people, {share(1 - seen.risk)} accepted or with a plan within the budget; "
-        f"the page is {output}."
+        f"{found.n_people} people, {share(1 - seen.risk)} accepted or with a plan within the "
+        f"budget; the page is {output}."
     )
     tell(summary, sentence, as_json=json)

@@ -32,8 +32,8 @@ class Audit:
     title : str
     model : dict
         What the model is, in words.
-    people, searched : int
-        How many there are, and for how many plans were looked for.
+    n_people, n_searched : int
+        How many people there are, and for how many plans were searched.
     budget : float
     certificate : Certificate
         On all of them.
@@ -48,14 +48,14 @@ class Audit:
         would do instead.
     without : DataFrame
         People without recourse, in words.
-    explained : int
+    n_explained : int
         How many of the people without recourse have a reason.
     """
 
     title: str
     model: dict[str, str]
-    people: int
-    searched: int
+    n_people: int
+    n_searched: int
     budget: float
     certificate: Certificate
     metrics: pd.DataFrame
@@ -63,7 +63,7 @@ class Audit:
     changes: pd.DataFrame
     held: pd.DataFrame
     without: pd.DataFrame
-    explained: int
+    n_explained: int
 
     def to_html(self, templates: str | Path | None = None) -> str:
         """The audit as one page that needs nothing else.
@@ -124,8 +124,8 @@ def audit(
     training : frame or array, optional
         As in ``ract.certify``.
     max_people : int or None
-        Plans are looked for, for at most so many people, spread over the table; the certificate
-        always speaks of all. None for everyone.
+        Plans are searched for at most this many people, spread over the table; the certificate is
+        always on all of them. None for everyone.
     title : str
         Of the page.
 
@@ -136,7 +136,7 @@ def audit(
     >>> model = ract.RecourseForestClassifier(loans.actions, n_estimators=10, random_state=0)
     >>> model = model.fit(loans.frame, loans.target)
     >>> found = audit(model, fresh.frame, fresh.target, groups="Education")
-    >>> found.people, found.to_html()[:15]
+    >>> found.n_people, found.to_html()[:15]
     (500, '<!doctype html>')
     """
     if max_people is not None and max_people < 1:
@@ -167,8 +167,8 @@ def audit(
     return Audit(
         title=title,
         model=_in_words(model, X, how),
-        people=n_people,
-        searched=len(rows),
+        n_people=n_people,
+        n_searched=len(rows),
         budget=most,
         certificate=certificate,
         metrics=metrics,
@@ -176,7 +176,7 @@ def audit(
         changes=_changes(recourse, most),
         held=_held(reasons),
         without=_without(reasons),
-        explained=len(asked),
+        n_explained=len(asked),
     )
 
 
