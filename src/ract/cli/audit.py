@@ -47,6 +47,9 @@ def audit(
     ] = 5000,
     time_limit: Annotated[float, typer.Option(help="Seconds for each person's search.")] = 10.0,
     title: Annotated[str, typer.Option(help="Of the page.")] = "Recourse audit",
+    templates: Annotated[
+        Path | None, typer.Option(help="Folder of Jinja2 templates that replace the page's own.")
+    ] = None,
     id: Id = None,
     n_jobs: Jobs = -1,
     json: Json = False,
@@ -62,7 +65,9 @@ def audit(
     from ract import report
     from ract.cli.held_out import held_out, training_people
     from ract.cli.messages import open_model, share, tell
+    from ract.report.render import open_templates
 
+    open_templates(templates)  # a mistake is said before the search, which may take minutes
     file = open_model(model)
     csv = Csv(delimiter, decimal, thousands, encoding)
     told = target if target is not None else file.summary.get("target")
@@ -84,17 +89,17 @@ def audit(
         n_jobs=n_jobs,
         progress=sys.stderr.isatty(),
     )
-    found.save(output)
+    found.save(output, templates)
     seen = found.certificate.everyone
     summary = {
-        "people": found.people,
+        "people": found.n_people,
         "recourse_ratio": 1 - seen.risk,
         "risk_bound": seen.risk_bound,
         "confidence": confidence,
         "file": str(output),
     }
     sentence = (
-        f"{found.people} people, {share(1 - seen.risk)} accepted or with a plan within the budget; "
-        f"the page is {output}."
+        f"{found.n_people} people, {share(1 - seen.risk)} accepted or with a plan within the "
+        f"budget; the page is {output}."
     )
     tell(summary, sentence, as_json=json)
