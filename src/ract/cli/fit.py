@@ -35,7 +35,10 @@ class Parameters:
     max_auc_loss: Annotated[
         float | None, typer.Option(help="With auto: the most recourse at this loss of AUC.")
     ] = None
-    cost: options.Cost = "percentile"
+    cost: Annotated[
+        str,
+        typer.Option(help="Measure of effort: percentile, kernel-percentile, range, std or mad."),
+    ] = "percentile"
     criterion: Annotated[str, typer.Option(help="gini, entropy or error.")] = "gini"
     max_depth: Annotated[
         int | None, typer.Option(help="Largest depth of a tree; no limit by default.")

@@ -38,7 +38,13 @@ def import_model(
     threshold: Annotated[
         float | None, typer.Option(help="Decide by this probability, not by the model's own rule.")
     ] = None,
-    cost: options.Cost = "percentile",
+    cost: Annotated[
+        str,
+        typer.Option(
+            help="Measure of effort: percentile, kernel-percentile, range, std, mad, l1, l2, "
+            "log-percentile or mahalanobis."
+        ),
+    ] = "percentile",
     budget: options.Budget = float("inf"),
     trust: Annotated[
         bool, typer.Option("--trust", help="Load a pickle, which runs whatever code is in it.")

@@ -86,7 +86,7 @@ def letter(plan: Plan, decided: str, *, ranges: bool = False) -> str:
         f"<p>Thank you for your application. At the moment the decision is "
         f"<strong>{escape(decided)}</strong>. Decisions follow from what we know about you today, "
         f"and they can change.{' This page tells you how.' if plan.changes else ''}</p>",
-        *(_steps(plan, desired, ranges) if plan.changes else _nothing(plan, desired)),
+        *(_steps(plan, desired, ranges) if plan.changes else _no_plan(plan, desired)),
         "<footer>Everything on this page holds for the rules in use today and for your other "
         "details as they are now. Please speak with us before you take a costly step, and tell us "
         "if something we know about you is wrong: you may ask for a person to look at your "
@@ -140,7 +140,7 @@ def _goal(change: Change, ranges: bool) -> str:
     return text
 
 
-def _nothing(plan: Plan, desired: str) -> list[str]:
+def _no_plan(plan: Plan, desired: str) -> list[str]:
     """What to write to people without a plan."""
     if plan.status == UNKNOWN:
         return [

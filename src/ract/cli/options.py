@@ -55,10 +55,6 @@ Training = Annotated[
 ]
 ModelKind = Annotated[str, typer.Option(help="forest or tree.")]
 NEstimators = Annotated[int, typer.Option(help="Trees of a forest.")]
-Cost = Annotated[
-    str,
-    typer.Option(help="Measure of effort: percentile, kernel-percentile, range, std or mad."),
-]
 Budget = Annotated[float, typer.Option(help="Largest acceptable cost of an action.")]
 ModelBudget = Annotated[
     float | None,

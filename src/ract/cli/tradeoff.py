@@ -44,7 +44,8 @@ def tradeoff(
     from ract.selection import tradeoff_curve
 
     refuse_both(output, json)
-    form = None if plot is None else _form(plot)
+    if plot is not None:
+        _check_plot(plot)
     space = open_actions(actions)
     estimator = estimator_for(
         model, actions=space, n_estimators=n_estimators, budget=budget, random_state=random_state
@@ -58,8 +59,8 @@ def tradeoff(
     frame = curve.to_frame()
     with table_writer(output) as write:
         write(frame)
-    if plot is not None and form is not None:
-        _draw(curve, plot, form)
+    if plot is not None:
+        _draw(curve, plot)
     front = frame.loc[frame["front"], param].tolist()
     print_summary(
         {"param": param, "rows": frame.to_dict(orient="records")},
@@ -79,18 +80,16 @@ def _value(text: str) -> Any:
     return None if text == "None" else text
 
 
-def _form(path: Path) -> str:
-    """The form of a picture, by its suffix; refused before any work is done."""
+def _check_plot(path: Path) -> None:
+    """Refuse a picture that cannot be drawn before any work is done."""
     from ract.cli.failures import BadInput, optional_library
 
-    form = path.suffix.lstrip(".").lower()
-    if form not in ("png", "svg", "pdf"):
+    if path.suffix.lower() not in (".png", ".svg", ".pdf"):
         raise BadInput(f"--plot writes PNG, SVG or PDF, got {path.name!r}.")
     optional_library("matplotlib", "drawing", "plot")
-    return form
 
 
-def _draw(curve: Any, path: Path, form: str) -> None:
+def _draw(curve: Any, path: Path) -> None:
     from matplotlib.figure import Figure
 
     from ract._files import whole_file
@@ -99,4 +98,4 @@ def _draw(curve: Any, path: Path, form: str) -> None:
     figure = Figure(figsize=(6.4, 4.8), layout="constrained")
     TradeoffDisplay.from_curve(curve, ax=figure.subplots())
     with whole_file(path) as file:
-        figure.savefig(file, format=form)
+        figure.savefig(file, format=path.suffix[1:].lower())
