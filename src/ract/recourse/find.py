@@ -101,7 +101,7 @@ def find_recourse(
         Count in what changes do to other features: effects, edges such as
         ``{("Income", "Savings"): 0.3}``, a networkx graph with weights, or estimated from the
         reference people by DirectLiNGAM. Rules and costs hold for what people do themselves;
-        the model judges what they end at.
+        the model decides on what they end at.
     uncertainty : float, optional
         By which share effects may be off: plans then hold at a sample of ways to be off, and
         fewer people have one. 0.3 for estimated effects, 0 for given ones.

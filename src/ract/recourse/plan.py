@@ -135,7 +135,7 @@ class Plan:
         if self.status == Status.UNKNOWN.word:
             return (
                 "The search ended before it found a plan or proved that there is none; "
-                "more time may settle it."
+                "more time may decide it."
             )
         if not self.changes:
             return self._why_none()

@@ -187,7 +187,7 @@ def lost_in_pairs(boxes, bits, categorical, value, alive, slack, best, state, us
 
 @inner
 def branching_axis(bits, chosen, n_left, losses, slack, unit):
-    """The open axis with the least slack over its cells; -1 if every axis is settled."""
+    """The open axis with the least slack over its cells; -1 if every axis has one cell left."""
     best, least = -1, np.inf
     for i in range(bits.active.shape[0]):
         if chosen[i] >= 0:

@@ -135,7 +135,7 @@ def go_home(boxes, bits, alive, chosen, cells, n_left):
 
 @inner
 def branching_axis(bits, needed, chosen, n_left, counts):
-    """The open axis with the least slack over its cells; -1 if every axis is settled."""
+    """The open axis with the least slack over its cells; -1 if every axis has one cell left."""
     best, least = -1, np.inf
     for i in range(bits.active.shape[0]):
         if chosen[i] >= 0:

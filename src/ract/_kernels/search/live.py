@@ -6,7 +6,7 @@ import numpy as np
 
 from ract._kernels._jit import inner, kernel
 from ract._kernels.search.cell_forest import Box
-from ract._kernels.search.leaf_walk import fill_box, goes_left, narrow
+from ract._kernels.search.leaf_walk import fill_whole_box, goes_left, narrow
 from ract._kernels.search.point_cost import MAX, SUM, cheapest_category, joint_cost, part
 
 
@@ -18,7 +18,7 @@ def live_regions(forest, cells, n_cells, categorical, lowest, highest, categorie
     """
     for i in range(cells.shape[0]):
         box = Box(lowest[i], highest[i], categories[i])
-        fill_box(box, n_cells)
+        fill_whole_box(box, n_cells)
         for t in range(forest.root.shape[0]):
             node = forest.root[t]
             while forest.axis[node] >= 0:

@@ -1,4 +1,4 @@
-"""Search for actions that count on their consequences: the model judges x + a + E a.
+"""Search for actions that count on their consequences: the model decides on x + a + E a.
 
 Branch and bound over the actions that have effects. Each part of them is bounded by a search that
 the exact method solves (``relaxed``), and the point that it suggests is aimed at: the region
@@ -45,9 +45,9 @@ class CausalSearch(Search):
     """Search for actions when effects follow them.
 
     A person intervenes with ``a``: directions, bounds, whole numbers, the budget and the cost
-    hold for what they do themselves, that is for ``x + a``, feature by feature. The model judges
-    what they end at, ``x + a + E a``, in which features that follow take whatever value they
-    take. The ``values`` of solutions are ``x + a``; ``after`` gives the outcome.
+    hold for what they do themselves, that is for ``x + a``, feature by feature. The model decides
+    on what they end at, ``x + a + E a``, in which features that follow take whatever value they
+    take. The ``values`` of answers are ``x + a``, their ``outcomes`` what people end at.
 
     Answers are ``OPTIMAL`` if no action is cheaper by more than 1e-6, ``NONE`` if there is none
     within the budget, both proved; else ``FOUND``, with a lower bound, or ``UNKNOWN``. Without
@@ -188,7 +188,7 @@ class _PersonSearch:
         if found.point is not None:  # try it, and to end where it would lead without effects
             self.best.offer(values[None])
             self._aim_near(values)
-        left_over = np.inf  # least bound of the parts that could not be settled nor split
+        left_over = np.inf  # least bound of the parts that could be neither decided nor split
         self._push(0.0, self._outcomes.everything())
         while self._queue and self.nodes < max_nodes and not self._stop[0]:
             bound, _, box = heappop(self._queue)
@@ -207,13 +207,13 @@ class _PersonSearch:
             left_over = left_over if parts else min(left_over, bound)
             for part in parts:
                 self._push(bound, part)
-        return self._settle(min([left_over, *(bound for bound, _, _ in self._queue)]))
+        return self._status_at(min([left_over, *(bound for bound, _, _ in self._queue)]))
 
     def _push(self, bound: float, box: ActionBox) -> None:
         self._pushed += 1
         heappush(self._queue, (bound, -self._pushed, box))  # of equals, the newest first
 
-    def _settle(self, left: float) -> Status:
+    def _status_at(self, left: float) -> Status:
         """Status, when nothing that is left costs less than this."""
         found = self.best.values is not None
         if left > self.best.cap:

@@ -49,14 +49,14 @@ class Model:
         Larger labels are better.
     rule : Rule
         The weights of the labels and what they must add up to.
-    judge : tuple of Forest and Rule
+    deciding : tuple of Forest and Rule
         Those with which the model itself adds up.
     """
 
     problem: Problem
     forest: Forest
     rule: Rule
-    judge: tuple[Forest, Rule]
+    deciding: tuple[Forest, Rule]
 
     @classmethod
     def of(cls, problem: Problem) -> Model:
@@ -162,7 +162,7 @@ class Person:
 
         found = cheapest(ask, prices[low:], max_nodes)
         if found.point is not None:
-            tidy(*model.judge, self.own, model.problem.categorical, found.point)
+            tidy(*model.deciding, self.own, model.problem.categorical, found.point)
         return found
 
     def attains(self, budget: float, max_nodes: int) -> int:
@@ -176,7 +176,7 @@ class Person:
         answer, nodes = self._look(left, max_nodes, point)
         if answer != Status.FOUND:
             return Answer(Status(answer), nodes=nodes)
-        forest, rule = model.judge
+        forest, rule = model.deciding
         if model.by_votes:  # whole numbers: the small forest gives the same answers
             forest, rule = left.forest, rule._replace(cutoff=rule.cutoff - left.constant)
         cost = polish(forest, rule, self.own, self.costs, model.problem.categorical, point)
@@ -214,7 +214,7 @@ class Person:
             last = np.append(first[1:], len(value)) - 1
             unit = float((value[first] - value[last]).mean())
         answer: tuple[int, int] = decide_sums(
-            boxes, n_trees, value, model.least - left.constant, unit, self.changes, *model.judge,
+            boxes, n_trees, value, model.least - left.constant, unit, self.changes, *model.deciding,
             self.own, model.problem.categorical, max_nodes, self.stop, point,
         )  # fmt: skip
         return answer

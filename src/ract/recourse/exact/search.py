@@ -26,8 +26,8 @@ class ExactSearch(Search):
     """Exact search in an ensemble, whether it decides by votes, by a mean or by a sum.
 
     ``solve`` takes besides: ``max_nodes``, per person, after which a search ends as found or
-    unknown; and ``trees`` (people, trees) with ``needed`` (people,): judge each person by these
-    trees only, which vote, and how many of their votes each person needs.
+    unknown; and ``trees`` (people, trees) with ``needed`` (people,): ask these trees only, which
+    vote, and how many of their votes each person needs.
 
     Parameters
     ----------

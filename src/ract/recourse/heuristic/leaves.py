@@ -83,12 +83,12 @@ class LeafSearch(Search):
         max_changes: int, stop: np.ndarray, point: np.ndarray, numbers: np.ndarray,
     ) -> None:  # fmt: skip
         problem, model, point_cost = self._problem, self._model, self._point_cost
-        judges, rule = model.judge
+        accepting, rule = model.deciding
         if problem.ensemble.combine == "votes":  # a small forest answers for the budget's box
             left = model.within(model.simplified, own, costs, budget)
-            judges, rule = left.forest, rule._replace(cutoff=rule.cutoff - left.constant)
+            accepting, rule = left.forest, rule._replace(cutoff=rule.cutoff - left.constant)
         kernel.search_leaves(
-            problem.forest, self._leaves, judges, rule, own, costs,
+            problem.forest, self._leaves, accepting, rule, own, costs,
             problem.grid.n_cells, problem.categorical, point_cost.norm,
             point_cost.joint(problem, person, own), budget, max_changes, stop, point, numbers,
         )  # fmt: skip

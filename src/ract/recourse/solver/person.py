@@ -16,7 +16,7 @@ from ract.recourse.solver.program import Program, cp_sat
 from ract.recourse.solver.segments import Segments, free_categories
 from ract.status import Status
 
-MOST_TIES = 100  # answers that rounding spoils before the search settles for clear ones
+MOST_TIES = 100  # answers that rounding spoils before the search turns to clear ones
 SMALLEST_GAIN = 0.01  # by which a round of the search should narrow the gap,
 MOST_IDLE = 4  # or else, after so many in turn, it ends
 STAIRS = 1 << 8  # into which the gap is cut in each round
