@@ -18,8 +18,8 @@ from ract.errors import InvalidSpec, listing
 from ract.recourse.causal.effects import effects_of
 from ract.recourse.causal.search import CausalSearch
 from ract.recourse.common.answers import Answers
-from ract.recourse.common.limits import budgets_of
 from ract.recourse.common.problem import Problem
+from ract.recourse.common.search import Batch
 from ract.recourse.exact.search import ExactSearch
 from ract.recourse.explain.explainer import Explainer
 from ract.recourse.heuristic.leaves import LeafSearch
@@ -81,11 +81,9 @@ def _register(name: str, *honours: str) -> Callable[[Any], Any]:
 @_register("exact", "max_changes", "margin", "ranges", "n_alternatives")
 def _exact(task: Task, people: np.ndarray) -> Answers:
     search, budget = ExactSearch.prepared(*task.model), task.question.budget
-    answers = Answers.unknown(people)
-    explainer = Explainer(search, people, budget, answers, task.options)
-    budgets = budgets_of(budget, len(people))
-    search.fill(answers, people, budgets, task.options.limits, then=explainer.explain)
-    return answers
+    batch = Batch.of(people, budget, task.options.limits)
+    search.fill(batch, then=Explainer(search, batch, budget, task.options).explain)
+    return batch.answers
 
 
 @_register("leaves", "method='leaves'", "max_changes")

@@ -45,21 +45,6 @@ class Recourse(Sequence[Plan]):
     answers : Answers
         What was found for each of them, as one table of arrays.
 
-    Attributes
-    ----------
-    status : array of str (people,)
-        "accepted", "optimal", "found", "none within budget", "none" or "unknown".
-    cost, bound : float (people,)
-        Cost of the plan (0 for the accepted, inf without one), and what no plan can cost less.
-    before, after : float (people, encoded columns)
-        Encoded values before and after.
-    effort : float (people, axes)
-        What each feature's change costs alone.
-    low, high : float (people, axes)
-        Values between which each changed number may lie; NaN where that does not apply.
-    obstacles : dict
-        By position: why there is no plan.
-
     Examples
     --------
     >>> from ract import RecourseForestClassifier

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from heapq import heappop, heappush
-from typing import Any
 
 import numpy as np
 
@@ -23,13 +22,12 @@ from ract.recourse.causal.effects import CausalEffects
 from ract.recourse.causal.incumbent import Incumbent
 from ract.recourse.causal.region_by_program import enter_region
 from ract.recourse.common.anchors import Anchors
-from ract.recourse.common.answers import Answers
-from ract.recourse.common.limits import Limits, check_count
+from ract.recourse.common.limits import check_count
 from ract.recourse.common.moves import Moves
 from ract.recourse.common.outcomes import ActionBox, Outcomes
 from ract.recourse.common.parallel import for_each
 from ract.recourse.common.region_by_steps import enter_by_steps
-from ract.recourse.common.search import Search
+from ract.recourse.common.search import Batch, Search
 from ract.recourse.exact.search import ExactSearch
 from ract.status import Status
 
@@ -121,21 +119,12 @@ class CausalSearch(Search):
         """What people end at when they set ``values`` and everything has followed."""
         return values + (values - people) @ self._effects.T
 
-    def fill(
-        self,
-        answers: Answers,
-        people: np.ndarray,
-        budgets: np.ndarray,
-        limits: Limits,
-        *,
-        max_nodes: int = 30,
-        max_gap: float = 0.01,
-        **_: Any,
-    ) -> None:
+    def fill(self, batch: Batch, *, max_nodes: int = 30, max_gap: float = 0.01) -> None:
         """Branch and bound for each person; outcomes with effects stand beside the values."""
+        people, answers, limits = batch.people, batch.answers, batch.limits
         _check(limits.max_changes, max_nodes, max_gap)
         if self._plain is not None and not self._effects.any() and limits.max_changes is None:
-            self._plain.fill(answers, people, budgets, limits)
+            self._plain.fill(batch)
             answers.outcomes = answers.values.copy()
             return
         accepted = self._ensemble.decide(people)
@@ -144,7 +133,7 @@ class CausalSearch(Search):
             if accepted[i]:
                 answers.status[i], answers.cost[i] = Status.OPTIMAL, 0.0
                 return
-            one = _PersonSearch(self, people[i], budgets[i], limits.max_changes, stop)
+            one = _PersonSearch(self, people[i], batch.budgets[i], limits.max_changes, stop)
             answers.status[i] = one.run(max_nodes, max_gap)
             answers.cost[i], answers.bound[i] = one.best.cost, one.bound
             answers.nodes[i] = one.nodes

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -44,6 +44,11 @@ class Limits:
         limit = self.time_limit
         if limit is not None and not (_is_number(limit) and limit >= 0):
             raise InvalidSpec(f"time_limit must be 0 seconds or more, or None; got {limit!r}.")
+
+    @classmethod
+    def names(cls) -> list[str]:
+        """What the limits are called."""
+        return [limit.name for limit in fields(cls)]
 
     def changes_of(self, n_axes: int) -> int:
         """Most of so many features that may change."""

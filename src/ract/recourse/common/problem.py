@@ -36,18 +36,6 @@ class Problem:
     grid : Grid
     prices : Prices
     categorical : bool (axes,)
-
-    Examples
-    --------
-    >>> from ract import RecourseTreeClassifier
-    >>> from ract.datasets import load_loans
-    >>> loans = load_loans(n_people=500)
-    >>> model = RecourseTreeClassifier(loans.actions, max_depth=4).fit(loans.frame, loans.target)
-    >>> problem = Problem(model.ensemble_, model.encoder_.axes, model.cost_)
-    >>> people = model.encoder_.matrix(loans.frame)
-    >>> cells = problem.cells(people)
-    >>> bool((problem.values(people, cells, cells) == people).all())
-    True
     """
 
     def __init__(self, ensemble: TreeEnsemble, axes: Sequence[Axis], cost: FittedCost) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,19 +12,27 @@ from ract.recourse.common.answers import Answers
 from ract.recourse.common.limits import Limits, budgets_of
 
 
+@dataclass(frozen=True)
+class Batch:
+    """People to search for, each with a budget, and the table that their answers go to."""
+
+    people: np.ndarray
+    budgets: np.ndarray
+    limits: Limits
+    answers: Answers
+
+    @classmethod
+    def of(cls, people: np.ndarray, budget: float | np.ndarray, limits: Limits) -> Batch:
+        """Encoded people, with one budget for all or one for each."""
+        answers = Answers.unknown(people)
+        return cls(answers.values.copy(), budgets_of(budget, len(people)), limits, answers)
+
+
 class Search(ABC):
     """A search for the cheapest action of each of many people."""
 
     def solve(
-        self,
-        people: np.ndarray,
-        budget: float | np.ndarray = np.inf,
-        *,
-        max_changes: int | None = None,
-        time_limit: float | None = None,
-        n_jobs: int | None = None,
-        progress: bool = False,
-        **further: Any,
+        self, people: np.ndarray, budget: float | np.ndarray = np.inf, **options: Any
     ) -> Answers:
         """The cheapest action that is found for each person within a budget.
 
@@ -33,28 +42,15 @@ class Search(ABC):
             Encoded people.
         budget : float or array of float
             The same for everyone, or one for each; inf for any action at all.
-        max_changes, time_limit, n_jobs, progress
-            As in ``ract.recourse.common.limits.Limits``.
-        **further
-            What this search takes besides; see its class.
-
-        Returns
-        -------
-        Answers
+        **options
+            ``max_changes``, ``time_limit``, ``n_jobs`` and ``progress`` as in ``Limits``; what a
+            search takes besides stands in its class.
         """
-        limits = Limits(max_changes, time_limit, n_jobs, progress)
-        answers = Answers.unknown(people)
-        budgets = budgets_of(budget, len(answers.values))
-        self.fill(answers, answers.values.copy(), budgets, limits, **further)
-        return answers
+        shared = {name: options.pop(name) for name in Limits.names() if name in options}
+        batch = Batch.of(people, budget, Limits(**shared))
+        self.fill(batch, **options)
+        return batch.answers
 
     @abstractmethod
-    def fill(
-        self,
-        answers: Answers,
-        people: np.ndarray,
-        budgets: np.ndarray,
-        limits: Limits,
-        **further: Any,
-    ) -> None:
+    def fill(self, batch: Batch) -> None:
         """Search for everyone and write into the table."""

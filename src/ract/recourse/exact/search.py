@@ -12,10 +12,10 @@ from ract.actions import Feature
 from ract.costs import FittedCost, LinearCost, require_max_norm
 from ract.encoding import Axis
 from ract.ensemble import TreeEnsemble
-from ract.recourse.common.answers import Answer, Answers
+from ract.recourse.common.answers import Answer
 from ract.recourse.common.limits import Limits, budgets_of, check_count
 from ract.recourse.common.problem import Problem
-from ract.recourse.common.search import Search
+from ract.recourse.common.search import Batch, Search
 from ract.recourse.exact.decide import Model, Person
 from ract.status import Status
 
@@ -83,20 +83,18 @@ class ExactSearch(Search):
 
     def fill(
         self,
-        answers: Answers,
-        people: np.ndarray,
-        budgets: np.ndarray,
-        limits: Limits,
+        batch: Batch,
         *,
         max_nodes: int = MAX_NODES,
         then: Callable[[int, Person, Answer], None] | None = None,
         **trees: Any,
     ) -> None:
         """Fill the table; ``then`` is called after each person, while their costs are at hand."""
+        people, answers = batch.people, batch.answers
         cells = self.problem.cells(people)
 
         def search(i: int, person: Person) -> None:
-            found = person.cheapest(budgets[i], max_nodes)
+            found = person.cheapest(batch.budgets[i], max_nodes)
             answers.status[i], answers.nodes[i] = found.status, found.nodes
             answers.cost[i], answers.bound[i] = found.cost, found.bound
             if found.point is not None:
@@ -104,7 +102,7 @@ class ExactSearch(Search):
             if then is not None:
                 then(i, person, found)
 
-        answers.seconds = self._for_each(search, people, cells, limits, max_nodes, **trees)
+        answers.seconds = self._for_each(search, people, cells, batch.limits, max_nodes, **trees)
 
     def cheapest(
         self, person: np.ndarray, budget: float, max_nodes: int, stop: np.ndarray

@@ -9,6 +9,7 @@ import numpy as np
 from ract.recourse.common.answers import Answer, Answers
 from ract.recourse.common.limits import LARGEST
 from ract.recourse.common.problem import Problem
+from ract.recourse.common.search import Batch
 from ract.recourse.exact.decide import Person
 from ract.recourse.exact.search import ExactSearch
 from ract.recourse.explain.alternatives import Candidate, diverse, held_at_home
@@ -28,27 +29,19 @@ class Explainer:
     Parameters
     ----------
     search : ExactSearch
-    people : float (people, columns)
+    batch : Batch
+        Its answers are extended in place.
     budget : float
-    answers : Answers
-        Of these people; extended in place.
     options : Options
     """
 
-    def __init__(
-        self,
-        search: ExactSearch,
-        people: np.ndarray,
-        budget: float,
-        answers: Answers,
-        options: Options,
-    ) -> None:
-        self._search, self._problem = search, search.problem
-        self._people, self._budget = people, min(budget, LARGEST)
-        self._answers, self._options = answers, options
-        shape = (len(people), len(search.problem.grid.axes))
+    def __init__(self, search: ExactSearch, batch: Batch, budget: float, options: Options) -> None:
+        self._search, self._problem, self._options = search, search.problem, options
+        self._people, self._answers = batch.people, batch.answers
+        self._budget = min(budget, LARGEST)
+        shape = (len(batch.people), len(search.problem.grid.axes))
         self._low, self._high = np.full(shape, np.nan), np.full(shape, np.nan)
-        answers.low, answers.high = self._low, self._high
+        self._answers.low, self._answers.high = self._low, self._high
 
     def explain(self, i: int, asking: Person, found: Answer) -> None:
         """Everything that was asked for about person i, after what the search found."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -11,11 +10,9 @@ from ract._kernels.search import leaves as kernel
 from ract.costs import FittedCost
 from ract.encoding import Axis
 from ract.ensemble import TreeEnsemble
-from ract.recourse.common.answers import Answers
-from ract.recourse.common.limits import Limits
 from ract.recourse.common.point_cost import PointCost
 from ract.recourse.common.problem import Problem
-from ract.recourse.common.search import Search
+from ract.recourse.common.search import Batch, Search
 from ract.recourse.exact.decide import Model
 
 
@@ -34,46 +31,28 @@ class LeafSearch(Search):
     cost : FittedCost
         With norm "max", "l1" or "l2", or the Mahalanobis distance. Under the latter the nearest
         point of a leaf is the one that is nearest in each feature, which need not be the cheapest.
-
-    Examples
-    --------
-    >>> from ract import RecourseForestClassifier
-    >>> from ract.datasets import load_loans
-    >>> loans = load_loans(n_people=500)
-    >>> model = RecourseForestClassifier(loans.actions, n_estimators=9, random_state=0)
-    >>> model = model.fit(loans.frame, loans.target)
-    >>> search = LeafSearch(model.ensemble_, model.encoder_.axes, model.cost_)
-    >>> refused = model.encoder_.matrix(loans.frame[model.predict(loans.frame) == "refused"])
-    >>> answers = search.solve(refused, budget=0.3)
-    >>> bool(model.ensemble_.decide(answers.values[answers.found]).all())
-    True
     """
 
-    def __init__(
-        self,
-        ensemble: TreeEnsemble,
-        axes: Sequence[Axis],
-        cost: FittedCost,
-    ) -> None:
+    def __init__(self, ensemble: TreeEnsemble, axes: Sequence[Axis], cost: FittedCost) -> None:
         self._point_cost = PointCost(cost, axes)
         self._problem = problem = Problem(ensemble, axes, self._point_cost.by_column)
         self._model = Model.of(problem)
         self._model.simplified  # noqa: B018  worked out once, before threads ask for it
         self._leaves = _leaves(self._model)
 
-    def fill(
-        self, answers: Answers, people: np.ndarray, budgets: np.ndarray, limits: Limits, **_: Any
-    ) -> None:
+    def fill(self, batch: Batch) -> None:
         """Nodes count the points that were put to the ensemble."""
-        problem = self._problem
-        changes = limits.changes_of(len(problem.grid.axes))
+        problem, people, answers = self._problem, batch.people, batch.answers
+        changes = batch.limits.changes_of(len(problem.grid.axes))
         cells = problem.cells(people)
         points, numbers = cells.copy(), np.empty((len(people), 4))
 
         def search(i: int, costs: np.ndarray, stop: np.ndarray) -> None:
-            self._one(people[i], cells[i], costs, budgets[i], changes, stop, points[i], numbers[i])
+            self._one(
+                people[i], cells[i], costs, batch.budgets[i], changes, stop, points[i], numbers[i]
+            )
 
-        answers.seconds = problem.for_each(search, people, cells, limits)
+        answers.seconds = problem.for_each(search, people, cells, batch.limits)
         status, answers.cost, answers.bound, nodes = numbers.T.copy()
         answers.status, answers.nodes = status.astype(np.int8), nodes.astype(np.int64)
         answers.values = problem.values(people, cells, points)

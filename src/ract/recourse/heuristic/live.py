@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -11,11 +10,9 @@ from ract._kernels.search import live as kernel
 from ract.costs import FittedCost
 from ract.encoding import Axis
 from ract.ensemble import TreeEnsemble
-from ract.recourse.common.answers import Answers
-from ract.recourse.common.limits import Limits
 from ract.recourse.common.point_cost import PointCost
 from ract.recourse.common.problem import Problem
-from ract.recourse.common.search import Search
+from ract.recourse.common.search import Batch, Search
 from ract.status import Status
 
 
@@ -36,27 +33,10 @@ class LiveRegionSearch(Search):
         cheapest.
     accepted : float (known people, columns)
         Encoded people; those whom the ensemble refuses are left out.
-
-    Examples
-    --------
-    >>> from ract import RecourseForestClassifier
-    >>> from ract.datasets import load_loans
-    >>> loans = load_loans(n_people=500)
-    >>> model = RecourseForestClassifier(loans.actions, n_estimators=9, random_state=0)
-    >>> model = model.fit(loans.frame, loans.target)
-    >>> people = model.encoder_.matrix(loans.frame)
-    >>> search = LiveRegionSearch(model.ensemble_, model.encoder_.axes, model.cost_, people)
-    >>> answers = search.solve(people[model.predict(loans.frame) == "refused"], budget=0.3)
-    >>> bool(model.ensemble_.decide(answers.values[answers.found]).all())
-    True
     """
 
     def __init__(
-        self,
-        ensemble: TreeEnsemble,
-        axes: Sequence[Axis],
-        cost: FittedCost,
-        accepted: np.ndarray,
+        self, ensemble: TreeEnsemble, axes: Sequence[Axis], cost: FittedCost, accepted: np.ndarray
     ) -> None:
         self._point_cost = PointCost(cost, axes)
         self._problem = Problem(ensemble, axes, self._point_cost.by_column)
@@ -70,12 +50,11 @@ class LiveRegionSearch(Search):
         """Number of different live regions."""
         return len(self._regions[0])
 
-    def fill(
-        self, answers: Answers, people: np.ndarray, budgets: np.ndarray, limits: Limits, **_: Any
-    ) -> None:
+    def fill(self, batch: Batch) -> None:
         """Nodes count regions; nothing is proved."""
         problem, point_cost = self._problem, self._point_cost
-        changes = limits.changes_of(len(problem.grid.axes))
+        people, answers = batch.people, batch.answers
+        changes = batch.limits.changes_of(len(problem.grid.axes))
         cells, accepted = problem.cells(people), problem.ensemble.decide(people)
         points = cells.copy()
 
@@ -87,13 +66,13 @@ class LiveRegionSearch(Search):
             answers.cost[i] = kernel.nearest_region(
                 *self._regions, self._order, cells[i], costs, problem.grid.n_cells,
                 problem.categorical, point_cost.norm,
-                point_cost.joint(problem, people[i], cells[i]), budgets[i], changes, stop,
+                point_cost.joint(problem, people[i], cells[i]), batch.budgets[i], changes, stop,
                 points[i],
             )  # fmt: skip
             if np.isfinite(answers.cost[i]):
                 answers.status[i] = Status.FOUND
 
-        answers.seconds = problem.for_each(search, people, cells, limits)
+        answers.seconds = problem.for_each(search, people, cells, batch.limits)
         answers.values = problem.values(people, cells, points)
 
 

@@ -9,11 +9,9 @@ from sklearn.ensemble import IsolationForest
 from sklearn.neighbors import LocalOutlierFactor
 
 from ract.errors import InvalidData, InvalidSpec, listing
-from ract.recourse.common.answers import Answers
-from ract.recourse.common.limits import Limits
 from ract.recourse.common.parallel import for_each
 from ract.recourse.common.problem import Problem
-from ract.recourse.common.search import Search
+from ract.recourse.common.search import Batch, Search
 from ract.recourse.exact.search import ExactSearch
 from ract.recourse.heuristic.plausible_walks import Walks
 from ract.status import Status
@@ -179,20 +177,6 @@ class PlausibleSearch(Search):
     accepted : float (people, columns)
         Encoded people, such as the training people; those who have the desired class and are
         plausible are used.
-
-    Examples
-    --------
-    >>> from ract import RecourseTreeClassifier
-    >>> from ract.datasets import load_loans
-    >>> loans = load_loans(n_people=500)
-    >>> model = RecourseTreeClassifier(loans.actions, max_depth=4).fit(loans.frame, loans.target)
-    >>> problem = Problem(model.ensemble_, model.encoder_.axes, model.cost_)
-    >>> matrix = model.encoder_.matrix(loans.frame)
-    >>> plausibility = Plausibility().fit(matrix)
-    >>> refused = matrix[~model.ensemble_.decide(matrix)][:10]
-    >>> answers = PlausibleSearch(problem, plausibility, matrix).solve(refused, budget=0.5)
-    >>> bool(plausibility.is_plausible(answers.values[answers.found]).all())
-    True
     """
 
     def __init__(self, problem: Problem, plausibility: Plausibility, accepted: np.ndarray) -> None:
@@ -202,11 +186,10 @@ class PlausibleSearch(Search):
         if problem.ensemble.combine == "votes" and problem.cost.norm == "max":
             self._exact = ExactSearch(problem.ensemble, problem.grid.axes, problem.cost)
 
-    def fill(
-        self, answers: Answers, people: np.ndarray, budgets: np.ndarray, limits: Limits, **_: Any
-    ) -> None:
+    def fill(self, batch: Batch) -> None:
         """Nodes count the rows that were scored."""
-        if limits.max_changes is not None:
+        people, budgets, answers = batch.people, batch.budgets, batch.answers
+        if batch.limits.max_changes is not None:
             raise InvalidSpec("max_changes and plausibility cannot be asked for together.")
         accepted = self._problem.ensemble.decide(people)
 
@@ -235,4 +218,4 @@ class PlausibleSearch(Search):
                 answers.status[i], answers.cost[i] = Status.FOUND, price
                 answers.values[i] = found
 
-        answers.seconds = for_each(search, len(people), limits)
+        answers.seconds = for_each(search, len(people), batch.limits)

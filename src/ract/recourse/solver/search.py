@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from time import perf_counter
-from typing import Any
 
 import numpy as np
 
@@ -13,10 +12,8 @@ from ract.encoding import Axis
 from ract.ensemble import TreeEnsemble
 from ract.errors import InvalidData
 from ract.grid import Grid
-from ract.recourse.common.answers import Answers
-from ract.recourse.common.limits import Limits
 from ract.recourse.common.parallel import for_each
-from ract.recourse.common.search import Search
+from ract.recourse.common.search import Batch, Search
 from ract.recourse.solver.action import Setting
 from ract.recourse.solver.branches import Branches
 from ract.recourse.solver.distance import Distance
@@ -102,24 +99,16 @@ class SolverSearch(Search):
         branches = Branches(ensemble, grid)
         self._setting = Setting(ensemble, cost, grid, prices, branches, read, columns, distance)
 
-    def fill(
-        self,
-        answers: Answers,
-        people: np.ndarray,
-        budgets: np.ndarray,
-        limits: Limits,
-        *,
-        start: np.ndarray | None = None,
-        **_: Any,
-    ) -> None:
+    def fill(self, batch: Batch, *, start: np.ndarray | None = None) -> None:
         """One program per person; nodes count the solver's branches."""
+        people, answers, limits = batch.people, batch.answers, batch.limits
         starts = _starts(start, people)
         seconds = np.inf if limits.time_limit is None else limits.time_limit
 
         def search(i: int, stop: np.ndarray) -> None:
             deadline = perf_counter() + seconds
             one = PersonSearch(
-                self._setting, people[i], float(budgets[i]), limits.max_changes, deadline
+                self._setting, people[i], float(batch.budgets[i]), limits.max_changes, deadline
             )
             one.run(starts[i])
             answers.status[i], answers.nodes[i] = one.status, one.nodes
