@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
@@ -14,11 +15,11 @@ from ract.errors import InvalidSpec, listing
 from ract.recourse.common.answers import Answers
 from ract.recourse.common.limits import Limits
 from ract.recourse.common.overrides import Override, groups_of
-from ract.recourse.confirm import confirm
 from ract.recourse.dispatch import Task, answer, resolved, search_for
 from ract.recourse.options import Options
 from ract.recourse.question import TIME_LIMIT, Question
 from ract.recourse.result import Recourse
+from ract.status import Status
 
 
 def find_recourse(
@@ -143,7 +144,7 @@ def find_recourse(
     for rows, own in groups_of(np.flatnonzero(~accepted), question.labels, axes, overrides):
         answer(Task(question, options, own), search, rows, answers)
     if answers.outcomes is None:  # else the model decides on what follows, not on X's columns
-        confirm(question, answers)
+        _confirm(question, answers)
     return Recourse(question, answers)
 
 
@@ -167,3 +168,37 @@ def allowed_axes(
         else replace(axis, feature=replace(axis.feature, change="fixed"))
         for axis in axes
     )
+
+
+def _confirm(question: Question, answers: Answers) -> None:
+    """Put every plan and every alternative to the model as a user would.
+
+    A value that a column of the table cannot hold (a double in a column of singles) moves on to
+    the next one that it can. A plan that the model refuses is not given: its person is unknown,
+    an alternative is dropped.
+    """
+    tables = [answers, *answers.alternatives.values()]
+    owners = [np.arange(len(question.matrix)), *(
+        np.full(len(table.cost), row) for row, table in answers.alternatives.items()
+    )]  # fmt: skip
+    plans = (Status.OPTIMAL, Status.FOUND)
+    shown = [np.flatnonzero(np.isin(table.status, plans)) for table in tables]
+    rows = np.concatenate([own[some] for own, some in zip(owners, shown, strict=True)])
+    if not len(rows):
+        return
+    values = np.concatenate([t.values[some] for t, some in zip(tables, shown, strict=True)])
+    values, accepted = question.confirmed(rows, values)
+    parts = np.split(np.arange(len(rows)), np.cumsum([len(some) for some in shown])[:-1])
+    for table, some, part in zip(tables, shown, parts, strict=True):
+        table.values[some] = values[part]
+    wrong = shown[0][~accepted[parts[0]]]
+    answers.withdraw(wrong, question.matrix)
+    for row, some, part in zip(list(answers.alternatives), shown[1:], parts[1:], strict=True):
+        answers.alternatives[row] = answers.alternatives[row].take(some[accepted[part]])
+    if not accepted.all():
+        warnings.warn(
+            f"The model did not confirm {int((~accepted).sum())} of {len(rows)} plans, as can "
+            "happen when its scores are added up in another order; people whose plan it was are "
+            "reported as unknown.",
+            stacklevel=4,
+        )

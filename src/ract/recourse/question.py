@@ -9,10 +9,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from ract._frames import take_rows
 from ract.costs import Cost, FittedCost, make_cost
 from ract.encoding import Encoder
 from ract.ensemble import TreeEnsemble
 from ract.interop import TreeModel, read_model
+from ract.interop.model import OwnModel
 from ract.recourse.common.limits import check_budget
 
 TIME_LIMIT = 10.0  # seconds per person, by default
@@ -100,6 +102,26 @@ class Question:
         if isinstance(self.people, pd.DataFrame):
             return self.people.index
         return pd.RangeIndex(len(self.matrix))
+
+    def confirmed(self, rows: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Encoded values as the people's columns hold them, and whether the model accepts them.
+
+        rows (plans,): whose plans they are. A value that a column rounds back (a double in a
+        column of singles) moves on to the next one that the column holds.
+        """
+        held = self.encoder.held(values, like=self.people)
+        if held is not values:
+            up = values > self.matrix[rows]
+            short = (held != values) & (up == (held < values))
+            beyond = np.where(up, np.inf, -np.inf).astype(np.float32)
+            step = np.nextafter(held.astype(np.float32), beyond).astype(np.float64)
+            held = self.encoder.held(np.where(short, step, held), like=self.people)
+        model = self.model
+        by_predict = hasattr(model, "predict") and hasattr(model, "classes_")
+        if isinstance(self.tree, OwnModel) or self.threshold is not None or not by_predict:
+            return held, self.ensemble.decide(held)
+        table = self.encoder.decode(held, like=take_rows(self.people, rows))
+        return held, np.asarray(model.predict(table)) == self.tree.desired
 
     def by(self, ensemble: TreeEnsemble) -> Question:
         """The same question to other trees over the same columns."""
