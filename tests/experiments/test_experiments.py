@@ -51,7 +51,7 @@ from ract.experiments.store import Store
 from ract.recourse.exact.search import NO, YES, ExactSearch
 from ract.recourse.heuristic.leaves import LeafSearch
 from tests import naive
-from tests._core.test_grower import random_people
+from tests.builders import random_people
 from tests.naive import naive_decision
 
 runner = CliRunner()

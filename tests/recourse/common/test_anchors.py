@@ -13,8 +13,12 @@ from ract.recourse.common.anchors import Anchors, admitted_categories, inside, t
 from ract.recourse.common.moves import Moves
 from ract.recourse.common.outcomes import Outcomes
 from tests import naive
-from tests.recourse.causal.test_search import SquareRootCost, random_actions, random_problem
-from tests.recourse.exact.test_search import random_ensemble
+from tests.builders import (
+    SquareRootCost,
+    random_actions,
+    random_causal_problem,
+    random_ensemble,
+)
 
 
 def leaf_of(ensemble, tree, point):
@@ -92,7 +96,7 @@ def test_categories_in_a_box_are_those_whose_one_hot_row_is_in_it():
 def test_ranges_end_where_costs_exceed():
     for seed in range(40):
         rng = np.random.default_rng(seed)
-        encoder, matrix, _, cost, _ = random_problem(rng, real=1)
+        encoder, matrix, _, cost, _ = random_causal_problem(rng)
         others = [LinearCost("max", rng.uniform(0, 2, matrix.shape[1])), SquareRootCost()]
         cost = rng.choice(np.array([cost, cost, *others], dtype=object))
         moves = Moves(encoder.axes, cost)
@@ -126,7 +130,7 @@ def test_ranges_end_where_costs_exceed():
 def test_outcomes_lie_in_their_boxes_and_parts_cover_the_whole():
     for seed in range(40):
         rng = np.random.default_rng(seed)
-        encoder, matrix, _, cost, effects = random_problem(rng, real=1)
+        encoder, matrix, _, cost, effects = random_causal_problem(rng)
         moves, own = Moves(encoder.axes, cost), matrix[0]
         total = np.where(moves.actionable, effects.total, 0.0)
         outcomes = Outcomes(own, moves, total)

@@ -18,7 +18,7 @@ from ract.recourse.solver.relations import LinearRelation
 from ract.recourse.solver.search import SolverSearch
 from ract.recourse.solver.segments import Stretches
 from tests import naive
-from tests.recourse.exact.test_search import check_values, random_problem
+from tests.builders import check_values, random_problem
 from tests.recourse.solver import milo
 
 pytest.importorskip("ortools", reason="OR-Tools is not installed")
