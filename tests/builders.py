@@ -259,7 +259,16 @@ def check_allowed(encoder, people, values):
         assert not (f.change in ("decrease", "fixed") and (step > 0).any())
 
 
-def check_values(encoder, ensemble, cost, people, solutions, *, total=None, budget=np.inf):
+def n_changes(encoder, people, values):
+    """How many features differ between people and the encoded rows beside theirs."""
+    return np.sum(
+        [(people != values)[:, list(axis.columns)].any(axis=1) for axis in encoder.axes], axis=0
+    )
+
+
+def check_values(
+    encoder, ensemble, cost, people, solutions, *, total=None, budget=np.inf, max_changes=None
+):
     """Every action found is allowed, costs what it says, and the model accepts where it leads.
 
     total: matrix of total effects, where changes have any.
@@ -273,5 +282,6 @@ def check_values(encoder, ensemble, cost, people, solutions, *, total=None, budg
     np.testing.assert_allclose(cost.between(own, values), solutions.cost[found], atol=1e-12)
     assert (solutions.bound[found] <= solutions.cost[found]).all()
     assert (solutions.cost[found] <= budget).all()
+    assert max_changes is None or (n_changes(encoder, own, values) <= max_changes).all()
     np.testing.assert_array_equal(solutions.values[~found], people[~found])
     check_allowed(encoder, people, solutions.values)

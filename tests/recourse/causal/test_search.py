@@ -23,6 +23,7 @@ from tests.builders import (
     WHOLE_KINDS,
     SquareRootCost,
     check_values,
+    n_changes,
     random_actions,
     random_causal_problem,
     random_ensemble,
@@ -252,14 +253,14 @@ def test_the_program_finds_a_way_into_a_region_where_there_is_one():
         rows = np.array(list(all_actions(encoder, own, matrix)))
         ends = rows + (rows - own) @ total.T
         allowed = cost.between(np.tile(own, (len(rows), 1)), rows) <= cap
-        allowed &= number_of_changes(encoder, own, rows) <= most
+        allowed &= n_changes(encoder, own, rows) <= most
         if values is None:  # not even one that is well inside
             none += 1
             assert not (inside(ends, lower + 1e-3, upper - 1e-3) & allowed).any()
         else:
             ways += 1
             assert inside(outcomes.ends(values[None]), lower, upper)[0]
-            assert number_of_changes(encoder, own, values[None])[0] <= most
+            assert n_changes(encoder, own, values[None])[0] <= most
             assert (inside(ends, lower, upper) & allowed).any()
             assert (rows[allowed] == values).all(axis=1).any()
     assert ways > 30 and none > 30
@@ -272,11 +273,6 @@ def all_actions(encoder, own, matrix):
     ]
     for choice in itertools.product(*options):
         yield [v for values, _ in choice for v in values]  # axes stand in the order of columns
-
-
-def number_of_changes(encoder, own, rows):
-    moved = [(rows != own)[:, list(axis.columns)].any(axis=1) for axis in encoder.axes]
-    return np.sum(moved, axis=0)
 
 
 def test_actions_allow_for_effects_that_are_off():

@@ -27,7 +27,7 @@ def check_against_brute_force(combine, block):
         budget = float(rng.choice([0.0, 0.213, 0.517, np.inf]))
         most = None if rng.random() < 0.6 else int(rng.integers(0, 3))
         solutions = search.solve(people, budget, max_changes=most)
-        check_values(encoder, ensemble, cost, people, solutions)
+        check_values(encoder, ensemble, cost, people, solutions, budget=budget, max_changes=most)
         for i in range(len(people)):
             best = naive.cheapest_action(ensemble, encoder.axes, people[i], matrix, rng, most)
             if np.isfinite(best) and best <= budget:
@@ -35,11 +35,6 @@ def check_against_brute_force(combine, block):
                 assert solutions.cost[i] == pytest.approx(best, abs=1e-12)
             else:
                 assert solutions.status[i] == NONE and np.isinf(solutions.cost[i])
-            changed = [
-                (solutions.values[i, list(axis.columns)] != people[i, list(axis.columns)]).any()
-                for axis in encoder.axes
-            ]
-            assert most is None or sum(changed) <= most
             statuses.add(int(solutions.status[i]))
     assert statuses == {OPTIMAL, NONE}
 

@@ -47,11 +47,6 @@ def some_people(rng, ensemble, matrix, n=3):
     return shuffled[np.argsort(accepted, kind="stable")][:n]
 
 
-def n_changed(encoder, before, after):
-    changes = [(before != after)[:, list(axis.columns)].any(axis=1) for axis in encoder.axes]
-    return np.sum(changes, axis=0)
-
-
 @pytest.mark.parametrize("block", range(4))
 def test_leaves_equal_enumeration(block):
     """300 problems: the cheapest accepted nearest point of any candidate leaf."""
@@ -65,9 +60,8 @@ def test_leaves_equal_enumeration(block):
             rng.choice([None, 0, 1, 2], p=[0.6, 0.1, 0.2, 0.1]),
         )
         solutions = LeafSearch(ensemble, encoder.axes, cost).solve(people, budget, max_changes=most)
-        check_values(encoder, ensemble, cost, people, solutions)
+        check_values(encoder, ensemble, cost, people, solutions, budget=budget, max_changes=most)
         most = 99 if most is None else most
-        assert (n_changed(encoder, people, solutions.values) <= most).all()
         for i, own in enumerate(people):
             expected = naive.cheapest_of_regions(
                 naive.candidate_leaves(ensemble, own), ensemble, encoder.axes, own, matrix, rng,
