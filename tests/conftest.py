@@ -17,6 +17,8 @@ os.environ.setdefault("NUMBA_CACHE_DIR", str(ROOT / ".numba_cache" / _state))
 import numpy as np  # noqa: E402
 import pytest  # noqa: E402
 
+pytest.register_assert_rewrite("tests.builders")
+
 SHARED = ROOT.parent / "shared"
 
 if os.environ.get("NUMBA_DISABLE_JIT") == "1":

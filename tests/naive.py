@@ -196,7 +196,7 @@ class NaiveObjective:
         return (low, high) if direction == 1 else (high, low)
 
 
-# Recourse: every combination of values that may matter, judged by walking the trees.
+# Recourse: every combination of values that may matter, decided by walking the trees.
 
 
 def naive_leaves(ensemble, X):
@@ -426,7 +426,7 @@ def total_effects(direct):
 
 
 def cheapest_causal_action(ensemble, axes, own, training, total, max_changes=None):
-    """As cheapest_action, of features without real numbers, judged after effects have followed."""
+    """As cheapest_action, for features without real numbers, after effects have followed."""
     options = []
     for axis in axes:
         choices = options_of_feature(axis.feature, axis.columns, own, training, [], None)

@@ -9,7 +9,6 @@ import threading
 from contextlib import contextmanager
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -18,7 +17,6 @@ from ract import datasets
 from ract.encoding import Encoder
 from ract.errors import InvalidData
 
-SHARED = Path(__file__).parents[1].parent / "shared"
 FETCHERS = {
     "fico": datasets.fetch_fico,
     "compas": datasets.fetch_compas,
@@ -66,10 +64,10 @@ def test_class_0_is_the_desired_label(data, data_folder):
     assert data.actions.desired == data.desired
 
 
-def test_action_space_is_the_papers_feature_table(data):
-    paper = SHARED / "paper" / "ract-icml2024.tex"
+def test_action_space_is_the_papers_feature_table(data, data_folder):
+    paper = data_folder.parent / "paper" / "ract-icml2024.tex"
     if not paper.exists():
-        pytest.skip("the paper's source, which holds the feature tables, is not here")
+        pytest.skip("the paper's source, which holds the feature tables, is not beside the data")
     expected = feature_table(paper.read_text(), data.name)
     pd.testing.assert_frame_equal(data.actions.describe(), expected, check_dtype=False)
 

@@ -3,6 +3,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from scipy.sparse import csr_array
 
 from ract import ActionSpace, Feature
 from ract.encoding import Encoder
@@ -182,9 +183,8 @@ def test_things_that_are_not_tables_are_refused(table, message):
 
 
 def test_sparse_input_is_refused():
-    sparse = pytest.importorskip("scipy.sparse")
     with pytest.raises(InvalidData, match="Sparse matrices"):
-        Encoder(sparse.csr_array(np.eye(2)))
+        Encoder(csr_array(np.eye(2)))
 
 
 def test_decode_needs_the_encoded_columns():

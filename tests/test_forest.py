@@ -21,7 +21,7 @@ from ract.datasets import fetch_compas, fetch_fico, load_loans
 from ract.errors import InvalidData, InvalidSpec
 from ract.forest import RecourseForestClassifier
 from ract.recourse.exact.search import ExactSearch
-from tests.recourse.exact.test_search import cut_out
+from tests.builders import some_trees
 
 EVERYONE_ALIKE = {
     "check_sample_weight_equivalence_on_dense_data": (
@@ -482,7 +482,7 @@ def test_out_of_bag_recourse_by_hand(loans):
     with_recourse = 0
     for i in range(80):
         out = np.array([draw_people(80, n, seed)[0][i] == 0 for seed, n in model._draws])
-        part = cut_out(model.ensemble_, out, needed=out.sum() // 2 + 1)
+        part = some_trees(model.ensemble_, out, votes_needed=out.sum() // 2 + 1)
         search = ExactSearch(part, model.encoder_.axes, model.cost_)
         with_recourse += search.solve(matrix[[i]], model.budget).found[0]
     assert model.oob_recourse_ratio_ == pytest.approx(with_recourse / 80)

@@ -1,5 +1,6 @@
-"""Every Python, TOML and ract block of the README and the docs works as printed."""
+"""Pages are true: their blocks work as printed, and they list the names and version there are."""
 
+import importlib
 import re
 import shlex
 from pathlib import Path
@@ -7,6 +8,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+import ract
 from ract import ActionSpace
 from ract.cli import app
 
@@ -66,3 +68,18 @@ def test_the_pages_have_examples_of_every_kind():
     assert [line.split()[1] for line in readme] == [
         "data", "init", "fit", "data", "recourse", "audit",
     ]  # fmt: skip
+
+
+def test_the_reference_lists_every_public_name():
+    reference = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
+    listed = re.findall(r"^\.\. auto(?:class|exception|function):: (\S+)$", reference, re.MULTILINE)
+    assert len(set(listed)) == len(listed)
+    assert {f"ract.{name}" for name in ract.__all__ if name != "__version__"} <= set(listed)
+    for module in ("certificates", "datasets", "export", "metrics", "persist", "plot", "report"):
+        for name in importlib.import_module(f"ract.{module}").__all__:
+            assert {f"ract.{name}", f"ract.{module}.{name}"} & set(listed), name
+
+
+def test_the_citation_names_this_version():
+    citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert f"\nversion: {ract.__version__}\n" in citation

@@ -4,32 +4,8 @@ import numpy as np
 import pytest
 
 from ract._core.grower import People, Rules, grow_tree
+from tests.builders import random_people
 from tests.naive import NaiveObjective, entropy_mass, gini_mass
-
-
-def random_people(rng):
-    """A small table with ties, repeated rows, one-way and fixed axes, and categories."""
-    n, n_axes = int(rng.integers(4, 14)), int(rng.integers(1, 4))
-    cells, lowest, highest, n_cells, can_enter = [], [], [], [], []
-    for _ in range(n_axes):
-        c = int(rng.integers(2, 5))
-        column = rng.integers(0, c, n)
-        n_cells.append(c)
-        cells.append(column)
-        if rng.random() < 0.35:
-            table = rng.random((c, c)) < rng.choice([0.0, 0.4, 1.0])
-            np.fill_diagonal(table, True)
-            can_enter.append(table)
-            lowest.append(column)
-            highest.append(column)
-        else:
-            down, up = rng.choice([[0, 0], [0, 2], [2, 0], [1, 1], [3, 3]])
-            can_enter.append(None)
-            lowest.append(np.maximum(column - rng.integers(0, down + 1, n), 0))
-            highest.append(np.minimum(column + rng.integers(0, up + 1, n), c - 1))
-    desired = rng.integers(0, 2, n).astype(np.uint8)
-    as_cells = [np.array(v, dtype=np.uint8) for v in (cells, lowest, highest)]
-    return People(*as_cells, np.array(n_cells), tuple(can_enter), desired)
 
 
 def random_directions(rng, people):

@@ -52,7 +52,7 @@ from ract.recourse.exact.search import ExactSearch
 from ract.recourse.heuristic.leaves import LeafSearch
 from ract.status import Status
 from tests import naive
-from tests._core.test_grower import random_people
+from tests.builders import random_people
 from tests.naive import naive_decision
 
 runner = CliRunner()

@@ -13,7 +13,7 @@ from ract.errors import InvalidData, InvalidSpec
 from ract.recourse.find import find_recourse
 from ract.recourse.heuristic.plausibility import Plausibility
 from tests import naive
-from tests.recourse.exact.test_search import random_table
+from tests.builders import random_table
 
 
 def random_model(rng):

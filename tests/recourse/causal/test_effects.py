@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -113,7 +111,7 @@ def test_all_constructors_agree():
 
 
 def test_a_networkx_graph_is_read():
-    networkx = pytest.importorskip("networkx", reason="networkx is not installed")
+    networkx = pytest.importorskip("networkx")
     graph = networkx.DiGraph()
     graph.add_node("Age")
     graph.add_edge("Income", "Savings", weight=0.3)
@@ -196,23 +194,26 @@ def test_the_same_table_gives_the_same_arrows_in_any_order_of_columns():
     np.testing.assert_allclose(second.direct, first.direct[np.ix_(shuffle, shuffle)], atol=1e-9)
 
 
-def test_the_lingam_package_finds_the_same_order_and_effects():
-    reason = "the lingam package is not installed"
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        lingam = pytest.importorskip("lingam", reason=reason)
-    for seed in range(6):
-        rng = np.random.default_rng(seed)
-        matrix, true = draw(rng, random_graph(rng, 6), 3000)
-        ours = DirectLiNGAM().fit(matrix)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            theirs = lingam.DirectLiNGAM().fit(matrix)
-        assert list(ours.order) == list(theirs.causal_order_)
-        per_deviation = matrix.std(axis=0) / matrix.std(axis=0)[:, None]
-        gap = np.abs((ours.direct - theirs.adjacency_matrix_) * per_deviation)
-        assert gap.max() < 0.05
-        assert np.abs((ours.direct - true) * per_deviation).max() < 0.1
+# What DirectLiNGAM of lingam 1.13 finds for seeds 0 to 5. The package itself is not installed for
+# tests: it needs SciPy 1.13 or older, which there is not for current versions of Python.
+ORDERS_OF_LINGAM = [
+    (3, 4, 5, 2, 1, 0),
+    (1, 3, 5, 2, 0, 4),
+    (2, 4, 5, 0, 3, 1),
+    (5, 3, 2, 0, 4, 1),
+    (2, 0, 1, 4, 5, 3),
+    (0, 3, 4, 5, 2, 1),
+]
+
+
+@pytest.mark.parametrize(("seed", "order"), list(enumerate(ORDERS_OF_LINGAM)))
+def test_the_order_is_that_of_the_lingam_package(seed, order):
+    rng = np.random.default_rng(seed)
+    matrix, true = draw(rng, random_graph(rng, 6), 3000)
+    found = DirectLiNGAM().fit(matrix)
+    assert tuple(found.order) == order
+    per_deviation = matrix.std(axis=0) / matrix.std(axis=0)[:, None]
+    assert np.abs((found.direct - true) * per_deviation).max() < 0.1
 
 
 def test_forbidden_arrows_and_exogenous_features_are_respected():

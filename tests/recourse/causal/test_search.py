@@ -19,79 +19,18 @@ from ract.recourse.common.outcomes import Outcomes
 from ract.recourse.exact.search import ExactSearch
 from ract.status import Status
 from tests import naive
-from tests.recourse.exact.test_search import CHANGES, random_ensemble
+from tests.builders import (
+    WHOLE_KINDS,
+    SquareRootCost,
+    check_values,
+    n_changes,
+    random_actions,
+    random_causal_problem,
+    random_ensemble,
+    stump_on,
+)
 
 SURE = {"max_gap": 0.0, "max_nodes": 2000}
-
-
-def random_table(rng, n, real):
-    """A table of up to four features with an action space."""
-    data, features = {}, []
-    for k in range(int(rng.integers(2, 5))):
-        kind = rng.choice(
-            ["continuous"] * 3 * real + ["integer", "integer", "binary", "categorical"]
-        )
-        bounds = {}
-        if kind == "continuous":
-            column = np.round(rng.normal(size=n), 2)
-        elif kind == "integer":
-            column = rng.integers(0, 5, n)
-        elif kind == "binary":
-            column = rng.permutation(np.append(rng.integers(0, 2, n - 2), [0, 1]))
-        else:
-            column = np.array(["u", "v", "w"])[rng.permutation(np.arange(n) % 3)]
-        if kind in ("continuous", "integer") and rng.random() < 0.3:
-            bounds = dict(zip(("lower", "upper"), np.sort(rng.choice(column, 2)), strict=True))
-        data[f"f{k}"] = column
-        weight = float(rng.choice([1.0, 1.0, 0.5, 2.0]))
-        features.append(Feature(f"f{k}", kind, rng.choice(CHANGES), weight=weight, **bounds))
-    return pd.DataFrame(data), ActionSpace(features)
-
-
-def random_effects(rng, encoder):
-    """Arrows along a random order, to numeric columns only."""
-    names = encoder.column_names
-    categories = {j for axis in encoder.axes if axis.is_categorical for j in axis.columns}
-    place = rng.permutation(len(names))
-    direct = rng.normal(size=(len(names),) * 2) * (rng.random((len(names),) * 2) < 0.5)
-    direct *= place[:, None] > place
-    direct[list(categories)] = 0.0
-    return CausalEffects.from_matrix(direct, names)
-
-
-def random_problem(rng, real):
-    frame, actions = random_table(rng, int(rng.integers(8, 20)), real)
-    encoder = Encoder(frame, actions)
-    matrix = encoder.matrix(frame)
-    ensemble = random_ensemble(rng, matrix, int(rng.integers(1, 7)))
-    cost = make_cost("percentile").fit(matrix.T, encoder.weights)
-    return encoder, matrix, ensemble, cost, random_effects(rng, encoder)
-
-
-def check_actions(encoder, ensemble, cost, total, people, solutions, budget=np.inf):
-    """Every action found is allowed, costs what it says, and the model accepts its outcome."""
-    for i in np.flatnonzero(solutions.found):
-        own, values = people[i], solutions.values[i]
-        ends = naive.outcome(own, values, total)
-        assert naive.naive_votes(ensemble, np.array([ends]))[0] >= ensemble.cutoff
-        assert cost.between(own[None], values[None])[0] == pytest.approx(solutions.cost[i])
-        assert solutions.cost[i] <= budget
-        assert solutions.bound[i] <= solutions.cost[i]
-    for axis in encoder.axes:
-        f, columns = axis.feature, list(axis.columns)
-        before, after = people[:, columns], solutions.values[:, columns]
-        if f.is_categorical:
-            assert ((after == 0) | (after == 1)).all() and (after.sum(axis=1) == 1).all()
-            step = after.argmax(axis=1) - before.argmax(axis=1)
-        else:
-            step = (after - before)[:, 0]
-            ok = np.where(step > 0, after[:, 0] <= f.upper, after[:, 0] >= f.lower)
-            assert ok[step != 0].all()
-            assert f.kind == "continuous" or (after == np.floor(after)).all()
-        assert not (f.change in ("increase", "fixed") and (step < 0).any())
-        assert not (f.change in ("decrease", "fixed") and (step > 0).any())
-    lost = ~solutions.found
-    np.testing.assert_array_equal(solutions.values[lost], people[lost])
 
 
 @pytest.mark.parametrize("block", range(4))
@@ -100,14 +39,14 @@ def test_brute_force_over_whole_numbers_and_categories(block):
     equal = settled = 0
     for seed in range(40):
         rng = np.random.default_rng([block, seed])
-        encoder, matrix, ensemble, cost, effects = random_problem(rng, real=0)
+        encoder, matrix, ensemble, cost, effects = random_causal_problem(rng, WHOLE_KINDS)
         people = matrix[rng.choice(len(matrix), 4, replace=False)]
         budget = float(rng.choice([0.213, 0.517, np.inf]))
         most = None if rng.random() < 0.7 else int(rng.integers(1, 3))
         search = CausalSearch(ensemble, encoder.axes, cost, effects)
         solutions = search.solve(people, budget, max_changes=most, **SURE)
         total = naive.total_effects(effects.direct)
-        check_actions(encoder, ensemble, cost, total, people, solutions, budget)
+        check_values(encoder, ensemble, cost, people, solutions, total=total, budget=budget)
         for i, own in enumerate(people):
             best = naive.cheapest_causal_action(ensemble, encoder.axes, own, matrix, total, most)
             best = best if best <= budget else np.inf
@@ -123,37 +62,17 @@ def test_brute_force_over_whole_numbers_and_categories(block):
     assert settled >= 155
 
 
-def random_actions(rng, encoder, own, n):
-    """Allowed values, many of them near the own ones."""
-    values = np.tile(own, (n, 1))
-    for axis in encoder.axes:
-        f, columns = axis.feature, list(axis.columns)
-        acts = np.flatnonzero((rng.random(n) < 0.6) & f.actionable)
-        if f.is_categorical:
-            now = int(np.argmax(own[columns]))
-            allowed = {"any": slice(None), "increase": slice(now, None), "decrease": slice(now + 1)}
-            options = np.arange(len(columns))[allowed.get(f.change, slice(now, now + 1))]
-            values[np.ix_(acts, columns)] = np.eye(len(columns))[rng.choice(options, len(acts))]
-            continue
-        x = own[columns[0]]
-        low = x if f.change == "increase" else min(f.lower, x)
-        high = x if f.change == "decrease" else max(f.upper, x)
-        drawn = x + (rng.uniform(low, high, len(acts)) - x) * rng.random(len(acts)) ** 2
-        values[acts, columns[0]] = drawn if f.kind == "continuous" else np.round(drawn)
-    return values
-
-
 def test_what_is_proved_of_real_numbers_survives_many_random_actions():
     seen = set()
     for seed in range(80):
         rng = np.random.default_rng(seed)
-        encoder, matrix, ensemble, cost, effects = random_problem(rng, real=1)
+        encoder, matrix, ensemble, cost, effects = random_causal_problem(rng)
         people = matrix[rng.choice(len(matrix), 3, replace=False)]
         budget = float(rng.choice([0.3, np.inf]))
         search = CausalSearch(ensemble, encoder.axes, cost, effects)
         solutions = search.solve(people, budget, max_gap=0.0, max_nodes=200)
         total = naive.total_effects(effects.direct)
-        check_actions(encoder, ensemble, cost, total, people, solutions, budget)
+        check_values(encoder, ensemble, cost, people, solutions, total=total, budget=budget)
         for i, own in enumerate(people):
             tried = random_actions(rng, encoder, own, 3000)
             ends = tried + (tried - own) @ total.T
@@ -171,7 +90,7 @@ def test_what_is_proved_of_real_numbers_survives_many_random_actions():
 def test_without_effects_it_is_the_exact_search():
     for seed in range(30):
         rng = np.random.default_rng(seed)
-        encoder, matrix, ensemble, cost, effects = random_problem(rng, real=1)
+        encoder, matrix, ensemble, cost, effects = random_causal_problem(rng)
         nothing = CausalEffects.from_edges({}, names=effects.names)
         exact = ExactSearch(ensemble, encoder.axes, cost).solve(matrix, 0.5)
         causal = CausalSearch(ensemble, encoder.axes, cost, nothing).solve(matrix, 0.5)
@@ -190,24 +109,6 @@ def test_effects_of_what_nobody_can_change_do_not_matter():
     causal = CausalSearch(ensemble, encoder.axes, cost, effects).solve(matrix)
     exact = ExactSearch(ensemble, encoder.axes, cost).solve(matrix)
     np.testing.assert_array_equal(causal.values, exact.values)
-
-
-def stump_on(column, threshold, n_columns=2):
-    """A tree that wants one column above a threshold."""
-    rng = np.random.default_rng(0)
-    tree = random_ensemble(rng, rng.normal(size=(10, n_columns)), 1)
-    leaf = np.array([column, -1, -1], np.int32)
-    return dataclasses.replace(
-        tree,
-        feature=leaf,
-        threshold=np.array([threshold, 0.0, 0.0]),
-        left=np.array([1, -1, -1], np.int32),
-        right=np.array([2, -1, -1], np.int32),
-        label=np.array([0, 0, 1], np.uint8),
-        value=np.array([0.5, 0.0, 1.0]),
-        root=np.zeros(1, np.int32),
-        cutoff=1,
-    )
 
 
 def test_a_feature_that_nobody_can_change_is_moved_through_its_cause():
@@ -249,7 +150,7 @@ def test_a_category_can_be_a_cause():
     cost = make_cost("percentile").fit(matrix.T, encoder.weights)
     clerk, cook, pay = (encoder.column_names.index(n) for n in ("job=clerk", "job=cook", "pay"))
     effects = CausalEffects.from_edges({("job=clerk", "pay"): 5.0})
-    search = CausalSearch(stump_on(pay, 2.5, 3), encoder.axes, cost, effects)
+    search = CausalSearch(stump_on(pay, 2.5), encoder.axes, cost, effects)
     person = np.zeros((1, 3))
     person[0, cook] = 1.0
     solutions = search.solve(person, max_gap=0.0)
@@ -257,33 +158,18 @@ def test_a_category_can_be_a_cause():
     assert search.after(person, solutions.values)[0, pay] == 5.0
     wrong = CausalEffects.from_edges({("pay", "job=clerk"): 5.0})
     with pytest.raises(InvalidSpec, match="'job' is categorical"):
-        CausalSearch(stump_on(pay, 2.5, 3), encoder.axes, cost, wrong)
-
-
-@dataclasses.dataclass(frozen=True)
-class SquareRootCost:
-    """A cost of one's own, without knots."""
-
-    norm: str = "max"
-
-    def level(self, column, values):
-        return np.sign(values) * np.sqrt(np.abs(values))
-
-    def between(self, start, stop):
-        return np.abs(self.level(0, np.asarray(stop)) - self.level(0, np.asarray(start))).max(
-            axis=1
-        )
+        CausalSearch(stump_on(pay, 2.5), encoder.axes, cost, wrong)
 
 
 def test_other_costs_and_other_ways_to_decide():
     served = 0
     for seed in range(12):
         rng = np.random.default_rng(seed)
-        encoder, matrix, ensemble, _, effects = random_problem(rng, real=1)
+        encoder, matrix, ensemble, _, effects = random_causal_problem(rng)
         cost = rng.choice(np.array([SquareRootCost(), LinearCost("max", np.ones(matrix.shape[1]))]))
         total = naive.total_effects(effects.direct)
         by_votes = CausalSearch(ensemble, encoder.axes, cost, effects).solve(matrix, 2.0)
-        check_actions(encoder, ensemble, cost, total, matrix, by_votes, 2.0)
+        check_values(encoder, ensemble, cost, matrix, by_votes, total=total, budget=2.0)
         mean = dataclasses.replace(
             ensemble, combine="mean", value=ensemble.label.astype(float),
             cutoff=ensemble.cutoff / ensemble.n_trees - 1e-9,
@@ -296,7 +182,7 @@ def test_other_costs_and_other_ways_to_decide():
         by_mean = CausalSearch(mean, encoder.axes, cost, effects, accepted=matrix).solve(
             matrix, 2.0
         )
-        check_actions(encoder, ensemble, cost, total, matrix, by_mean, 2.0)
+        check_values(encoder, ensemble, cost, matrix, by_mean, total=total, budget=2.0)
         assert not (by_mean.status == Status.NONE).any()
         assert not (by_mean.found & (by_votes.status == Status.NONE)).any()
         served += int((by_mean.found & (by_mean.cost > 0)).sum())
@@ -304,8 +190,8 @@ def test_other_costs_and_other_ways_to_decide():
 
 
 def test_threads_and_order_do_not_change_the_result():
-    rng = np.random.default_rng(14)
-    encoder, matrix, ensemble, cost, effects = random_problem(rng, real=1)
+    rng = np.random.default_rng(10)
+    encoder, matrix, ensemble, cost, effects = random_causal_problem(rng)
     search = CausalSearch(ensemble, encoder.axes, cost, effects)
     people = np.repeat(matrix, 4, axis=0)
     one, two = search.solve(people, n_jobs=1), search.solve(people, n_jobs=2)
@@ -318,7 +204,7 @@ def test_small_limits_give_bounds_that_hold():
     seen = set()
     for seed in range(60):
         rng = np.random.default_rng(seed)
-        encoder, matrix, ensemble, cost, effects = random_problem(rng, real=0)
+        encoder, matrix, ensemble, cost, effects = random_causal_problem(rng, WHOLE_KINDS)
         search = CausalSearch(ensemble, encoder.axes, cost, effects)
         sure = search.solve(matrix, **SURE)
         for limits in ({"max_nodes": 0}, {"max_nodes": 1, "max_gap": 0.0}, {"max_gap": 0.3}):
@@ -331,9 +217,9 @@ def test_small_limits_give_bounds_that_hold():
 
 def test_without_effects_the_bound_is_the_exact_cost_up_to_a_step():
     met = 0
-    for seed in range(60):
+    for seed in range(80):
         rng = np.random.default_rng(seed)
-        encoder, matrix, ensemble, cost, _ = random_problem(rng, real=1)
+        encoder, matrix, ensemble, cost, _ = random_causal_problem(rng)
         d = matrix.shape[1]
         relaxed = Relaxation(ensemble, encoder.axes, cost, np.zeros(d, bool))
         moves, cap = Moves(encoder.axes, cost), 0.7
@@ -354,7 +240,7 @@ def test_the_program_finds_a_way_into_a_region_where_there_is_one():
     ways = none = 0
     for seed in range(150):
         rng = np.random.default_rng(seed)
-        encoder, matrix, _, cost, effects = random_problem(rng, real=0)
+        encoder, matrix, _, cost, effects = random_causal_problem(rng, WHOLE_KINDS)
         moves, own = Moves(encoder.axes, cost), matrix[0]
         total = np.where(moves.actionable, effects.total, 0.0)
         middle = matrix[1] + rng.normal(size=len(own))
@@ -367,14 +253,14 @@ def test_the_program_finds_a_way_into_a_region_where_there_is_one():
         rows = np.array(list(all_actions(encoder, own, matrix)))
         ends = rows + (rows - own) @ total.T
         allowed = cost.between(np.tile(own, (len(rows), 1)), rows) <= cap
-        allowed &= number_of_changes(encoder, own, rows) <= most
+        allowed &= n_changes(encoder, own, rows) <= most
         if values is None:  # not even one that is well inside
             none += 1
             assert not (inside(ends, lower + 1e-3, upper - 1e-3) & allowed).any()
         else:
             ways += 1
             assert inside(outcomes.ends(values[None]), lower, upper)[0]
-            assert number_of_changes(encoder, own, values[None])[0] <= most
+            assert n_changes(encoder, own, values[None])[0] <= most
             assert (inside(ends, lower, upper) & allowed).any()
             assert (rows[allowed] == values).all(axis=1).any()
     assert ways > 30 and none > 30
@@ -389,21 +275,16 @@ def all_actions(encoder, own, matrix):
         yield [v for values, _ in choice for v in values]  # axes stand in the order of columns
 
 
-def number_of_changes(encoder, own, rows):
-    moved = [(rows != own)[:, list(axis.columns)].any(axis=1) for axis in encoder.axes]
-    return np.sum(moved, axis=0)
-
-
 def test_actions_allow_for_effects_that_are_off():
     held = tried = fewer = 0
     for seed in range(30):
         rng = np.random.default_rng(seed)
-        encoder, matrix, ensemble, cost, effects = random_problem(rng, real=1)
+        encoder, matrix, ensemble, cost, effects = random_causal_problem(rng)
         sure = CausalSearch(ensemble, encoder.axes, cost, effects)
         careful = CausalSearch(ensemble, encoder.axes, cost, effects, uncertainty=0.2)
         plain, solutions = sure.solve(matrix, max_gap=0.0), careful.solve(matrix)
         total = naive.total_effects(effects.direct)
-        check_actions(encoder, ensemble, cost, total, matrix, solutions)
+        check_values(encoder, ensemble, cost, matrix, solutions, total=total)
         assert (solutions.cost >= plain.bound - 1e-9).all()
         assert not (solutions.found & (plain.status == Status.NONE)).any()
         fewer += int(plain.found.sum() - solutions.found.sum())
@@ -425,7 +306,7 @@ def test_names_of_columns_are_those_of_the_encoder():
 
 def test_wrong_input_is_refused():
     rng = np.random.default_rng(1)
-    encoder, matrix, ensemble, cost, effects = random_problem(rng, real=0)
+    encoder, matrix, ensemble, cost, effects = random_causal_problem(rng, WHOLE_KINDS)
     search = CausalSearch(ensemble, encoder.axes, cost, effects)
     for name, value in (("max_changes", 0), ("max_nodes", -1), ("max_gap", float("nan"))):
         with pytest.raises(InvalidSpec, match=f"{name} must be"):

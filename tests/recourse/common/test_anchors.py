@@ -13,16 +13,12 @@ from ract.recourse.common.anchors import Anchors, admitted_categories, inside, t
 from ract.recourse.common.moves import Moves
 from ract.recourse.common.outcomes import Outcomes
 from tests import naive
-from tests.recourse.causal.test_search import SquareRootCost, random_actions, random_problem
-from tests.recourse.exact.test_search import random_ensemble
-
-
-def leaf_of(ensemble, tree, point):
-    node = ensemble.root[tree]
-    while ensemble.feature[node] >= 0:
-        left = point[ensemble.feature[node]] <= ensemble.threshold[node]
-        node = ensemble.left[node] if left else ensemble.right[node]
-    return node
+from tests.builders import (
+    SquareRootCost,
+    random_actions,
+    random_causal_problem,
+    random_ensemble,
+)
 
 
 def test_a_tree_puts_just_the_points_of_a_box_into_its_leaf():
@@ -31,11 +27,11 @@ def test_a_tree_puts_just_the_points_of_a_box_into_its_leaf():
         points = np.round(rng.normal(size=(30, 3)), 1)
         ensemble = random_ensemble(rng, points, 4)
         lower, upper = tree_boxes(ensemble, points[:5])
+        leaves = naive.naive_leaves(ensemble, points)
         for p in range(5):
             for t in range(4):
-                same = [leaf_of(ensemble, t, q) == leaf_of(ensemble, t, points[p]) for q in points]
                 box = inside(points, lower[p, t], upper[p, t])
-                assert list(box) == same
+                np.testing.assert_array_equal(box, leaves[:, t] == leaves[p, t])
 
 
 @pytest.mark.parametrize("combine", ["votes", "mean", "sum"])
@@ -92,7 +88,7 @@ def test_categories_in_a_box_are_those_whose_one_hot_row_is_in_it():
 def test_ranges_end_where_costs_exceed():
     for seed in range(40):
         rng = np.random.default_rng(seed)
-        encoder, matrix, _, cost, _ = random_problem(rng, real=1)
+        encoder, matrix, _, cost, _ = random_causal_problem(rng)
         others = [LinearCost("max", rng.uniform(0, 2, matrix.shape[1])), SquareRootCost()]
         cost = rng.choice(np.array([cost, cost, *others], dtype=object))
         moves = Moves(encoder.axes, cost)
@@ -126,7 +122,7 @@ def test_ranges_end_where_costs_exceed():
 def test_outcomes_lie_in_their_boxes_and_parts_cover_the_whole():
     for seed in range(40):
         rng = np.random.default_rng(seed)
-        encoder, matrix, _, cost, effects = random_problem(rng, real=1)
+        encoder, matrix, _, cost, effects = random_causal_problem(rng)
         moves, own = Moves(encoder.axes, cost), matrix[0]
         total = np.where(moves.actionable, effects.total, 0.0)
         outcomes = Outcomes(own, moves, total)

@@ -9,130 +9,11 @@ from ract._kernels.search.boxes import Boxes
 from ract._kernels.search.decide_votes import decide_votes
 from ract.costs import make_cost
 from ract.encoding import Encoder
-from ract.ensemble import TreeEnsemble
 from ract.errors import InvalidSpec
 from ract.recourse.exact.search import ExactSearch
 from ract.status import Status
 from tests import naive
-
-KINDS = ["continuous", "integer", "binary", "categorical"]
-CHANGES = ["any", "any", "increase", "decrease", "fixed"]
-
-
-def random_table(rng, n, kinds=KINDS):
-    """A small table of mixed kinds with an action space."""
-    data, features = {}, []
-    for k in range(int(rng.integers(1, 4))):
-        kind = rng.choice(kinds)
-        change, weight = rng.choice(CHANGES), float(rng.choice([1.0, 1.0, 0.5, 2.0]))
-        bounds = {}
-        if kind == "continuous":
-            column = np.round(rng.normal(size=n), 1)
-        elif kind == "integer":
-            column = rng.integers(0, 7, n)
-        elif kind == "binary":
-            column = rng.permutation(np.append(rng.integers(0, 2, n - 2), [0, 1]))
-        else:
-            column = np.array(["u", "v", "w", "z"])[rng.permutation(np.arange(n) % 4)]
-        if kind in ("continuous", "integer") and rng.random() < 0.4:
-            bounds = dict(zip(("lower", "upper"), np.sort(rng.choice(column, 2)), strict=True))
-        data[f"f{k}"] = column
-        features.append(Feature(f"f{k}", kind, change, weight=weight, **bounds))
-    return pd.DataFrame(data), ActionSpace(features)
-
-
-def random_ensemble(rng, matrix, n_trees):
-    """Trees with random splits near the data, with ties and useless splits."""
-    feature, threshold, left, right, label, root = [], [], [], [], [], []
-
-    def grow(depth):
-        node = len(feature)
-        for array, value in zip(
-            (feature, threshold, left, right, label),
-            (-1, 0.0, -1, -1, int(rng.random() < 0.4)),
-            strict=True,
-        ):
-            array.append(value)
-        if depth < 3 and rng.random() < 0.8:
-            j = int(rng.integers(matrix.shape[1]))
-            column = matrix[:, j]
-            if set(np.unique(column)) <= {0.0, 1.0}:
-                cut = 0.5
-            else:
-                cut = float(
-                    rng.choice([rng.choice(column), rng.uniform(column.min(), column.max())])
-                )
-            feature[node], threshold[node] = j, cut
-            left[node] = grow(depth + 1)
-            right[node] = grow(depth + 1)
-        return node
-
-    for _ in range(n_trees):
-        root.append(grow(0))
-    return TreeEnsemble(
-        np.array(feature, np.int32),
-        np.array(threshold),
-        np.array(left, np.int32),
-        np.array(right, np.int32),
-        np.array(label, np.uint8),
-        np.zeros(len(feature)),
-        np.array(root, np.int32),
-        "votes",
-        int(rng.integers(1, n_trees + 1)),
-    )
-
-
-def random_values(rng, ensemble, combine):
-    """The same trees with values that count: few different ones, so that there are ties."""
-    values = rng.choice([rng.random(4), np.array([0.1, 0.3, 0.5, 0.9]), rng.normal(size=4)])
-    value = rng.choice(values, len(ensemble.feature))
-    base = float(rng.choice([0.0, rng.normal()])) if combine == "sum" else 0.0
-    valued = dataclasses.replace(
-        ensemble, value=value, combine=combine, base=base, single=bool(rng.random() < 0.3)
-    )
-    if combine == "mean":
-        valued = dataclasses.replace(valued, single=False)
-        if rng.random() < 0.4:  # the class with the larger sum wins
-            cutoff = float(rng.choice([0.5, np.nextafter(0.5, 1)]))
-            share = np.round(rng.random(4), 1)[rng.integers(0, 4, len(value))]
-            return dataclasses.replace(valued, value=share, against=1 - share, cutoff=cutoff)
-    points = valued.score(
-        rng.choice([-1.0, 0.0, 0.5, 1.0, 3.0], (40, int(ensemble.feature.max()) + 1))
-    )
-    return dataclasses.replace(valued, cutoff=float(rng.choice(points)))
-
-
-def random_problem(rng, combine="votes", kinds=KINDS, cost="percentile"):
-    frame, actions = random_table(rng, int(rng.integers(8, 20)), kinds)
-    encoder = Encoder(frame, actions)
-    matrix = encoder.matrix(frame)
-    ensemble = random_ensemble(rng, matrix, int(rng.integers(1, 9)))
-    if combine != "votes":
-        ensemble = random_values(rng, ensemble, combine)
-    return encoder, matrix, ensemble, make_cost(cost).fit(matrix.T, encoder.weights)
-
-
-def check_values(encoder, ensemble, cost, people, solutions):
-    """Every action found is allowed, costs what it says, and the model agrees."""
-    found = solutions.found
-    assert naive.naive_decision(ensemble, solutions.values[found]).all()
-    np.testing.assert_allclose(
-        cost.between(people[found], solutions.values[found]), solutions.cost[found], atol=1e-12
-    )
-    for axis in encoder.axes:
-        f, before = axis.feature, people[:, list(axis.columns)]
-        after = solutions.values[:, list(axis.columns)]
-        if f.is_categorical:
-            assert (after.sum(axis=1) == 1).all()
-            step = after.argmax(axis=1) - before.argmax(axis=1)
-        else:
-            step = (after - before)[:, 0]
-            moved = step != 0
-            ok = np.where(step > 0, after[:, 0] <= f.upper, after[:, 0] >= f.lower)
-            assert ok[moved].all()
-            assert f.kind == "continuous" or (after == np.floor(after)).all()
-        assert not (f.change in ("increase", "fixed") and (step < 0).any())
-        assert not (f.change in ("decrease", "fixed") and (step > 0).any())
+from tests.builders import check_values, random_problem, some_trees, stump_on, voting_trees
 
 
 def check_against_brute_force(combine, block):
@@ -146,7 +27,7 @@ def check_against_brute_force(combine, block):
         budget = float(rng.choice([0.0, 0.213, 0.517, np.inf]))
         most = None if rng.random() < 0.6 else int(rng.integers(0, 3))
         solutions = search.solve(people, budget, max_changes=most)
-        check_values(encoder, ensemble, cost, people, solutions)
+        check_values(encoder, ensemble, cost, people, solutions, budget=budget, max_changes=most)
         for i in range(len(people)):
             best = naive.cheapest_action(ensemble, encoder.axes, people[i], matrix, rng, most)
             if np.isfinite(best) and best <= budget:
@@ -154,11 +35,6 @@ def check_against_brute_force(combine, block):
                 assert solutions.cost[i] == pytest.approx(best, abs=1e-12)
             else:
                 assert solutions.status[i] == Status.NONE and np.isinf(solutions.cost[i])
-            changed = [
-                (solutions.values[i, list(axis.columns)] != people[i, list(axis.columns)]).any()
-                for axis in encoder.axes
-            ]
-            assert most is None or sum(changed) <= most
             statuses.add(int(solutions.status[i]))
     assert statuses == {Status.OPTIMAL, Status.NONE}
 
@@ -235,13 +111,8 @@ def test_nobody_moves_when_everything_is_fixed():
     frame = pd.DataFrame({"a": rng.integers(0, 5, 30)})
     encoder = Encoder(frame, ActionSpace([Feature("a", change="fixed")]))
     matrix = encoder.matrix(frame)
-    stump = TreeEnsemble(
-        np.array([0, -1, -1], np.int32), np.array([2.5, 0, 0]), np.array([1, -1, -1], np.int32),
-        np.array([2, -1, -1], np.int32), np.array([0, 0, 1], np.uint8), np.zeros(3),
-        np.zeros(1, np.int32), "votes", 1,
-    )  # fmt: skip
     cost = make_cost("percentile").fit(matrix.T, encoder.weights)
-    solutions = ExactSearch(stump, encoder.axes, cost).solve(matrix)
+    solutions = ExactSearch(stump_on(0, 2.5), encoder.axes, cost).solve(matrix)
     assert list(solutions.status == Status.NONE) == list(frame["a"] <= 2)
     assert (solutions.cost[frame["a"] > 2] == 0).all()
 
@@ -251,11 +122,7 @@ def test_one_leaf_is_decided_at_once():
     encoder = Encoder(matrix)
     cost = make_cost("percentile").fit(matrix.T, encoder.weights)
     for label, status in ((1, Status.OPTIMAL), (0, Status.NONE)):
-        leaf = TreeEnsemble(
-            np.array([-1], np.int32), np.zeros(1), np.array([-1], np.int32),
-            np.array([-1], np.int32), np.array([label], np.uint8), np.zeros(1),
-            np.zeros(1, np.int32), "votes", 1,
-        )  # fmt: skip
+        leaf = voting_trees([-1], [0.0], [-1], [-1], [label])
         solutions = ExactSearch(leaf, encoder.axes, cost).solve(matrix)
         assert (solutions.status == status).all()
 
@@ -280,38 +147,13 @@ def test_some_trees_are_searched_as_if_they_were_all():
             continue
         needed = int(rng.integers(1, kept.sum() + 1))
         part = dataclasses.replace(ensemble, root=ensemble.root[kept], cutoff=needed)
-        alone = cut_out(ensemble, kept, needed)
+        alone = some_trees(ensemble, kept, needed)
         expected = ExactSearch(alone, encoder.axes, cost).solve(matrix)
         trees, votes = np.tile(kept, (len(matrix), 1)), np.full(len(matrix), needed)
         found = ExactSearch(ensemble, encoder.axes, cost).solve(matrix, trees=trees, needed=votes)
         np.testing.assert_array_equal(found.status, expected.status)
         np.testing.assert_allclose(found.cost, expected.cost)
         assert (naive.naive_votes(part, found.values[found.found]) >= needed).all()
-
-
-def cut_out(ensemble, kept, needed):
-    """An ensemble of some trees, with nodes of its own."""
-    ends = np.append(ensemble.root[1:], len(ensemble.feature))
-    rows, root, n = [], [], 0
-    for first, last, keep in zip(ensemble.root, ends, kept, strict=True):
-        if keep:
-            rows.append(np.arange(first, last))
-            root.append(n)
-            n += last - first
-    rows = np.concatenate(rows)
-    position = np.full(len(ensemble.feature), -1)
-    position[rows] = np.arange(len(rows))
-    child = {
-        side: np.where(
-            getattr(ensemble, side)[rows] < 0, -1, position[getattr(ensemble, side)[rows]]
-        )
-        for side in ("left", "right")
-    }
-    return TreeEnsemble(
-        ensemble.feature[rows], ensemble.threshold[rows], child["left"].astype(np.int32),
-        child["right"].astype(np.int32), ensemble.label[rows], ensemble.value[rows],
-        np.array(root, np.int32), "votes", needed,
-    )  # fmt: skip
 
 
 def test_wrong_input_is_refused():

@@ -17,8 +17,7 @@ from ract.recourse.common.problem import Problem
 from ract.recourse.exact.search import ExactSearch
 from ract.recourse.heuristic.plausibility import METHODS, Plausibility, PlausibleSearch
 from ract.status import Status
-from tests.recourse.causal.test_search import stump_on
-from tests.recourse.exact.test_search import check_values
+from tests.builders import check_values, stump_on
 
 
 @pytest.fixture(scope="module")

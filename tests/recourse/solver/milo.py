@@ -4,7 +4,7 @@ The formulation of the paper's exact method: a 0/1 variable for each value that 
 and for each leaf of each tree. One value per feature and one leaf per tree are chosen, a leaf only
 if the chosen values of all features lie in it, and the largest cost of a chosen value is made as
 small as can be. Written from the definition, on raw thresholds; it shares no code with the
-package's searches, and stands beside them as a judge for forests that brute force cannot take.
+package's searches, and checks them on forests that are too large for brute force.
 """
 
 from __future__ import annotations

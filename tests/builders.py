@@ -1,0 +1,287 @@
+"""What several tests build on: random tables, models and problems, and checks of actions.
+
+Everything random comes from the generator that is passed in, so a seed gives the same case again.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pandas as pd
+
+from ract import ActionSpace, Feature
+from ract._core.grower import People
+from ract.costs import make_cost
+from ract.encoding import Encoder
+from ract.ensemble import TreeEnsemble
+from ract.recourse.causal.effects import CausalEffects
+from tests import naive
+
+KINDS = ["continuous", "integer", "binary", "categorical"]
+WHOLE_KINDS = ["integer", "integer", "binary", "categorical"]
+MOSTLY_REAL_KINDS = ["continuous"] * 3 + WHOLE_KINDS
+CHANGES = ["any", "any", "increase", "decrease", "fixed"]
+
+
+# Tables
+
+
+def random_table(rng, n, kinds=KINDS, n_features=(1, 3)):
+    """A table of n people with a few features of some kinds, and an action space."""
+    data, features = {}, []
+    for k in range(int(rng.integers(*n_features, endpoint=True))):
+        kind = rng.choice(kinds)
+        change, weight = rng.choice(CHANGES), float(rng.choice([1.0, 1.0, 0.5, 2.0]))
+        bounds = {}
+        if kind == "continuous":
+            column = np.round(rng.normal(size=n), 1)
+        elif kind == "integer":
+            column = rng.integers(0, 7, n)
+        elif kind == "binary":
+            column = rng.permutation(np.append(rng.integers(0, 2, n - 2), [0, 1]))
+        else:
+            column = np.array(["u", "v", "w", "z"])[rng.permutation(np.arange(n) % 4)]
+        if kind in ("continuous", "integer") and rng.random() < 0.4:
+            bounds = dict(zip(("lower", "upper"), np.sort(rng.choice(column, 2)), strict=True))
+        data[f"f{k}"] = column
+        features.append(Feature(f"f{k}", kind, change, weight=weight, **bounds))
+    return pd.DataFrame(data), ActionSpace(features)
+
+
+def random_people(rng):
+    """A few binned people as the grower takes them: ties, one-way and fixed axes, categories."""
+    n, n_axes = int(rng.integers(4, 14)), int(rng.integers(1, 4))
+    cells, lowest, highest, n_cells, can_enter = [], [], [], [], []
+    for _ in range(n_axes):
+        c = int(rng.integers(2, 5))
+        column = rng.integers(0, c, n)
+        n_cells.append(c)
+        cells.append(column)
+        if rng.random() < 0.35:
+            table = rng.random((c, c)) < rng.choice([0.0, 0.4, 1.0])
+            np.fill_diagonal(table, True)
+            can_enter.append(table)
+            lowest.append(column)
+            highest.append(column)
+        else:
+            down, up = rng.choice([[0, 0], [0, 2], [2, 0], [1, 1], [3, 3]])
+            can_enter.append(None)
+            lowest.append(np.maximum(column - rng.integers(0, down + 1, n), 0))
+            highest.append(np.minimum(column + rng.integers(0, up + 1, n), c - 1))
+    desired = rng.integers(0, 2, n).astype(np.uint8)
+    as_cells = [np.array(v, dtype=np.uint8) for v in (cells, lowest, highest)]
+    return People(*as_cells, np.array(n_cells), tuple(can_enter), desired)
+
+
+# Models
+
+
+def voting_trees(feature, threshold, left, right, label, root=(0,), votes_needed=1):
+    """Trees that vote with their labels, from lists; a leaf has feature, left and right -1."""
+    return TreeEnsemble(
+        np.array(feature, np.int32),
+        np.array(threshold, float),
+        np.array(left, np.int32),
+        np.array(right, np.int32),
+        np.array(label, np.uint8),
+        np.zeros(len(feature)),
+        np.array(root, np.int32),
+        "votes",
+        votes_needed,
+    )
+
+
+def stump_on(column, threshold):
+    """A tree that accepts whoever has a column above a threshold; leaf values equal labels."""
+    stump = voting_trees([column, -1, -1], [threshold, 0, 0], [1, -1, -1], [2, -1, -1], [0, 0, 1])
+    return dataclasses.replace(stump, value=np.array([0.5, 0.0, 1.0]))
+
+
+def random_ensemble(rng, matrix, n_trees):
+    """Voting trees with random splits near the data, with ties and useless splits."""
+    feature, threshold, left, right, label, root = [], [], [], [], [], []
+
+    def grow(depth):
+        node = len(feature)
+        for array, value in zip(
+            (feature, threshold, left, right, label),
+            (-1, 0.0, -1, -1, int(rng.random() < 0.4)),
+            strict=True,
+        ):
+            array.append(value)
+        if depth < 3 and rng.random() < 0.8:
+            j = int(rng.integers(matrix.shape[1]))
+            column = matrix[:, j]
+            if set(np.unique(column)) <= {0.0, 1.0}:
+                cut = 0.5
+            else:
+                cut = float(
+                    rng.choice([rng.choice(column), rng.uniform(column.min(), column.max())])
+                )
+            feature[node], threshold[node] = j, cut
+            left[node] = grow(depth + 1)
+            right[node] = grow(depth + 1)
+        return node
+
+    for _ in range(n_trees):
+        root.append(grow(0))
+    votes_needed = int(rng.integers(1, n_trees + 1))
+    return voting_trees(feature, threshold, left, right, label, root, votes_needed)
+
+
+def with_random_values(rng, ensemble, combine):
+    """The same trees deciding by the mean or sum of values: few different ones, hence ties."""
+    values = rng.choice([rng.random(4), np.array([0.1, 0.3, 0.5, 0.9]), rng.normal(size=4)])
+    value = rng.choice(values, len(ensemble.feature))
+    base = float(rng.choice([0.0, rng.normal()])) if combine == "sum" else 0.0
+    valued = dataclasses.replace(
+        ensemble, value=value, combine=combine, base=base, single=bool(rng.random() < 0.3)
+    )
+    if combine == "mean":
+        valued = dataclasses.replace(valued, single=False)
+        if rng.random() < 0.4:  # the class with the larger sum wins
+            cutoff = float(rng.choice([0.5, np.nextafter(0.5, 1)]))
+            share = np.round(rng.random(4), 1)[rng.integers(0, 4, len(value))]
+            return dataclasses.replace(valued, value=share, against=1 - share, cutoff=cutoff)
+    points = valued.score(
+        rng.choice([-1.0, 0.0, 0.5, 1.0, 3.0], (40, int(ensemble.feature.max()) + 1))
+    )
+    return dataclasses.replace(valued, cutoff=float(rng.choice(points)))
+
+
+def some_trees(ensemble, kept, votes_needed):
+    """An ensemble of the trees that are kept, with nodes of its own."""
+    ends = np.append(ensemble.root[1:], len(ensemble.feature))
+    rows, root, n = [], [], 0
+    for first, last, keep in zip(ensemble.root, ends, kept, strict=True):
+        if keep:
+            rows.append(np.arange(first, last))
+            root.append(n)
+            n += last - first
+    rows = np.concatenate(rows)
+    position = np.full(len(ensemble.feature) + 1, -1)  # the last stands for no child
+    position[rows] = np.arange(len(rows))
+    return voting_trees(
+        ensemble.feature[rows],
+        ensemble.threshold[rows],
+        position[ensemble.left[rows]],
+        position[ensemble.right[rows]],
+        ensemble.label[rows],
+        root,
+        votes_needed,
+    )
+
+
+# Problems: an encoder, the encoded table, a model and a cost
+
+
+def random_problem(rng, combine="votes", kinds=KINDS, cost="percentile", n_features=(1, 3)):
+    """A small table with a random model and a fitted cost: (encoder, matrix, ensemble, cost)."""
+    frame, actions = random_table(rng, int(rng.integers(8, 20)), kinds, n_features)
+    encoder = Encoder(frame, actions)
+    matrix = encoder.matrix(frame)
+    ensemble = random_ensemble(rng, matrix, int(rng.integers(1, 9)))
+    if combine != "votes":
+        ensemble = with_random_values(rng, ensemble, combine)
+    return encoder, matrix, ensemble, make_cost(cost).fit(matrix.T, encoder.weights)
+
+
+def random_causal_problem(rng, kinds=MOSTLY_REAL_KINDS):
+    """A random problem of two to four features, with random effects as its fifth part."""
+    encoder, *rest = random_problem(rng, kinds=kinds, n_features=(2, 4))
+    return encoder, *rest, random_effects(rng, encoder)
+
+
+def random_effects(rng, encoder):
+    """Arrows along a random order, to numeric columns only."""
+    names = encoder.column_names
+    categories = {j for axis in encoder.axes if axis.is_categorical for j in axis.columns}
+    place = rng.permutation(len(names))
+    direct = rng.normal(size=(len(names),) * 2) * (rng.random((len(names),) * 2) < 0.5)
+    direct *= place[:, None] > place
+    direct[list(categories)] = 0.0
+    return CausalEffects.from_matrix(direct, names)
+
+
+@dataclasses.dataclass(frozen=True)
+class SquareRootCost:
+    """A cost of one's own: fitted, of any column, and without knots."""
+
+    norm: str = "max"
+
+    def level(self, column, values):
+        return np.sign(values) * np.sqrt(np.abs(values))
+
+    def between(self, start, stop):
+        return np.abs(self.level(0, np.asarray(stop)) - self.level(0, np.asarray(start))).max(
+            axis=1
+        )
+
+
+# Actions
+
+
+def random_actions(rng, encoder, own, n):
+    """Encoded rows that a person may move to, many of them near the own one."""
+    values = np.tile(own, (n, 1))
+    for axis in encoder.axes:
+        f, columns = axis.feature, list(axis.columns)
+        acts = np.flatnonzero((rng.random(n) < 0.6) & f.actionable)
+        if f.is_categorical:
+            now = int(np.argmax(own[columns]))
+            allowed = {"any": slice(None), "increase": slice(now, None), "decrease": slice(now + 1)}
+            options = np.arange(len(columns))[allowed.get(f.change, slice(now, now + 1))]
+            values[np.ix_(acts, columns)] = np.eye(len(columns))[rng.choice(options, len(acts))]
+            continue
+        x = own[columns[0]]
+        low = x if f.change == "increase" else min(f.lower, x)
+        high = x if f.change == "decrease" else max(f.upper, x)
+        drawn = x + (rng.uniform(low, high, len(acts)) - x) * rng.random(len(acts)) ** 2
+        values[acts, columns[0]] = drawn if f.kind == "continuous" else np.round(drawn)
+    return values
+
+
+def check_allowed(encoder, people, values):
+    """Every person may move to the encoded row beside theirs: kinds, directions and bounds."""
+    for axis in encoder.axes:
+        f, columns = axis.feature, list(axis.columns)
+        before, after = people[:, columns], values[:, columns]
+        if f.is_categorical:
+            assert ((after == 0) | (after == 1)).all() and (after.sum(axis=1) == 1).all()
+            step = after.argmax(axis=1) - before.argmax(axis=1)
+        else:
+            step = (after - before)[:, 0]
+            within = np.where(step > 0, after[:, 0] <= f.upper, after[:, 0] >= f.lower)
+            assert within[step != 0].all()
+            assert f.kind == "continuous" or (after == np.floor(after)).all()
+        assert not (f.change in ("increase", "fixed") and (step < 0).any())
+        assert not (f.change in ("decrease", "fixed") and (step > 0).any())
+
+
+def n_changes(encoder, people, values):
+    """How many features differ between people and the encoded rows beside theirs."""
+    return np.sum(
+        [(people != values)[:, list(axis.columns)].any(axis=1) for axis in encoder.axes], axis=0
+    )
+
+
+def check_values(
+    encoder, ensemble, cost, people, solutions, *, total=None, budget=np.inf, max_changes=None
+):
+    """Every action found is allowed, costs what it says, and the model accepts where it leads.
+
+    total: matrix of total effects, where changes have any.
+    """
+    found = solutions.found
+    own, values = people[found], solutions.values[found]
+    ends = values
+    if total is not None:
+        ends = np.array([naive.outcome(*rows, total) for rows in zip(own, values, strict=True)])
+    assert naive.naive_decision(ensemble, ends.reshape(values.shape)).all()
+    np.testing.assert_allclose(cost.between(own, values), solutions.cost[found], atol=1e-12)
+    assert (solutions.bound[found] <= solutions.cost[found]).all()
+    assert (solutions.cost[found] <= budget).all()
+    assert max_changes is None or (n_changes(encoder, own, values) <= max_changes).all()
+    np.testing.assert_array_equal(solutions.values[~found], people[~found])
+    check_allowed(encoder, people, solutions.values)
