@@ -7,16 +7,18 @@ from pathlib import Path
 import typer
 
 from ract._files import write_whole
-from ract.experiments.benchmark.run import benchmark, chosen_models
+from ract.experiments.benchmark.models import MODELS
+from ract.experiments.benchmark.run import benchmark
+from ract.experiments.data import DATA, chosen
 from ract.experiments.pages.benchmark_page import benchmark_page, draw_benchmark
-from ract.experiments.paper.settings import chosen_data
 
 
 def run(
     data: list[str], models: list[str], folds: int | None, jobs: int, out: Path, figures: bool
 ) -> None:
     """Run what is not done, then write the tables and the pictures."""
-    store = benchmark(chosen_data(data), chosen_models(models), out, n_folds=folds, n_jobs=jobs)
+    compared, sets = chosen("model", models, MODELS), chosen("data set", data, DATA)
+    store = benchmark(compared, sets, out, n_folds=folds, n_jobs=jobs)
     drawn = draw_benchmark(store, out / "figures") if figures else {}
     pictures = {name: f"figures/{file.name}" for name, file in drawn.items()}
     write_whole(out / "benchmark.md", benchmark_page(store, pictures))

@@ -7,6 +7,7 @@ from pathlib import Path
 import typer
 
 from ract._files import write_whole
+from ract.experiments.data import DATA, chosen
 from ract.experiments.pages.comparison import comparison_page
 from ract.experiments.pages.figures import draw_figures
 from ract.experiments.pages.markdown import page
@@ -14,7 +15,7 @@ from ract.experiments.pages.results_page import results_page
 from ract.experiments.pages.tables import model_or_search, paper_tables
 from ract.experiments.paper.recorded import Recorded
 from ract.experiments.paper.reproduce import reproduce
-from ract.experiments.paper.settings import chosen_data, chosen_experiments
+from ract.experiments.paper.settings import EXPERIMENTS
 from ract.experiments.store import Store
 
 
@@ -29,9 +30,9 @@ def run(
     figures: bool,
 ) -> None:
     """Run what is not done, then write tables, figures and the comparison."""
-    chosen, sets = chosen_experiments(experiments), chosen_data(data)
+    named, sets = chosen("experiment", experiments, EXPERIMENTS), chosen("data set", data, DATA)
     beside = Recorded.find(recorded)
-    store = reproduce(chosen, sets, out, n_folds=folds, n_jobs=jobs)
+    store = reproduce(named, sets, out, n_folds=folds, n_jobs=jobs)
     written = write_pages(store, beside, figures=figures)
     if report is not None:
         results_page(store, beside, report)
