@@ -89,9 +89,9 @@ def run_missing(
     done = Parallel(n_jobs=n_jobs, return_as="generator_unordered")(
         delayed(_run)(store, *fold) for fold in missing
     )
-    total = sum(sizes[name] for _, name, _ in missing)
+    total, show = sum(sizes[name] for _, name, _ in missing), progress and bool(missing)
     try:
-        for _ in track(done, total, "Running folds", size=sizes.__getitem__, show=progress):
+        for _ in track(done, total, "Running folds", size=sizes.__getitem__, show=show):
             pass
     finally:  # an interrupted run keeps what it has
         store.collect()
