@@ -27,11 +27,12 @@ def benchmark(
     from ract._files import write_whole
     from ract.cli.messages import say
     from ract.experiments.benchmark import run
+    from ract.experiments.benchmark.models import MODELS
+    from ract.experiments.data import DATA, chosen
     from ract.experiments.pages.benchmark_page import benchmark_page, draw_benchmark
-    from ract.experiments.paper.settings import chosen_data
 
-    sets, models = chosen_data(data or []), run.chosen_models(model or [])
-    store = run.benchmark(sets, models, output, n_folds=n_folds, n_jobs=n_jobs)
+    models, sets = chosen("model", model or [], MODELS), chosen("data set", data or [], DATA)
+    store = run.benchmark(models, sets, output, n_folds=n_folds, n_jobs=n_jobs)
     drawn = draw_benchmark(store, output / "figures") if figures else {}
     pictures = {name: f"figures/{file.name}" for name, file in drawn.items()}
     write_whole(output / "benchmark.md", benchmark_page(store, pictures))

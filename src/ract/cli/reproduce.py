@@ -38,14 +38,15 @@ def reproduce(
     Example: ract reproduce trees --data compas --n-folds 1 -o results
     """
     from ract.cli.messages import say
+    from ract.experiments.data import DATA, chosen
     from ract.experiments.pages.results_page import results_page
     from ract.experiments.paper import reproduce as paper
     from ract.experiments.paper.recorded import Recorded
-    from ract.experiments.paper.settings import chosen_data, chosen_experiments
+    from ract.experiments.paper.settings import EXPERIMENTS
 
-    chosen, sets = chosen_experiments(experiments or []), chosen_data(data or [])
-    beside = Recorded.find(recorded)
-    store = paper.reproduce(chosen, sets, output, n_folds=n_folds, n_jobs=n_jobs)
+    named = chosen("experiment", experiments or [], EXPERIMENTS)
+    sets, beside = chosen("data set", data or [], DATA), Recorded.find(recorded)
+    store = paper.reproduce(named, sets, output, n_folds=n_folds, n_jobs=n_jobs)
     written = _write_pages(store, beside, figures)
     if report is not None:
         results_page(store, beside, report)

@@ -1,4 +1,4 @@
-"""A folder of results that a run can be taken up from.
+"""A folder of results that a run can be resumed from.
 
     settings.json            what the results were made with
     forests/fico.csv         results of an experiment, fold after fold
@@ -21,16 +21,13 @@ import pandas as pd
 from ract._files import write_whole
 from ract.errors import InvalidSpec, listing
 
-SETTINGS, PARTS, RESULTS = "settings.json", "parts", "results"
+SETTINGS, PARTS = "settings.json", "parts"
+# Columns that say which row is which.
+KEYS = ("Fold", "Method", "Alpha", "Delta", "Budget", "N_ESTIMATORS", "Model")
 
 
 class Store:
-    """Results in a folder.
-
-    Parameters
-    ----------
-    folder : path
-    """
+    """Results in a folder, which need not exist yet."""
 
     def __init__(self, folder: str | Path) -> None:
         self.folder = Path(folder)
@@ -53,7 +50,7 @@ class Store:
                     f"{self.folder} holds results of {name!r} with other settings (they differ in "
                     f"{listing(keys)}); name another folder. Nothing was changed."
                 )
-        self.folder.mkdir(parents=True, exist_ok=True)
+        (self.folder / PARTS).mkdir(parents=True, exist_ok=True)
         text = json.dumps({**known, **wanted}, indent=1, sort_keys=True)
         write_whole(self.folder / SETTINGS, text + "\n")
 
@@ -70,39 +67,35 @@ class Store:
         return {}
 
     def add_fold(
-        self, experiment: str, data: str, number: int, tables: Mapping[str, pd.DataFrame]
+        self,
+        name: str,
+        data: str,
+        number: int,
+        tables: Mapping[str, pd.DataFrame],
+        model: str = "",
     ) -> None:
-        """Keep the tables of a fold; "results" comes last, since it says that the fold is done."""
-        folder = self.folder / PARTS
-        folder.mkdir(exist_ok=True)
-        for table in sorted(tables, key=lambda name: name == RESULTS):
+        """Keep the tables of a fold; the one of its own name comes last: then the fold is done."""
+        for table in sorted(tables, key=lambda table: table == name):
             text = tables[table].to_csv(index=False, lineterminator="\n")
-            write_whole(folder / f"{experiment}.{data}.{table}.{number:03d}.csv", text)
+            write_whole(self.folder / PARTS / f"{table}.{data}.{model}.{number:03d}.csv", text)
 
-    def folds(self, experiment: str, data: str) -> set[int]:
+    def folds(self, name: str, data: str, model: str = "") -> set[int]:
         """Numbers of the folds that are done."""
-        rows = self.read(experiment, data)
-        done = set() if rows is None else {int(number) for number in rows["Fold"]}
-        parts = self._parts(experiment, data, RESULTS)
-        return done | {int(file.suffixes[-2][1:]) for file in parts}
+        rows = self.read(name, data)
+        if rows is not None and model:
+            rows = rows[rows["Model"] == model]
+        done = set() if rows is None else set(map(int, rows["Fold"]))
+        return done | {int(part.name.split(".")[3]) for part in self._parts(name, data, model)}
 
-    def collect(self, experiment: str, data: str, tables: Mapping[str, str]) -> None:
-        """Move finished folds into the files of their tables.
-
-        Parameters
-        ----------
-        tables : mapping
-            By table, the name of its folder.
-        """
-        for table in sorted(tables, key=lambda name: name == RESULTS):
-            parts = self._parts(experiment, data, table)
-            if not parts:
-                continue
-            file = self.folder / tables[table] / f"{data}.csv"
-            frames = [_as_text(part) for part in parts]
-            if file.exists():
-                frames.insert(0, _as_text(file))
-            rows = pd.concat(frames).drop_duplicates(subset=_keys(frames[-1]), keep="last")
+    def collect(self) -> None:
+        """Move finished folds into the files of their tables."""
+        tables = {tuple(part.name.split(".")[:2]) for part in self._parts()}
+        for table, data in sorted(tables):
+            parts = self._parts(table, data)
+            file = self.folder / table / f"{data}.csv"
+            frames = [_as_text(part) for part in [file, *parts] if part.exists()]
+            keys = [key for key in KEYS if key in frames[-1]]
+            rows = pd.concat(frames).drop_duplicates(subset=keys, keep="last")
             rows = rows.sort_values("Fold", key=lambda fold: fold.astype(int), kind="stable")
             if "Model" in rows:  # models of a fold come one at a time
                 rows = rows.sort_values(["Fold", "Model"], kind="stable")
@@ -111,8 +104,8 @@ class Store:
             for part in parts:
                 part.unlink()
 
-    def _parts(self, experiment: str, data: str, table: str) -> list[Path]:
-        return sorted((self.folder / PARTS).glob(f"{experiment}.{data}.{table}.*.csv"))
+    def _parts(self, table: str = "*", data: str = "*", model: str = "*") -> list[Path]:
+        return sorted((self.folder / PARTS).glob(f"{table}.{data}.{model}.*.csv"))
 
     def read(self, name: str, data: str) -> pd.DataFrame | None:
         """The table of a name for a data set, or None."""
@@ -123,8 +116,3 @@ class Store:
 def _as_text(file: Path) -> pd.DataFrame:
     """Rows as they are written, so that they are written again as they are."""
     return pd.read_csv(file, dtype=str, keep_default_na=False)
-
-
-def _keys(rows: pd.DataFrame) -> list[str]:
-    known = ("Fold", "Method", "Alpha", "Delta", "Budget", "N_ESTIMATORS", "Model")
-    return [name for name in known if name in rows]

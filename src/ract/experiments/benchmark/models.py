@@ -15,18 +15,19 @@ from ract.errors import InvalidSpec
 
 
 @dataclass(frozen=True)
-class Entry:
-    """A model to compare.
+class Model:
+    """A model to compare, by its name and its title in tables.
 
     Parameters
     ----------
-    name, title : str
+    name : str
+    title : str
     source : str
         Module and class, such as "sklearn.ensemble:RandomForestClassifier".
     options : mapping
         What it is made with, beside the random state.
-    takes_actions : bool
-        Whether the action space is an argument: one of ours.
+    ours : bool
+        Whether it is one of ract's, which take the action space.
     extra : str
         What to install for it, if it is not part of the core.
     codes : bool
@@ -39,7 +40,7 @@ class Entry:
     title: str
     source: str
     options: Mapping[str, Any] = field(default_factory=dict)
-    takes_actions: bool = False
+    ours: bool = False
     extra: str = ""
     codes: bool = False
     marker: str = "o"
@@ -59,7 +60,7 @@ class Entry:
         """Train it on some people of a data set, in one thread."""
         module, name = self.source.split(":")
         options = {**self.options, "random_state": random_state}
-        if self.takes_actions:
+        if self.ours:
             options["actions"] = data.actions
         model = getattr(import_module(module), name)(**options)
         return model.fit(people, (target == data.desired).astype(int) if self.codes else target)
@@ -68,44 +69,39 @@ class Entry:
         """What it calls the desired class."""
         return 1 if self.codes else data.desired
 
-    @property
-    def ours(self) -> bool:
-        """Whether it is one of ract's."""
-        return self.takes_actions
-
 
 OUR_FOREST, SKLEARN = "ract.forest:RecourseForestClassifier", "sklearn.ensemble"
 
 MODELS = {
-    entry.name: entry
-    for entry in (
-        Entry("ract", "ract forest, defaults", OUR_FOREST, takes_actions=True),
-        Entry(
+    model.name: model
+    for model in (
+        Model("ract", "ract forest, defaults", OUR_FOREST, ours=True),
+        Model(
             "ract-auto", "ract forest, automatic weight", OUR_FOREST,
-            {"recourse_weight": "auto", "min_recourse": 0.95}, takes_actions=True, marker="D",
+            {"recourse_weight": "auto", "min_recourse": 0.95}, ours=True, marker="D",
         ),
-        Entry(
+        Model(
             "ract-plain", "ract forest, recourse weight 0", OUR_FOREST, {"recourse_weight": 0.0},
-            takes_actions=True, marker="v",
+            ours=True, marker="v",
         ),
-        Entry(
+        Model(
             "ract-strong", "ract forest, recourse weight 0.3", OUR_FOREST,
-            {"recourse_weight": 0.3}, takes_actions=True, marker="^",
+            {"recourse_weight": 0.3}, ours=True, marker="^",
         ),
-        Entry("forest", "scikit-learn forest", f"{SKLEARN}:RandomForestClassifier", marker="s"),
-        Entry(
+        Model("forest", "scikit-learn forest", f"{SKLEARN}:RandomForestClassifier", marker="s"),
+        Model(
             "forest-leaf5", "scikit-learn forest, leaves of 5",
             f"{SKLEARN}:RandomForestClassifier", {"min_samples_leaf": 5}, marker="p",
         ),
-        Entry(
+        Model(
             "histogram", "scikit-learn histogram boosting",
             f"{SKLEARN}:HistGradientBoostingClassifier", marker="X",
         ),
-        Entry(
+        Model(
             "lightgbm", "LightGBM", "lightgbm:LGBMClassifier", {"verbose": -1, "n_jobs": 1},
             extra="lightgbm", marker="P",
         ),
-        Entry(
+        Model(
             "xgboost", "XGBoost", "xgboost:XGBClassifier", {"n_jobs": 1}, extra="xgboost",
             codes=True, marker="*",
         ),

@@ -9,9 +9,9 @@ import pandas as pd
 
 from ract.experiments.benchmark.models import MODELS
 from ract.experiments.benchmark.run import BUDGET, MAX_PEOPLE, N_FOLDS, NAME
+from ract.experiments.data import DATA
 from ract.experiments.pages.figures import pyplot, save
 from ract.experiments.pages.markdown import page, spread, table
-from ract.experiments.paper.settings import DATA
 from ract.experiments.store import Store
 
 OURS, THEIRS = "#2f6fb0", "#7f7f7f"
@@ -43,12 +43,12 @@ def benchmark_page(store: Store, pictures: dict[str, str] | None = None) -> str:
 
 def _table(rows: pd.DataFrame) -> str:
     lines = []
-    for name, entry in MODELS.items():
+    for name, model in MODELS.items():
         mine = rows[rows["Model"] == name]
         if len(mine):
             lines.append(
                 [
-                    f"**{entry.title}**" if entry.ours else entry.title,
+                    f"**{model.title}**" if model.ours else model.title,
                     len(mine),
                     *(spread(mine[c].to_numpy()) for c in ("AUC", "Accuracy", "Recourse")),
                     f"{mine['Unknown'].mean():.3f}",
@@ -65,7 +65,7 @@ def _table(rows: pd.DataFrame) -> str:
 
 
 def means(rows: pd.DataFrame) -> pd.DataFrame:
-    """Mean AUC and recourse by model; recourse that is not settled counts for the model."""
+    """Mean AUC and recourse by model; in ``Best`` unknown recourse counts too."""
     rows = rows.assign(Best=rows["Recourse"] + rows["Unknown"])
     return rows.groupby("Model")[["AUC", "Recourse", "Best"]].mean()
 
@@ -89,15 +89,15 @@ def dominated_by(rows: pd.DataFrame, model: str, *, doubts: bool = False) -> lis
 
 def _verdict(rows: pd.DataFrame) -> str:
     lines = []
-    for name, entry in MODELS.items():
-        if entry.ours and (rows["Model"] == name).any():
+    for name, model in MODELS.items():
+        if model.ours and (rows["Model"] == name).any():
             surely, perhaps = (_titles(dominated_by(rows, name, doubts=d)) for d in (False, True))
-            told = "is on the Pareto front: no other library's model is as good in both"
+            text = "is on the Pareto front: no other library's model is as good in both"
             if surely:
-                told = f"is beaten in both AUC and recourse by {surely}"
+                text = f"is beaten in both AUC and recourse by {surely}"
             elif perhaps:
-                told += f" (if everyone without an answer had recourse, {perhaps} would be)"
-            lines.append(f"- {entry.title} {told}.")
+                text += f" (if everyone without an answer had recourse, {perhaps} would be)"
+            lines.append(f"- {model.title} {text}.")
     return "\n".join(lines)
 
 
@@ -116,23 +116,21 @@ def draw_benchmark(store: Store, folder: Path) -> dict[str, Path]:
             figure, axis = plt.subplots(figsize=(6.0, 3.2), layout="constrained")
             _scatter(axis, rows)
             axis.set_title(data.title)
-            file = save(folder, f"benchmark-{data.name}", figure)
-            assert file is not None
-            drawn[data.name] = file
+            drawn[data.name] = save(folder, f"benchmark-{data.name}", figure)
     return drawn
 
 
 def _scatter(axis: Any, rows: pd.DataFrame) -> None:
     found = means(rows)
-    for name, entry in MODELS.items():
+    for name, model in MODELS.items():
         if name in found.index:
             recourse, best, auc = found.loc[name, ["Recourse", "Best", "AUC"]]
+            colour = OURS if model.ours else THEIRS
             axis.plot(
-                recourse, auc, entry.marker, color=OURS if entry.ours else THEIRS,
-                label=entry.title, markersize=7,
+                recourse, auc, model.marker, color=colour, label=model.title, markersize=7
             )  # fmt: skip
-            # What is open could still be recourse.
-            axis.plot([recourse, best], [auc, auc], "-", color=OURS if entry.ours else THEIRS)
+            # What is unknown could still be recourse.
+            axis.plot([recourse, best], [auc, auc], "-", color=colour)
     axis.set_xlabel("recourse ratio (line: unanswered)")
     axis.set_ylabel("AUC")
     axis.margins(0.08)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import pandas as pd
 
-from ract.experiments.pages.markdown import Notes, page, table
+from ract.experiments.data import DataSetting
+from ract.experiments.pages.markdown import Notes, page, spread, table
 from ract.experiments.paper.compare import (
     FEWEST_FOLDS,
     Difference,
@@ -17,21 +19,12 @@ from ract.experiments.paper.compare import (
     importances,
     orders,
     selected,
-    share_within,
 )
-from ract.experiments.paper.reasons import reason_for
-from ract.experiments.paper.recorded import Recorded
-from ract.experiments.paper.settings import (
-    DATA,
-    EXPERIMENTS,
-    METHOD_NAMES,
-    METHODS,
-    DataSetting,
-    Experiment,
-)
+from ract.experiments.paper.deviations import explanation_of
+from ract.experiments.paper.recorded import Recorded, side_by_side
+from ract.experiments.paper.settings import EXPERIMENTS, METHOD_NAMES, METHODS, Experiment
 from ract.experiments.store import Store
 
-NOT_FEATURES = ("Fold", "Method", "Alpha", "Budget")
 MISSING = (
     "The recorded results were not at hand, so nothing is compared here. Name their folder with "
     "`--recorded` or by the environment variable `RACT_RECORDED`."
@@ -49,29 +42,34 @@ class Compared:
 
     @property
     def enough(self) -> bool:
-        """Whether enough folds were run to judge by: a few say little of ten, which differ."""
+        """Whether enough folds were run to compare: a few say little of ten, which differ."""
         return self.ours["Fold"].nunique() >= FEWEST_FOLDS
 
+    @cached_property
     def all(self) -> list[Difference]:
         """Every number of the experiment."""
         return list(differences(self.experiment, self.ours, self.recorded))
 
+    @cached_property
     def selected(self) -> list[Difference]:
         """Those of the baselines, and of RACT as selected."""
         ours = selected(self.experiment, self.data, self.ours)
         return list(differences(self.experiment, ours, self.recorded))
 
-    def orders(self) -> list[Order]:
+    def orders(self) -> Iterator[Order]:
         """The order of the methods."""
-        return list(orders(self.experiment, self.data, self.ours, self.recorded))
+        return orders(self.experiment, self.data, self.ours, self.recorded)
+
+    def explanation(self, method: object, measure: str) -> str:
+        """Why a number of a method differs."""
+        return explanation_of(self.experiment, self.data, str(method), measure)
 
 
 def compared(store: Store, recorded: Recorded) -> Iterator[Compared]:
     """Everything that both sides have."""
-    for experiment in EXPERIMENTS.values():
-        for data in DATA.values():
-            ours, theirs = store.read(experiment.name, data.name), recorded.read(experiment, data)
-            if ours is not None and theirs is not None:
+    for name, experiment in EXPERIMENTS.items():
+        for data, ours, theirs in side_by_side(name, store, recorded):
+            if theirs is not None:
                 yield Compared(experiment, data, ours, theirs)
 
 
@@ -82,7 +80,7 @@ def comparison_page(store: Store, recorded: Recorded | None) -> str:
     pairs = list(compared(store, recorded))
     if not pairs:
         return page("## Beside the recorded results", "There are no results to compare yet.")
-    judged = [pair for pair in pairs if pair.enough]
+    enough = [pair for pair in pairs if pair.enough]
     return page(
         "## Beside the recorded results",
         "A number is a mean over folds. It is *within the noise of both* when the 95% Welch "
@@ -92,13 +90,13 @@ def comparison_page(store: Store, recorded: Recorded | None) -> str:
         "authors' own hold-outs, so that their numbers can be equal to the last digit.",
         _summary(pairs),
         "### Order of the methods",
-        _orders(judged),
+        _orders(enough),
         "### Numbers outside the noise",
-        _outside(judged),
+        _outside(enough),
         "### Feature importance",
         _importance(store, recorded),
         "### Every number of the paper's comparison",
-        *(part for pair in judged for part in _in_full(pair)),
+        *(part for pair in enough for part in _in_full(pair)),
     )
 
 
@@ -121,19 +119,17 @@ def _summary(pairs: list[Compared]) -> str:
 
 def _numbers(pairs: list[Compared]) -> tuple[list[Difference], list[Difference]]:
     """The numbers of selected settings and of all settings, where there are enough folds."""
-    judged = [pair for pair in pairs if pair.enough]
-    chosen = [one for pair in judged for one in pair.selected()]
-    return chosen, [one for pair in judged for one in pair.all()]
+    enough = [pair for pair in pairs if pair.enough]
+    chosen = [one for pair in enough for one in pair.selected]
+    return chosen, [one for pair in enough for one in pair.all]
 
 
 def _counted(chosen: list[Difference], everything: list[Difference]) -> list[str]:
     """How many of the selected and of all numbers lie within the noise, and how many are equal."""
     if not everything:
         return ["too few folds"] * 3
-    within = [
-        f"{sum(one.within for one in found)} of {len(found)} ({share_within(found):.0%})"
-        for found in (chosen, everything)
-    ]
+    counts = [(sum(one.within for one in found), len(found)) for found in (chosen, everything)]
+    within = [f"{count} of {total} ({count / total:.0%})" for count, total in counts]
     return [*within, f"{sum(one.equal for one in everything)} of {len(everything)}"]
 
 
@@ -151,7 +147,7 @@ def _orders(pairs: list[Compared]) -> str:
         [pair.experiment.title, pair.data.title, order.measure,
          " / ".join(METHOD_NAMES[method] for method in order.methods),
          f"{order.ours:+.3f}", f"{order.recorded:+.3f}",
-         notes.number(reason_for(pair.experiment, pair.data, order.methods[1], order.measure))]
+         notes.number(pair.explanation(order.methods[1], order.measure))]
         for pair, order in against
     ]  # fmt: skip
     header = ["experiment", "data", "measure", "methods", "second better by: ours", "recorded",
@@ -162,13 +158,11 @@ def _orders(pairs: list[Compared]) -> str:
 def _outside(pairs: list[Compared]) -> str:
     notes = Notes()
     rows = [
-        [pair.experiment.title, pair.data.title, _setting(one), one.measure, f"{one.ours:.3f}",
-         f"{one.recorded:.3f}",
-         notes.number(
-             reason_for(pair.experiment, pair.data, str(one.setting["Method"]), one.measure)
-         )]
+        [pair.experiment.title, pair.data.title, _setting(one), one.measure,
+         f"{one.ours.mean():.3f}", f"{one.recorded.mean():.3f}",
+         notes.number(pair.explanation(one.setting["Method"], one.measure))]
         for pair in pairs
-        for one in pair.selected()
+        for one in pair.selected
         if not one.within
     ]  # fmt: skip
     header = ["experiment", "data", "setting", "measure", "ours", "recorded", "reason"]
@@ -177,29 +171,26 @@ def _outside(pairs: list[Compared]) -> str:
 
 def _importance(store: Store, recorded: Recorded) -> str:
     rows = []
-    for data in DATA.values():
-        ours, theirs = store.read("importance", data.name), recorded.importance(data)
-        if ours is not None and theirs is not None:
-            features = [str(column) for column in theirs if column not in NOT_FEATURES]
-            if not set(features) <= set(ours):
-                continue
-            for method in METHODS:
-                mine = importances(data, ours, method)[features].to_numpy()
-                other = importances(data, theirs, method)[features].to_numpy()
-                rows.append(
-                    [data.title, METHOD_NAMES[method], f"{np.abs(mine - other).max():.4f}",
-                     f"{other.max():.3f}", f"{np.corrcoef(mine, other)[0, 1]:.4f}"]
-                )  # fmt: skip
+    for data, ours, theirs in side_by_side("importance", store, recorded):
+        if theirs is None or not set(theirs) <= set(ours):
+            continue
+        mine, other = importances(data, ours), importances(data, theirs)
+        for method in METHODS:
+            a, b = mine.loc[other.index, method].to_numpy(), other[method].to_numpy()
+            rows.append(
+                [data.title, METHOD_NAMES[method], f"{np.abs(a - b).max():.4f}",
+                 f"{b.max():.3f}", f"{np.corrcoef(a, b)[0, 1]:.4f}"]
+            )  # fmt: skip
     header = ["data", "method", "largest difference of a feature", "largest share", "correlation"]
     return table(header, rows) if rows else "Not run."
 
 
 def _in_full(pair: Compared) -> Iterator[str]:
     rows = [
-        [_setting(one), one.measure, f"{one.ours:.3f} ± {one.ours_sd:.3f}",
-         f"{one.recorded:.3f} ± {one.recorded_sd:.3f}", f"{one.difference:+.3f}",
-         f"{one.low:+.3f} to {one.high:+.3f}", "yes" if one.within else "**no**"]
-        for one in pair.selected()
+        [_setting(one), one.measure, spread(one.ours), spread(one.recorded),
+         f"{one.ours.mean() - one.recorded.mean():+.3f}",
+         "{:+.3f} to {:+.3f}".format(*one.interval), "yes" if one.within else "**no**"]
+        for one in pair.selected
     ]  # fmt: skip
     yield f"**{pair.experiment.title}, {pair.data.title}**"
     yield table(

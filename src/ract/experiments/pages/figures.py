@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,16 +10,9 @@ import numpy as np
 import pandas as pd
 
 from ract.errors import InvalidSpec
-from ract.experiments.paper.compare import importances, selected
-from ract.experiments.paper.recorded import Recorded
-from ract.experiments.paper.settings import (
-    DATA,
-    EXPERIMENTS,
-    METHOD_NAMES,
-    METHODS,
-    RACT,
-    DataSetting,
-)
+from ract.experiments.paper.compare import by_method, importances, selected
+from ract.experiments.paper.recorded import Recorded, Results, side_by_side
+from ract.experiments.paper.settings import EXPERIMENTS, METHOD_NAMES, METHODS, RACT
 from ract.experiments.store import Store
 
 COLOURS = {"Baseline": "#7f7f7f", "Baseline (OAF)": "#d98c3f", "RACT": "#2f6fb0"}
@@ -30,16 +23,17 @@ def draw_figures(store: Store, recorded: Recorded | None, folder: Path) -> list[
     """Draw every figure for which there are results; returns the SVG files."""
     pyplot()  # before anything is made
     folder.mkdir(parents=True, exist_ok=True)
-    drawn = []
-    for name in ("forests", "trees"):
-        drawn.append(save(folder, f"comparison-{name}", _comparison(name, store, recorded)))
-    drawn.append(save(folder, "tradeoff-forests", _tradeoff_forests(store, recorded)))
-    drawn.append(save(folder, "tradeoff-trees", _tradeoff_trees(store)))
-    drawn.append(save(folder, "complexity", _by_column("complexity", "N_ESTIMATORS", store)))
-    for name in ("budget-forests", "budget-trees"):
-        drawn.append(save(folder, name, _by_column(name, "Budget", store)))
-    drawn.append(save(folder, "importance", _importance(store, recorded)))
-    return [file for file in drawn if file is not None]
+    figures = {
+        "comparison-forests": _comparison("forests", store, recorded),
+        "comparison-trees": _comparison("trees", store, recorded),
+        "tradeoff-forests": _tradeoff_forests(store, recorded),
+        "tradeoff-trees": _tradeoff_trees(store),
+        "complexity": _by_column("complexity", "N_ESTIMATORS", store),
+        "budget-forests": _by_column("budget-forests", "Budget", store),
+        "budget-trees": _by_column("budget-trees", "Budget", store),
+        "importance": _importance(store, recorded),
+    }
+    return [save(folder, name, figure) for name, figure in figures.items() if figure is not None]
 
 
 def pyplot() -> Any:
@@ -55,10 +49,8 @@ def pyplot() -> Any:
     return plt
 
 
-def save(folder: Path, name: str, figure: Any) -> Path | None:
+def save(folder: Path, name: str, figure: Any) -> Path:
     """Write a figure in both formats, without a date, so that the same results give the same."""
-    if figure is None:
-        return None
     for suffix in FORMATS:
         about = {"Date": None} if suffix == "svg" else {}
         figure.savefig(folder / f"{name}.{suffix}", dpi=150, metadata=about)
@@ -67,111 +59,92 @@ def save(folder: Path, name: str, figure: Any) -> Path | None:
 
 
 def _panels(
-    rows: Sequence[str],
-    columns: Sequence[DataSetting],
-    draw: Callable[[Any, str, DataSetting], None],
+    measures: Sequence[str],
+    results: Iterable[Results],
+    draw: Callable[[Any, str, Results], None],
 ) -> Any:
-    """One panel for each measure (rows) and data set (columns)."""
-    plt = pyplot()
-    size = (2.4 * len(columns), 1.9 * len(rows) + 0.4)
-    figure, axes = plt.subplots(
-        len(rows), len(columns), figsize=size, squeeze=False, layout="constrained"
+    """One panel for each measure (rows) and data set (columns); None without results."""
+    results = list(results)
+    if not results:
+        return None
+    size = (2.4 * len(results), 1.9 * len(measures) + 0.4)
+    figure, axes = pyplot().subplots(
+        len(measures), len(results), figsize=size, squeeze=False, layout="constrained"
     )
-    for axis, setting in zip(axes[0], columns, strict=True):
-        axis.set_title(setting.title)
-    for line, measure in zip(axes, rows, strict=True):
+    for line, measure in zip(axes, measures, strict=True):
         line[0].set_ylabel(measure)
-        for axis, setting in zip(line, columns, strict=True):
-            draw(axis, measure, setting)
+        for axis, result in zip(line, results, strict=True):
+            draw(axis, measure, result)
+    for axis, result in zip(axes[0], results, strict=True):
+        axis.set_title(result.data.title)
     return figure
 
 
-def _known(store: Store, name: str) -> dict[str, pd.DataFrame]:
-    found = {data: store.read(name, data) for data in DATA}
-    return {data: rows for data, rows in found.items() if rows is not None}
-
-
 def _comparison(name: str, store: Store, recorded: Recorded | None) -> Any:
-    experiment, results = EXPERIMENTS[name], _known(store, name)
-    if not results:
-        return None
+    experiment = EXPERIMENTS[name]
     measures = ("Accuracy", "Recourse") if name == "trees" else ("Accuracy", "AUC", "Recourse")
 
-    def draw(axis: Any, measure: str, data: DataSetting) -> None:
-        mine = selected(experiment, data, results[data.name])
-        theirs = None if recorded is None else recorded.read(experiment, data)
-        for k, method in enumerate(METHODS):
-            values = mine.loc[mine["Method"] == method, measure]
-            axis.bar(k, values.mean(), yerr=_deviation(values), color=COLOURS[method], width=0.7)
+    def draw(axis: Any, measure: str, results: Results) -> None:
+        data, ours, theirs = results
+        for k, (method, rows) in enumerate(by_method(selected(experiment, data, ours)).items()):
+            deviation = rows[measure].std(ddof=1) if len(rows) > 1 else 0.0
+            mean = rows[measure].mean()
+            axis.bar(k, mean, yerr=deviation, color=COLOURS[method], width=0.7)
             if theirs is not None:
-                chosen = selected(experiment, data, theirs)
-                mean = chosen.loc[chosen["Method"] == method, measure].mean()
-                axis.plot([k], [mean], "kD", markersize=3)
-        axis.set_xticks(range(3), [METHOD_NAMES[method] for method in METHODS])
+                chosen = by_method(selected(experiment, data, theirs))[method]
+                axis.plot([k], [chosen[measure].mean()], "kD", markersize=3)
+        axis.set_xticks(range(3), METHOD_NAMES.values())
         axis.set_ylim(0, 1.05)
 
-    return _panels(measures, [DATA[name] for name in results], draw)
-
-
-def _deviation(values: pd.Series) -> float:
-    return float(values.std(ddof=1)) if len(values) > 1 else 0.0
+    return _panels(measures, side_by_side(name, store, recorded), draw)
 
 
 def _tradeoff_forests(store: Store, recorded: Recorded | None) -> Any:
-    results = _known(store, "forests")
-    if not results:
-        return None
-
-    def draw(axis: Any, measure: str, data: DataSetting) -> None:
-        sources = [(results[data.name], "-o", COLOURS[RACT], "ours")]
-        theirs = None if recorded is None else recorded.read(EXPERIMENTS["forests"], data)
-        if theirs is not None:
-            sources.append((theirs, "D", "black", "recorded"))
+    def draw(axis: Any, measure: str, results: Results) -> None:
+        _, ours, theirs = results
+        sources = ((ours, "-o", COLOURS[RACT], "ours"), (theirs, "D", "black", "recorded"))
         for rows, style, colour, label in sources:
-            of_ract = rows[rows["Method"] == RACT].groupby("Alpha")[measure].mean()
-            axis.plot(of_ract.index, of_ract, style, color=colour, markersize=3, label=label)
+            if rows is not None:
+                of_ract = by_method(rows)[RACT].groupby("Alpha")[measure].mean()
+                axis.plot(of_ract.index, of_ract, style, color=colour, markersize=3, label=label)
         for method in METHODS[:2]:
-            rows = results[data.name]
-            mean = rows.loc[rows["Method"] == method, measure].mean()
             axis.axhline(
-                mean, color=COLOURS[method], linestyle="--", label=METHOD_NAMES[method]
+                by_method(ours)[method][measure].mean(), color=COLOURS[method], linestyle="--",
+                label=METHOD_NAMES[method],
             )  # fmt: skip
         axis.set_xlabel("λ")
-        if measure == "AUC" and data.name == next(iter(results)):
-            axis.legend(fontsize=6)
 
-    return _panels(("AUC", "Recourse"), [DATA[name] for name in results], draw)
+    return _with_legend(
+        _panels(("AUC", "Recourse"), side_by_side("forests", store, recorded), draw)
+    )
 
 
 def _tradeoff_trees(store: Store) -> Any:
-    results = _known(store, "trees")
-    if not results:
-        return None
-
-    def draw(axis: Any, measure: str, data: DataSetting) -> None:
-        rows = results[data.name]
-        of_ract = rows[rows["Method"] == RACT]
-        for alpha, group in of_ract.groupby("Alpha"):
+    def draw(axis: Any, measure: str, results: Results) -> None:
+        for alpha, group in by_method(results.ours)[RACT].groupby("Alpha"):
             means = group.groupby("Delta")[measure].mean()
             axis.plot(means.index, means, "-o", markersize=2, label=f"λ={alpha:g}")
         axis.set_xlabel("δ")
-        if measure == "Accuracy" and data.name == next(iter(results)):
-            axis.legend(fontsize=6)
 
-    return _panels(("Accuracy", "Recourse"), [DATA[name] for name in results], draw)
+    return _with_legend(_panels(("Accuracy", "Recourse"), side_by_side("trees", store), draw))
+
+
+def _with_legend(figure: Any) -> Any:
+    """A figure with a legend in its first panel."""
+    if figure is not None:
+        figure.axes[0].legend(fontsize=6)
+    return figure
 
 
 def _by_column(name: str, column: str, store: Store) -> Any:
     """How accuracy (or AUC) and recourse move with a column: baselines, and RACT by weight."""
-    experiment, results = EXPERIMENTS[name], _known(store, name)
-    if not results:
-        return None
-    base = "trees" if experiment.model == "tree" else "forests"
-    quality = "Accuracy" if experiment.model == "tree" else "AUC"
+    of_trees = EXPERIMENTS[name].model == "tree"
+    base, quality = ("trees", "Accuracy") if of_trees else ("forests", "AUC")
 
-    def draw(axis: Any, measure: str, data: DataSetting) -> None:
-        rows = _with_base(results[data.name], store.read(base, data.name))
-        if experiment.model == "tree":
+    def draw(axis: Any, measure: str, results: Results) -> None:
+        data, ours, _ = results
+        rows = _with_base(ours, store.read(base, data.name))
+        if of_trees:
             rows = rows[(rows["Method"] != RACT) | (rows["Delta"] == data.tree_risk)]
         weights = np.sort(rows.loc[rows["Method"] == RACT, "Alpha"].unique())
         for (name, weight), group in rows.groupby(["Method", "Alpha"], sort=False):
@@ -186,7 +159,7 @@ def _by_column(name: str, column: str, store: Store) -> Any:
         if measure == quality:
             axis.legend(fontsize=5)
 
-    return _panels((quality, "Recourse"), [DATA[name] for name in results], draw)
+    return _panels((quality, "Recourse"), side_by_side(name, store), draw)
 
 
 def _with_base(rows: pd.DataFrame, base: pd.DataFrame | None) -> pd.DataFrame:
@@ -197,25 +170,22 @@ def _with_base(rows: pd.DataFrame, base: pd.DataFrame | None) -> pd.DataFrame:
 
 
 def _importance(store: Store, recorded: Recorded | None) -> Any:
-    results = _known(store, "importance")
+    results = list(side_by_side("importance", store, recorded))
     if not results:
         return None
-    plt = pyplot()
-    figure, axes = plt.subplots(2, 2, figsize=(10, 7), layout="constrained")
-    for axis, (name, rows) in zip(axes.flat, results.items(), strict=False):
-        data = DATA[name]
-        theirs = None if recorded is None else recorded.importance(data)
-        features = [str(column) for column in rows if column not in EXPERIMENTS["forests"].keys]
-        at = np.arange(len(features))
+    figure, axes = pyplot().subplots(2, 2, figsize=(10, 7), layout="constrained")
+    for axis, (data, ours, theirs) in zip(axes.flat, results, strict=False):
+        mine = importances(data, ours)
+        other = None if theirs is None else importances(data, theirs).reindex(mine.index)
+        at = np.arange(len(mine))
         for k, method in enumerate(METHODS):
-            means = importances(data, rows, method)[features]
             axis.bar(
-                at + 0.27 * (k - 1), means, 0.27, color=COLOURS[method], label=METHOD_NAMES[method]
+                at + 0.27 * (k - 1), mine[method], 0.27, color=COLOURS[method],
+                label=METHOD_NAMES[method],
             )  # fmt: skip
-            if theirs is not None:
-                means = importances(data, theirs, method).reindex(features)
-                axis.plot(at + 0.27 * (k - 1), means, "kD", markersize=2)
-        axis.set_xticks(at, features, rotation=90, fontsize=5)
+            if other is not None:
+                axis.plot(at + 0.27 * (k - 1), other[method], "kD", markersize=2)
+        axis.set_xticks(at, mine.index, rotation=90, fontsize=5)
         axis.set_title(data.title)
     for axis in axes.flat[len(results) :]:
         axis.set_axis_off()

@@ -41,7 +41,7 @@ def page(*parts: str) -> str:
 
 
 class Notes:
-    """Remarks below a table, each told once.
+    """Remarks below a table, each given once.
 
     >>> notes = Notes()
     >>> [notes.number(remark) for remark in ("late", "lost", "late")]

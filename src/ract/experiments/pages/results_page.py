@@ -7,13 +7,14 @@ import shutil
 from pathlib import Path
 
 from ract._files import write_whole
+from ract.experiments.data import DATA
 from ract.experiments.pages.benchmark_page import benchmark_page, draw_benchmark
 from ract.experiments.pages.comparison import comparison_page
 from ract.experiments.pages.figures import draw_figures
 from ract.experiments.pages.markdown import page, table
 from ract.experiments.pages.tables import exact_or_not, model_or_search, paper_tables
 from ract.experiments.paper.recorded import Recorded
-from ract.experiments.paper.settings import DATA, EXPERIMENTS
+from ract.experiments.paper.settings import EXPERIMENTS
 from ract.experiments.store import Store
 
 INTRODUCTION = """\

@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import pandas as pd
 
 from ract.experiments.pages.markdown import page, spread, table
-from ract.experiments.paper.compare import selected
-from ract.experiments.paper.measures import EXACT
-from ract.experiments.paper.recorded import Recorded
-from ract.experiments.paper.settings import (
-    DATA,
-    EXPERIMENTS,
-    METHOD_NAMES,
-    METHODS,
-    DataSetting,
-    Experiment,
-)
+from ract.experiments.paper.compare import by_method, selected
+from ract.experiments.paper.metrics import EXACT
+from ract.experiments.paper.recorded import Recorded, side_by_side
+from ract.experiments.paper.settings import EXPERIMENTS, METHOD_NAMES, Experiment
 from ract.experiments.store import Store
 
 
@@ -60,33 +53,24 @@ def paper_tables(store: Store, recorded: Recorded | None) -> str:
 
 def _paper_table(wanted: PaperTable, store: Store, recorded: Recorded | None) -> Iterator[str]:
     for name in wanted.experiments:
-        experiment = EXPERIMENTS[name]
-        rows = []
-        for data in DATA.values():
-            ours = store.read(name, data.name)
-            if ours is None:
-                continue
-            theirs = None if recorded is None else recorded.read(experiment, data)
-            sources = [("ours", ours)] + ([] if theirs is None else [("recorded", theirs)])
-            for source, frame in sources:
-                cells = _cells(experiment, data, frame, wanted)
-                rows.append([data.title, source, frame["Fold"].nunique(), *cells])
+        experiment, rows = EXPERIMENTS[name], []
+        for data, ours, theirs in side_by_side(name, store, recorded):
+            for source, frame in (("ours", ours), ("recorded", theirs)):
+                if frame is not None:
+                    chosen = by_method(selected(experiment, data, frame))
+                    cells = [_cell(own, wanted) for own in chosen.values()]
+                    rows.append([data.title, source, frame["Fold"].nunique(), *cells])
         if rows:
-            yield f"**{wanted.title}** ({experiment.title.split(':')[0].lower()}; mean and "\
+            yield f"**{wanted.title}** ({_kind(experiment).lower()}; mean and "\
                 "standard deviation over folds)"  # fmt: skip
             yield table(["data", "", "folds", *METHOD_NAMES.values()], rows)
 
 
-def _cells(
-    experiment: Experiment, data: DataSetting, rows: pd.DataFrame, wanted: PaperTable
-) -> list[str]:
-    chosen = selected(experiment, data, rows)
-    return [
-        _nobody_refused(chosen[chosen["Method"] == method], wanted) for method in METHODS
-    ]  # fmt: skip
+def _kind(experiment: Experiment) -> str:
+    return experiment.title.split(":")[0]
 
 
-def _nobody_refused(rows: pd.DataFrame, wanted: PaperTable) -> str:
+def _cell(rows: pd.DataFrame, wanted: PaperTable) -> str:
     """A number, or "n/a" where nobody was refused in most folds, as in the paper."""
     of_actions = wanted.measure in ("Valid-Cost", "Plausibility", "Budget-Validity")
     if of_actions and len(rows) and (rows["Valid-Cost"] == 0).mean() > 0.5:
@@ -94,46 +78,32 @@ def _nobody_refused(rows: pd.DataFrame, wanted: PaperTable) -> str:
     return spread(rows[wanted.measure].to_numpy(), wanted.digits)
 
 
-def model_or_search(store: Store, names: Sequence[str] = ("forests", "trees")) -> str:
+def model_or_search(store: Store) -> str:
     """How much recourse the leaf search finds of what there is, by exact search."""
     rows = []
-    for name in names:
-        experiment = EXPERIMENTS[name]
-        for data in DATA.values():
-            ours = store.read(name, data.name)
-            if ours is None:
-                continue
-            chosen = selected(experiment, data, ours)
-            for method in METHODS:
-                of_method = chosen[chosen["Method"] == method]
-                means = [of_method[column].mean() for column in ("Recourse", *EXACT)]
-                rows.append(
-                    [experiment.title.split(":")[0], data.title, METHOD_NAMES[method],
-                     *(f"{mean:.3f}" for mean in means)]
-                )  # fmt: skip
+    for experiment in (EXPERIMENTS["forests"], EXPERIMENTS["trees"]):
+        for data, ours, _ in side_by_side(experiment.name, store):
+            for method, own in by_method(selected(experiment, data, ours)).items():
+                means = [f"{own[column].mean():.3f}" for column in ("Recourse", *EXACT)]
+                rows.append([_kind(experiment), data.title, METHOD_NAMES[method], *means])
     header = ["", "data", "method", "recourse, leaf search", "recourse, exact search", "unanswered"]
     return table(header, rows) if rows else ""
 
 
 def exact_or_not(store: Store, recorded: Recorded | None) -> str:
     """Cost and validity by exact extraction, beside those of leaf search for the same people."""
-    experiment, rows = EXPERIMENTS["exact"], []
-    for data in DATA.values():
-        ours = store.read("exact", data.name)
-        if ours is None:
-            continue
-        theirs = None if recorded is None else recorded.read(experiment, data)
-        for method in METHODS:
-            mine = ours[ours["Method"] == method]
-            if (mine["Valid-Cost"] == 0).all():
+    rows = []
+    for data, ours, theirs in side_by_side("exact", store, recorded):
+        for method, own in by_method(ours).items():
+            if (own["Valid-Cost"] == 0).all():
                 continue
             cells = []
             for measure in ("Budget-Validity", "Valid-Cost"):
-                means = [mine[measure], mine[f"{measure} (leaves)"]]
+                columns = [own[measure], own[f"{measure} (leaves)"]]
                 if theirs is not None:
-                    means.append(theirs.loc[theirs["Method"] == method, measure])
-                cells += [f"{values.mean():.3f}" for values in means]
-            unanswered = f"{mine[EXACT[1]].mean():.3f}"
+                    columns.append(by_method(theirs)[method][measure])
+                cells += [f"{column.mean():.3f}" for column in columns]
+            unanswered = f"{own[EXACT[1]].mean():.3f}"
             rows.append([data.title, METHOD_NAMES[method], *cells, unanswered])
     sources = ["exact", "leaf search", "recorded"][: 2 if recorded is None else 3]
     header = ["data", "method", *(f"validity, {source}" for source in sources)]

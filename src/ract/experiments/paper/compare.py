@@ -7,19 +7,24 @@ holds zero.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import combinations
 
 import numpy as np
 import pandas as pd
 from scipy import stats
 
-from ract.experiments.paper.settings import EXPERIMENTS, METHODS, RACT, DataSetting, Experiment
+from ract.experiments.data import DataSetting
+from ract.experiments.paper.settings import EXPERIMENTS, METHODS, RACT, Experiment
 
 CONFIDENCE = 0.95
 FEWEST_FOLDS = 10
 ROUNDING = 1e-6
+# Folds that differ by less are the same number, and so are means without any spread.
+SPREADLESS, SAME_MEAN = 1e-12, 1e-9
 # What the paper reports; its "validity" is the share of refused people with an action within the
 # budget. Recorded times are of another machine.
 MEASURES = (
@@ -38,43 +43,30 @@ class Difference:
     setting : dict
         Method, weight and so on.
     measure : str
-    ours, recorded : float
-        Means over folds.
-    ours_sd, recorded_sd : float
-        Standard deviations over folds.
-    n_ours, n_recorded : int
-    low, high : float
-        Welch interval of ours minus recorded.
+    ours, recorded : float (folds,)
     equal : bool
         The same in every fold of ours, but for rounding.
     """
 
     setting: dict[str, object]
     measure: str
-    ours: float
-    recorded: float
-    ours_sd: float
-    recorded_sd: float
-    n_ours: int
-    n_recorded: int
-    low: float
-    high: float
+    ours: np.ndarray
+    recorded: np.ndarray
     equal: bool
 
-    @property
-    def difference(self) -> float:
-        """Ours minus recorded."""
-        return self.ours - self.recorded
+    @cached_property
+    def interval(self) -> tuple[float, float]:
+        """Welch interval of ours minus recorded."""
+        return welch(self.ours, self.recorded)
 
     @property
     def within(self) -> bool:
         """Whether it lies within the noise of both."""
-        return self.low <= 0.0 <= self.high
+        low, high = self.interval
+        return low <= 0.0 <= high
 
 
-def welch(
-    ours: np.ndarray, recorded: np.ndarray, confidence: float = CONFIDENCE
-) -> tuple[float, float]:
+def welch(ours: np.ndarray, recorded: np.ndarray) -> tuple[float, float]:
     """Welch interval of the difference of two means.
 
     Without any spread on either side it is the difference itself, or zero if that is rounding.
@@ -85,16 +77,14 @@ def welch(
     >>> low < 0 < high
     True
     """
-    difference = float(ours.mean() - recorded.mean())
-    of_ours, of_recorded = ours.var(ddof=1) / len(ours), recorded.var(ddof=1) / len(recorded)
-    error = of_ours + of_recorded
-    if error < 1e-24:
-        return (0.0, 0.0) if abs(difference) < 1e-9 else (difference, difference)
-    freedom = error**2 / (
-        of_ours**2 / (len(ours) - 1) + of_recorded**2 / (len(recorded) - 1)
-    )  # fmt: skip
-    half = float(stats.t.ppf(0.5 + confidence / 2, freedom) * np.sqrt(error))
-    return difference - half, difference + half
+    if max(np.ptp(ours), np.ptp(recorded)) < SPREADLESS:
+        difference = float(ours.mean() - recorded.mean())
+        return (0.0, 0.0) if abs(difference) < SAME_MEAN else (difference, difference)
+    with warnings.catch_warnings():  # of lost precision, when one side is without spread
+        warnings.simplefilter("ignore", RuntimeWarning)
+        test = stats.ttest_ind(ours, recorded, equal_var=False)
+    low, high = test.confidence_interval(CONFIDENCE)
+    return float(low), float(high)
 
 
 def differences(
@@ -106,26 +96,13 @@ def differences(
     for values, rows in ours.groupby(keys, sort=False):
         if values not in theirs:
             continue
+        setting = dict(zip(keys, values, strict=True))
         for measure in MEASURES:
             if measure in rows and measure in recorded:
-                found = _difference(
-                    dict(zip(keys, values, strict=True)), measure, rows, theirs[values]
-                )  # fmt: skip
-                if found is not None:
-                    yield found
-
-
-def _difference(
-    setting: dict[str, object], measure: str, ours: pd.DataFrame, recorded: pd.DataFrame
-) -> Difference | None:
-    a, b = ours[measure].dropna().to_numpy(), recorded[measure].dropna().to_numpy()
-    if min(len(a), len(b)) < 2 or len(b) < FEWEST_FOLDS:
-        return None
-    low, high = welch(a, b)
-    return Difference(
-        setting, measure, float(a.mean()), float(b.mean()), float(a.std(ddof=1)),
-        float(b.std(ddof=1)), len(a), len(b), low, high, _equal(measure, ours, recorded),
-    )  # fmt: skip
+                both = rows, theirs[values]
+                mine, other = (side[measure].dropna().to_numpy() for side in both)
+                if len(mine) >= 2 and len(other) >= FEWEST_FOLDS:
+                    yield Difference(setting, measure, mine, other, _equal(measure, *both))
 
 
 def _equal(measure: str, ours: pd.DataFrame, recorded: pd.DataFrame) -> bool:
@@ -143,6 +120,11 @@ def selected(experiment: Experiment, data: DataSetting, rows: pd.DataFrame) -> p
     else:
         chosen |= rows["Alpha"] == data.forest_weight
     return rows[chosen]
+
+
+def by_method(rows: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    """The rows of each method, in the paper's order."""
+    return {method: rows[rows["Method"] == method] for method in METHODS}
 
 
 @dataclass(frozen=True)
@@ -169,33 +151,25 @@ def orders(
     ``ours`` and ``recorded`` of each is by how much the second method is better than the first;
     it is clear when the Welch interval of the recorded folds does not hold zero.
     """
-    mine, theirs = selected(experiment, data, ours), selected(experiment, data, recorded)
+    sides = [by_method(selected(experiment, data, rows)) for rows in (ours, recorded)]
     for measure, sign in ORDERED.items():
-        for first, second in combinations(METHODS, 2):
-            values = [
-                _values(rows, method, measure)
-                for rows in (mine, theirs)
-                for method in (first, second)
+        for methods in combinations(METHODS, 2):
+            pairs = [
+                [side[method][measure].dropna().to_numpy() for method in methods] for side in sides
             ]
-            if min(len(part) for part in values) < 2:
-                continue
-            low, high = welch(values[3], values[2])
-            yield Order(
-                measure, (first, second), sign * float(values[1].mean() - values[0].mean()),
-                sign * float(values[3].mean() - values[2].mean()), not low <= 0.0 <= high,
-            )  # fmt: skip
+            if min(len(values) for pair in pairs for values in pair) >= 2:
+                mine, theirs = (
+                    sign * float(np.diff([v.mean() for v in pair])[0]) for pair in pairs
+                )
+                low, high = welch(*pairs[1])
+                yield Order(measure, methods, mine, theirs, not low <= 0.0 <= high)
 
 
-def _values(rows: pd.DataFrame, method: str, measure: str) -> np.ndarray:
-    return np.asarray(rows.loc[rows["Method"] == method, measure].dropna(), dtype=np.float64)
-
-
-def share_within(found: Sequence[Difference]) -> float:
-    """Share of numbers within the noise of both; 1 if there are none."""
-    return float(np.mean([one.within for one in found])) if found else 1.0
-
-
-def importances(data: DataSetting, rows: pd.DataFrame, method: str) -> pd.Series:
-    """Mean share of splits by feature of a method, RACT as selected."""
-    chosen = selected(EXPERIMENTS["forests"], data, rows)
-    return chosen[chosen["Method"] == method].mean(numeric_only=True)
+def importances(data: DataSetting, rows: pd.DataFrame) -> pd.DataFrame:
+    """Mean share of splits by feature (rows) and method (columns), RACT as selected."""
+    experiment = EXPERIMENTS["forests"]
+    chosen = by_method(selected(experiment, data, rows))
+    keys = list(experiment.keys)
+    return pd.DataFrame(
+        {method: own.drop(columns=keys, errors="ignore").mean() for method, own in chosen.items()}
+    )

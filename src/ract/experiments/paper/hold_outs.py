@@ -1,4 +1,4 @@
-"""The hold-outs that the authors judged trees on: their generator, replayed.
+"""The hold-outs that the authors tested trees on: their generator, replayed.
 
 They seeded one generator per data set. It makes a hold-out and then its isolation forest; and every
 node that is looked at for a split draws an order of all features from it, which changes no tree.
@@ -14,9 +14,10 @@ import numpy as np
 from sklearn.model_selection import train_test_split
 
 from ract._core.grower import CellTree
-from ract.experiments.paper.authors import Growth, Nursery
-from ract.experiments.paper.people import Fold, Population
-from ract.experiments.paper.settings import RISKS, DataSetting, Experiment
+from ract.experiments.data import DataSetting
+from ract.experiments.paper.grow import Grower, Growth
+from ract.experiments.paper.population import Fold, Population
+from ract.experiments.paper.settings import RISKS, Experiment
 
 
 class HoldOuts:
@@ -50,13 +51,12 @@ class HoldOuts:
         """The generator's state once everything was grown on a hold-out."""
         fold.outliers  # noqa: B018  drawn before any tree
         experiment, axes = self._experiment, self._population.separate
-        desired = self._population.desired[fold.train]
-        nursery = Nursery(fold.known, desired, axes, fold.cost)
+        grower = Grower.of(fold)
         actionable = sum(axis.feature.actionable for axis in axes)
 
         @cache  # without a weight trees are the same for every budget
         def tried(growth: Growth) -> int:
-            return nodes_tried(nursery.tree(growth).tree, experiment.max_depth)
+            return nodes_tried(grower.tree(growth).tree, experiment.max_depth)
 
         for budget in experiment.budgets:
             drawn = [

@@ -7,23 +7,24 @@ on the command line or by the environment variable RACT_RECORDED.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import pandas as pd
 
 from ract.errors import InvalidSpec
-from ract.experiments.paper.settings import IMPORTANCE, DataSetting, Experiment
+from ract.experiments.data import DATA, DataSetting
+from ract.experiments.paper.settings import EXPERIMENTS
+from ract.experiments.store import Store
 
 VARIABLE = "RACT_RECORDED"
+# The authors recorded importances of the forests of the baseline comparison.
+IMPORTANCE = "importance/fi_{}_forest.csv"
 
 
 class Recorded:
-    """A folder of recorded results.
-
-    Parameters
-    ----------
-    folder : path
-    """
+    """A folder of recorded results, which must exist."""
 
     def __init__(self, folder: str | Path) -> None:
         self.folder = Path(folder)
@@ -36,14 +37,25 @@ class Recorded:
         named = folder or os.environ.get(VARIABLE)
         return cls(named) if named else None
 
-    def read(self, experiment: Experiment, data: DataSetting) -> pd.DataFrame | None:
-        """The recorded rows of an experiment on a data set, or None."""
-        return self._read(experiment.recorded.format(data.letter))
+    def read(self, name: str, data: str) -> pd.DataFrame | None:
+        """The rows of an experiment, or "importance", for a data set, or None; as in ``Store``."""
+        file = IMPORTANCE if name == "importance" else EXPERIMENTS[name].recorded
+        path = self.folder / file.format(DATA[data].letter)
+        return pd.read_csv(path) if path.exists() else None
 
-    def importance(self, data: DataSetting) -> pd.DataFrame | None:
-        """The recorded importances of the forests on a data set, or None."""
-        return self._read(IMPORTANCE.format(data.letter))
 
-    def _read(self, name: str) -> pd.DataFrame | None:
-        file = self.folder / name
-        return pd.read_csv(file) if file.exists() else None
+class Results(NamedTuple):
+    """Results on a data set: ours, and the recorded ones, if there are any."""
+
+    data: DataSetting
+    ours: pd.DataFrame
+    recorded: pd.DataFrame | None
+
+
+def side_by_side(name: str, store: Store, recorded: Recorded | None = None) -> Iterator[Results]:
+    """The results of a name on each data set for which we have some."""
+    for data in DATA.values():
+        ours = store.read(name, data.name)
+        if ours is not None:
+            theirs = None if recorded is None else recorded.read(name, data.name)
+            yield Results(data, ours, theirs)

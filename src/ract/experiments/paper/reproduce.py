@@ -1,105 +1,54 @@
-"""Running the paper's experiments: what is not done yet, into a folder of results."""
+"""Running the paper's experiments, into a folder of results."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import lru_cache
+from collections.abc import Mapping, Sequence
+from functools import lru_cache, partial
 from pathlib import Path
+from typing import Any
 
-from ract.errors import InvalidSpec
+import pandas as pd
+
+from ract.experiments.data import DATA, DataSetting, load
 from ract.experiments.paper.hold_outs import HoldOuts
-from ract.experiments.paper.people import Fold, Population, load
+from ract.experiments.paper.population import Population
 from ract.experiments.paper.run import run_fold
-from ract.experiments.paper.settings import DATA, EXPERIMENTS, DataSetting, Experiment
-from ract.experiments.progress import Task, run_all
+from ract.experiments.paper.settings import EXPERIMENTS, Experiment
 from ract.experiments.store import Store
+from ract.experiments.tasks import Task, run_missing
 
 
 def reproduce(
-    experiments: Sequence[Experiment],
-    data: Sequence[DataSetting],
-    out: str | Path,
-    *,
-    n_folds: int | None = None,
-    n_jobs: int = 1,
-    quiet: bool = False,
+    experiments: Sequence[Experiment], data: Sequence[DataSetting], out: str | Path, **options: Any
 ) -> Store:
-    """Run the folds that are not done.
-
-    Parameters
-    ----------
-    experiments : sequence of Experiment
-    data : sequence of DataSetting
-    out : path
-        Folder of results, new or from an earlier run with the same settings.
-    n_folds : int, optional
-        Only the first folds of each experiment.
-    n_jobs : int
-        Processes.
-    quiet : bool
-        Show no progress.
-    """
-    if n_folds is not None and n_folds < 1:
-        raise InvalidSpec(f"folds must be 1 or more, got {n_folds}.")
-    store = Store(out)
-    sizes = {setting.name: len(population(setting.name).matrix) for setting in data}
-    store.open({experiment.name: experiment.settings() for experiment in experiments})
-    try:
-        for experiment in experiments:
-            tasks = [
-                Task(
-                    f"{experiment.name}, {setting.title}, fold {number}",
-                    sizes[setting.name],
-                    (experiment.name, setting.name, number, str(out)),
-                )
-                for setting in data
-                for number in _missing(store, experiment, setting, n_folds)
-            ]
-            run_all(run_one, tasks, n_jobs=n_jobs, quiet=quiet)
-            collect(store, experiment, data)
-    finally:  # an interrupted run keeps what it has
-        for experiment in experiments:
-            collect(store, experiment, data)
-    return store
+    """Run the folds that are not done; the options are those of ``run_missing``."""
+    tasks = [
+        Task(e.name, e.settings(), e.n_folds, n_people, partial(run_one, e)) for e in experiments
+    ]
+    return run_missing(tasks, data, out, **options)
 
 
-def _missing(
-    store: Store, experiment: Experiment, data: DataSetting, n_folds: int | None
-) -> list[int]:
-    last = experiment.n_folds if n_folds is None else min(n_folds, experiment.n_folds)
-    done = store.folds(experiment.name, data.name)
-    return [number for number in range(1, last + 1) if number not in done]
-
-
-def run_one(experiment: str, data: str, number: int, out: str) -> None:
-    """Run one fold and keep its results."""
-    chosen = EXPERIMENTS[experiment]
-    fold = fold_of(experiment, data, number)
-    Store(out).add_fold(experiment, data, number, run_fold(chosen, DATA[data], fold))
-
-
-def collect(store: Store, experiment: Experiment, data: Sequence[DataSetting]) -> None:
-    """Move finished folds of an experiment into its files."""
-    tables = {"results": experiment.name, "importance": "importance"}
-    for setting in data:
-        store.collect(experiment.name, setting.name, tables)
-
-
-def fold_of(experiment: str, data: str, number: int) -> Fold:
-    """A fold of an experiment: of forests in the order of the people, of trees a hold-out."""
-    chosen = EXPERIMENTS[experiment]
-    if chosen.model == "tree":
-        return hold_outs(experiment, data).fold(number)
-    return population(data).fold(chosen.n_folds, number)
+def run_one(experiment: Experiment, data: str, number: int) -> Mapping[str, pd.DataFrame]:
+    """One fold: of forests in the order of the people, of trees a hold-out."""
+    if experiment.model == "tree":
+        fold = hold_outs(experiment, data).fold(number)
+    else:
+        fold = population(data).fold(experiment.n_folds, number)
+    return run_fold(experiment, DATA[data], fold)
 
 
 @lru_cache(maxsize=len(DATA) * len(EXPERIMENTS))
-def hold_outs(experiment: str, data: str) -> HoldOuts:
+def hold_outs(experiment: Experiment, data: str) -> HoldOuts:
     """The hold-outs of an experiment, each made once in each process."""
-    return HoldOuts(population(data), EXPERIMENTS[experiment], DATA[data])
+    return HoldOuts(population(data), experiment, DATA[data])
 
 
 @lru_cache(maxsize=len(DATA))
 def population(data: str) -> Population:
     """The people of a data set, read once in each process."""
-    return Population.of(load(DATA[data]))
+    return Population.of(load(data))
+
+
+def n_people(data: str) -> int:
+    """How many people a data set has."""
+    return len(population(data).matrix)

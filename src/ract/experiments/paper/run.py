@@ -11,12 +11,13 @@ import numpy as np
 import pandas as pd
 
 from ract.ensemble import TreeEnsemble
-from ract.experiments.paper.authors import Growth, Nursery
-from ract.experiments.paper.judge import judge
-from ract.experiments.paper.measures import ACTIONS, DETAILS, EXACT, LEAVES, QUALITY
-from ract.experiments.paper.people import Fold
+from ract.experiments.data import DataSetting
+from ract.experiments.paper.evaluate import evaluate
+from ract.experiments.paper.grow import Grower, Growth
+from ract.experiments.paper.metrics import ACTIONS, DETAILS, EXACT, LEAVES, QUALITY
+from ract.experiments.paper.population import Fold
 from ract.experiments.paper.relabel import relabelled
-from ract.experiments.paper.settings import OAF, RACT, RISKS, VANILLA, DataSetting, Experiment
+from ract.experiments.paper.settings import OAF, RACT, RISKS, VANILLA, Experiment
 
 Row = dict[str, Any]
 
@@ -27,21 +28,19 @@ def run_fold(experiment: Experiment, data: DataSetting, fold: Fold) -> dict[str,
     Returns
     -------
     dict
-        "results" in the columns of the recorded files, and ours; for the baseline comparison of
-        forests also "importance". Times are seconds of one core, whatever else it has to do.
+        By the name of the experiment, its results in the columns of the recorded files, and ours;
+        for the baseline comparison of forests also "importance". Times are seconds of one core.
     """
-    separate = fold.population.separate
-    desired = fold.population.desired[fold.train]
-    nursery = Nursery(fold.known, desired, separate, fold.cost)
+    grower = Grower.of(fold)
     if experiment.model == "tree":
-        return {"results": _table(experiment, _tree_rows(experiment, data, fold, nursery))}
+        return {experiment.name: _table(experiment, _tree_rows(experiment, data, fold, grower))}
     rows, importances = [], []
-    for row, ensemble in _forest_rows(experiment, data, fold, nursery):
+    for row, ensemble in _forest_rows(experiment, data, fold, grower):
         rows.append(row)
         shares = _importance(ensemble, fold.known.shape[1])
         keys = {key: row[key] for key in experiment.keys}
         importances.append(keys | dict(zip(fold.population.names, shares, strict=True)))
-    tables = {"results": _table(experiment, rows)}
+    tables = {experiment.name: _table(experiment, rows)}
     if experiment.name == "forests":
         tables["importance"] = pd.DataFrame(importances)
     return tables
@@ -61,7 +60,7 @@ def _table(experiment: Experiment, rows: Any) -> pd.DataFrame:
 
 
 def _forest_rows(
-    experiment: Experiment, data: DataSetting, fold: Fold, nursery: Nursery
+    experiment: Experiment, data: DataSetting, fold: Fold, grower: Grower
 ) -> Iterator[tuple[Row, TreeEnsemble]]:
     for n_trees in experiment.n_trees:
         models = _models(experiment, data)
@@ -69,16 +68,16 @@ def _forest_rows(
             Growth.of(experiment, weight, budget, only_actionable=method == OAF)
             for method, weight, budget in models
         ]
-        nursery.forests(growths, 1, seed=0)  # so that no time is that of compiling
+        grower.forests(growths, 1, seed=0)  # so that no time is that of compiling
         seed = _seed(experiment.name, data.name, fold.number, n_trees)
-        forests = nursery.forests(growths, n_trees, seed)
+        forests = grower.forests(growths, n_trees, seed)
         for (method, weight, budget), (ensemble, seconds) in zip(models, forests, strict=True):
-            judged = judge(experiment, fold, ensemble)
+            evaluation = evaluate(experiment, fold, ensemble)
             keys = {"Fold": fold.number, "Method": method, "Alpha": weight,
                     "N_ESTIMATORS": n_trees, "Time [s]": seconds}  # fmt: skip
             # A model that knows nothing of recourse is the same for every budget.
             for own in [budget] if weight > 0 else experiment.budgets:
-                yield keys | {"Budget": own} | judged.row(own), ensemble
+                yield keys | {"Budget": own} | evaluation.row(own), ensemble
 
 
 def _models(experiment: Experiment, data: DataSetting) -> list[tuple[str, float, float]]:
@@ -89,22 +88,22 @@ def _models(experiment: Experiment, data: DataSetting) -> list[tuple[str, float,
 
 
 def _tree_rows(
-    experiment: Experiment, data: DataSetting, fold: Fold, nursery: Nursery
+    experiment: Experiment, data: DataSetting, fold: Fold, grower: Grower
 ) -> Iterator[Row]:
     for weight in (0.0, max(experiment.weights(data))):  # so that no time is that of compiling
-        nursery.tree(Growth.of(experiment, weight, experiment.budgets[0]), with_reach=True)
+        grower.tree(Growth.of(experiment, weight, experiment.budgets[0]), with_reach=True)
     keys: Row = {"Fold": fold.number, "Alpha": 0.0, "Delta": 1.0}
     for method in (VANILLA, OAF):
         begun = process_time()
-        grown = nursery.tree(Growth.of(experiment, 0.0, 0.0, only_actionable=method == OAF))
+        grown = grower.tree(Growth.of(experiment, 0.0, 0.0, only_actionable=method == OAF))
         keys["Time [s]"] = process_time() - begun
-        judged = judge(experiment, fold, grown.ensemble)
+        evaluation = evaluate(experiment, fold, grown.ensemble)
         for budget in experiment.budgets:
-            yield keys | {"Method": method, "Budget": budget} | judged.row(budget)
+            yield keys | {"Method": method, "Budget": budget} | evaluation.row(budget)
     for budget in experiment.budgets:
         for weight in experiment.weights(data):
             begun = process_time()
-            grown = nursery.tree(Growth.of(experiment, weight, budget), with_reach=True)
+            grown = grower.tree(Growth.of(experiment, weight, budget), with_reach=True)
             labels = relabelled(grown.tree, grown.people, RISKS)
             keys = {"Fold": fold.number, "Method": RACT, "Alpha": weight, "Budget": budget,
                     "Time [s]": process_time() - begun}  # fmt: skip
@@ -112,7 +111,7 @@ def _tree_rows(
             for risk, label in zip(RISKS, labels, strict=True):
                 if label.tobytes() not in known:
                     ensemble = grown.relabelled(label)
-                    known[label.tobytes()] = judge(experiment, fold, ensemble).row(budget)
+                    known[label.tobytes()] = evaluate(experiment, fold, ensemble).row(budget)
                 yield keys | {"Delta": risk} | known[label.tobytes()]
 
 

@@ -6,11 +6,10 @@ its authors published. ``weight`` is the paper's lambda, ``risk`` its delta, ``b
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
-from ract.errors import InvalidSpec, listing
+from ract.experiments.data import DATA, DataSetting
 
 VANILLA, OAF, RACT = "Baseline", "Baseline (OAF)", "RACT"
 METHODS = (VANILLA, OAF, RACT)
@@ -19,38 +18,6 @@ METHOD_NAMES = {VANILLA: "Vanilla", OAF: "OAF", RACT: "RACT"}
 MAX_LEAVES = 1000
 TREE_WEIGHTS = (0.0, 0.025, 0.05, 0.075, 0.1)
 RISKS = (0.2, 0.25, 0.3, 0.35, 0.4)
-STRONG, WEAK = (0.2, 0.4, 0.6, 0.8, 1.0), (0.02, 0.04, 0.06, 0.08, 0.1)
-
-
-@dataclass(frozen=True)
-class DataSetting:
-    """A data set and what the authors chose for it.
-
-    Parameters
-    ----------
-    name, title : str
-    letter : str
-        What the recorded files call it.
-    forest_weights : tuple of float
-    forest_weight, tree_weight, tree_risk : float
-        The selected ones.
-    """
-
-    name: str
-    title: str
-    letter: str
-    forest_weights: tuple[float, ...]
-    forest_weight: float
-    tree_weight: float
-    tree_risk: float = 0.3
-
-
-DATA = {
-    "fico": DataSetting("fico", "FICO", "f", STRONG, 1.0, 0.1),
-    "compas": DataSetting("compas", "COMPAS", "c", WEAK, 0.06, 0.05),
-    "credit": DataSetting("credit", "Credit", "p", STRONG, 0.2, 0.1),
-    "bail": DataSetting("bail", "Bail", "b", WEAK, 0.1, 0.05),
-}
 
 
 @dataclass(frozen=True)
@@ -63,7 +30,7 @@ class Experiment:
     recorded : str
         Where the authors' results are, with ``{}`` for the letter of the data set.
     model : {"forest", "tree"}
-        Forests are judged in stratified folds in the order of the file, trees on random quarters.
+        Forests are tested in stratified folds in the order of the file, trees on random quarters.
     n_folds : int
     n_trees : tuple of int
         Sizes of forest to compare.
@@ -158,27 +125,3 @@ EXPERIMENTS = {
         ),
     )
 }  # fmt: skip
-# The authors recorded importances of the forests of the baseline comparison.
-IMPORTANCE = "importance/fi_{}_forest.csv"
-
-
-def chosen_experiments(names: Sequence[str]) -> tuple[Experiment, ...]:
-    """Experiments by their names, all of them if there are none.
-
-    >>> [experiment.model for experiment in chosen_experiments(["trees"])]
-    ['tree']
-    """
-    return tuple(EXPERIMENTS[name] for name in _known("experiment", names, EXPERIMENTS))
-
-
-def chosen_data(names: Sequence[str]) -> tuple[DataSetting, ...]:
-    """Data sets by their names, all of them if there are none."""
-    return tuple(DATA[name] for name in _known("data set", names, DATA))
-
-
-def _known(what: str, names: Sequence[str], known: dict[str, Any]) -> list[str]:
-    names = [part.strip() for name in names for part in name.split(",")]
-    unknown = [name for name in names if name not in known]
-    if unknown:
-        raise InvalidSpec(f"Unknown {what} {listing(unknown)}; known are {listing(known, 20)}.")
-    return [name for name in known if name in names or not names]

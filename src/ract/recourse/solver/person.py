@@ -40,7 +40,7 @@ class PersonSearch:
     Attributes
     ----------
     status, cost, bound, values, nodes
-        As in ``Solutions``, of this person.
+        As in ``Answers``, of this person.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""The people of an experiment: matrices as the authors had them, and their folds."""
+"""The people of a data set as matrices, as the authors had them, and their folds."""
 
 from __future__ import annotations
 
@@ -9,13 +9,11 @@ import numpy as np
 from sklearn.ensemble import IsolationForest
 from sklearn.model_selection import StratifiedKFold
 
-from ract import datasets
 from ract.actions import ActionSpace, Feature
 from ract.costs import LevelCost, PercentileCost
 from ract.datasets import Dataset
 from ract.encoding import Axis, Encoder
 from ract.experiments.paper.margins import authors_margins
-from ract.experiments.paper.settings import DataSetting
 from ract.recourse.causal.effects import CausalEffects
 
 # Direct effects that are weaker than this count as none, and effects along more arrows than this
@@ -124,12 +122,6 @@ class Fold:
         effects = np.zeros((self.known.shape[1],) * 2)
         effects[np.ix_(columns, columns)] = total
         return effects
-
-
-def load(setting: DataSetting, *, drop_duplicates: bool = False) -> Dataset:
-    """A data set of the paper, read or downloaded."""
-    data: Dataset = getattr(datasets, f"fetch_{setting.name}")(drop_duplicates=drop_duplicates)
-    return data
 
 
 def _by_column(actions: ActionSpace) -> list[Feature]:

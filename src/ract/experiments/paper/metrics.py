@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from sklearn.metrics import f1_score, roc_auc_score
 
 from ract.ensemble import TreeEnsemble
-from ract.experiments.paper.leaves import Actions
+from ract.experiments.paper.leaf_search import Actions
 from ract.recourse.exact.search import ExactSearch
 from ract.status import Status
 
@@ -38,7 +36,7 @@ def prediction_columns(
 def action_columns(
     people: np.ndarray, actions: Actions, budget: float, n_tested: int
 ) -> dict[str, float]:
-    """What the authors say of the actions of refused people, out of so many who were tested.
+    """What the authors report on the actions of refused people, out of so many who were tested.
 
     An action that was not found costs 0 in "Cost". Nobody refused counts as one valid action at no
     cost.
@@ -62,14 +60,12 @@ def action_columns(
 def exact_columns(
     search: ExactSearch,
     people: np.ndarray,
-    has_one: np.ndarray,
+    has_action: np.ndarray,
     budget: float,
     n_tested: int,
     max_nodes: int,
 ) -> dict[str, float]:
     """Our columns, for refused people, of whom some are known to have an action in the budget."""
-    others = people[~has_one]
-    answers = search.attains(others, budget, max_nodes=max_nodes)
+    answers = search.attains(people[~has_action], budget, max_nodes=max_nodes)
     without, unknown = int((answers != Status.FOUND).sum()), int((answers == Status.UNKNOWN).sum())
-    shares: tuple[Any, ...] = (1.0 - without / n_tested, unknown / n_tested)
-    return dict(zip(EXACT, shares, strict=True))
+    return dict(zip(EXACT, (1.0 - without / n_tested, unknown / n_tested), strict=True))

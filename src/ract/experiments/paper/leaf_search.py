@@ -3,7 +3,7 @@
 The paper's Algorithm 2 over the first 1000 desired leaves in the order of the trees. For each
 leaf, a person's nearest values in it, pushed further by the authors' margins; of those that the
 model accepts, the cheapest, the first leaf among equals. When causal effects follow an action, the
-model judges what it leads to; the candidates are the same.
+model decides on what it leads to; the candidates are the same.
 
 ``ract.recourse.heuristic.leaves.LeafSearch`` is the same algorithm for every model and cost, but
 over all leaves and without margins and effects; tests hold the two together.
@@ -20,21 +20,15 @@ from ract.costs import FittedCost
 from ract.encoding import Axis
 from ract.ensemble import TreeEnsemble
 
-FIRST_JUDGED = 16
+FIRST_TRIED = 16
 
 
 @dataclass(frozen=True)
 class Actions:
     """What a search found for some people.
 
-    Parameters
-    ----------
-    cost : float (people,)
-        inf without an action.
-    values : float (people, columns)
-        What people set; their own values without an action.
-    outcome : float (people, columns)
-        What they end at, effects included.
+    ``cost`` (people,) is inf without an action; ``values`` (people, columns) is what people set,
+    their own values without an action; ``outcome`` is where they end, effects included.
     """
 
     cost: np.ndarray
@@ -74,18 +68,16 @@ class FirstLeaves:
     ) -> None:
         n_columns = sum(len(axis.columns) for axis in axes)
         lower, upper = desired_leaves(ensemble, n_columns, max_leaves)
-        change = np.empty(n_columns, object)
+        change, whole = np.empty(n_columns, object), np.zeros(n_columns, np.bool_)
         for axis in axes:
             change[list(axis.columns)] = axis.feature.change
+            whole[list(axis.columns)] = axis.feature.kind != "continuous"
         self._ensemble, self._effects, self._cost = ensemble, effects, cost
         self._fixed, free = np.flatnonzero(change == "fixed"), np.flatnonzero(change != "fixed")
         self._free = free
         self._fixed_lower, self._fixed_upper = lower[:, self._fixed], upper[:, self._fixed]
         self._lower, self._upper = lower[:, free], upper[:, free]
         self._no_up, self._no_down = change[free] == "decrease", change[free] == "increase"
-        whole = np.zeros(n_columns, np.bool_)
-        for axis in axes:
-            whole[list(axis.columns)] = axis.feature.kind != "continuous"
         self._above = _above(self._lower, whole[free]) + margins[free]
         self._below = np.where(whole[free], np.floor(self._upper), self._upper) - margins[free]
         self._above_level = _levels(cost, free, self._above)
@@ -100,9 +92,7 @@ class FirstLeaves:
     def solve(self, people: np.ndarray) -> Actions:
         """The cheapest action of each person that is found, whatever it costs."""
         costs, values = np.full(len(people), np.inf), np.array(people, dtype=np.float64)
-        levels = np.column_stack(
-            [self._cost.level(int(j), people[:, j]) for j in self._free]
-        ) if len(people) else np.zeros((0, len(self._free)))  # fmt: skip
+        levels = _levels(self._cost, self._free, people[:, self._free])
         for i, person in enumerate(people):
             costs[i], values[i] = self._cheapest(person, levels[i])
         return Actions(costs, values, self._after(people, values))
@@ -115,7 +105,7 @@ class FirstLeaves:
     def _cheapest(self, person: np.ndarray, level: np.ndarray) -> tuple[float, np.ndarray]:
         cost, free = self._candidates(person, level)
         order = np.argsort(cost, kind="stable")
-        first, size = 0, FIRST_JUDGED
+        first, size = 0, FIRST_TRIED
         while first < len(order):
             part = order[first : first + size]
             values = np.tile(person, (len(part), 1))
@@ -140,7 +130,7 @@ class FirstLeaves:
             down, self._below_level[leaves], level))  # fmt: skip
         shift = np.abs(shift - level)
         for group in self._groups:
-            group.settle(own, self._upper[leaves], values, shift)
+            group.apply(own, self._upper[leaves], values, shift)
         return shift.max(axis=1, initial=0.0), values
 
 
@@ -151,7 +141,7 @@ class _Group:
     columns: np.ndarray
     flip: np.ndarray
 
-    def settle(
+    def apply(
         self, own: np.ndarray, upper: np.ndarray, values: np.ndarray, shift: np.ndarray
     ) -> None:
         """Leave the own category when another is entered, and enter the cheapest when it is left.
@@ -200,7 +190,7 @@ def _above(lower: np.ndarray, whole: np.ndarray) -> np.ndarray:
 
 
 def _levels(cost: FittedCost, columns: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """Levels of values (leaves, columns); those of open ends are never looked at."""
+    """Levels of values (rows, columns); those of open ends are never looked at."""
     levels = np.zeros(values.shape)
     for k, column in enumerate(columns.tolist()):
         known = np.isfinite(values[:, k])

@@ -17,13 +17,14 @@ from ract._core.grower import CellTree, People, Rules, grow_tree
 from ract.costs import FittedCost
 from ract.encoding import Axis
 from ract.ensemble import TreeEnsemble
+from ract.experiments.paper.population import Fold
 from ract.experiments.paper.samples import Column, Sample
 from ract.experiments.paper.settings import Experiment
 
 
 @dataclass(frozen=True)
 class Growth:
-    """What is wanted of a tree or a forest; ``authors_reach`` as in the grower's rules."""
+    """How a tree or a forest is grown; ``authors_reach`` as in the grower's rules."""
 
     recourse_weight: float
     budget: float
@@ -35,7 +36,7 @@ class Growth:
     def of(
         cls, experiment: Experiment, weight: float, budget: float, *, only_actionable: bool = False
     ) -> Growth:
-        """What an experiment wants of a model."""
+        """How an experiment grows a model."""
         depth, reach = experiment.max_depth, experiment.authors_reach
         return cls(weight, budget, depth, only_actionable, reach)
 
@@ -68,8 +69,8 @@ class Grown:
         return replace(self.ensemble, label=label)
 
 
-class Nursery:
-    """Training people, ready to be grown on.
+class Grower:
+    """Training people, ready to grow trees on.
 
     Parameters
     ----------
@@ -87,15 +88,21 @@ class Nursery:
         self._desired = desired.astype(np.uint8)
         self._axes, self._cost = tuple(axes), cost
 
-    def tree(self, wanted: Growth, *, with_reach: bool = False) -> Grown:
+    @classmethod
+    def of(cls, fold: Fold) -> Grower:
+        """The training people of a fold, every one-hot column a feature of its own."""
+        people = fold.population
+        return cls(fold.known, people.desired[fold.train], people.separate, fold.cost)
+
+    def tree(self, growth: Growth, *, with_reach: bool = False) -> Grown:
         """One tree on everyone, with all features at every split; relabelling needs reach."""
-        everyone, rows = self._sample(np.arange(len(self._desired))), self._rows(wanted)
-        people = everyone.people(rows, wanted.budget if with_reach else wanted.reaches)
-        tree = grow_tree(people, np.ones(len(self._desired)), wanted.rules(None))
+        everyone, rows = self._sample(np.arange(len(self._desired))), self._rows(growth)
+        people = everyone.people(rows, growth.budget if with_reach else growth.reaches)
+        tree = grow_tree(people, np.ones(len(self._desired)), growth.rules(None))
         return Grown(tree, people, everyone.ensemble(tree, rows))
 
     def forests(
-        self, wanted: Sequence[Growth], n_trees: int, seed: int
+        self, growths: Sequence[Growth], n_trees: int, seed: int
     ) -> list[tuple[TreeEnsemble, float]]:
         """Forests of trees on bootstrap samples, with a few features at every split.
 
@@ -108,23 +115,23 @@ class Nursery:
             Each forest, and how many seconds it would have taken alone.
         """
         rng, n_people = np.random.default_rng(seed), len(self._desired)
-        rows = [self._rows(growth) for growth in wanted]
+        rows = [self._rows(growth) for growth in growths]
         rules = [
-            growth.rules(int(np.sqrt(len(of)))) for growth, of in zip(wanted, rows, strict=True)
+            growth.rules(int(np.sqrt(len(of)))) for growth, of in zip(growths, rows, strict=True)
         ]
-        parts: list[list[TreeEnsemble]] = [[] for _ in wanted]
-        seconds = np.zeros(len(wanted))
+        parts: list[list[TreeEnsemble]] = [[] for _ in growths]
+        seconds = np.zeros(len(growths))
         for _ in range(n_trees):
             begun = process_time()
             times = np.bincount(rng.integers(n_people, size=n_people), minlength=n_people)
             drawn = np.flatnonzero(times)
             weights, sample = times[drawn].astype(np.float64), self._sample(drawn)
             seconds += process_time() - begun
-            for budget in {growth.budget for growth in wanted if growth.reaches is not None}:
+            for budget in {growth.budget for growth in growths if growth.reaches is not None}:
                 begun = process_time()
                 sample.reach(budget)
-                seconds[[growth.reaches == budget for growth in wanted]] += process_time() - begun
-            for k, growth in enumerate(wanted):
+                seconds[[growth.reaches == budget for growth in growths]] += process_time() - begun
+            for k, growth in enumerate(growths):
                 begun, own = process_time(), int(rng.integers(2**31))
                 tree = grow_tree(sample.people(rows[k], growth.reaches), weights, rules[k], own)
                 parts[k].append(sample.ensemble(tree, rows[k]))
@@ -132,14 +139,10 @@ class Nursery:
         forests = [TreeEnsemble.joined(part, votes_needed=n_trees // 2) for part in parts]
         return list(zip(forests, seconds.tolist(), strict=True))
 
-    def forest(self, wanted: Growth, n_trees: int, seed: int) -> TreeEnsemble:
-        """One forest."""
-        return self.forests([wanted], n_trees, seed)[0][0]
-
     def _sample(self, drawn: np.ndarray) -> Sample:
         return Sample(self._columns, self._axes, self._desired, self._cost, drawn)
 
-    def _rows(self, wanted: Growth) -> np.ndarray:
+    def _rows(self, growth: Growth) -> np.ndarray:
         """Which axes may be split on."""
-        usable = [axis.feature.actionable or not wanted.only_actionable for axis in self._axes]
+        usable = [axis.feature.actionable or not growth.only_actionable for axis in self._axes]
         return np.flatnonzero(usable)

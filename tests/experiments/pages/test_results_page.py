@@ -1,0 +1,34 @@
+"""The page with everything."""
+
+import pytest
+
+from ract.experiments.benchmark import run as bench
+from ract.experiments.benchmark.models import MODELS
+from ract.experiments.data import DATA
+from ract.experiments.pages.results_page import results_page
+from ract.experiments.paper.recorded import Recorded
+from tests.experiments.builders import run_small
+
+
+def test_pages_and_figures_are_written_from_the_stored_results(tmp_path, small, recorded):
+    pytest.importorskip("matplotlib")
+    out = tmp_path / "ours"
+    store = run_small(out, ("forests", "trees", "complexity", "exact"), n_folds=2)
+    models = [MODELS["ract"], MODELS["forest"]]
+    bench.benchmark(models, [DATA["compas"]], out, progress=False)
+    page = tmp_path / "docs" / "results.md"
+    page.parent.mkdir()
+    results_page(store, Recorded(recorded), page)
+    text = page.read_text()
+    for words in (
+        "within the noise of both", "Order of the methods", "Running time", "Model or search",
+        "honest benchmark", "ract forest, defaults", "2 of 3", "figures/comparison-forests.svg",
+    ):  # fmt: skip
+        assert words in text
+    drawn = sorted(file.stem for file in (tmp_path / "docs" / "figures").iterdir())
+    assert "tradeoff-trees" in drawn and "benchmark-compas" in drawn
+    assert (out / "figures" / "importance.png").exists()
+    first = (tmp_path / "docs" / "figures" / "comparison-forests.svg").read_bytes()
+    results_page(store, Recorded(recorded), page)
+    assert page.read_text() == text
+    assert (tmp_path / "docs" / "figures" / "comparison-forests.svg").read_bytes() == first
