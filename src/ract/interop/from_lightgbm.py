@@ -28,11 +28,11 @@ def read_lightgbm(model: Any, people: Any) -> Reading:
     if booster is not model:
         classes = two_classes(model.classes_, type(model).__name__)
     head, *blocks = booster.model_to_string().split("\nend of trees")[0].split("\nTree=")
-    told = _entries(head)
+    header = _entries(head)
     if not blocks:
         raise InvalidSpec("The LightGBM model has no trees.")
-    link = CLogistic(_steepness(told))
-    averages = "average_output" in told
+    link = CLogistic(_steepness(header))
+    averages = "average_output" in header
     # Arrays of anything but floats are turned into singles on the way in.
     rounds = isinstance(people, np.ndarray) and people.dtype not in (np.float32, np.float64)
 
@@ -43,7 +43,7 @@ def read_lightgbm(model: Any, people: Any) -> Reading:
 
     return Reading(
         classes=classes,
-        n_columns=int(told["max_feature_idx"]) + 1,
+        n_columns=int(header["max_feature_idx"]) + 1,
         ask=ask,
         combine="mean" if averages else "sum",
         rounds=rounds,
@@ -59,9 +59,9 @@ def _entries(block: str) -> dict[str, str]:
     return {key: value for key, _, value in pairs}
 
 
-def _steepness(told: dict[str, str]) -> float:
-    objective, *settings = told.get("objective", "custom").split()
-    if objective != "binary" or told["num_tree_per_iteration"] != "1":
+def _steepness(header: dict[str, str]) -> float:
+    objective, *settings = header.get("objective", "custom").split()
+    if objective != "binary" or header["num_tree_per_iteration"] != "1":
         raise InvalidSpec(f"The LightGBM objective is {objective!r}; only 'binary' is supported.")
     return float(dict(setting.split(":") for setting in settings if ":" in setting)["sigmoid"])
 
