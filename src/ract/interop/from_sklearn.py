@@ -19,7 +19,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from ract.errors import InvalidSpec
 from ract.interop.curves import Logistic
-from ract.interop.reading import Curve, Reading, end_to_end, two_classes
+from ract.interop.reading import Curve, Reading, codes_in, end_to_end, two_classes
 
 
 def read_sklearn(model: Any) -> Reading | None:
@@ -73,7 +73,7 @@ def _read_boosted(model: Any) -> Reading:
         base=_start_of(model),
         rounds=True,
         link=Logistic(2 if model.loss == "exponential" else 1),
-        chooses=_at_least_zero,
+        chooses=lambda margin: margin >= 0,
         names=names_of(model),
         **end_to_end(parts),
     )
@@ -108,7 +108,7 @@ def _read_histogram(model: Any) -> Reading:
         combine="sum",
         base=float(model._baseline_prediction.ravel()[0]),
         link=Logistic(),
-        chooses=_above_zero,
+        chooses=lambda margin: margin > 0,
         names=names_of(model),
         **end_to_end([_histogram_arrays(tree) for (tree,) in model._predictors]),
     )
@@ -133,10 +133,10 @@ def _asks_without_preparing(model: Any) -> Curve:
 def _histogram_arrays(tree: Any) -> dict[str, Any]:
     nodes = tree.nodes
     leaf = nodes["is_leaf"].astype(bool)
-    codes = {}
-    for node in np.flatnonzero(nodes["is_categorical"].astype(bool) & ~leaf):
-        words = tree.raw_left_cat_bitsets[nodes["bitset_idx"][node]].astype("<u4")
-        codes[int(node)] = np.flatnonzero(np.unpackbits(words.view(np.uint8), bitorder="little"))
+    by_set = np.flatnonzero(nodes["is_categorical"].astype(bool) & ~leaf)
+    codes = {
+        int(node): codes_in(tree.raw_left_cat_bitsets[nodes["bitset_idx"][node]]) for node in by_set
+    }
     return {
         "column": np.where(leaf, -1, nodes["feature_idx"].astype(np.int64)),
         "threshold": nodes["num_threshold"].astype(np.float64),
@@ -158,14 +158,6 @@ def _arrays(tree: Any) -> dict[str, Any]:
         "right": tree.children_right,
         "missing_left": tree.missing_go_to_left.astype(bool),
     }
-
-
-def _at_least_zero(margin: np.ndarray) -> np.ndarray:
-    return margin >= 0
-
-
-def _above_zero(margin: np.ndarray) -> np.ndarray:
-    return margin > 0
 
 
 def names_of(model: Any) -> tuple[str, ...] | None:
