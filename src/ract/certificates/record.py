@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import sys
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -35,7 +37,7 @@ class Count:
         None for everyone.
     people, accepted, served, without, unknown : int
         How many there were, and how many are accepted, have an action within the budget, have
-        none (proved), and were left open by the search.
+        none (proved), and are unknown because the search ended early.
     confidence : float
         Of this bound alone.
     risk_bound : float
@@ -62,8 +64,27 @@ class Count:
 
     @property
     def risk(self) -> float:
-        """Share of these people without recourse, the open ones included."""
+        """Share of these people without recourse, the unknown ones included."""
         return (self.without + self.unknown) / self.people
+
+
+@dataclass(frozen=True)
+class Witnesses:
+    """That there is a witness file, and who of those without recourse is to be proved again.
+
+    Parameters
+    ----------
+    sha256 : str
+        Hash of the file.
+    none_sample : int
+        How many people without recourse ``verify`` draws.
+    seed : int
+        Of the draw.
+    """
+
+    sha256: str
+    none_sample: int
+    seed: int
 
 
 @dataclass(frozen=True)
@@ -80,6 +101,8 @@ class Certificate:
         Their bounds hold together with the stated confidence.
     search : dict
         What the counts rest on.
+    witnesses : Witnesses or None
+        None if no witness file was written.
     overlap : int or None
         How many of the people are also in the training table; None if that is not known.
     date : str
@@ -99,6 +122,7 @@ class Certificate:
     overlap: int | None = None
     date: str = ""
     version: str = __version__
+    witnesses: Witnesses | None = None
 
     def __str__(self) -> str:
         return self.describe()
@@ -107,13 +131,13 @@ class Certificate:
         """The statement in plain words; bounds are rounded up."""
         sure, seen = f"{100 * self.confidence:.4g}%", self.everyone
         limit = "at any cost" if math.isinf(self.budget) else f"within a budget of {self.budget:g}"
-        told = (
+        text = (
             f"With {sure} confidence at most {percent_up(seen.risk_bound)} of people are without "
             f"recourse {limit}: {seen.without + seen.unknown} of {seen.people} held-out people are"
         )
         if seen.unknown:
-            told += f", {seen.unknown} of them because the search ended early"
-        lines = [told + "."]
+            text += f", {seen.unknown} of them because the search ended early"
+        lines = [text + "."]
         if self.groups:
             lines.append(f"By group, all with {sure} confidence together:")
             lines += [
@@ -121,42 +145,49 @@ class Certificate:
                 f"({count.without + count.unknown} of {count.people})"
                 for count in self.groups
             ]
+        if self.witnesses is not None:
+            lines.append(
+                f"An action of each of the {seen.served} people with recourse is in the witness "
+                f"file with hash {self.witnesses.sha256}."
+            )
         return "\n".join(lines)
 
     def to_dict(self) -> dict[str, Any]:
         """The record as JSON values, with a digest of itself."""
-        told: dict[str, Any] = {"format": FORMAT, **asdict(self)}
-        told["groups"] = [asdict(count) for count in self.groups]
-        for count in [told["everyone"], *told["groups"]]:
+        record: dict[str, Any] = {"format": FORMAT, **asdict(self)}
+        record["groups"] = list(record["groups"])
+        for count in [record["everyone"], *record["groups"]]:
             count["group"] = _plain(count["group"])
-        told["budget"] = None if math.isinf(self.budget) else self.budget
-        return {**told, "digest": digest_of(told)}
+        record["budget"] = None if math.isinf(self.budget) else self.budget
+        return {**record, "digest": digest_of(record)}
 
     @classmethod
     def from_dict(cls, record: dict[str, Any]) -> Certificate:
-        """Read a record; ``verify`` tells whether it is as it was written."""
+        """Read a record; ``verify`` finds out whether it is as it was written."""
         if not isinstance(record, dict) or record.get("format") != FORMAT:
             raise InvalidData(f"This is not a {FORMAT!r}.")
-        told = {name: value for name, value in record.items() if name not in ("format", "digest")}
+        own = {name: value for name, value in record.items() if name not in ("format", "digest")}
         try:
             canonical(record)  # is JSON at all
-            told["everyone"] = _count(told["everyone"])
-            told["groups"] = tuple(_count(count) for count in told["groups"])
-            told["budget"] = math.inf if told["budget"] is None else told["budget"]
-            certificate = cls(**told)
+            own["everyone"] = _count(own["everyone"])
+            own["groups"] = tuple(_count(count) for count in own["groups"])
+            own["budget"] = math.inf if own["budget"] is None else own["budget"]
+            if own.get("witnesses") is not None:
+                own["witnesses"] = _witnesses(own["witnesses"])
+            certificate = cls(**own)
         except (KeyError, TypeError, ValueError, RecursionError) as wrong:
             raise InvalidData(f"The certificate is damaged: {wrong}.") from None
         texts = (certificate.model, certificate.cost, certificate.data, certificate.date)
         if not (
             all(isinstance(text, str) for text in (*texts, certificate.version))
             and _is_share(certificate.confidence)
-            and isinstance(certificate.budget, (int, float))
-            and not isinstance(certificate.budget, bool)
-            and certificate.budget >= 0
+            and _is_amount(certificate.budget)
             and isinstance(certificate.search, dict)
-            and (certificate.overlap is None or _is_number_of_people(certificate.overlap))
+            and _is_absent_or(_is_count, certificate.search.get("max_changes"))
+            and _is_absent_or(_is_amount, certificate.search.get("time_limit"))
+            and _is_absent_or(_is_count, certificate.overlap)
         ):
-            raise InvalidData("The certificate is damaged: an entry is none that can be.")
+            raise InvalidData("The certificate is damaged: a value in it is not possible.")
         return certificate
 
     def save(self, path: str | Path) -> None:
@@ -182,26 +213,46 @@ def read_record(path: str | Path) -> dict[str, Any]:
 
 def digest_of(record: dict[str, Any]) -> str:
     """The digest that a record should carry."""
-    told = {name: value for name, value in record.items() if name != "digest"}
-    return hashlib.sha256(canonical(told)).hexdigest()
+    rest = {name: value for name, value in record.items() if name != "digest"}
+    return hashlib.sha256(canonical(rest)).hexdigest()
 
 
-def _count(told: dict[str, Any]) -> Count:
-    """A count whose entries can be."""
-    count = Count(**told)
+def _count(values: dict[str, Any]) -> Count:
+    """A count that is possible."""
+    count = Count(**values)
     numbers = (count.people, count.accepted, count.served, count.without, count.unknown)
     if not (
-        all(_is_number_of_people(number) for number in numbers)
+        all(_is_count(number) for number in numbers)
         and sum(numbers) == 2 * count.people > 0
         and _is_share(count.confidence)
         and isinstance(count.risk_bound, (int, float))
     ):
-        raise ValueError(f"the counts of {count.group!r} cannot be")
+        raise ValueError(f"the counts of {count.group!r} are not possible")
     return count
 
 
-def _is_number_of_people(value: Any) -> bool:
+def _witnesses(values: dict[str, Any]) -> Witnesses:
+    witnesses = Witnesses(**values)
+    if not (
+        isinstance(witnesses.sha256, str)
+        and _is_count(witnesses.none_sample)
+        and _is_count(witnesses.seed)
+    ):
+        raise ValueError("what it says of its witness file is not possible")
+    return witnesses
+
+
+def _is_absent_or(kind: Callable[[Any], bool], value: Any) -> bool:
+    return value is None or kind(value)
+
+
+def _is_count(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
+def _is_amount(value: Any) -> bool:
+    number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return number and (0 <= value <= sys.float_info.max or value == math.inf)
 
 
 def _is_share(value: Any) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -38,6 +39,13 @@ def certify(
     max_risk: Annotated[
         float | None, typer.Option(help="Refuse if there are too few people to show this risk.")
     ] = None,
+    witnesses: Annotated[
+        Path | None,
+        typer.Option(
+            help="Write everyone's action to this file, which holds people's values; with --check, "
+            "check those in it."
+        ),
+    ] = None,
     training: Annotated[
         str | None, typer.Option(help="Training table, to notice people who are in both.")
     ] = None,
@@ -64,12 +72,12 @@ def certify(
     held = held_out(people, csv, file.model, groups=groups)
     how: dict[str, Any] = {"n_jobs": n_jobs, "progress": sys.stderr.isatty()}
     if check is not None:
-        _check(check, file.model, held, how, as_json=json)
+        _check(check, file.model, held, how | {"witnesses": witnesses}, as_json=json)
         return
     known = training_people(file, held, training, csv)
     certificate = certificates.certify(
         file.model, held.frame, budget, confidence, held.groups, max_risk=max_risk,
-        training=known, time_limit=time_limit, **how,
+        training=known, witnesses=witnesses, time_limit=time_limit, **how,
     )  # fmt: skip
     if output is not None:
         certificate.save(output)
@@ -88,10 +96,6 @@ def _check(path: Path, model: Any, held: Any, how: dict[str, Any], *, as_json: b
     with readable(path):
         record = certificates.read_record(path)
     checked = certificates.verify(record, model, held.frame, groups=held.groups, **how)
-    tell(
-        {"agrees": bool(checked), "checked": list(checked.checked), "problems": checked.problems},
-        str(checked),
-        as_json=as_json,
-    )
+    tell({"agrees": bool(checked), **asdict(checked)}, str(checked), as_json=as_json)
     if not checked:
         raise typer.Exit(BAD_INPUT)
