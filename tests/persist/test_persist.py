@@ -338,6 +338,14 @@ def set_array(name, at, value):
     return change
 
 
+def nested_keys(depth):
+    """A table whose key is a table, and so on."""
+    value = 1
+    for _ in range(depth):
+        value = {"pairs": [[value, 1]]}
+    return value
+
+
 def set_meta(*path):
     *path, key, value = path
 
@@ -380,6 +388,7 @@ def set_meta(*path):
         (set_meta("model", "encoder", "space", "features", 0, "lower", 1e9), "above upper bound"),
         (set_meta("model", "cost", "norm", "l2"), "norm"),
         (set_meta("parameters", "probability", "odds"), "probability"),
+        (set_meta("parameters", "class_weight", nested_keys(300)), "nested too deep"),
         (set_meta("certificates", [1]), "certificate"),
         (set_meta("fitted", []), "fitted"),
     ],

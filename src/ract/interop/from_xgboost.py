@@ -19,11 +19,7 @@ OBJECTIVES = ("binary:logistic", "reg:logistic", "binary:hinge")
 class Bare:
     """An XGBoost model whose only tree adds nothing: its start and its link, by the library.
 
-    Parameters
-    ----------
-    raw : bytes
-        The model in JSON.
-    n_columns : int
+    raw : the model in JSON. n_columns : how many columns it takes.
     """
 
     raw: bytes

@@ -38,12 +38,8 @@ class Frontier:
 class Layout:
     """New trees, parents before children and tree after tree.
 
-    Parameters
-    ----------
-    trees : dict of arrays
-        feature, threshold, left, right and root, as in TreeEnsemble.
-    node : int64 (nodes,)
-        The old node that each new one stands for.
+    trees : feature, threshold, left, right and root as in TreeEnsemble. node : int64 (nodes,),
+    the old node that each new one stands for.
     """
 
     trees: dict[str, Any]

@@ -45,7 +45,7 @@ def checked_classes(meta: Any, kind: Any) -> np.ndarray:
 
 
 def checked_desired(meta: Any, classes: np.ndarray) -> Any:
-    """The desired class, as an entry of the classes."""
+    """The desired class, as one of the classes."""
     wanted = label(meta.get("desired"), "desired")
     if wanted not in classes.tolist():
         raise InvalidFile(f"its desired class {wanted!r:.60} is not among its classes")
@@ -54,14 +54,12 @@ def checked_desired(meta: Any, classes: np.ndarray) -> Any:
 
 def checked_space(meta: Any) -> ActionSpace:
     """An action space."""
-    desired = meta.get("desired") if isinstance(meta, Mapping) else None
     try:
-        return ActionSpace(
-            [_feature(one) for one in entry(meta, "features", list)],
-            None if desired is None else label(desired, "desired"),
-        )
+        features = [_feature(one) for one in entry(meta, "features", list)]
+        desired = meta.get("desired")
+        return ActionSpace(features, None if desired is None else label(desired, "desired"))
     except InvalidSpec as error:
-        raise InvalidFile(f"its action space cannot be: {str(error).rstrip('.')}") from None
+        raise InvalidFile(f"its action space is invalid: {str(error).rstrip('.')}") from None
 
 
 def _feature(meta: Any) -> Feature:

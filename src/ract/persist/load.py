@@ -138,7 +138,7 @@ def _imported(meta: Mapping[str, Any], arrays: Arrays) -> ImportedClassifier:
     try:
         link = curve_of(meta["model"].get("link"))
     except ValueError as error:
-        raise InvalidFile(f"its link cannot be: {error}") from None
+        raise InvalidFile(f"its link is invalid: {error}") from None
     combine = core["ensemble_"].combine
     if combine != "mean" and (link is None) != (combine == "votes"):
         raise InvalidFile("its trees and its link do not fit")

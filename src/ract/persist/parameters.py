@@ -60,5 +60,5 @@ def _value(meta: Any) -> Any:
         try:
             return kind(**{name: value_of(value) for name, value in given.items()})
         except (InvalidSpec, TypeError, ValueError):
-            raise InvalidFile("the cost among its parameters cannot be") from None
+            raise InvalidFile("the cost among its parameters is invalid") from None
     return value_of(meta)

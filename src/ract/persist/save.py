@@ -66,15 +66,10 @@ def save_model(
     >>> bool((again.predict_proba(loans.frame) == model.predict_proba(loans.frame)).all())
     True
     """
-    write_whole(target, model_bytes(model, summary=summary, certificates=certificates))
+    write_whole(target, model_bytes(model, summary, certificates))
 
 
-def model_bytes(
-    model: Any,
-    *,
-    summary: Mapping[str, Any] | None = None,
-    certificates: Iterable[Mapping[str, Any]] = (),
-) -> bytes:
+def model_bytes(model: Any, summary: Any = None, certificates: Iterable[Any] = ()) -> bytes:
     """The content of a model file."""
     kind = KINDS.get(type(model))
     if kind is None:

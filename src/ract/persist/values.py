@@ -13,7 +13,7 @@ LARGEST_WHOLE = 2**53  # NumPy takes no whole number of any length
 
 
 def entry(meta: Any, key: str, kind: type | tuple[type, ...]) -> Any:
-    """An entry that must be there and of some kind; bools are not numbers."""
+    """The value of a key, which must be there and of some kind; bools are not numbers."""
     if not isinstance(meta, Mapping):
         raise InvalidFile(f"the place of {key!r} in it is not an object")
     value = meta.get(key)
@@ -76,4 +76,4 @@ def value_of(meta: Any, depth: int = 0) -> Any:
         raise InvalidFile(f"a value in it is {meta!r:.60}")
     if not all(isinstance(pair, list) and len(pair) == 2 for pair in pairs):
         raise InvalidFile("a table in it has items that are not pairs")
-    return {label(value_of(k), "a key"): value_of(v, depth + 1) for k, v in pairs}
+    return {label(value_of(k, depth + 1), "a key"): value_of(v, depth + 1) for k, v in pairs}
