@@ -1,7 +1,7 @@
 """Statements on the recourse of a population, with confidence, that can be checked again."""
 
 from ract.certificates.certify import certify
-from ract.certificates.record import Certificate, CertificateWarning, Count, Witnesses, read_record
+from ract.certificates.record import Certificate, CertificateWarning, Count, read_record
 from ract.certificates.verify import Verification, verify
 from ract.certificates.votes import RecourseGuarantee, guarantee_recourse
 
@@ -11,7 +11,6 @@ __all__ = [
     "Count",
     "RecourseGuarantee",
     "Verification",
-    "Witnesses",
     "certify",
     "guarantee_recourse",
     "read_record",

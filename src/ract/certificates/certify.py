@@ -23,7 +23,7 @@ import numpy as np
 
 from ract._fingerprint import cost_fingerprint, data_fingerprint, model_fingerprint
 from ract._training import row_hashes
-from ract.certificates.record import Certificate, CertificateWarning, Count, Witnesses
+from ract.certificates.record import Certificate, CertificateWarning, Count
 from ract.certificates.witnesses import write_witnesses
 from ract.encoding import Encoder
 from ract.errors import InvalidData, InvalidSpec
@@ -97,10 +97,10 @@ def certify(
     --------
     >>> from ract import RecourseForestClassifier
     >>> from ract.datasets import load_loans
-    >>> loans = load_loans(n_people=1500)
-    >>> model = RecourseForestClassifier(loans.actions, n_estimators=20, random_state=0)
-    >>> model = model.fit(loans.frame[:1000], loans.target[:1000])
-    >>> print(certify(model, loans.frame[1000:]))
+    >>> known, held_out = (load_loans(n_people=n, random_state=n) for n in (1000, 500))
+    >>> model = RecourseForestClassifier(known.actions, n_estimators=20, random_state=0).fit(
+    ...     known.frame, known.target)
+    >>> print(certify(model, held_out.frame))
     With 95% confidence at most ...% of people are without recourse within a budget of 0.3: ... of
     500 held-out people are.
     """
@@ -126,10 +126,10 @@ def certify(
     counts = [Count.of(group, status[rows], each) for group, rows in inside.items()]
     everyone = Count.of(None, status, confidence)
     _check_size([everyone, *counts], max_risk)
-    kept = None
+    sha256 = None
     if witnesses is not None:
         rows = np.flatnonzero(np.isin(status, (FOUND, UNKNOWN)))
-        kept = Witnesses(write_witnesses(witnesses, rows, after[rows]), none_sample, random_state)
+        sha256 = write_witnesses(witnesses, rows, after[rows])
     return Certificate(
         model=model_fingerprint(tree),
         cost=cost_fingerprint(fitted),
@@ -141,7 +141,9 @@ def certify(
         search={"method": "exact", **limits},
         overlap=overlap,
         date=datetime.now(UTC).isoformat(timespec="seconds"),
-        witnesses=kept,
+        witnesses=sha256,
+        none_sample=0 if sha256 is None else none_sample,
+        seed=random_state,
     )
 
 

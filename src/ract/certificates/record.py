@@ -69,25 +69,6 @@ class Count:
 
 
 @dataclass(frozen=True)
-class Witnesses:
-    """That there is a witness file, and who of those without recourse is to be proved again.
-
-    Parameters
-    ----------
-    sha256 : str
-        Hash of the file.
-    none_sample : int
-        How many people without recourse ``verify`` draws.
-    seed : int
-        Of the draw.
-    """
-
-    sha256: str
-    none_sample: int
-    seed: int
-
-
-@dataclass(frozen=True)
 class Certificate:
     """A statement on the recourse risk of a population.
 
@@ -101,8 +82,10 @@ class Certificate:
         Their bounds hold together with the stated confidence.
     search : dict
         What the counts rest on.
-    witnesses : Witnesses or None
-        None if no witness file was written.
+    witnesses : str or None
+        SHA-256 hash of the witness file; None if there is none.
+    none_sample, seed : int
+        How many of those without recourse ``verify`` is to prove again, and how it draws them.
     overlap : int or None
         How many of the people are also in the training table; None if that is not known.
     date : str
@@ -122,7 +105,9 @@ class Certificate:
     overlap: int | None = None
     date: str = ""
     version: str = __version__
-    witnesses: Witnesses | None = None
+    witnesses: str | None = None
+    none_sample: int = 0
+    seed: int = 0
 
     def __str__(self) -> str:
         return self.describe()
@@ -147,8 +132,8 @@ class Certificate:
             ]
         if self.witnesses is not None:
             lines.append(
-                f"An action of each of the {seen.served} people with recourse is in the witness "
-                f"file with hash {self.witnesses.sha256}."
+                f"An action of each of the {seen.served} people who have one is in the witness "
+                f"file with hash {self.witnesses}."
             )
         return "\n".join(lines)
 
@@ -172,8 +157,6 @@ class Certificate:
             own["everyone"] = _count(own["everyone"])
             own["groups"] = tuple(_count(count) for count in own["groups"])
             own["budget"] = math.inf if own["budget"] is None else own["budget"]
-            if own.get("witnesses") is not None:
-                own["witnesses"] = _witnesses(own["witnesses"])
             certificate = cls(**own)
         except (KeyError, TypeError, ValueError, RecursionError) as wrong:
             raise InvalidData(f"The certificate is damaged: {wrong}.") from None
@@ -186,6 +169,9 @@ class Certificate:
             and _is_absent_or(_is_count, certificate.search.get("max_changes"))
             and _is_absent_or(_is_amount, certificate.search.get("time_limit"))
             and _is_absent_or(_is_count, certificate.overlap)
+            and isinstance(certificate.witnesses, (str, type(None)))
+            and _is_count(certificate.none_sample)
+            and _is_count(certificate.seed)
         ):
             raise InvalidData("The certificate is damaged: a value in it is not possible.")
         return certificate
@@ -229,17 +215,6 @@ def _count(values: dict[str, Any]) -> Count:
     ):
         raise ValueError(f"the counts of {count.group!r} are not possible")
     return count
-
-
-def _witnesses(values: dict[str, Any]) -> Witnesses:
-    witnesses = Witnesses(**values)
-    if not (
-        isinstance(witnesses.sha256, str)
-        and _is_count(witnesses.none_sample)
-        and _is_count(witnesses.seed)
-    ):
-        raise ValueError("what it says of its witness file is not possible")
-    return witnesses
 
 
 def _is_absent_or(kind: Callable[[Any], bool], value: Any) -> bool:

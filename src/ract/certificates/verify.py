@@ -133,11 +133,10 @@ def verify(
     >>> from ract import RecourseTreeClassifier
     >>> from ract.certificates import certify
     >>> from ract.datasets import load_loans
-    >>> loans = load_loans(n_people=600)
-    >>> tree = RecourseTreeClassifier(loans.actions, max_depth=3)
-    >>> tree = tree.fit(loans.frame[:400], loans.target[:400])
-    >>> record = certify(tree, loans.frame[400:]).to_dict()
-    >>> print(verify(record, tree, loans.frame[400:]))
+    >>> known, held_out = (load_loans(n_people=n, random_state=n) for n in (400, 200))
+    >>> tree = RecourseTreeClassifier(known.actions, max_depth=3).fit(known.frame, known.target)
+    >>> record = certify(tree, held_out.frame).to_dict()
+    >>> print(verify(record, tree, held_out.frame))
     The certificate agrees with its record and model and data and counts.
     The counts were found again by the same search.
     >>> record["everyone"]["risk_bound"] = 0.001
@@ -177,7 +176,7 @@ def verify(
         try:
             if stated.witnesses is None:
                 raise InvalidFile("the record says that there is none")
-            shown = read_witnesses(witnesses, stated.witnesses.sha256)
+            shown = read_witnesses(witnesses, stated.witnesses)
         except InvalidFile as error:
             problems["witnesses"] = f"{error}."
     if not search or model is None or X is None or problems:
@@ -247,10 +246,8 @@ class _Asked:
 
     def prove_again(self, without: np.ndarray, time_limit: float | None) -> tuple[str, str]:
         """What is wrong, and what became of a sample of the people who are said to have none."""
-        rows, kept = np.flatnonzero(without), self.stated.witnesses
-        assert kept is not None
-        n = min(kept.none_sample, len(rows))
-        rng = np.random.default_rng(kept.seed)
+        rows, rng = np.flatnonzero(without), np.random.default_rng(self.stated.seed)
+        n = min(self.stated.none_sample, len(rows))
         sample = np.sort(rng.choice(rows, n, replace=False))
         if not n:
             return "", f"Nobody of {len(rows)} people without recourse was to be proved again."
