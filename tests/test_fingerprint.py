@@ -1,4 +1,4 @@
-"""Fingerprints tell models and tables apart, and nothing else."""
+"""Fingerprints differ where models or tables differ, and nowhere else."""
 
 from dataclasses import replace
 

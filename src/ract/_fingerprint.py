@@ -1,4 +1,4 @@
-"""Fingerprints: short text that tells whether two models, or two tables, are the same."""
+"""Fingerprints: short texts that are equal for equal models, or equal tables."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def data_fingerprint(X: Any) -> str:
 
 
 def _digest(parts: Parts) -> str:
-    digest = hashlib.sha256(canonical(parts.told))
+    digest = hashlib.sha256(canonical(parts.meta))
     for name in sorted(parts.arrays):
         array = parts.arrays[name]
         digest.update(canonical([name, array.dtype.newbyteorder("<").str, list(array.shape)]))
@@ -100,7 +100,7 @@ def _add_column(digest: Any, table: Table, name: str) -> None:
 
 
 def _bytes(array: np.ndarray) -> bytes:
-    """The numbers of an array from small to large ends on every machine; no negative zero."""
+    """The numbers of an array in little-endian order on every machine; no negative zero."""
     if array.dtype.kind == "f":
         array = array + 0.0
     return np.ascontiguousarray(array, array.dtype.newbyteorder("<")).tobytes()

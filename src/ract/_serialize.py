@@ -37,12 +37,12 @@ class Parts:
 
     Parameters
     ----------
-    told : dict
+    meta : dict
         JSON values.
     arrays : dict of str to array
     """
 
-    told: dict[str, Any]
+    meta: dict[str, Any]
     arrays: dict[str, np.ndarray]
 
 
@@ -94,35 +94,37 @@ def ensemble_parts(ensemble: TreeEnsemble) -> Parts:
         for name, kind in TREE_ARRAYS.items()
         if getattr(ensemble, name) is not None
     }
-    told = {
+    meta = {
         "combine": ensemble.combine,
         "cutoff": plain(ensemble.cutoff, "cutoff"),
         "base": plain(ensemble.base, "base"),
         "single": bool(ensemble.single),
     }
-    return Parts(told, arrays)
+    return Parts(meta, arrays)
 
 
 def cost_parts(cost: FittedCost) -> Parts:
-    """The tables of a fitted cost of ract; others cannot be told as data."""
+    """The tables of a fitted cost of ract; others cannot be written as data."""
     if type(cost) is LevelCost:
         ends = np.cumsum([0, *map(len, cost.knots)])
-        arrays = {
-            "ends": ends.astype(np.int64),
-            "knots": np.concatenate(cost.knots).astype(np.float64),
-            "levels": np.concatenate(cost.levels).astype(np.float64),
-        }
-        return Parts({"kind": "levels", "norm": cost.norm}, arrays)
+        tables = {"knots": np.concatenate(cost.knots), "levels": np.concatenate(cost.levels)}
+        return _cost_parts("levels", cost, tables, ends=ends.astype(np.int64))
     if type(cost) is LinearCost:
-        factors = np.asarray(cost.factors, np.float64)
-        return Parts({"kind": "linear", "norm": cost.norm}, {"factors": factors})
+        return _cost_parts("linear", cost, {"factors": cost.factors})
     if type(cost) is FittedMahalanobis:
-        arrays = {
-            "precision": np.ascontiguousarray(cost.precision, np.float64),
-            "weights": np.asarray(cost.weights, np.float64),
-        }
-        return Parts({"kind": "mahalanobis", "norm": cost.norm}, arrays)
-    raise InvalidSpec(
+        tables = {"precision": cost.precision, "weights": cost.weights}
+        return _cost_parts("mahalanobis", cost, tables)
+    raise own_cost(cost)
+
+
+def _cost_parts(kind: str, cost: FittedCost, tables: dict[str, Any], **more: np.ndarray) -> Parts:
+    arrays = {name: np.ascontiguousarray(table, np.float64) for name, table in tables.items()}
+    return Parts({"kind": kind, "norm": cost.norm}, more | arrays)
+
+
+def own_cost(cost: Any) -> InvalidSpec:
+    """The error for a cost that is not one of ract's."""
+    return InvalidSpec(
         f"The cost is a {type(cost).__name__} of your own, whose rules are code and not data; "
         "models with one of ract's costs can be stored."
     )
@@ -144,7 +146,7 @@ def model_parts(model: Any) -> Parts:
             "ract.import_model(model, people) first."
         )
     classes = np.asarray(_of(model, "classes"))
-    told: dict[str, Any] = {
+    meta: dict[str, Any] = {
         "classes": plain(classes, "classes"),
         "desired": plain(_of(model, "desired"), "desired"),
         "budget": plain(getattr(model, "budget", math.inf), "budget"),
@@ -156,14 +158,14 @@ def model_parts(model: Any) -> Parts:
     if hasattr(model, "cost_"):
         parts["cost"] = cost_parts(model.cost_)
     for name, part in parts.items():
-        told[name] = part.told
+        meta[name] = part.meta
         arrays |= {f"{name}.{key}": array for key, array in part.arrays.items()}
-    return Parts(told, arrays)
+    return Parts(meta, arrays)
 
 
-def canonical(told: Any) -> bytes:
+def canonical(values: Any) -> bytes:
     """JSON values as bytes that are the same wherever they are written."""
-    text = json.dumps(told, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    text = json.dumps(values, sort_keys=True, separators=(",", ":"), allow_nan=False)
     return text.encode("ascii")
 
 

@@ -1,4 +1,4 @@
-"""Certificates: bounds that hold as often as promised, records that tell when they were changed."""
+"""Certificates: bounds that hold as often as promised, records whose changes are noticed."""
 
 import copy
 import json
@@ -103,8 +103,8 @@ def test_a_record_comes_back_from_its_file(forest, loans, tmp_path):
     certificate = certify(forest, loans.frame[1000:1200], groups="Guarantor")
     certificate.save(tmp_path / "recourse.json")
     assert Certificate.load(tmp_path / "recourse.json") == certificate
-    told = json.loads((tmp_path / "recourse.json").read_text())
-    assert told["model"].startswith("model-") and told["date"].endswith("+00:00")
+    record = json.loads((tmp_path / "recourse.json").read_text())
+    assert record["model"].startswith("model-") and record["date"].endswith("+00:00")
     assert verify(tmp_path / "recourse.json", forest, loans.frame[1000:1200], groups="Guarantor")
 
 
@@ -166,7 +166,7 @@ def test_verification_says_what_was_changed(forest, loans):
     assert "The model does not agree" in str(verify(record, tampered))
 
 
-def test_a_damaged_record_is_told_not_raised(tmp_path):
+def test_a_damaged_record_is_reported_not_raised(tmp_path):
     assert "not a 'ract certificate 1'" in str(verify({"format": "something else"}))
     assert "damaged" in str(verify({"format": "ract certificate 1"}))
     path = tmp_path / "broken.json"
@@ -175,12 +175,15 @@ def test_a_damaged_record_is_told_not_raised(tmp_path):
         verify(path)
 
 
-def test_no_change_of_a_record_goes_unnoticed_or_breaks_the_check(forest, loans):
-    """Every entry replaced by strange values, the digest as it was and made anew."""
-    record = certify(forest, loans.frame[1000:1200], groups="Guarantor").to_dict()
+def test_no_change_of_a_record_goes_unnoticed_or_breaks_the_check(forest, loans, tmp_path):
+    """Every value replaced by strange ones, the digest as it was and made anew."""
+    record = certify(
+        forest, loans.frame[1000:1200], groups="Guarantor", witnesses=tmp_path / "witnesses.npy"
+    ).to_dict()
     strange = [None, True, -1, 0, 10**30, 0.5, float("nan"), float("inf"), "x", [], {}, [{}]]
     places = [(name,) for name in record] + [("everyone", name) for name in record["everyone"]]
-    places += [("groups", 0, name) for name in record["groups"][0]] + [("search", "method")]
+    places += [("groups", 0, name) for name in record["groups"][0]]
+    places += [("search", name) for name in record["search"]]
     for place in places:
         for value in strange:
             changed = copy.deepcopy(record)
@@ -197,9 +200,11 @@ def test_no_change_of_a_record_goes_unnoticed_or_breaks_the_check(forest, loans)
                 continue  # not JSON, so nobody can make its digest
             checked = verify(changed)
             assert checked or set(checked.problems) == {"record"}, (place, value)
+            checked = verify(changed, witnesses=tmp_path / "witnesses.npy")
+            assert checked or set(checked.problems) <= {"record", "witnesses"}, (place, value)
 
 
-def test_a_budget_without_limit_is_told_in_words(forest, loans):
+def test_a_budget_without_limit_is_put_in_words(forest, loans):
     assert "at any cost" in str(certify(forest, loans.frame[1000:1100], budget=np.inf))
 
 

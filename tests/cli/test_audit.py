@@ -90,6 +90,17 @@ def test_a_certificate_is_made_kept_and_checked(folder, tmp_path):
     assert "The record is not as it was written" in result.stderr
 
 
+def test_actions_are_kept_beside_a_certificate_and_checked(folder, tmp_path):
+    record, witnesses = tmp_path / "recourse.json", tmp_path / "witnesses.npy"
+    given = ("certify", folder / "model.ract", folder / "new.csv", "--witnesses", witnesses)
+    run(*given, "-o", record)
+    checked = json.loads(run(*given, "--check", record, "--json").stdout)
+    assert checked["agrees"] and "witnesses" in checked["checked"]
+    assert "was checked without a search" in checked["notes"][0]
+    witnesses.write_bytes(witnesses.read_bytes() + b" ")
+    assert "its hash is not" in run(*given, "--check", record, code=2).stderr
+
+
 def test_a_trade_off_is_a_table_and_a_picture(folder, tmp_path):
     out, picture = tmp_path / "curve.csv", tmp_path / "curve.svg"
     result = run(

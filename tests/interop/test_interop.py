@@ -746,5 +746,7 @@ def test_sets_of_categories_may_not_grow_without_end(monkeypatch):
 
 def test_other_libraries_are_not_loaded_unless_a_model_is_theirs():
     code = "import sys, ract.interop; print({'lightgbm', 'xgboost'} & set(sys.modules))"
-    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert told.stdout.strip() == "set()"
+    result = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert result.stdout.strip() == "set()"

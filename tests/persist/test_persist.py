@@ -87,9 +87,9 @@ def test_trained_models_come_back_bit_for_bit(model, tmp_path):
     same(model, loaded, NEW.frame)
     for name in ("guarantee_", "recourse_risk_", "oob_score_", "oob_recourse_ratio_", "desired_"):
         assert getattr(model, name, None) == getattr(loaded, name, None)
-    told, given = loaded.get_params(), model.get_params()
+    loaded_params, given = loaded.get_params(), model.get_params()
     for name in given.keys() - {"random_state"}:
-        assert told[name] == given[name], name
+        assert loaded_params[name] == given[name], name
     assert loaded.recourse_risk(NEW.frame) == model.recourse_risk(NEW.frame)
 
 
@@ -211,6 +211,11 @@ def test_what_stands_beside_the_model(tmp_path):
         save_model(model, path, summary={"rate": float("nan")})
 
 
+def test_a_whole_number_as_budget_keeps_the_fingerprint(tmp_path):
+    model = forest(budget=1).fit(LOANS.frame, LOANS.target)
+    assert model_fingerprint(again(model, tmp_path)) == model_fingerprint(model)
+
+
 def test_equal_models_give_equal_files():
     files = [model_bytes(forest().fit(LOANS.frame, LOANS.target)) for _ in range(2)]
     assert files[0] == files[1]
@@ -265,16 +270,16 @@ def repacked(data, change):
     """A file whose checksums are right and whose content was changed."""
     members = members_of(data)
     head = json.loads(members.pop("manifest.json"))
-    told = json.loads(members["model.json"])
+    meta = json.loads(members["model.json"])
     arrays = {n: from_npy(held, n) for n, held in members.items() if n.endswith(".npy")}
-    change(told, arrays)
-    members = {"model.json": json.dumps(told).encode()}
+    change(meta, arrays)
+    members = {"model.json": json.dumps(meta).encode()}
     members |= {name: to_npy(array) for name, array in arrays.items()}
     return pack(members, {key: head[key] for key in ("ract", "kind", "fingerprint")})
 
 
 def test_files_that_are_none(tmp_path, good):
-    for content, told in [
+    for content, message in [
         (b"", "empty"),
         (b"Income,Age\n1,2\n", "not a model file"),
         (good[:-10], "not a model file, or it is damaged"),
@@ -282,7 +287,7 @@ def test_files_that_are_none(tmp_path, good):
     ]:
         path = tmp_path / "model.ract"
         path.write_bytes(content)
-        with pytest.raises(InvalidFile, match=told) as caught:
+        with pytest.raises(InvalidFile, match=message) as caught:
             load_model(path)
         assert str(path) in str(caught.value) and "\n" not in str(caught.value)
     with pytest.raises(FileNotFoundError):
@@ -327,19 +332,27 @@ def test_a_pickle_inside_is_not_run(good):
 
 
 def set_array(name, at, value):
-    def change(told, arrays):
+    def change(meta, arrays):
         arrays[f"{name}.npy"][at] = value
 
     return change
 
 
-def set_told(*path):
+def nested_keys(depth):
+    """A table whose key is a table, and so on."""
+    value = 1
+    for _ in range(depth):
+        value = {"pairs": [[value, 1]]}
+    return value
+
+
+def set_meta(*path):
     *path, key, value = path
 
-    def change(told, arrays):
+    def change(meta, arrays):
         for step in path:
-            told = told[step]
-        told[key] = value
+            meta = meta[step]
+        meta[key] = value
 
     return change
 
@@ -359,24 +372,25 @@ def set_told(*path):
         (set_array("ensemble.label", 0, 2), "label"),
         (set_array("cost.ends", 1, 10**9), "."),
         (set_array("cost.knots", 0, 1e300), "goes down"),
-        (set_told("model", "ensemble", "cutoff", 4), "votes of 3 trees"),
-        (set_told("model", "ensemble", "cutoff", 0), "votes of 3 trees"),
-        (set_told("model", "ensemble", "cutoff", True), "cutoff"),
-        (set_told("model", "ensemble", "combine", "mean"), "do not vote"),
-        (set_told("model", "classes", ["approved"]), "two different"),
-        (set_told("model", "classes", ["approved", ["refused"]]), "classes"),
-        (set_told("model", "desired", "perhaps"), "not among its classes"),
-        (set_told("class_type", "|V8"), "type"),
-        (set_told("class_type", "<i8"), "type"),
-        (set_told("model", "budget", -1), "budget"),
-        (set_told("model", "budget", 10**400), "too large"),
-        (set_told("model", "encoder", "columns", ["a"]), "does not cover"),
-        (set_told("model", "encoder", "space", "features", 0, "kind", None), "blanks"),
-        (set_told("model", "encoder", "space", "features", 0, "lower", 1e9), "above upper bound"),
-        (set_told("model", "cost", "norm", "l2"), "norm"),
-        (set_told("parameters", "probability", "odds"), "probability"),
-        (set_told("certificates", [1]), "certificate"),
-        (set_told("fitted", []), "fitted"),
+        (set_meta("model", "ensemble", "cutoff", 4), "votes of 3 trees"),
+        (set_meta("model", "ensemble", "cutoff", 0), "votes of 3 trees"),
+        (set_meta("model", "ensemble", "cutoff", True), "cutoff"),
+        (set_meta("model", "ensemble", "combine", "mean"), "do not vote"),
+        (set_meta("model", "classes", ["approved"]), "two different"),
+        (set_meta("model", "classes", ["approved", ["refused"]]), "classes"),
+        (set_meta("model", "desired", "perhaps"), "not among its classes"),
+        (set_meta("class_type", "|V8"), "type"),
+        (set_meta("class_type", "<i8"), "type"),
+        (set_meta("model", "budget", -1), "budget"),
+        (set_meta("model", "budget", 10**400), "too large"),
+        (set_meta("model", "encoder", "columns", ["a"]), "does not cover"),
+        (set_meta("model", "encoder", "space", "features", 0, "kind", None), "blanks"),
+        (set_meta("model", "encoder", "space", "features", 0, "lower", 1e9), "above upper bound"),
+        (set_meta("model", "cost", "norm", "l2"), "norm"),
+        (set_meta("parameters", "probability", "odds"), "probability"),
+        (set_meta("parameters", "class_weight", nested_keys(300)), "nested too deep"),
+        (set_meta("certificates", [1]), "certificate"),
+        (set_meta("fitted", []), "fitted"),
     ],
 )
 def test_right_checksums_do_not_excuse_wrong_content(good, change, complaint):
@@ -385,7 +399,7 @@ def test_right_checksums_do_not_excuse_wrong_content(good, change, complaint):
 
 
 def test_a_file_of_the_next_version_may_know_more(good):
-    held = from_bytes(repacked(good, set_told("parameters", "new_parameter", 3)))
+    held = from_bytes(repacked(good, set_meta("parameters", "new_parameter", 3)))
     assert not hasattr(held.model, "new_parameter")
 
 
@@ -419,20 +433,20 @@ STRANGE = [
 ]  # fmt: skip
 
 
-def places(told, path=()):
+def places(meta, path=()):
     """Every place in JSON values."""
-    children = told.items() if isinstance(told, dict) else enumerate(told)
+    children = meta.items() if isinstance(meta, dict) else enumerate(meta)
     for key, value in children:
-        yield told, key
+        yield meta, key
         if isinstance(value, (dict, list)):
             yield from places(value, (*path, key))
 
 
 def mutated_content(rng):
-    def change(told, arrays):
+    def change(meta, arrays):
         for _ in range(rng.integers(1, 3)):
             if rng.random() < 0.6:
-                every = list(places(told))
+                every = list(places(meta))
                 holder, key = every[int(rng.integers(len(every)))]
                 if isinstance(holder, dict) and rng.random() < 0.2:
                     del holder[key]
@@ -470,7 +484,7 @@ def use(model):
         model.recourse(people, time_limit=0.2, method=method, explain=method == "exact")
     except (InvalidSpec, InvalidData):
         return
-    except ValueError as error:  # scikit-learn tells of other columns
+    except ValueError as error:  # scikit-learn's own, on other columns
         if "feature names" not in str(error) and "features" not in str(error):
             raise
 

@@ -2,19 +2,21 @@
 
 A certificate rests on people who had no part in training. If ``k`` of ``n`` of them are without
 recourse, the share in the population is, with the stated confidence, at most the Clopper-Pearson
-bound of ``k`` in ``n``, whatever the model and whatever the search: people whose status a search
-left open count as without. Bounds of several groups hold together, each at a confidence that is
-raised for their number (Bonferroni).
+bound of ``k`` in ``n``, whatever the model and whatever the search: people for whom a search ended
+without an answer count as without. Bounds of several groups hold together, each at a confidence
+that is raised for their number (Bonferroni).
 
-The record is plain JSON with fingerprints of model and people. ``verify`` checks it again: the
-record against itself, the model and the people against their fingerprints, and the counts by
-another search.
+The record is plain JSON with fingerprints of model and people. On request, an action of everyone
+who has one is kept in a witness file, so that nobody needs to trust the search that found them:
+``verify`` checks each action without a search. Without such a file it can only run the same
+search again, and says so.
 """
 
 from __future__ import annotations
 
 import warnings
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,12 +24,15 @@ import numpy as np
 from ract._fingerprint import cost_fingerprint, data_fingerprint, model_fingerprint
 from ract._training import row_hashes
 from ract.certificates.record import Certificate, CertificateWarning, Count
+from ract.certificates.witnesses import write_witnesses
 from ract.encoding import Encoder
 from ract.errors import InvalidData, InvalidSpec
 from ract.groups import groups_of
 from ract.guarantee import clopper_pearson_upper, sequence_people_needed
+from ract.recourse.exact.search import ExactSearch
 from ract.recourse.question import TIME_LIMIT, Question
 from ract.recourse.reachable import reach
+from ract.status import Status
 
 WEAK = 0.2  # a bound above this, if nobody fails, says little
 
@@ -47,6 +52,9 @@ def certify(
     reference: Any = None,
     cost: Any = None,
     max_changes: int | None = None,
+    witnesses: str | Path | None = None,
+    none_sample: int = 20,
+    random_state: int = 0,
     time_limit: float | None = TIME_LIMIT,
     n_jobs: int | None = None,
     progress: bool = False,
@@ -72,6 +80,13 @@ def certify(
         by ract in this process.
     actions, desired, threshold, reference, cost, max_changes
         As in ``ract.find_recourse``.
+    witnesses : path, optional
+        Write an action of everyone who has one to this file, in the format of
+        ``ract.certificates.witnesses``. It holds the values of single people. The cheapest
+        actions are searched for, which takes several times as long as the count alone.
+    none_sample, random_state : int
+        With ``witnesses``: how many of the people without recourse ``verify`` should prove again
+        by another engine, and the seed with which it draws them.
     time_limit : float or None
         Seconds per person; who needs more counts as without recourse.
     n_jobs, progress
@@ -81,26 +96,39 @@ def certify(
     --------
     >>> from ract import RecourseForestClassifier
     >>> from ract.datasets import load_loans
-    >>> loans = load_loans(n_people=1500)
-    >>> model = RecourseForestClassifier(loans.actions, n_estimators=20, random_state=0)
-    >>> model = model.fit(loans.frame[:1000], loans.target[:1000])
-    >>> print(certify(model, loans.frame[1000:]))
+    >>> known, held_out = (load_loans(n_people=n, random_state=n) for n in (1000, 500))
+    >>> model = RecourseForestClassifier(known.actions, n_estimators=20, random_state=0).fit(
+    ...     known.frame, known.target)
+    >>> print(certify(model, held_out.frame))
     With 95% confidence at most ...% of people are without recourse within a budget of 0.3: ... of
     500 held-out people are.
     """
-    _check(confidence, max_risk)
+    _check(confidence, max_risk, none_sample, random_state)
     inside = {} if groups is None else groups_of(X, groups)
     question = Question.of(
         model, X, actions=actions, desired=desired, threshold=threshold, reference=reference,
         cost=cost, budget=budget,
     )  # fmt: skip
-    overlap = _overlap(model, question.encoder, question.matrix, training)
+    matrix = question.matrix
+    overlap = _overlap(model, question.encoder, matrix, training)
     limits: dict[str, Any] = {"max_changes": max_changes, "time_limit": time_limit}
-    status = reach(question, n_jobs=n_jobs, progress=progress, **limits)
+    how: dict[str, Any] = {**limits, "n_jobs": n_jobs, "progress": progress}
+    status = reach(question, **how)
+    after = np.full(matrix.shape, np.nan)
+    if witnesses is not None:
+        served = np.flatnonzero(status == Status.FOUND)
+        search = ExactSearch.prepared(question.ensemble, question.encoder.axes, question.cost)
+        answers = search.solve(matrix[served], question.budget, **how)
+        after[served[answers.found]] = answers.values[answers.found]
+        status[served[~answers.found]] = Status.UNKNOWN
     each = 1 - (1 - confidence) / max(len(inside), 1)
     counts = [Count.of(group, status[rows], each) for group, rows in inside.items()]
     everyone = Count.of(None, status, confidence)
     _check_size([everyone, *counts], max_risk)
+    sha256 = None
+    if witnesses is not None:
+        rows = np.flatnonzero(np.isin(status, (Status.FOUND, Status.UNKNOWN)))
+        sha256 = write_witnesses(witnesses, rows, after[rows])
     return Certificate(
         model=model_fingerprint(question.tree),
         cost=cost_fingerprint(question.cost),
@@ -112,13 +140,19 @@ def certify(
         search={"method": "exact", **limits},
         overlap=overlap,
         date=datetime.now(UTC).isoformat(timespec="seconds"),
+        witnesses=sha256,
+        none_sample=0 if sha256 is None else none_sample,
+        seed=random_state,
     )
 
 
-def _check(confidence: float, max_risk: float | None) -> None:
+def _check(confidence: float, max_risk: float | None, none_sample: int, random_state: int) -> None:
     for name, value in (("confidence", confidence), ("max_risk", max_risk)):
         if value is not None and not (isinstance(value, (int, float)) and 0 < value < 1):
             raise InvalidSpec(f"{name} must lie between 0 and 1, got {value!r}.")
+    for name, n in (("none_sample", none_sample), ("random_state", random_state)):
+        if not isinstance(n, int) or n < 0:
+            raise InvalidSpec(f"{name} must be a whole number of 0 or more, got {n!r}.")
 
 
 def _check_size(counts: list[Count], max_risk: float | None) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import sys
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -35,7 +37,7 @@ class Count:
         None for everyone.
     people, accepted, served, without, unknown : int
         How many there were, and how many are accepted, have an action within the budget, have
-        none (proved), and were left open by the search.
+        none (proved), and are unknown because the search ended early.
     confidence : float
         Of this bound alone.
     risk_bound : float
@@ -63,7 +65,7 @@ class Count:
 
     @property
     def risk(self) -> float:
-        """Share of these people without recourse, the open ones included."""
+        """Share of these people without recourse, the unknown ones included."""
         return (self.without + self.unknown) / self.people
 
 
@@ -81,6 +83,10 @@ class Certificate:
         Their bounds hold together with the stated confidence.
     search : dict
         What the counts rest on.
+    witnesses : str or None
+        SHA-256 hash of the witness file; None if there is none.
+    none_sample, seed : int
+        How many of those without recourse ``verify`` is to prove again, and how it draws them.
     overlap : int or None
         How many of the people are also in the training table; None if that is not known.
     date : str
@@ -100,6 +106,9 @@ class Certificate:
     overlap: int | None = None
     date: str = ""
     version: str = __version__
+    witnesses: str | None = None
+    none_sample: int = 0
+    seed: int = 0
 
     def __str__(self) -> str:
         return self.describe()
@@ -108,13 +117,13 @@ class Certificate:
         """The statement in plain words; bounds are rounded up."""
         sure, seen = f"{100 * self.confidence:.4g}%", self.everyone
         limit = "at any cost" if math.isinf(self.budget) else f"within a budget of {self.budget:g}"
-        told = (
+        text = (
             f"With {sure} confidence at most {percent_up(seen.risk_bound)} of people are without "
             f"recourse {limit}: {seen.without + seen.unknown} of {seen.people} held-out people are"
         )
         if seen.unknown:
-            told += f", {seen.unknown} of them because the search ended early"
-        lines = [told + "."]
+            text += f", {seen.unknown} of them because the search ended early"
+        lines = [text + "."]
         if self.groups:
             lines.append(f"By group, all with {sure} confidence together:")
             lines += [
@@ -122,42 +131,50 @@ class Certificate:
                 f"({count.without + count.unknown} of {count.people})"
                 for count in self.groups
             ]
+        if self.witnesses is not None:
+            lines.append(
+                f"An action of each of the {seen.served} people who have one is in the witness "
+                f"file with hash {self.witnesses}."
+            )
         return "\n".join(lines)
 
     def to_dict(self) -> dict[str, Any]:
         """The record as JSON values, with a digest of itself."""
-        told: dict[str, Any] = {"format": FORMAT, **asdict(self)}
-        told["groups"] = [asdict(count) for count in self.groups]
-        for count in [told["everyone"], *told["groups"]]:
+        record: dict[str, Any] = {"format": FORMAT, **asdict(self)}
+        record["groups"] = list(record["groups"])
+        for count in [record["everyone"], *record["groups"]]:
             count["group"] = _plain(count["group"])
-        told["budget"] = None if math.isinf(self.budget) else self.budget
-        return {**told, "digest": digest_of(told)}
+        record["budget"] = None if math.isinf(self.budget) else self.budget
+        return {**record, "digest": digest_of(record)}
 
     @classmethod
     def from_dict(cls, record: dict[str, Any]) -> Certificate:
-        """Read a record; ``verify`` tells whether it is as it was written."""
+        """Read a record; ``verify`` finds out whether it is as it was written."""
         if not isinstance(record, dict) or record.get("format") != FORMAT:
             raise InvalidData(f"This is not a {FORMAT!r}.")
-        told = {name: value for name, value in record.items() if name not in ("format", "digest")}
+        own = {name: value for name, value in record.items() if name not in ("format", "digest")}
         try:
             canonical(record)  # is JSON at all
-            told["everyone"] = _count(told["everyone"])
-            told["groups"] = tuple(_count(count) for count in told["groups"])
-            told["budget"] = math.inf if told["budget"] is None else told["budget"]
-            certificate = cls(**told)
+            own["everyone"] = _count(own["everyone"])
+            own["groups"] = tuple(_count(count) for count in own["groups"])
+            own["budget"] = math.inf if own["budget"] is None else own["budget"]
+            certificate = cls(**own)
         except (KeyError, TypeError, ValueError, RecursionError) as wrong:
             raise InvalidData(f"The certificate is damaged: {wrong}.") from None
         texts = (certificate.model, certificate.cost, certificate.data, certificate.date)
         if not (
             all(isinstance(text, str) for text in (*texts, certificate.version))
             and _is_share(certificate.confidence)
-            and isinstance(certificate.budget, (int, float))
-            and not isinstance(certificate.budget, bool)
-            and certificate.budget >= 0
+            and _is_amount(certificate.budget)
             and isinstance(certificate.search, dict)
-            and (certificate.overlap is None or _is_number_of_people(certificate.overlap))
+            and _is_absent_or(_is_count, certificate.search.get("max_changes"))
+            and _is_absent_or(_is_amount, certificate.search.get("time_limit"))
+            and _is_absent_or(_is_count, certificate.overlap)
+            and isinstance(certificate.witnesses, (str, type(None)))
+            and _is_count(certificate.none_sample)
+            and _is_count(certificate.seed)
         ):
-            raise InvalidData("The certificate is damaged: an entry is none that can be.")
+            raise InvalidData("The certificate is damaged: a value in it is not possible.")
         return certificate
 
     def save(self, path: str | Path) -> None:
@@ -183,26 +200,35 @@ def read_record(path: str | Path) -> dict[str, Any]:
 
 def digest_of(record: dict[str, Any]) -> str:
     """The digest that a record should carry."""
-    told = {name: value for name, value in record.items() if name != "digest"}
-    return hashlib.sha256(canonical(told)).hexdigest()
+    rest = {name: value for name, value in record.items() if name != "digest"}
+    return hashlib.sha256(canonical(rest)).hexdigest()
 
 
-def _count(told: dict[str, Any]) -> Count:
-    """A count whose entries can be."""
-    count = Count(**told)
+def _count(values: dict[str, Any]) -> Count:
+    """A count that is possible."""
+    count = Count(**values)
     numbers = (count.people, count.accepted, count.served, count.without, count.unknown)
     if not (
-        all(_is_number_of_people(number) for number in numbers)
+        all(_is_count(number) for number in numbers)
         and sum(numbers) == 2 * count.people > 0
         and _is_share(count.confidence)
         and isinstance(count.risk_bound, (int, float))
     ):
-        raise ValueError(f"the counts of {count.group!r} cannot be")
+        raise ValueError(f"the counts of {count.group!r} are not possible")
     return count
 
 
-def _is_number_of_people(value: Any) -> bool:
+def _is_absent_or(kind: Callable[[Any], bool], value: Any) -> bool:
+    return value is None or kind(value)
+
+
+def _is_count(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
+def _is_amount(value: Any) -> bool:
+    number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return number and (0 <= value <= sys.float_info.max or value == math.inf)
 
 
 def _is_share(value: Any) -> bool:

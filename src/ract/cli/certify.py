@@ -28,6 +28,13 @@ def certify(
     max_risk: Annotated[
         float | None, typer.Option(help="Refuse if there are too few people to show this risk.")
     ] = None,
+    witnesses: Annotated[
+        Path | None,
+        typer.Option(
+            help="Write everyone's action to this file, which holds people's values; with --check, "
+            "check those in it."
+        ),
+    ] = None,
     keep: Annotated[
         bool, typer.Option("--keep", help="Keep the record in the model file too.")
     ] = False,
@@ -47,12 +54,12 @@ def certify(
     file = open_model(model)
     held = held_out(people, csv, file.model, groups=groups)
     if check is not None:
-        _check(check, file.model, held, bound.n_jobs, as_json=json)
+        _check(check, file.model, held, witnesses, bound.n_jobs, as_json=json)
         return
     certificate = certificates.certify(
         file.model, held.frame, groups=held.groups, max_risk=max_risk,
-        training=training_table(file, held, training, csv), progress=sys.stderr.isatty(),
-        **asdict(bound),
+        training=training_table(file, held, training, csv), witnesses=witnesses,
+        progress=sys.stderr.isatty(), **asdict(bound),
     )  # fmt: skip
     if output is not None:
         certificate.save(output)
@@ -62,7 +69,9 @@ def certify(
     print_summary(certificate.to_dict(), str(certificate), as_json=json)
 
 
-def _check(path: Path, model: Any, held: Any, n_jobs: int, *, as_json: bool) -> None:
+def _check(
+    path: Path, model: Any, held: Any, witnesses: Path | None, n_jobs: int, *, as_json: bool
+) -> None:
     from ract import certificates
     from ract.cli.failures import BAD_INPUT
     from ract.cli.inputs import readable
@@ -71,12 +80,10 @@ def _check(path: Path, model: Any, held: Any, n_jobs: int, *, as_json: bool) -> 
     with readable(path):
         record = certificates.read_record(path)
     checked = certificates.verify(
-        record, model, held.frame, groups=held.groups, n_jobs=n_jobs, progress=sys.stderr.isatty()
-    )
-    print_summary(
-        {"agrees": bool(checked), "checked": list(checked.checked), "problems": checked.problems},
-        str(checked),
-        as_json=as_json,
-    )
+        record, model, held.frame, groups=held.groups, witnesses=witnesses, n_jobs=n_jobs,
+        progress=sys.stderr.isatty(),
+    )  # fmt: skip
+    summary = {"agrees": bool(checked), **asdict(checked)}
+    print_summary(summary, str(checked), as_json=as_json)
     if not checked:
         raise typer.Exit(BAD_INPUT)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -53,6 +53,14 @@ class Step:
         return (np.asarray(margin) > 0).astype(np.float32)
 
 
+_CURVES: dict[str, Any] = {
+    "logistic": Logistic,
+    "c-logistic": CLogistic,
+    "single-logistic": SingleLogistic,
+    "step": Step,
+}
+
+
 def _exp(x: float) -> float:
     try:
         return math.exp(x)
@@ -68,19 +76,14 @@ def record_of(curve: Any) -> dict[str, Any] | None:
     """
     if curve is None:
         return None
-    if isinstance(curve, Logistic):
-        return {"curve": "logistic", "steepness": curve.steepness}
-    if isinstance(curve, CLogistic):
-        return {"curve": "c-logistic", "steepness": curve.steepness}
-    if isinstance(curve, SingleLogistic):
-        return {"curve": "single-logistic"}
-    if isinstance(curve, Step):
-        return {"curve": "step"}
+    for name, kind in _CURVES.items():
+        if isinstance(curve, kind):
+            return {"curve": name, **asdict(curve)}
     raw = getattr(curve, "raw", None)
     if raw is not None:  # XGBoost's own, which needs the library; its kind is in the model
         objective = json.loads(raw)["learner"]["objective"]["name"]
         return {"curve": "step" if objective == "binary:hinge" else "single-logistic"}
-    raise InvalidSpec(f"The link {curve!r} cannot be told as data.")
+    raise InvalidSpec(f"The link {curve!r} cannot be written as data.")
 
 
 def curve_of(record: Any) -> Any:
@@ -93,16 +96,10 @@ def curve_of(record: Any) -> Any:
         return None
     if not isinstance(record, dict):
         raise ValueError("a link is a record")
-    kinds = {
-        "logistic": (Logistic, {"steepness"}),
-        "c-logistic": (CLogistic, {"steepness"}),
-        "single-logistic": (SingleLogistic, set()),
-        "step": (Step, set()),
-    }
-    kind, entries = kinds.get(str(record.get("curve")), (None, set()))
-    if kind is None or set(record) - {"curve"} != entries:
+    kind = _CURVES.get(str(record.get("curve")))
+    numbers = {name: value for name, value in record.items() if name != "curve"}
+    if kind is None or set(numbers) != {field.name for field in fields(kind)}:
         raise ValueError(f"unknown link {record.get('curve')!r}")
-    numbers = {name: record[name] for name in sorted(entries)}
     for value in numbers.values():
         if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < 1e6:
             raise ValueError("the steepness of a link is a positive number")

@@ -9,7 +9,7 @@ import pandas as pd
 
 from ract.errors import InvalidData, InvalidSpec
 from ract.interop.curves import CLogistic
-from ract.interop.reading import Reading, end_to_end, two_classes
+from ract.interop.reading import Reading, codes_in, end_to_end, two_classes
 
 # Bits of a split's decision_type.
 CATEGORICAL = 1
@@ -28,11 +28,11 @@ def read_lightgbm(model: Any, people: Any) -> Reading:
     if booster is not model:
         classes = two_classes(model.classes_, type(model).__name__)
     head, *blocks = booster.model_to_string().split("\nend of trees")[0].split("\nTree=")
-    told = _entries(head)
+    header = _items(head)
     if not blocks:
         raise InvalidSpec("The LightGBM model has no trees.")
-    link = CLogistic(_steepness(told))
-    averages = "average_output" in told
+    link = CLogistic(_steepness(header))
+    averages = "average_output" in header
     # Arrays of anything but floats are turned into singles on the way in.
     rounds = isinstance(people, np.ndarray) and people.dtype not in (np.float32, np.float64)
 
@@ -43,25 +43,25 @@ def read_lightgbm(model: Any, people: Any) -> Reading:
 
     return Reading(
         classes=classes,
-        n_columns=int(told["max_feature_idx"]) + 1,
+        n_columns=int(header["max_feature_idx"]) + 1,
         ask=ask,
         combine="mean" if averages else "sum",
         rounds=rounds,
         link=link,
         chooses=lambda margin: link(margin) > 0.5,
         labels=_labels(booster, people),
-        **end_to_end([_arrays(_entries(block)) for block in blocks]),
+        **end_to_end([_arrays(_items(block)) for block in blocks]),
     )
 
 
-def _entries(block: str) -> dict[str, str]:
+def _items(block: str) -> dict[str, str]:
     pairs = (line.partition("=") for line in block.splitlines() if line)
     return {key: value for key, _, value in pairs}
 
 
-def _steepness(told: dict[str, str]) -> float:
-    objective, *settings = told.get("objective", "custom").split()
-    if objective != "binary" or told["num_tree_per_iteration"] != "1":
+def _steepness(header: dict[str, str]) -> float:
+    objective, *settings = header.get("objective", "custom").split()
+    if objective != "binary" or header["num_tree_per_iteration"] != "1":
         raise InvalidSpec(f"The LightGBM objective is {objective!r}; only 'binary' is supported.")
     return float(dict(setting.split(":") for setting in settings if ":" in setting)["sigmoid"])
 
@@ -125,9 +125,8 @@ def _codes(tree: dict[str, str], kind: np.ndarray, threshold: np.ndarray) -> dic
     for node in np.flatnonzero(kind & CATEGORICAL):
         ends = _numbers(tree, "cat_boundaries", int)
         which = int(threshold[node])
-        words = _numbers(tree, "cat_threshold", int)[ends[which] : ends[which + 1]].astype("<u4")
-        bits = np.unpackbits(words.view(np.uint8), bitorder="little")
-        codes[int(node)] = np.flatnonzero(bits)
+        words = _numbers(tree, "cat_threshold", int)[ends[which] : ends[which + 1]]
+        codes[int(node)] = codes_in(words)
     return codes
 
 

@@ -19,7 +19,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from ract.errors import InvalidSpec
 from ract.interop.curves import Logistic
-from ract.interop.reading import Curve, Reading, end_to_end, two_classes
+from ract.interop.reading import Curve, Reading, codes_in, end_to_end, two_classes
 
 
 def read_sklearn(model: Any) -> Reading | None:
@@ -35,47 +35,53 @@ def read_sklearn(model: Any) -> Reading | None:
     )
     for kind, read in readers:
         if isinstance(model, kind):
+            two_classes(model.classes_, type(model).__name__)  # before trees are taken apart
             return read(model)
     return None
 
 
+def _reading(model: Any, trees: Sequence[dict[str, Any]], **given: Any) -> Reading:
+    names = getattr(model, "feature_names_in_", None)
+    return Reading(
+        classes=np.asarray(model.classes_),
+        n_columns=model.n_features_in_,
+        names=None if names is None else tuple(names),
+        **given,
+        **end_to_end(trees),
+    )
+
+
 def _read_shares(model: Any, trees: Sequence[Any]) -> Reading:
     """A tree or forest, whose leaves hold the share of each class."""
-    classes = two_classes(model.classes_, type(model).__name__)
     parts = [
         _arrays(tree.tree_)
         | {"value": tree.tree_.value[:, 0, 1], "first": tree.tree_.value[:, 0, 0]}
         for tree in trees
     ]
-    return Reading(
-        classes=classes,
-        n_columns=model.n_features_in_,
+    return _reading(
+        model,
+        parts,
         ask=lambda seen: model.predict_proba(named(model, seen))[:, 1],
         combine="mean",
         rounds=True,
-        names=names_of(model),
-        **end_to_end(parts),
     )
 
 
 def _read_boosted(model: Any) -> Reading:
-    classes = two_classes(model.classes_, "GradientBoostingClassifier")
     parts = [
         # The library scales a leaf's value by the learning rate before it adds it.
         _arrays(tree.tree_) | {"value": model.learning_rate * tree.tree_.value[:, 0, 0]}
         for tree in model.estimators_[:, 0]
     ]
-    return Reading(
-        classes=classes,
-        n_columns=model.n_features_in_,
+    return _reading(
+        model,
+        parts,
         ask=lambda seen: model.decision_function(named(model, seen)),
         combine="sum",
         base=_start_of(model),
         rounds=True,
         link=Logistic(2 if model.loss == "exponential" else 1),
-        chooses=_at_least_zero,
-        names=names_of(model),
-        **end_to_end(parts),
+        chooses=lambda margin: margin >= 0,
     )
 
 
@@ -95,22 +101,19 @@ def _start_of(model: Any) -> float:
 
 
 def _read_histogram(model: Any) -> Reading:
-    classes = two_classes(model.classes_, "HistGradientBoostingClassifier")
     if not hasattr(model, "_predictors") or not hasattr(model, "_baseline_prediction"):
         raise InvalidSpec(
             "This version of scikit-learn keeps the trees of HistGradientBoostingClassifier where "
             "they cannot be read; versions 1.6 to 1.9 are known to work."
         )
-    return Reading(
-        classes=classes,
-        n_columns=model.n_features_in_,
+    return _reading(
+        model,
+        [_histogram_arrays(tree) for (tree,) in model._predictors],
         ask=_asks_without_preparing(model),
         combine="sum",
         base=float(model._baseline_prediction.ravel()[0]),
         link=Logistic(),
-        chooses=_above_zero,
-        names=names_of(model),
-        **end_to_end([_histogram_arrays(tree) for (tree,) in model._predictors]),
+        chooses=lambda margin: margin > 0,
     )
 
 
@@ -133,10 +136,10 @@ def _asks_without_preparing(model: Any) -> Curve:
 def _histogram_arrays(tree: Any) -> dict[str, Any]:
     nodes = tree.nodes
     leaf = nodes["is_leaf"].astype(bool)
-    codes = {}
-    for node in np.flatnonzero(nodes["is_categorical"].astype(bool) & ~leaf):
-        words = tree.raw_left_cat_bitsets[nodes["bitset_idx"][node]].astype("<u4")
-        codes[int(node)] = np.flatnonzero(np.unpackbits(words.view(np.uint8), bitorder="little"))
+    by_set = np.flatnonzero(nodes["is_categorical"].astype(bool) & ~leaf)
+    codes = {
+        int(node): codes_in(tree.raw_left_cat_bitsets[nodes["bitset_idx"][node]]) for node in by_set
+    }
     return {
         "column": np.where(leaf, -1, nodes["feature_idx"].astype(np.int64)),
         "threshold": nodes["num_threshold"].astype(np.float64),
@@ -160,21 +163,7 @@ def _arrays(tree: Any) -> dict[str, Any]:
     }
 
 
-def _at_least_zero(margin: np.ndarray) -> np.ndarray:
-    return margin >= 0
-
-
-def _above_zero(margin: np.ndarray) -> np.ndarray:
-    return margin > 0
-
-
-def names_of(model: Any) -> tuple[str, ...] | None:
-    """Column names that an estimator was trained with, if any."""
-    names = getattr(model, "feature_names_in_", None)
-    return None if names is None else tuple(names)
-
-
 def named(model: Any, seen: np.ndarray) -> Any:
     """A matrix under the names that an estimator was trained with, so that it does not warn."""
-    names = names_of(model)
+    names = getattr(model, "feature_names_in_", None)
     return seen if names is None else pd.DataFrame(seen, columns=list(names))

@@ -19,11 +19,7 @@ OBJECTIVES = ("binary:logistic", "reg:logistic", "binary:hinge")
 class Bare:
     """An XGBoost model whose only tree adds nothing: its start and its link, by the library.
 
-    Parameters
-    ----------
-    raw : bytes
-        The model in JSON.
-    n_columns : int
+    raw : the model in JSON. n_columns : how many columns it takes.
     """
 
     raw: bytes
@@ -51,13 +47,13 @@ def read_xgboost(model: Any) -> Reading:
     is_booster = not hasattr(model, "get_booster")
     booster = model if is_booster else model.get_booster()
     document = json.loads(bytes(booster.save_raw("json")))
-    told = document["learner"]
-    _check(told, model)
+    learner = document["learner"]
+    _check(learner, model)
     classes = np.array([0, 1])
     if not is_booster:
         classes = two_classes(model.classes_, type(model).__name__)
-    n_columns = int(told["learner_model_param"]["num_feature"])
-    trees, weights = _trees_and_weights(told, model)
+    n_columns = int(learner["learner_model_param"]["num_feature"])
+    trees, weights = _trees_and_weights(learner, model)
     bare = _bare(document, n_columns)
     start = bare.start()
     parts = []
@@ -76,18 +72,18 @@ def read_xgboost(model: Any) -> Reading:
         rounds=True,
         link=bare,
         chooses=lambda margin: bare(margin) > 0.5,
-        names=None if told["feature_names"] == [] else tuple(told["feature_names"]),
+        names=None if learner["feature_names"] == [] else tuple(learner["feature_names"]),
         empty_is_missing=True,
         **end_to_end(parts),
     )
 
 
-def _check(told: dict[str, Any], model: Any) -> None:
-    kind = told["gradient_booster"]["name"]
+def _check(learner: dict[str, Any], model: Any) -> None:
+    kind = learner["gradient_booster"]["name"]
     if kind not in ("gbtree", "dart"):
         raise InvalidSpec(f"The XGBoost booster is {kind!r}; allowed are 'gbtree' and 'dart'.")
-    objective = told["objective"]["name"]
-    param = told["learner_model_param"]
+    objective = learner["objective"]["name"]
+    param = learner["learner_model_param"]
     if objective not in OBJECTIVES or int(param["num_class"]) > 0:
         raise InvalidSpec(
             f"The XGBoost objective is {objective!r}; allowed are {listing(OBJECTIVES)}."
@@ -101,9 +97,9 @@ def _check(told: dict[str, Any], model: Any) -> None:
         raise InvalidSpec("An XGBoost model with an objective of its own is not supported.")
 
 
-def _trees_and_weights(told: dict[str, Any], model: Any) -> tuple[list[Any], np.ndarray | None]:
+def _trees_and_weights(learner: dict[str, Any], model: Any) -> tuple[list[Any], np.ndarray | None]:
     """The trees that the model predicts with, and how much each counts in a dart model."""
-    boosted = told["gradient_booster"]
+    boosted = learner["gradient_booster"]
     weights = None
     if boosted["name"] == "dart":
         weights = np.array(boosted["weight_drop"], np.float32)
@@ -122,8 +118,8 @@ def _trees_and_weights(told: dict[str, Any], model: Any) -> tuple[list[Any], np.
 
 def _bare(document: dict[str, Any], n_columns: int) -> Bare:
     """The model with one tree, whose leaves are all zero."""
-    told = document["learner"]
-    boosted = told["gradient_booster"]
+    learner = document["learner"]
+    boosted = learner["gradient_booster"]
     model = boosted.get("gbtree", boosted)["model"]  # that of a dart model lies one level deeper
     tree = dict(model["trees"][0])
     tree["split_conditions"] = [
@@ -133,9 +129,9 @@ def _bare(document: dict[str, Any], n_columns: int) -> Bare:
     settings = model["gbtree_model_param"] | {"num_trees": "1", "num_parallel_tree": "1"}
     model = model | {"trees": [tree], "tree_info": [0], "iteration_indptr": [0, 1]}
     model["gbtree_model_param"] = settings
-    told = told | {"gradient_booster": {"name": "gbtree", "model": model}}
-    told |= {"feature_names": [], "feature_types": []}
-    return Bare(json.dumps(document | {"learner": told}).encode(), n_columns)
+    learner = learner | {"gradient_booster": {"name": "gbtree", "model": model}}
+    learner |= {"feature_names": [], "feature_types": []}
+    return Bare(json.dumps(document | {"learner": learner}).encode(), n_columns)
 
 
 def _weighted(

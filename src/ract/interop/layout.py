@@ -12,6 +12,7 @@ by level; a place in a new tree is a node of the old one and the values that sti
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -35,16 +36,13 @@ class Frontier:
 
 @dataclass(frozen=True)
 class Layout:
-    """New trees, parents before children and tree after tree; ``node`` is where leaves come from.
+    """New trees, parents before children and tree after tree.
 
-    feature, left, right, root : int32. threshold : float64.
+    trees : feature, threshold, left, right and root as in TreeEnsemble. node : int64 (nodes,),
+    the old node that each new one stands for.
     """
 
-    feature: np.ndarray
-    threshold: np.ndarray
-    left: np.ndarray
-    right: np.ndarray
-    root: np.ndarray
+    trees: dict[str, Any]
     node: np.ndarray
 
 
@@ -63,7 +61,7 @@ def lay_out(reading: Reading, splits: Splits) -> Layout:
     levels: list[tuple[Frontier, np.ndarray, np.ndarray]] = []
     n = 0
     while len(level.node):
-        level.node = _settled(reading, splits, level.node, level.allowed)
+        level.node = _skip_constant(reading, splits, level.node, level.allowed)
         feature, threshold, level_below = _grow(reading, splits, level, first=n)
         levels.append((level, feature, threshold))
         n += len(level.node)
@@ -83,7 +81,9 @@ def _sides(splits: Splits, node: np.ndarray, allowed: np.ndarray) -> tuple[np.nd
     return allowed & left, allowed & ~left & splits.member[row]
 
 
-def _settled(reading: Reading, splits: Splits, node: np.ndarray, allowed: np.ndarray) -> np.ndarray:
+def _skip_constant(
+    reading: Reading, splits: Splits, node: np.ndarray, allowed: np.ndarray
+) -> np.ndarray:
     """The nodes reached when everyone goes the same way; others as they are."""
     node = node.copy()
     moving = np.arange(len(node))
@@ -153,17 +153,13 @@ def _joined(levels: list[tuple[Frontier, np.ndarray, np.ndarray]], n_trees: int)
     order = np.argsort(tree, kind="stable")
     place = np.empty(len(order), np.int64)
     place[order] = np.arange(len(order))
-    sides = []
-    for is_side in (~on_right, on_right):
+    trees = {
+        "feature": np.concatenate([feature for _, feature, _ in levels])[order].astype(np.int32),
+        "threshold": np.concatenate([threshold for _, _, threshold in levels])[order],
+        "root": np.searchsorted(tree[order], np.arange(n_trees)).astype(np.int32),
+    }
+    for side, is_side in (("left", ~on_right), ("right", on_right)):
         child = np.flatnonzero(is_side & (parent >= 0))
-        side = np.full(len(order), -1, np.int32)
-        side[place[parent[child]]] = place[child]
-        sides.append(side)
-    return Layout(
-        np.concatenate([feature for _, feature, _ in levels])[order].astype(np.int32),
-        np.concatenate([threshold for _, _, threshold in levels])[order],
-        sides[0],
-        sides[1],
-        np.searchsorted(tree[order], np.arange(n_trees)).astype(np.int32),
-        np.concatenate([level.node for level, _, _ in levels])[order],
-    )
+        trees[side] = np.full(len(order), -1, np.int32)
+        trees[side][place[parent[child]]] = place[child]
+    return Layout(trees, np.concatenate([level.node for level, _, _ in levels])[order])

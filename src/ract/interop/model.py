@@ -21,7 +21,7 @@ class TreeModel:
     encoder : Encoder
         From the user's own table to encoded columns.
     ensemble : TreeEnsemble
-        Over encoded columns, with thresholds in the user's own units. Labels of leaves tell
+        Over encoded columns, with thresholds in the user's own units. Labels of leaves say
         which class a leaf favours by itself; only a single tree decides by them.
     classes : array of two labels
     desired : label

@@ -1,8 +1,8 @@
 """Carrying splits from the columns that a library sees back to the user's own.
 
 A step that never goes down turns ``step(x) <= t`` into ``x <= T``, with T the largest double for
-which it holds. T is found by bisection over the doubles in their order, with the step itself as
-the judge, so that no formula is guessed and every rounding is the library's own. Where an axis
+which it holds. T is found by bisection over the doubles in their order, by running the step
+itself, so that no formula is guessed and every rounding is the library's own. Where an axis
 has few values (categories, 0 and 1) a split is the set of values that go left.
 """
 

@@ -73,6 +73,8 @@ def read_model(
     """
     if not isinstance(model, type) and hasattr(model, "get_params"):
         check_is_fitted(model)
+    if desired is None and actions is not None:
+        desired = actions.desired
     steps, last = unwrapped(model)
     if all(hasattr(last, name) for name in ("ensemble_", "encoder_", "desired_")):
         if steps:
@@ -88,8 +90,6 @@ def read_model(
     seen = Seen(
         encoder, people, columns, reading, steps if preparation is None else [*steps, preparation]
     )
-    if desired is None and actions is not None:
-        desired = actions.desired
     k = _position(desired, reading.classes)
     layout = lay_out(reading, pull_back(seen))
     ensemble = ensemble_of(reading, layout, k, _checked(threshold))
@@ -108,8 +108,6 @@ def _own(
             f"{type(model).__name__} decides by a rule of its own and takes no threshold; give it "
             "when training, or to import_model."
         )
-    if desired is None and actions is not None:
-        desired = actions.desired
     if desired is not None and desired != model.desired_:
         raise InvalidSpec(
             f"desired is {desired!r}, but the model was trained for "
@@ -131,14 +129,10 @@ def _own(
 def _read(model: Any, people: Any) -> Reading:
     """The reading of the library that a model comes from."""
     libraries = {kind.__module__.split(".")[0] for kind in type(model).__mro__}
-    reading = None
-    if "lightgbm" in libraries and (
-        type(model).__name__ == "Booster" or hasattr(model, "classes_")
-    ):
+    is_booster, reading = type(model).__name__ == "Booster", None
+    if "lightgbm" in libraries and (is_booster or hasattr(model, "classes_")):
         reading = read_lightgbm(model, people)
-    elif "xgboost" in libraries and (
-        type(model).__name__ == "Booster" or hasattr(model, "n_classes_")
-    ):
+    elif "xgboost" in libraries and (is_booster or hasattr(model, "n_classes_")):
         reading = read_xgboost(model)
     elif "sklearn" in libraries:
         reading = read_sklearn(model)

@@ -115,6 +115,16 @@ def end_to_end(trees: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     return joined
 
 
+def codes_in(words: np.ndarray) -> np.ndarray:
+    """Category codes whose bits are set in words of 32, the lowest first.
+
+    >>> codes_in(np.array([5, 1]))
+    array([ 0,  2, 32])
+    """
+    bytes_ = words.astype("<u4").view(np.uint8)
+    return np.flatnonzero(np.unpackbits(bytes_, bitorder="little"))
+
+
 def two_classes(classes: Any, name: str) -> np.ndarray:
     """The labels of a binary classifier; anything else is refused."""
     if isinstance(classes, list):

@@ -20,13 +20,9 @@ def ensemble_of(reading: Reading, layout: Layout, k: int, threshold: float | Non
     sign = 1.0 if k == 1 else -1.0
     value = sign * reading.value[layout.node]
     return TreeEnsemble(
-        layout.feature,
-        layout.threshold,
-        layout.left,
-        layout.right,
+        **layout.trees,
         label=(value > 0).astype(np.uint8),
         value=value,
-        root=layout.root,
         combine=reading.combine,
         cutoff=_margin_needed(reading, k, threshold),
         base=sign * reading.base,
@@ -44,15 +40,11 @@ def _of_shares(reading: Reading, layout: Layout, k: int, threshold: float | None
     if threshold is not None:
         favours = ours >= threshold
     half = float(np.nextafter(0.5, 1.0)) if k == 1 else 0.5
-    alone = len(layout.root) == 1
+    alone = len(reading.root) == 1
     return TreeEnsemble(
-        layout.feature,
-        layout.threshold,
-        layout.left,
-        layout.right,
+        **layout.trees,
         label=favours.astype(np.uint8),
         value=ours,
-        root=layout.root,
         combine="votes" if alone else "mean",
         cutoff=1 if alone else half if threshold is None else threshold,
         against=None if alone or threshold is not None else theirs,

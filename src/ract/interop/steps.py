@@ -145,11 +145,7 @@ def _widths(encoder: OneHotEncoder) -> list[int]:
 def _through_imputer(imputer: SimpleImputer, columns: list[Column]) -> list[Column]:
     """Nothing happens to complete columns, if only what is missing counts as missing."""
     marks = imputer.missing_values
-    if (
-        marks is not None
-        and marks is not pd.NA
-        and not (isinstance(marks, float) and np.isnan(marks))
-    ):
+    if not pd.isna(marks):
         raise InvalidSpec(
             f"SimpleImputer takes {marks!r} as missing; only NaN and None are supported."
         )

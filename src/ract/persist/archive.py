@@ -50,16 +50,12 @@ def pack(members: Mapping[str, bytes], head: Mapping[str, Any]) -> bytes:
     ----------
     members : mapping of name to content
     head : mapping
-        Entries of the manifest beside format, version and members.
+        What the manifest holds beside format, version and members.
     """
-    listed = {
-        name: {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
-        for name, content in members.items()
-    }
-    manifest = {"format": FORMAT, "version": VERSION, **head, "members": listed}
+    manifest = {"format": FORMAT, "version": VERSION, **head, "members": _listed(members)}
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, content in {MANIFEST: _json(manifest), **members}.items():
+        for name, content in {MANIFEST: json_bytes(manifest), **members}.items():
             info = zipfile.ZipInfo(name, EPOCH)
             info.compress_type = zipfile.ZIP_DEFLATED
             info.external_attr = 0o644 << 16
@@ -93,16 +89,25 @@ def parsed(content: bytes, name: str) -> dict[str, Any]:
         raise ValueError(constant)
 
     try:
-        told = json.loads(content.decode("utf-8"), parse_constant=refuse)
+        values = json.loads(content.decode("utf-8"), parse_constant=refuse)
     except (ValueError, RecursionError):
         raise InvalidFile(f"{name} in it is not JSON") from None
-    if not isinstance(told, dict):
+    if not isinstance(values, dict):
         raise InvalidFile(f"{name} in it is not a JSON object")
-    return told
+    return values
 
 
-def _json(told: Mapping[str, Any]) -> bytes:
-    return json.dumps(told, indent=1, allow_nan=False).encode("utf-8")
+def json_bytes(values: Mapping[str, Any]) -> bytes:
+    """JSON values as the content of a member."""
+    return json.dumps(values, indent=1, allow_nan=False).encode("utf-8")
+
+
+def _listed(members: Mapping[str, bytes]) -> dict[str, dict[str, Any]]:
+    """The length and hash of each member."""
+    return {
+        name: {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
+        for name, content in members.items()
+    }
 
 
 def _contents(archive: zipfile.ZipFile, n_bytes: int) -> dict[str, bytes]:
@@ -135,8 +140,6 @@ def _check_version(manifest: Mapping[str, Any]) -> None:
 def _check_members(listed: Any, contents: Mapping[str, bytes]) -> None:
     if not isinstance(listed, dict) or set(listed) != set(contents):
         raise InvalidFile("its members are not those that its manifest lists")
-    for name, content in contents.items():
-        told = listed[name]
-        right = {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
-        if told != right:
+    for name, right in _listed(contents).items():
+        if listed[name] != right:
             raise InvalidFile(f"{name} in it is not what was written; the file is damaged")

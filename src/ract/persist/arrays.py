@@ -7,6 +7,7 @@ it says: nothing is evaluated, unpickled or allocated on a header's word.
 from __future__ import annotations
 
 import io
+import math
 import re
 
 import numpy as np
@@ -42,9 +43,6 @@ def from_npy(content: bytes, name: str) -> np.ndarray:
     if kind not in KINDS:
         raise InvalidFile(f"{name} in it holds numbers of type {kind!r}")
     shape = [int(size) for size in match.groups()[1:] if size is not None]
-    n = 1
-    for size in shape:
-        n *= size
-    if n * np.dtype(kind).itemsize != len(content) - start:
+    if math.prod(shape) * np.dtype(kind).itemsize != len(content) - start:
         raise InvalidFile(f"{name} in it is cut short or too long")
     return np.frombuffer(content, kind, offset=start).reshape(shape).astype(np.dtype(kind[1:]))

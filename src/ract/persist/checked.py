@@ -18,7 +18,7 @@ from ract.costs import FittedCost, FittedMahalanobis, LevelCost, LinearCost
 from ract.encoding import Encoder
 from ract.ensemble import TreeEnsemble
 from ract.errors import InvalidFile, InvalidSpec
-from ract.persist.values import entry, float_of, label, labels, number, texts
+from ract.persist.values import entry, label, labels, number, texts
 
 Arrays = Mapping[str, np.ndarray]
 
@@ -26,9 +26,9 @@ _CLASS_TYPES = re.compile(r"\|O|\|b1|[<|][iu][1248]|<f[48]|<U\d{1,5}")
 _NORMS = {"levels": ("max", "l1"), "linear": ("max", "l1", "l2"), "mahalanobis": ("mahalanobis",)}
 
 
-def checked_classes(told: Any, kind: Any) -> np.ndarray:
+def checked_classes(meta: Any, kind: Any) -> np.ndarray:
     """The two classes in the dtype that predictions have."""
-    classes = labels(told, "classes")
+    classes = labels(meta, "classes")
     if len(classes) != 2 or classes[0] == classes[1]:
         raise InvalidFile(f"its classes are {classes!r:.60}; two different ones are needed")
     if len({isinstance(one, str) for one in classes}) > 1:
@@ -44,41 +44,40 @@ def checked_classes(told: Any, kind: Any) -> np.ndarray:
     return array
 
 
-def checked_desired(told: Any, classes: np.ndarray) -> Any:
-    """The desired class, as an entry of the classes."""
-    wanted = label(told.get("desired"), "desired")
+def checked_desired(meta: Any, classes: np.ndarray) -> Any:
+    """The desired class, as one of the classes."""
+    wanted = label(meta.get("desired"), "desired")
     if wanted not in classes.tolist():
         raise InvalidFile(f"its desired class {wanted!r:.60} is not among its classes")
     return classes[classes.tolist().index(wanted)]
 
 
-def checked_space(told: Any) -> ActionSpace:
+def checked_space(meta: Any) -> ActionSpace:
     """An action space."""
-    features = [_feature(one) for one in entry(told, "features", list)]
-    desired = told.get("desired")
     try:
+        features = [_feature(one) for one in entry(meta, "features", list)]
+        desired = meta.get("desired")
         return ActionSpace(features, None if desired is None else label(desired, "desired"))
     except InvalidSpec as error:
-        raise InvalidFile(f"its action space cannot be: {str(error).rstrip('.')}") from None
+        raise InvalidFile(f"its action space is invalid: {str(error).rstrip('.')}") from None
 
 
-def _feature(told: Any) -> Feature:
-    given: dict[str, Any] = {"name": entry(told, "name", str), "change": entry(told, "change", str)}
-    given["kind"] = entry(told, "kind", (str, type(None)))
-    given["weight"] = number(told, "weight")
-    for bound in ("lower", "upper"):
-        given[bound] = None if told.get(bound) is None else float_of(number(told, bound))
-    given["categories"] = tuple(labels(told, "categories"))
-    given["columns"] = tuple(texts(told, "columns"))
-    try:
-        return Feature(**given)
-    except InvalidSpec as error:
-        raise InvalidFile(f"its action space cannot be: {str(error).rstrip('.')}") from None
+def _feature(meta: Any) -> Feature:
+    return Feature(
+        name=entry(meta, "name", str),
+        kind=entry(meta, "kind", (str, type(None))),
+        change=entry(meta, "change", str),
+        lower=None if meta.get("lower") is None else number(meta, "lower"),
+        upper=None if meta.get("upper") is None else number(meta, "upper"),
+        weight=number(meta, "weight"),
+        categories=tuple(labels(meta, "categories")),
+        columns=tuple(texts(meta, "columns")),
+    )
 
 
-def checked_encoder(told: Any) -> Encoder:
+def checked_encoder(meta: Any) -> Encoder:
     """An encoder, whose space has no blanks and covers the columns of the table."""
-    names, space = texts(told, "columns"), checked_space(entry(told, "space", dict))
+    names, space = texts(meta, "columns"), checked_space(entry(meta, "space", dict))
     for feature in space:
         ends = None in (feature.lower, feature.upper)
         if feature.kind is None or (not feature.is_categorical and ends):
@@ -91,7 +90,7 @@ def checked_encoder(told: Any) -> Encoder:
     return Encoder.of_space(space, names)
 
 
-def checked_ensemble(told: Any, arrays: Arrays, encoder: Encoder) -> TreeEnsemble:
+def checked_ensemble(meta: Any, arrays: Arrays, encoder: Encoder) -> TreeEnsemble:
     """Trees over the columns of an encoder."""
     trees = {name: arrays[name] for name in TREE_ARRAYS if name in arrays}
     missing = set(TREE_ARRAYS) - {"against"} - set(trees)
@@ -106,8 +105,8 @@ def checked_ensemble(told: Any, arrays: Arrays, encoder: Encoder) -> TreeEnsembl
             raise InvalidFile(f"the array {name} of its trees has numbers that are not finite")
     _check_walks(trees)
     _check_splits(trees, encoder)
-    combine = entry(told, "combine", str)
-    cutoff = number(told, "cutoff", infinite=True)
+    combine = entry(meta, "combine", str)
+    cutoff = number(meta, "cutoff", infinite=True)
     n_trees = len(trees["root"])
     if combine not in ("votes", "mean", "sum"):
         raise InvalidFile(f"its trees are combined by {combine!r:.60}")
@@ -119,8 +118,8 @@ def checked_ensemble(told: Any, arrays: Arrays, encoder: Encoder) -> TreeEnsembl
         **trees,
         combine=combine,
         cutoff=cutoff,
-        base=float_of(number(told, "base")),
-        single=entry(told, "single", bool),
+        base=number(meta, "base"),
+        single=entry(meta, "single", bool),
     )
 
 
@@ -157,9 +156,9 @@ def _check_splits(trees: Arrays, encoder: Encoder) -> None:
         raise InvalidFile("a node in it splits a category elsewhere than between no and yes")
 
 
-def checked_cost(told: Any, arrays: Arrays, n_columns: int) -> FittedCost:
+def checked_cost(meta: Any, arrays: Arrays, n_columns: int) -> FittedCost:
     """The tables of a cost over some encoded columns."""
-    kind, norm = entry(told, "kind", str), entry(told, "norm", str)
+    kind, norm = entry(meta, "kind", str), entry(meta, "norm", str)
     if norm not in _NORMS.get(kind, ()):
         raise InvalidFile(f"its cost is of kind {kind!r:.60} with norm {norm!r:.60}")
     for name, array in arrays.items():

@@ -23,8 +23,8 @@ from ract.persist.checked import (
     checked_encoder,
     checked_ensemble,
 )
-from ract.persist.parameters import checked_parameters
-from ract.persist.values import entry, float_of, number
+from ract.persist.parameters import FITTED_NUMBERS, checked_parameters
+from ract.persist.values import entry, number
 from ract.tree import RecourseTreeClassifier
 
 Arrays = Mapping[str, np.ndarray]
@@ -87,31 +87,31 @@ def read_model_file(source: str | Path) -> ModelFile:
 def from_bytes(data: bytes) -> ModelFile:
     """What the content of a model file holds."""
     manifest, members = unpack(data)
-    told = parsed(members.pop("model.json", b""), "model.json")
+    meta = parsed(members.pop("model.json", b""), "model.json")
     arrays = {name.removesuffix(".npy"): from_npy(held, name) for name, held in members.items()}
     kind = entry(manifest, "kind", str)
     build = {"tree": _tree, "forest": _forest, "imported": _imported}.get(kind)
     if build is None:
         raise InvalidFile(f"it holds a model of kind {kind!r:.60}, which is unknown")
-    certificates = entry(told, "certificates", list)
+    certificates = entry(meta, "certificates", list)
     if not all(isinstance(record, dict) for record in certificates):
         raise InvalidFile("a certificate in it is not a record")
     return ModelFile(
-        build(told, arrays),
+        build(meta, arrays),
         kind,
         entry(manifest, "ract", str),
         entry(manifest, "fingerprint", str),
-        entry(told, "summary", dict),
+        entry(meta, "summary", dict),
         tuple(certificates),
     )
 
 
-def _core(told: Mapping[str, Any], arrays: Arrays) -> dict[str, Any]:
+def _core(meta: Mapping[str, Any], arrays: Arrays) -> dict[str, Any]:
     """What every model has."""
-    model = entry(told, "model", dict)
-    classes = checked_classes(model, told.get("class_type"))
+    model = entry(meta, "model", dict)
+    classes = checked_classes(model, meta.get("class_type"))
     encoder = checked_encoder(entry(model, "encoder", dict))
-    budget = float_of(number(model, "budget", infinite=True))
+    budget = number(model, "budget", infinite=True)
     if budget < 0:
         raise InvalidFile(f"its budget is {budget}")
     return {
@@ -133,70 +133,67 @@ def _under(arrays: Arrays, start: str) -> dict[str, np.ndarray]:
     return {name.removeprefix(start): array for name, array in found if name.startswith(start)}
 
 
-def _imported(told: Mapping[str, Any], arrays: Arrays) -> ImportedClassifier:
-    core = _core(told, arrays)
+def _imported(meta: Mapping[str, Any], arrays: Arrays) -> ImportedClassifier:
+    core = _core(meta, arrays)
     try:
-        link = curve_of(told["model"].get("link"))
+        link = curve_of(meta["model"].get("link"))
     except ValueError as error:
-        raise InvalidFile(f"its link cannot be: {error}") from None
+        raise InvalidFile(f"its link is invalid: {error}") from None
     combine = core["ensemble_"].combine
     if combine != "mean" and (link is None) != (combine == "votes"):
         raise InvalidFile("its trees and its link do not fit")
-    return ImportedClassifier(**core, link=link, source=entry(told, "source", str))
+    return ImportedClassifier(**core, link=link, source=entry(meta, "source", str))
 
 
-def _tree(told: Mapping[str, Any], arrays: Arrays) -> RecourseTreeClassifier:
-    model = _own(RecourseTreeClassifier, told, arrays)
+def _tree(meta: Mapping[str, Any], arrays: Arrays) -> RecourseTreeClassifier:
+    model = _own(RecourseTreeClassifier, meta, arrays)
     if model.ensemble_.n_trees != 1:
         raise InvalidFile(f"it holds {model.ensemble_.n_trees} trees as one")
-    guarantee = told["fitted"].get("guarantee_")
+    guarantee = meta["fitted"].get("guarantee_")
     model.guarantee_ = None if guarantee is None else _guarantee(guarantee)
     return model
 
 
-def _forest(told: Mapping[str, Any], arrays: Arrays) -> RecourseForestClassifier:
-    model = _own(RecourseForestClassifier, told, arrays)
+def _forest(meta: Mapping[str, Any], arrays: Arrays) -> RecourseForestClassifier:
+    model = _own(RecourseForestClassifier, meta, arrays)
     draws, n_trees = arrays.get("draws"), model.ensemble_.n_trees
     if draws is None or draws.dtype != np.int64 or draws.shape != (n_trees, 2):
         raise InvalidFile("it does not say how each of its trees was drawn")
     model._draws = [(seed, None if n < 0 else n) for seed, n in draws.tolist()]
-    model._n_people = entry(told["fitted"], "n_people", int)
-    model._monotonic = tuple(entry(told["fitted"], "monotonic", list))
+    model._n_people = entry(meta["fitted"], "n_people", int)
+    model._monotonic = tuple(entry(meta["fitted"], "monotonic", list))
     if model.probability not in ("shares", "votes"):
         raise InvalidFile(f"its parameter probability is {model.probability!r:.60}")
     return model
 
 
-def _own(kind: Any, told: Mapping[str, Any], arrays: Arrays) -> Any:
+def _own(kind: Any, meta: Mapping[str, Any], arrays: Arrays) -> Any:
     """An estimator of ract as fitting left it."""
-    core, fitted = _core(told, arrays), entry(told, "fitted", dict)
+    core, fitted = _core(meta, arrays), entry(meta, "fitted", dict)
     ensemble, encoder = core["ensemble_"], core["encoder_"]
     if ensemble.combine != "votes" or core["cost_"].norm != "max":
         raise InvalidFile("its trees do not vote, or its cost is none that ract trains with")
-    given = checked_parameters(entry(told, "parameters", dict), set(kind().get_params(deep=False)))
+    given = checked_parameters(entry(meta, "parameters", dict), set(kind().get_params(deep=False)))
     model = kind(**given | {"budget": core.pop("budget")})
     for name, value in core.items():
         setattr(model, name, value)
     model.n_features_in_ = len(encoder.feature_names)
     if entry(fitted, "frame", bool):
         model.feature_names_in_ = np.array(encoder.feature_names, dtype=object)
-    for name in ("recourse_weight_", "recourse_risk_", "oob_score_", "oob_recourse_ratio_"):
+    for name in FITTED_NUMBERS:
         if name in fitted:
-            setattr(model, name, float_of(number(fitted, name, infinite=True)))
+            setattr(model, name, number(fitted, name, infinite=True))
     return model
 
 
-def _guarantee(told: Any) -> Guarantee:
+def _guarantee(meta: Any) -> Guarantee:
+    kinds: dict[str, Any] = {
+        "method": str, "met": bool, "people": int, "flipped": int, "needed": (int, type(None)),
+    }  # fmt: skip
     given: dict[str, Any] = {
-        "method": entry(told, "method", str),
-        "met": entry(told, "met", bool),
-        "people": entry(told, "people", int),
-        "flipped": entry(told, "flipped", int),
-        "needed": entry(told, "needed", (int, type(None))),
+        name: entry(meta, name, kinds[name]) if name in kinds else number(meta, name)
+        for name in (field.name for field in fields(Guarantee))
     }
     if given["method"] not in ("pac", "sequence"):
         raise InvalidFile(f"its guarantee is of kind {given['method']!r:.60}")
-    for field in fields(Guarantee):
-        if field.name not in given:
-            given[field.name] = float_of(number(told, field.name))
     return Guarantee(**given)

@@ -18,9 +18,9 @@ from ract._version import __version__
 from ract.errors import InvalidSpec
 from ract.forest import RecourseForestClassifier
 from ract.imported import ImportedClassifier
-from ract.persist.archive import pack
+from ract.persist.archive import json_bytes, pack
 from ract.persist.arrays import to_npy
-from ract.persist.parameters import told_parameters
+from ract.persist.parameters import FITTED_NUMBERS, parameters_meta
 from ract.tree import RecourseTreeClassifier
 
 KINDS: dict[type, str] = {
@@ -66,15 +66,10 @@ def save_model(
     >>> bool((again.predict_proba(loans.frame) == model.predict_proba(loans.frame)).all())
     True
     """
-    write_whole(target, model_bytes(model, summary=summary, certificates=certificates))
+    write_whole(target, model_bytes(model, summary, certificates))
 
 
-def model_bytes(
-    model: Any,
-    *,
-    summary: Mapping[str, Any] | None = None,
-    certificates: Iterable[Mapping[str, Any]] = (),
-) -> bytes:
+def model_bytes(model: Any, summary: Any = None, certificates: Iterable[Any] = ()) -> bytes:
     """The content of a model file."""
     kind = KINDS.get(type(model))
     if kind is None:
@@ -85,44 +80,39 @@ def model_bytes(
     if kind != "imported":
         check_is_fitted(model)
     parts = model_parts(model)
-    told: dict[str, Any] = {
-        "model": parts.told,
+    meta: dict[str, Any] = {
+        "model": parts.meta,
         "class_type": model.classes_.dtype.str,
         "summary": _json(summary or {}, "summary"),
         "certificates": [_json(record, "A certificate") for record in certificates],
     }
     arrays = dict(parts.arrays)
     if kind == "imported":
-        told["source"] = model.source
+        meta["source"] = model.source
     else:
-        told |= {"parameters": told_parameters(model), "fitted": _fitted(model)}
+        meta |= {"parameters": parameters_meta(model), "fitted": _fitted(model)}
     if kind == "forest":
         arrays["draws"] = np.array(
             [(seed, -1 if n is None else n) for seed, n in model._draws], np.int64
         ).reshape(-1, 2)
     head = {"ract": __version__, "kind": kind, "fingerprint": model_fingerprint(model)}
-    members = {"model.json": json.dumps(told, indent=1, allow_nan=False).encode("utf-8")}
-    members |= {f"{name}.npy": to_npy(array) for name, array in arrays.items()}
-    return pack(members, head)
+    members = {f"{name}.npy": to_npy(array) for name, array in arrays.items()}
+    return pack({"model.json": json_bytes(meta), **members}, head)
 
 
 def _fitted(model: Any) -> dict[str, Any]:
     """What fitting found out beside the model itself."""
-    told: dict[str, Any] = {"frame": hasattr(model, "feature_names_in_")}
-    for name in ("recourse_weight_", "recourse_risk_", "oob_score_", "oob_recourse_ratio_"):
+    meta: dict[str, Any] = {"frame": hasattr(model, "feature_names_in_")}
+    for name in FITTED_NUMBERS:
         if np.isfinite(getattr(model, name, np.nan)):
-            told[name] = plain(getattr(model, name), name)
+            meta[name] = plain(getattr(model, name), name)
     if isinstance(model, RecourseTreeClassifier):
-        guarantee = model.guarantee_
-        told["guarantee_"] = None if guarantee is None else _plain_entries(asdict(guarantee))
+        given = None if model.guarantee_ is None else asdict(model.guarantee_)
+        meta["guarantee_"] = given and {name: plain(value, name) for name, value in given.items()}
     else:
-        told["n_people"] = model._n_people
-        told["monotonic"] = list(model._monotonic)
-    return told
-
-
-def _plain_entries(entries: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: plain(value, name) for name, value in entries.items()}
+        meta["n_people"] = model._n_people
+        meta["monotonic"] = list(model._monotonic)
+    return meta
 
 
 def _json(record: Any, what: str) -> Any:

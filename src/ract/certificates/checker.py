@@ -1,0 +1,117 @@
+"""Checking actions one by one, in plain NumPy and without a search.
+
+An action is shown by where it takes a person: their encoded values afterwards. It stands if every
+feature obeys its rule, no more features change than allowed, it costs no more than the budget, and
+the model accepts the result. Nothing in this file is shared with the searches that find actions,
+nor with the compiled code that predicts: the trees are walked again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from ract.actions import Feature
+from ract.costs import FittedCost
+from ract.encoding import Axis
+from ract.ensemble import TreeEnsemble
+
+
+def wrong_action(
+    ensemble: TreeEnsemble,
+    axes: Sequence[Axis],
+    cost: FittedCost,
+    before: np.ndarray,
+    after: np.ndarray,
+    budget: float,
+    max_changes: int | None,
+) -> tuple[int, str] | None:
+    """The position of an action that does not stand, and why; None if all of them stand.
+
+    Parameters
+    ----------
+    ensemble, axes, cost
+        The model, the rules of its features, and what actions cost.
+    before, after : float (people, columns)
+        Encoded values, all finite.
+    budget : float
+    max_changes : int or None
+
+    Examples
+    --------
+    >>> from ract import RecourseTreeClassifier
+    >>> from ract.datasets import load_loans
+    >>> loans = load_loans(n_people=300)
+    >>> model = RecourseTreeClassifier(loans.actions, max_depth=3).fit(loans.frame, loans.target)
+    >>> before = model.encoder_.matrix(loans.frame[:1])
+    >>> after = before.copy()
+    >>> after[0, model.encoder_.column_names.index("Age")] -= 1
+    >>> wrong_action(
+    ...     model.ensemble_, model.encoder_.axes, model.cost_, before, after, 0.3, None)
+    (0, "'Age' may not change")
+    """
+    faults: list[tuple[str, np.ndarray]] = []
+    n_changes = np.zeros(len(before), np.int64)
+    for axis in axes:
+        start, stop = before[:, list(axis.columns)], after[:, list(axis.columns)]
+        n_changes += (start != stop).any(axis=1)
+        name = axis.feature.name
+        faults += [(f"{name!r} {why}", bad) for why, bad in _breaches(axis.feature, start, stop)]
+    if max_changes is not None:
+        faults.append((f"more than {max_changes} features change", n_changes > max_changes))
+    faults.append(("it costs more than the budget", ~(cost.between(before, after) <= budget)))
+    faults.append(("the model refuses the result", ~accepts(ensemble, after)))
+    for why, bad in faults:
+        if bad.any():
+            return int(bad.argmax()), why
+    return None
+
+
+def _breaches(
+    feature: Feature, start: np.ndarray, stop: np.ndarray
+) -> Iterator[tuple[str, np.ndarray]]:
+    """Each rule of a feature, and who breaks it."""
+    if feature.is_categorical:
+        is_one = np.isin(stop, (0.0, 1.0)).all(axis=1) & (stop.sum(axis=1) == 1)
+        yield "is not one of its categories", ~is_one
+        x, v = start.argmax(axis=1), stop.argmax(axis=1)  # later categories count as higher
+    else:
+        x, v = start[:, 0], stop[:, 0]
+        if feature.kind != "continuous":
+            yield "is not a whole number", v != np.floor(v)
+        # Who stands beyond a bound may stay there, or come back by any amount.
+        low = -np.inf if feature.lower is None else feature.lower
+        high = np.inf if feature.upper is None else feature.upper
+        yield "leaves its bounds", (v < np.minimum(x, low)) | (v > np.maximum(x, high))
+    if feature.change == "fixed":
+        yield "may not change", v != x
+    if feature.change == "increase":
+        yield "may not fall", v < x
+    if feature.change == "decrease":
+        yield "may not rise", v > x
+
+
+def accepts(ensemble: TreeEnsemble, X: np.ndarray) -> np.ndarray:
+    """Whether each row of encoded values gets the desired class."""
+    votes = ensemble.combine == "votes"
+    score = _score(ensemble, X, ensemble.label if votes else ensemble.value)
+    if ensemble.against is None:
+        return score >= ensemble.cutoff
+    other = _score(ensemble, X, ensemble.against)
+    return score >= other if ensemble.cutoff <= 0.5 else score > other
+
+
+def _score(ensemble: TreeEnsemble, X: np.ndarray, worth: np.ndarray) -> np.ndarray:
+    """What the leaves of each row come to, added up tree by tree."""
+    votes, row = ensemble.combine == "votes", np.arange(len(X))
+    total = np.full(len(X), 0 if votes else ensemble.base, "f4" if ensemble.single else "f8")
+    for root in ensemble.root:
+        node = np.full(len(X), root)
+        while (inside := ensemble.feature[node] >= 0).any():
+            left = X[row, ensemble.feature[node]] <= ensemble.threshold[node]
+            child = np.where(left, ensemble.left[node], ensemble.right[node])
+            node = np.where(inside, child, node)
+        total += worth[node]
+    total = total.astype(np.float64)
+    return total / ensemble.n_trees if ensemble.combine == "mean" else total
