@@ -14,7 +14,7 @@ from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
-from ract._auto import HELD_OUT, Judge, Trial, WeightSearch, choose_weight, impurity_of_all
+from ract._auto import HELD_OUT, Trial, Validation, WeightSearch, choose_weight, impurity_of_all
 from ract._core.attain import Attainment
 from ract._core.grower import CRITERIA, Rules
 from ract._frames import is_frame, read_table, take_rows
@@ -136,7 +136,7 @@ class RecourseClassifierMixin(ClassifierMixin):
             raise InvalidSpec("Give either min_recourse or max_auc_loss as the goal, not both.")
 
     def _search_weight(self, people: Any, desired: np.ndarray, counts: np.ndarray) -> WeightSearch:
-        """Try weights on some of the people and judge them by the rest."""
+        """Try weights on some of the people and measure them on the rest."""
         smallest = int(np.bincount(desired, minlength=2).min())
         if len(desired) < FEWEST or smallest < FEWEST // 10:
             raise InvalidData(
@@ -144,33 +144,33 @@ class RecourseClassifierMixin(ClassifierMixin):
                 f"class, got {len(desired)} and {smallest}; give a number instead."
             )
         rows = np.arange(len(desired))
-        grow_on, judge_on = train_test_split(
-            rows, test_size=HELD_OUT, stratify=desired, random_state=self._judge_seed()
+        grow_on, hold_out = train_test_split(
+            rows, test_size=HELD_OUT, stratify=desired, random_state=self._split_seed()
         )
-        grow_on, judge_on = np.sort(grow_on), np.sort(judge_on)
-        part, rest = take_rows(people, grow_on), take_rows(people, judge_on)
+        grow_on, hold_out = np.sort(grow_on), np.sort(hold_out)
+        part, rest = take_rows(people, grow_on), take_rows(people, hold_out)
         space = space_for_part(self.actions, read_table(people), read_table(part))
         setting = replace(self._setting, actions=space)
         training = prepare(part, desired[grow_on], counts[grow_on], setting, with_reach=True)
         n_jobs, goal = getattr(self, "n_jobs", None), self.min_recourse
         if goal is None and self.max_auc_loss is None:
             goal = MIN_RECOURSE
-        judge = Judge(
-            training.encoder.matrix(rest), desired[judge_on], counts[judge_on],
+        validation = Validation(
+            training.encoder.matrix(rest), desired[hold_out], counts[hold_out],
             training.encoder.axes, training.cost, self.budget, goal, n_jobs,
         )  # fmt: skip
 
         def attempt(weight: float) -> Trial:
             ensemble = self._trial_ensemble(training, counts[grow_on], weight)
-            return judge.trial(weight, ensemble)
+            return validation.trial(weight, ensemble)
 
         unit = impurity_of_all(desired[grow_on], counts[grow_on], self.criterion)
         return choose_weight(
-            attempt, unit, min_recourse=goal, max_auc_loss=self.max_auc_loss, people=len(rest)
+            attempt, unit, min_recourse=goal, max_auc_loss=self.max_auc_loss, n_people=len(rest)
         )
 
-    def _judge_seed(self) -> int:
-        """A seed for who judges, without moving a generator that was handed in."""
+    def _split_seed(self) -> int:
+        """A seed for who is held out, without moving a generator that was handed in."""
         state = self.random_state
         return int(state) if is_number(state, whole=True) else 0
 

@@ -227,7 +227,7 @@ class RecourseTreeClassifier(RecourseClassifierMixin, BaseEstimator):
         self, training: TrainingSet, counts: np.ndarray, weight: float
     ) -> TreeEnsemble:
         rules = self._rules(counts, training.encoder, training.grid.axes, weight)
-        tree = grow_tree(training.people, counts, rules, seed=self._judge_seed())
+        tree = grow_tree(training.people, counts, rules, seed=self._split_seed())
         if self.max_risk is not None:
             tree = self._relabelled(tree, training, counts, self.max_risk, None)
         return TreeEnsemble.from_cell_trees([tree], training.grid, votes_needed=1)
