@@ -57,8 +57,8 @@ def prepare(
     encoder = Encoder(table, setting.actions)
     columns = EncodedColumns(table, encoder.axes)  # the encoder has checked this very table
     axes = _axes(encoder, setting.only_actionable)
-    grid = Grid.from_columns(axes, columns, setting.max_cells, weights)
-    cost = make_cost(setting.cost).fit(columns, encoder.weights, weights)
+    grid = Grid.from_columns(axes, columns, setting.max_cells, sample_weight=weights)
+    cost = make_cost(setting.cost).fit(columns, encoder.weights, sample_weight=weights)
     require_max_norm(cost)
     people = people_on(grid, cost, columns, desired, setting.budget, with_reach=with_reach)
     return TrainingSet(encoder, grid, cost, people, np.unique(row_hashes(columns)))

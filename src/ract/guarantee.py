@@ -65,7 +65,7 @@ class Guarantee:
         With the given confidence the tree leaves at most this share of people without recourse.
     empirical_risk : float
         Share of the held-out people without recourse.
-    people : int
+    n_people : int
         Number of held-out people.
     flipped : int
         Leaves that became desired.
@@ -87,7 +87,7 @@ class Guarantee:
     met: bool
     risk_bound: float
     empirical_risk: float
-    people: int
+    n_people: int
     flipped: int
     price: float
     needed: int | None = None
@@ -100,7 +100,7 @@ class Guarantee:
         known = (
             f"With {_percent(self.confidence)} confidence at most {percent_up(self.risk_bound)} "
             f"of people are without recourse (asked: {_percent(self.max_risk)}), "
-            f"from {self.people} held-out people"
+            f"from {self.n_people} held-out people"
         )
         if not self.met:
             known += f", too few: {self.needed} are needed"
@@ -382,7 +382,7 @@ def _guarantee(
         # Where every leaf is desired nobody can be without recourse.
         risk_bound=0.0 if after[leaves].all() else bound,
         empirical_risk=float(without.mean()),
-        people=len(own),
+        n_people=len(own),
         flipped=int((before[leaves] != after[leaves]).sum()),
         price=float(errors[1] - errors[0]),
         needed=needed,

@@ -190,7 +190,7 @@ def _guarantee(told: Any) -> Guarantee:
     given: dict[str, Any] = {
         "method": entry(told, "method", str),
         "met": entry(told, "met", bool),
-        "people": entry(told, "people", int),
+        "n_people": entry(told, "n_people", int),
         "flipped": entry(told, "flipped", int),
         "needed": entry(told, "needed", (int, type(None))),
     }
