@@ -113,13 +113,16 @@ class RecourseClassifierMixin(ClassifierMixin):
         self.encoder_, self.cost_ = prepared.training.encoder, prepared.training.cost
         self._rows_seen = prepared.training.rows
 
-    def _settled_weight(self, people: Any, desired: np.ndarray, counts: np.ndarray) -> float:
-        """The weight of recourse, chosen if it is "auto"."""
+    def _chosen_weight(self, prepared: Prepared) -> float:
+        """The weight of recourse, searched for if it is "auto"."""
         self._check_goal()
         self.__dict__.pop("weight_search_", None)
         if self.recourse_weight != "auto":
             return float(at_least("recourse_weight", self.recourse_weight, 0))
-        self.weight_search_: WeightSearch = self._search_weight(people, desired, counts)
+        desired = prepared.desired[prepared.growing]
+        self.weight_search_: WeightSearch = self._search_weight(
+            prepared.people, desired, prepared.counts
+        )
         return self.weight_search_.weight
 
     def _check_goal(self) -> None:
@@ -237,15 +240,13 @@ class RecourseClassifierMixin(ClassifierMixin):
             weights = by_class if weights is None else weights * by_class
         return weights
 
-    def _rules(
-        self, weights: np.ndarray, encoder: Encoder, axes: Sequence[Axis], recourse_weight: float
-    ) -> Rules:
+    def _rules(self, training: TrainingSet, weights: np.ndarray, recourse_weight: float) -> Rules:
         """Growing rules in numbers of people and axes, checked."""
         if self.criterion not in CRITERIA:
             raise InvalidSpec(
                 f"criterion must be one of {listing(CRITERIA)}, got {self.criterion!r}."
             )
-        n_people = len(weights)
+        n_people, axes = len(weights), training.grid.axes
         share = self.min_weight_fraction_leaf
         if not (is_number(share) and 0 <= share <= 0.5):
             raise InvalidSpec(
@@ -262,7 +263,7 @@ class RecourseClassifierMixin(ClassifierMixin):
             min_weight_leaf=share * float(weights.sum()),
             min_impurity_decrease=at_least("min_impurity_decrease", self.min_impurity_decrease, 0),
             max_features=_features(self.max_features, len(axes)),
-            monotonic=_directions(self.monotonic_cst, encoder, axes),
+            monotonic=_directions(self.monotonic_cst, training.encoder, axes),
         )
 
     def _check_max_risk(self) -> None:
@@ -296,9 +297,14 @@ class RecourseClassifierMixin(ClassifierMixin):
         return np.column_stack([1 - second, second])
 
     def predict(self, X: Any) -> np.ndarray:
-        """Class of each person."""
+        """Class of each person; of a forest the desired one where enough trees vote for it."""
+        matrix, n_jobs = self._matrix(X), getattr(self, "n_jobs", None)
+        return self._as_classes(self.ensemble_.decide(matrix, n_jobs=n_jobs))
+
+    def decision_path(self, X: Any) -> Any:
+        """Nodes that each person passes, of all trees, as a sparse matrix (people x nodes)."""
         matrix = self._matrix(X)
-        return self._as_classes(self.ensemble_.decide(matrix))
+        return self.ensemble_.decision_path(matrix)
 
     def recourse(self, X: Any, **options: Any) -> Recourse:
         """What each person can do to get the desired class.

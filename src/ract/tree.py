@@ -12,7 +12,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from ract._core.attain import Attainment
-from ract._core.cover import exact_cover, greedy_cover, majority_labels
+from ract._core.cover import exact_cover, greedy_cover, relabelled
 from ract._core.grower import CellTree, grow_tree
 from ract._estimator import Prepared, RecourseClassifierMixin, attainment
 from ract._frames import read_table, take_rows
@@ -44,9 +44,9 @@ class RecourseTreeClassifier(RecourseClassifierMixin, BaseEstimator):
     budget : float
         Largest acceptable cost of an action.
     recourse_weight : float or "auto"
-        Weight of a person without recourse against a misclassified one. 0 is a plain tree and
+        Weight of a person without recourse against a misclassified one. 0 is a plain model and
         skips all work on recourse. "auto" finds the weight that a goal needs, in about three
-        trials on part of the people, judged by the rest.
+        trials on part of the people, measured on the rest.
     min_recourse : float, optional
         Goal of "auto", 0.95 if none is given: the most accurate model with at least this share
         of people who are accepted or have an action within the budget.
@@ -212,10 +212,8 @@ class RecourseTreeClassifier(RecourseClassifierMixin, BaseEstimator):
         self._check_relabelling()
         rng = check_random_state(self.random_state) if rng is None else rng
         training, counts = prepared.training, prepared.counts
-        self.recourse_weight_ = self._settled_weight(
-            prepared.people, prepared.desired[prepared.growing], counts
-        )
-        rules = self._rules(counts, training.encoder, training.grid.axes, self.recourse_weight_)
+        self.recourse_weight_ = self._chosen_weight(prepared)
+        rules = self._rules(training, counts, self.recourse_weight_)
         tree = grow_tree(training.people, counts, rules, seed=int(rng.randint(2**31 - 1)))
         self.guarantee_: Guarantee | None = None
         if self.max_risk is not None:
@@ -226,7 +224,7 @@ class RecourseTreeClassifier(RecourseClassifierMixin, BaseEstimator):
     def _trial_ensemble(
         self, training: TrainingSet, counts: np.ndarray, weight: float
     ) -> TreeEnsemble:
-        rules = self._rules(counts, training.encoder, training.grid.axes, weight)
+        rules = self._rules(training, counts, weight)
         tree = grow_tree(training.people, counts, rules, seed=self._split_seed())
         if self.max_risk is not None:
             tree = self._relabelled(tree, training, counts, self.max_risk, None)
@@ -243,9 +241,7 @@ class RecourseTreeClassifier(RecourseClassifierMixin, BaseEstimator):
         """The tree with leaves flipped until the risk is at most max_risk (Algorithm 3)."""
         if calibrated is None or self.confidence is None:
             cover = greedy_cover if self.relabelling == "greedy" else exact_cover
-            attained = Attainment(tree, training.people)
-            result = cover(attained, counts, majority_labels(tree), max_risk)
-            return replace(tree, label=result.labels)
+            return relabelled(tree, training.people, counts, max_risk, cover)
         columns = training.encoder.encode(calibrated[0])
         people = people_on(
             training.grid, training.cost, columns, calibrated[1], self.budget, with_reach=True
@@ -286,19 +282,11 @@ class RecourseTreeClassifier(RecourseClassifierMixin, BaseEstimator):
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Share of each class in a person's leaf, held on the decision's side of one half."""
-        leaf = self._leaves(X)
+        leaf = self.apply(X)
         return self._as_probabilities(self.ensemble_.value[leaf], self.ensemble_.label[leaf] == 1)
 
     def apply(self, X: Any) -> np.ndarray:
         """Leaf of each person, as a node of ``ensemble_``."""
-        return self._leaves(X)
-
-    def decision_path(self, X: Any) -> Any:
-        """Nodes that each person passes, as a sparse matrix (people x nodes)."""
-        matrix = self._matrix(X)
-        return self.ensemble_.decision_path(matrix)
-
-    def _leaves(self, X: Any) -> np.ndarray:
         matrix = self._matrix(X)
         return self.ensemble_.apply(matrix)[:, 0]
 
