@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
 import typer
 
+from ract._progress import progress_bar
 from ract.cli.failures import BadInput
 
 
@@ -33,24 +34,9 @@ def refuse_both(target: str | None, as_json: bool) -> None:
         raise BadInput("--json prints on standard output, so the result needs a file: -o FILE.")
 
 
-@contextmanager
-def progress(words: str, *, show: bool = True) -> Iterator[Callable[[float], None]]:
-    """A bar with the time left on standard error, if that is a terminal; told shares of work."""
-    if not (show and sys.stderr.isatty()):
-        yield lambda share: None
-        return
-    from rich import progress as rich_progress
-    from rich.console import Console
-
-    columns = (
-        rich_progress.TextColumn("{task.description}"),
-        rich_progress.BarColumn(),
-        rich_progress.TaskProgressColumn(),
-        rich_progress.TimeRemainingColumn(),
-    )
-    with rich_progress.Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(words, total=1.0)
-        yield lambda share: bar.update(task, completed=share)
+def progress(words: str, *, show: bool = True) -> AbstractContextManager[Callable[[float], None]]:
+    """A bar on standard error, if that is a terminal; its function takes the share done."""
+    return progress_bar(words, show=show and sys.stderr.isatty(), transient=True)
 
 
 def open_model(path: Path) -> Any:

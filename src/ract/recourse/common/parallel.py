@@ -10,6 +10,7 @@ from time import perf_counter
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 
+from ract._progress import track
 from ract.errors import InvalidSpec
 
 # A few people take a hundred times as long as most, so that parts should be small.
@@ -97,14 +98,14 @@ def in_parts(
     everyone = range(n_people)
     parts = [everyone[first : first + size] for first in range(0, n_people, size)]
 
-    def run(part: range) -> int:
+    def run(part: range) -> range:
         search(part)
-        return len(part)
+        return part
 
-    done: Iterator[int] = Parallel(n_jobs=workers, prefer="threads", return_as="generator")(
+    done: Iterator[range] = Parallel(n_jobs=workers, prefer="threads", return_as="generator")(
         delayed(run)(part) for part in parts
     )
-    for _ in _with_bar(done, n_people) if progress else done:
+    for _ in track(done, n_people, "Searching for recourse", size=len, show=progress):
         pass
 
 
@@ -118,20 +119,3 @@ def for_each(
             search(i)
 
     in_parts(run, n_people, n_jobs=n_jobs, progress=progress)
-
-
-def _with_bar(done: Iterator[int], total: int) -> Iterator[int]:
-    from rich import progress
-    from rich.console import Console
-
-    columns = (
-        progress.TextColumn("Searching for recourse"),
-        progress.BarColumn(),
-        progress.MofNCompleteColumn(),
-        progress.TimeRemainingColumn(),
-    )
-    with progress.Progress(*columns, console=Console(stderr=True)) as bar:
-        task = bar.add_task("", total=total)
-        for n in done:
-            bar.advance(task, n)
-            yield n
