@@ -2,6 +2,7 @@
 
 import os
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -22,10 +23,11 @@ from ract.guarantee import (
     clopper_pearson_upper,
     pac_people_needed,
     pac_slack,
-    relabel_pac,
-    relabel_sequence,
     sequence_people_needed,
 )
+
+relabel_pac = partial(guarantee.relabel, method="pac")
+relabel_sequence = partial(guarantee.relabel, method="sequence")
 
 CONFIDENCE = 0.9
 
@@ -240,6 +242,8 @@ def test_wrong_input_is_refused():
             relabel(*problem, max_risk=0.1, confidence=0.9, start="tree")
         with pytest.raises(InvalidSpec, match="needs held-out people, got none"):
             relabel(*problem[:3], few(problem[3], 0), max_risk=0.1, confidence=0.9)
+    with pytest.raises(InvalidSpec, match="method must be 'sequence' or 'pac', got 'exact'"):
+        guarantee.relabel(*problem, max_risk=0.1, confidence=0.9, method="exact")
     with pytest.raises(InvalidSpec, match="failures must lie between 0 and n >= 1, got 5 of 4"):
         clopper_pearson_upper(5, 4, 0.9)
     with pytest.raises(InvalidSpec, match="got 0 of 0"):

@@ -14,14 +14,14 @@ from sklearn.utils.validation import check_is_fitted
 from ract._core.attain import Attainment
 from ract._core.cover import exact_cover, greedy_cover, relabelled
 from ract._core.grower import CellTree, grow_tree
-from ract._estimator import Prepared, RecourseClassifierMixin, attainment
+from ract._estimator import Prepared, RecourseClassifierMixin, attainment, is_number
 from ract._frames import read_table, take_rows
 from ract._training import TrainingSet, people_on, space_for_part
 from ract.actions import ActionSpace
 from ract.costs import Cost
 from ract.ensemble import TreeEnsemble
 from ract.errors import InvalidSpec
-from ract.guarantee import Guarantee, relabel_pac, relabel_sequence
+from ract.guarantee import Guarantee, relabel
 
 
 class RecourseTreeClassifier(RecourseClassifierMixin, BaseEstimator):
@@ -246,10 +246,9 @@ class RecourseTreeClassifier(RecourseClassifierMixin, BaseEstimator):
         people = people_on(
             training.grid, training.cost, columns, calibrated[1], self.budget, with_reach=True
         )
-        relabel = relabel_pac if self.bound == "pac" else relabel_sequence
         labels, self.guarantee_ = relabel(
             tree, training.people, counts, people,
-            max_risk=max_risk, confidence=self.confidence,
+            max_risk=max_risk, confidence=self.confidence, method=self.bound,
         )  # fmt: skip
         return replace(tree, label=labels)
 
@@ -270,7 +269,7 @@ class RecourseTreeClassifier(RecourseClassifierMixin, BaseEstimator):
                 raise InvalidSpec("confidence needs max_risk: the share of people it speaks of.")
             if risk == 1:
                 raise InvalidSpec("confidence needs a max_risk below 1; everything meets 1.")
-            if not (isinstance(confidence, (int, float, np.number)) and 0 < confidence < 1):
+            if not (is_number(confidence) and 0 < confidence < 1):
                 raise InvalidSpec(f"confidence must lie between 0 and 1, got {confidence!r}.")
             share = self.calibration
             if not (isinstance(share, (float, np.floating)) and 0 < share < 1):
