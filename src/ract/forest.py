@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -15,6 +14,7 @@ from sklearn.utils import check_random_state
 from ract._core.cover import relabelled
 from ract._core.grower import CellTree, Rules, draw_people, grow_tree
 from ract._estimator import Prepared, RecourseClassifierMixin, at_least, is_number
+from ract._progress import track
 from ract._training import TrainingSet
 from ract.actions import ActionSpace
 from ract.costs import Cost
@@ -271,7 +271,7 @@ class RecourseForestClassifier(RecourseClassifierMixin, BaseEstimator):
         grown = Parallel(n_jobs=self.n_jobs, prefer="threads", return_as="generator")(
             delayed(growth.tree)(seed) for seed, _ in new
         )
-        return list(_with_progress(grown, len(new)) if self.verbose > 0 else grown), new
+        return list(track(grown, len(new), "Growing trees", show=self.verbose > 0)), new
 
     def _trial_ensemble(
         self, training: TrainingSet, counts: np.ndarray, weight: float
@@ -408,11 +408,3 @@ def _number_drawn(max_samples: Any, n_people: int) -> int:
         f"max_samples must be a whole number from 1 to {n_people}, the people with a weight, or "
         f"a share between 0 and 1, got {max_samples!r}."
     )
-
-
-def _with_progress(trees: Iterator[CellTree], n_trees: int) -> Iterable[CellTree]:
-    """The same trees, with a bar on the error stream that moves as they are grown."""
-    from rich.console import Console
-    from rich.progress import track
-
-    return track(trees, "Growing trees", total=n_trees, console=Console(stderr=True))
