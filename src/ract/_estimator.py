@@ -258,8 +258,8 @@ class RecourseClassifierMixin(ClassifierMixin):
             recourse_weight=recourse_weight,
             criterion=self.criterion,
             max_depth=self.max_depth,
-            min_samples_split=_people("min_samples_split", self.min_samples_split, 2, n_people),
-            min_samples_leaf=_people("min_samples_leaf", self.min_samples_leaf, 1, n_people),
+            min_samples_split=_number("min_samples_split", self.min_samples_split, 2, n_people),
+            min_samples_leaf=_number("min_samples_leaf", self.min_samples_leaf, 1, n_people),
             min_weight_leaf=share * float(weights.sum()),
             min_impurity_decrease=at_least("min_impurity_decrease", self.min_impurity_decrease, 0),
             max_features=_features(self.max_features, len(axes)),
@@ -355,7 +355,7 @@ def at_least(name: str, value: Any, least: float, *, whole: bool = False) -> Any
     return value
 
 
-def _people(name: str, value: Any, least: int, n_people: int) -> int:
+def _number(name: str, value: Any, least: int, n_people: int) -> int:
     """A number of people, given as such or as a share of all."""
     if is_number(value, whole=True) and value >= least:
         return int(value)

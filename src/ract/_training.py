@@ -39,7 +39,7 @@ class Setting:
 class TrainingSet:
     """A table ready for growing, and what later tables need to be read in the same way.
 
-    ``rows`` are hashes of the people, to tell later whether somebody was among them.
+    ``rows`` are hashes of the people, by which later tables are checked for any of them.
     """
 
     encoder: Encoder

@@ -472,7 +472,7 @@ _TOML_FIELDS = tuple(f.name for f in fields(Feature) if f.name != "name")
 
 
 def _table_of(feature: Feature) -> dict[str, Any]:
-    """The entries of a feature that differ from what reading would fill in."""
+    """What an action file says of a feature: all that differs from the defaults."""
     table: dict[str, Any] = {"kind": feature.kind, "change": feature.change}
     table |= {"lower": feature.lower, "upper": feature.upper}
     if feature.weight != 1.0:

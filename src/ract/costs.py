@@ -157,7 +157,7 @@ class PercentileCost:
 
 @dataclass(frozen=True)
 class LogPercentileCost:
-    """Total log percentile shift: moving among the few at the top is dearer (search only).
+    """Total log percentile shift: moving among the few at the top costs more (search only).
 
     The sum over features of ``|log((1 - Q(v)) / (1 - Q(x)))|`` with Q the share of people at
     or below a value, among the training people and one more, so that it stays below one.

@@ -244,7 +244,7 @@ def _needed_only(
     people: np.ndarray,
     allowed: float,
 ) -> list[int]:
-    """The flips without those that the others make up for, tried from the dearest on.
+    """The flips without those that the others make up for, tried from the most costly on.
 
     Once is enough: a flip that was needed before another one was undone is needed after it.
     ``people`` are those who attain no desired leaf without any flip.
