@@ -64,8 +64,8 @@ bench: $(VENV)/.installed-bench ## run every benchmark in turn
 
 .PHONY: results
 results: $(VENV)/.installed-test ## run all experiments into results/ (hours) and write docs/results.md
-	$(BIN)/ract benchmark --jobs 2 --out results
-	$(BIN)/ract reproduce --jobs 2 --out results --report docs/results.md
+	$(BIN)/ract benchmark --n-jobs 2 --output results
+	$(BIN)/ract reproduce --n-jobs 2 --output results --report docs/results.md
 
 .PHONY: docs
 docs: $(VENV)/.installed-docs ## build the documentation into docs/_build/html

@@ -21,7 +21,8 @@ from sklearn.model_selection import train_test_split
 
 from ract import RecourseForestClassifier, datasets
 from ract._auto import LADDER, impurity_of_all
-from ract.recourse.exact.search import YES, ExactSearch
+from ract.recourse.exact.search import ExactSearch
+from ract.status import Status
 
 MOST_SEARCHED = 500
 
@@ -40,7 +41,7 @@ def scores(model, X, y, desired):
     asked = refused[np.linspace(0, len(refused) - 1, n).astype(int)]
     search = ExactSearch(model.ensemble_, model.encoder_.axes, model.cost_)
     served = search.attains(asked, model.budget, max_nodes=20_000, n_jobs=2)
-    without = (served != YES).mean() if n else 0.0
+    without = (served != Status.FOUND).mean() if n else 0.0
     share = model.predict_proba(X)[:, list(model.classes_).index(desired)]
     return 1 - without * len(refused) / len(matrix), roc_auc_score(y == desired, share)
 

@@ -19,7 +19,8 @@ from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import StratifiedKFold
 
 from ract import RecourseForestClassifier, datasets
-from ract.recourse.exact.search import UNKNOWN, YES, ExactSearch
+from ract.recourse.exact.search import ExactSearch
+from ract.status import Status
 
 SETTINGS = {
     "fico": {"recourse_weight": 0.1, "min_samples_leaf": 10},
@@ -41,7 +42,9 @@ def recourse_ratio(model, X):
     refused = matrix[~model.ensemble_.decide(matrix)]
     search = ExactSearch(model.ensemble_, model.encoder_.axes, model.cost_)
     answers = search.attains(refused, model.budget, max_nodes=2_000_000, n_jobs=2)
-    return 1 - (answers != YES).sum() / len(matrix), (answers == UNKNOWN).sum() / len(matrix)
+    return 1 - (answers != Status.FOUND).sum() / len(matrix), (
+        answers == Status.UNKNOWN
+    ).sum() / len(matrix)
 
 
 def measure(data, options, folds, shuffle=False):

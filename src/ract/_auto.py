@@ -28,7 +28,8 @@ from sklearn.metrics import roc_auc_score
 from ract.costs import FittedCost
 from ract.encoding import Axis
 from ract.ensemble import TreeEnsemble
-from ract.recourse.exact.search import YES, ExactSearch
+from ract.recourse.exact.search import ExactSearch
+from ract.status import Status
 
 LADDER = 3.0 ** np.arange(-4, 3)
 HELD_OUT = 0.2  # share of the people on whom trials are measured
@@ -152,7 +153,7 @@ class Validation:
             answers = search.attains(
                 self.matrix[batch], self.budget, max_nodes=MAX_NODES, n_jobs=self.n_jobs
             )
-            without = np.append(without, answers != YES)
+            without = np.append(without, answers != Status.FOUND)
             share = float(np.average(without, weights=w[asked[: len(without)]]))
             if len(without) == len(asked) or self._is_clear(without, share_refused):
                 return 1 - share * share_refused

@@ -276,14 +276,16 @@ class RecourseClassifierMixin(ClassifierMixin):
                 "leaves, whatever their order."
             )
 
-    def _matrix(self, X: Any) -> np.ndarray:
-        """Encoded matrix of new people."""
+    def _check_table(self, X: Any) -> Any:
+        """New people, refused as scikit-learn does if their columns are not those of training."""
         check_is_fitted(self)
         if is_frame(X):
-            validate_data(self, X, reset=False, skip_check_array=True)
-        else:
-            X = validate_data(self, X, reset=False, dtype=np.float64)
-        matrix: np.ndarray = self.encoder_.matrix(X)
+            return validate_data(self, X, reset=False, skip_check_array=True)
+        return validate_data(self, X, reset=False, dtype=np.float64)
+
+    def _matrix(self, X: Any) -> np.ndarray:
+        """Encoded matrix of new people."""
+        matrix: np.ndarray = self.encoder_.matrix(self._check_table(X))
         return matrix
 
     def _as_classes(self, decided: np.ndarray) -> np.ndarray:
@@ -323,8 +325,7 @@ class RecourseClassifierMixin(ClassifierMixin):
         -------
         Recourse
         """
-        check_is_fitted(self)
-        self._matrix(X)  # tells of wrong columns as predict does
+        self._check_table(X)
         return find_recourse(self, X, **options)
 
     def predict_log_proba(self, X: Any) -> np.ndarray:

@@ -112,9 +112,10 @@ class LinearCost:
 def combine(cost: FittedCost, start: np.ndarray, stop: np.ndarray) -> np.ndarray:
     """Cost of actions from a cost's levels and its norm."""
     start, stop = np.atleast_2d(start), np.atleast_2d(stop)
-    shifts = np.abs(
-        [cost.level(j, stop[:, j]) - cost.level(j, start[:, j]) for j in range(start.shape[1])]
-    )
+    moved = np.flatnonzero((start != stop).any(axis=0)).tolist()
+    if not moved:
+        return np.zeros(len(start))
+    shifts = np.abs([cost.level(j, stop[:, j]) - cost.level(j, start[:, j]) for j in moved])
     if cost.norm == "max":
         return shifts.max(axis=0)
     if cost.norm == "l1":

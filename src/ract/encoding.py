@@ -141,6 +141,16 @@ class Encoder:
         same_length = table.n_rows == len(matrix)
         return table.like({name: columns[name] for name in table.names}, keep_index=same_length)
 
+    def held(self, matrix: np.ndarray, like: Any) -> np.ndarray:
+        """A matrix as the number columns of a table hold it: singles round, doubles do not."""
+        table, held = read_table(like), matrix
+        for axis in self.axes:
+            narrow = None if axis.is_categorical else table.narrow_float(axis.feature.name)
+            if narrow is not None:
+                held = held.copy() if held is matrix else held
+                held[:, axis.columns[0]] = matrix[:, axis.columns[0]].astype(narrow)
+        return held
+
     def _check_names(self, table: Table) -> None:
         missing = [name for name in self.feature_names if name not in table.names]
         extra = [name for name in table.names if name not in self.feature_names]

@@ -14,12 +14,15 @@ from scipy.sparse import csr_array
 
 from ract._core.grower import CellTree
 from ract._kernels.predict import add_totals, find_leaves
+from ract._memo import Memo
 from ract.grid import Grid
 
 Combine = Literal["votes", "mean", "sum"]
 
 # A thread is not worth starting for fewer people than this.
 FEWEST_PER_THREAD = 512
+# Searches that are kept prepared: the model's own, and those of a few other rules or costs.
+PREPARED = 4
 
 
 @dataclass(frozen=True)
@@ -120,6 +123,11 @@ class TreeEnsemble:
 
     def __getstate__(self) -> dict[str, Any]:
         return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    @cached_property
+    def memo(self) -> Memo:
+        """What searches have prepared for these trees; copies and files go without it."""
+        return Memo(PREPARED)
 
     @property
     def n_trees(self) -> int:

@@ -20,7 +20,8 @@ from ract.actions import ActionSpace
 from ract.costs import Cost
 from ract.ensemble import TreeEnsemble
 from ract.errors import InvalidData, InvalidSpec, listing
-from ract.recourse.exact.search import YES, ExactSearch
+from ract.recourse.exact.search import ExactSearch
+from ract.status import Status
 
 OOB_PEOPLE = 1000
 
@@ -325,7 +326,7 @@ class RecourseForestClassifier(RecourseClassifierMixin, BaseEstimator):
             needed=self._needed(trees)[refused],
             n_jobs=self.n_jobs,
         )
-        without = int((answers != YES).sum())
+        without = int((answers != Status.FOUND).sum())
         self.oob_recourse_ratio_ = 1 - without / max(int(scored[asked].sum()), 1)
 
     def _search(self) -> ExactSearch:
@@ -344,7 +345,7 @@ class RecourseForestClassifier(RecourseClassifierMixin, BaseEstimator):
         refused = matrix[~self.ensemble_.decide(matrix, n_jobs=self.n_jobs)]
         budget = self.budget if budget is None else budget
         answers = self._search().attains(refused, budget, n_jobs=self.n_jobs)
-        return float((answers != YES).sum() / len(matrix))
+        return float((answers != Status.FOUND).sum() / len(matrix))
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Mean share of each class in a person's leaves, or share of votes (``probability``).

@@ -14,7 +14,7 @@ from ract.ensemble import TreeEnsemble
 
 @dataclass(frozen=True)
 class Words:
-    """How the nodes of a model are told.
+    """Nodes of a model in words.
 
     Parameters
     ----------
@@ -40,10 +40,11 @@ class Words:
     def condition(self, node: int, *, right: bool) -> str:
         """What holds for people who go left, or right, at a node."""
         column = int(self.ensemble.feature[node])
-        axis, k = self._place(column)
+        axis = next(axis for axis in self.encoder.axes if column in axis.columns)
         feature = axis.feature
         if feature.is_categorical:
-            return f"{feature.name} is {'' if right else 'not '}{feature.categories[k]}"
+            category = feature.categories[axis.columns.index(column)]
+            return f"{feature.name} is {'' if right else 'not '}{category}"
         if feature.kind == "binary":
             return f"{feature.name} is {int(right)}"
         threshold = float(self.ensemble.threshold[node])
@@ -51,12 +52,6 @@ class Words:
             bound = np.floor(threshold) + right
             return f"{feature.name} {'>=' if right else '<='} {bound:,.0f}"
         return f"{feature.name} {'>' if right else '<='} {threshold:,.{self.decimals}f}"
-
-    def _place(self, column: int) -> tuple[Any, int]:
-        for axis in self.encoder.axes:
-            if column in axis.columns:
-                return axis, axis.columns.index(column)
-        raise AssertionError(f"no axis has column {column}")
 
     def is_desired(self, leaf: int) -> bool:
         """Whether a leaf gives the desired class."""
@@ -69,8 +64,8 @@ class Words:
     def leaf(self, leaf: int) -> str:
         """Class, share of the desired class, and whether the leaf is there for recourse."""
         label = self.desired if self.is_desired(leaf) else self.undesired
-        told = f"{label} ({self.ensemble.value[leaf]:.0%} {self.desired}"
-        return told + (", for recourse)" if self.is_for_recourse(leaf) else ")")
+        mark = ", for recourse" if self.is_for_recourse(leaf) else ""
+        return f"{label} ({self.ensemble.value[leaf]:.0%} {self.desired}{mark})"
 
 
 def export_text(model: Any, *, tree: int = 0, max_depth: int = 10, decimals: int = 2) -> str:
@@ -91,11 +86,10 @@ def export_text(model: Any, *, tree: int = 0, max_depth: int = 10, decimals: int
 
     Examples
     --------
-    >>> from ract import RecourseTreeClassifier
-    >>> from ract.datasets import load_loans
-    >>> loans = load_loans(n_people=500)
-    >>> model = RecourseTreeClassifier(loans.actions, max_depth=1).fit(loans.frame, loans.target)
-    >>> print(export_text(model))
+    >>> import ract.datasets
+    >>> loans = ract.datasets.load_loans(n_people=500)
+    >>> model = ract.RecourseTreeClassifier(loans.actions, max_depth=1)
+    >>> print(export_text(model.fit(loans.frame, loans.target)))
     |--- LatePayments <= 1
     |   |--- approved (79% approved)
     |--- LatePayments >= 2

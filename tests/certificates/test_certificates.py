@@ -22,7 +22,6 @@ from ract.certificates import (
 from ract.certificates.record import digest_of
 from ract.datasets import load_loans
 from ract.errors import InvalidData, InvalidSpec
-from ract.recourse.plan import ACCEPTED, FOUND
 from ract.recourse.reachable import has_recourse
 
 
@@ -43,14 +42,14 @@ def forest(loans):
 def population(forest):
     """A large population, and who of it has recourse."""
     people = load_loans(n_people=20_000, random_state=9).frame
-    return people, np.isin(has_recourse(forest, people, n_jobs=2), (ACCEPTED, FOUND))
+    return people, np.isin(has_recourse(forest, people, n_jobs=2), ("accepted", "found"))
 
 
 def test_the_bound_is_the_exact_binomial_one(forest, loans):
     people = loans.frame[1000:1400]
     certificate = certify(forest, people, confidence=0.9)
     status = has_recourse(forest, people)
-    failures = int((~np.isin(status, (ACCEPTED, FOUND))).sum())
+    failures = int((~np.isin(status, ("accepted", "found"))).sum())
     seen = certificate.everyone
     assert (seen.people, seen.without + seen.unknown) == (400, failures)
     # At the bound, so few failures or fewer have a chance of exactly one in ten.
@@ -308,7 +307,8 @@ def test_the_promise_of_fewer_votes_holds(forest, population):
     true_risk = {
         votes: 1
         - np.isin(
-            has_recourse(_with_votes(forest, votes), people, n_jobs=2), (ACCEPTED, FOUND)
+            has_recourse(_with_votes(forest, votes), people, n_jobs=2),
+            ("accepted", "found"),
         ).mean()
         for votes in range(1, int(forest.ensemble_.cutoff) + 1)
     }

@@ -47,10 +47,10 @@ def folder(tmp_path_factory):
 
 def test_an_audit_is_written_as_a_page(folder, tmp_path):
     out = tmp_path / "report.html"
-    told = run(
+    result = run(
         "audit", folder / "model.ract", folder / "new.csv", "--groups", "Town", "-o", out, "--json"
     )
-    summary = json.loads(told.stdout)
+    summary = json.loads(result.stdout)
     expected = certify(load_model(folder / "model.ract"), NEW.frame)
     assert summary["people"] == 300
     assert summary["risk_bound"] == pytest.approx(expected.everyone.risk_bound)
@@ -59,23 +59,23 @@ def test_an_audit_is_written_as_a_page(folder, tmp_path):
 
 
 def test_the_training_table_is_recognised(folder, tmp_path):
-    told = run("audit", folder / "model.ract", folder / "data.csv", "-o", tmp_path / "r.html")
-    assert "800 of 800 people are equal to people of the training table" in told.stderr
+    result = run("audit", folder / "model.ract", folder / "data.csv", "-o", tmp_path / "r.html")
+    assert "800 of 800 people are equal to people of the training table" in result.stderr
     assert "800 of these people" in (tmp_path / "r.html").read_text(encoding="utf-8")
-    told = run(
+    result = run(
         "certify", folder / "model.ract", folder / "new.csv", "--training", folder / "data.csv"
     )
-    assert "Note" not in told.stderr
+    assert "Note" not in result.stderr
 
 
 def test_a_certificate_is_made_kept_and_checked(folder, tmp_path):
     model, record = tmp_path / "model.ract", tmp_path / "recourse.json"
     model.write_bytes((folder / "model.ract").read_bytes())
-    told = run(
+    result = run(
         "certify", model, folder / "new.csv", "--groups", "Town", "-o", record, "--keep",
         "--confidence", 0.9,
     )  # fmt: skip
-    assert "With 90% confidence at most" in told.stderr
+    assert "With 90% confidence at most" in result.stderr
     held = read_model_file(model)
     assert held.certificates == (json.loads(record.read_text()),)
     assert Certificate.load(record).model == held.fingerprint
@@ -86,35 +86,35 @@ def test_a_certificate_is_made_kept_and_checked(folder, tmp_path):
     changed = json.loads(record.read_text())
     changed["everyone"]["risk_bound"] = 0.0001
     record.write_text(json.dumps(changed), encoding="utf-8")
-    told = run("certify", model, folder / "new.csv", "--check", record, code=2)
-    assert "The record is not as it was written" in told.stderr
+    result = run("certify", model, folder / "new.csv", "--check", record, code=2)
+    assert "The record is not as it was written" in result.stderr
 
 
 def test_a_trade_off_is_a_table_and_a_picture(folder, tmp_path):
     out, picture = tmp_path / "curve.csv", tmp_path / "curve.svg"
-    told = run(
+    result = run(
         "tradeoff", folder / "data.csv", "--target", "Decision", "--actions", folder / "a.toml",
         "--model", "tree", "--values", "0, 0.1,1", "--cv", 2, "-o", out, "--plot", picture,
         "--json",
     )  # fmt: skip
     table = pd.read_csv(out)
     assert table["recourse_weight"].tolist() == [0, 0.1, 1]
-    assert len(json.loads(told.stdout)["rows"]) == 3
+    assert len(json.loads(result.stdout)["rows"]) == 3
     assert "<svg" in picture.read_text(encoding="utf-8")
-    told = run(
+    result = run(
         "tradeoff", folder / "data.csv", "--target", "Decision", "--values", "0", "--cv", 2,
         "--model", "tree", "--plot", tmp_path / "curve.doc", code=2,
     )  # fmt: skip
-    assert "writes PNG, SVG or PDF" in told.stderr
+    assert "writes PNG, SVG or PDF" in result.stderr
 
 
 def test_a_weight_is_chosen_and_kept_in_the_file(folder, tmp_path):
     out = tmp_path / "auto.ract"
-    told = run(
+    result = run(
         "fit", folder / "data.csv", "--target", "Decision", "--actions", folder / "a.toml",
         "--n-estimators", 10, "--recourse-weight", "auto", "--min-recourse", 0.8, "-o", out,
     )  # fmt: skip
-    assert "its weight of recourse is" in told.stderr
+    assert "its weight of recourse is" in result.stderr
     held = read_model_file(out)
     assert held.model.recourse_weight == "auto" and held.model.min_recourse == 0.8
     assert held.summary["recourse_weight"] == pytest.approx(held.model.recourse_weight_)
@@ -136,7 +136,7 @@ def test_wrong_input_gets_one_sentence(folder, tmp_path):
             "must be a number or auto",
         ),
     ):  # fmt: skip
-        told = run(*arguments, code=2)
-        assert words in told.stderr and "Traceback" not in told.stderr
-        assert told.stderr.count("Error:") == 1
+        result = run(*arguments, code=2)
+        assert words in result.stderr and "Traceback" not in result.stderr
+        assert result.stderr.count("Error:") == 1
     assert not page.exists()

@@ -1,17 +1,25 @@
+import inspect
 import subprocess
 import sys
+from dataclasses import fields
 
+import pytest
+import typer
 from typer.testing import CliRunner
 
 import ract
-from ract.cli import app
+from ract.certificates import certify
+from ract.cli import app, options
+from ract.cli.fit import Parameters
+from ract.cli.recourse import Search
+from ract.report import audit
 
 runner = CliRunner()
 
 
 def test_demo_shows_two_forests_and_what_people_can_do(tmp_path):
     page = tmp_path / "audit.html"
-    result = runner.invoke(app, ["demo", "--people", "2", "--budget", "0.2", "--report", str(page)])
+    result = runner.invoke(app, ["demo", "--n-people", "2", "--budget", "0.2", "-o", str(page)])
     assert result.exit_code == 0, result.output
     assert "2000 loan applications" in result.output
     assert "Increasing only" in result.output
@@ -30,7 +38,8 @@ def test_a_wrong_option_is_a_usage_error():
 
 def test_version_and_help():
     assert runner.invoke(app, ["--version"]).output.strip() == f"ract {ract.__version__}"
-    assert "demo" in runner.invoke(app, ["--help"]).output
+    text = runner.invoke(app, ["--help"]).output
+    assert "demo" in text and "Exit codes" in text
 
 
 def test_help_does_not_load_the_heavy_libraries():
@@ -40,3 +49,39 @@ def test_help_does_not_load_the_heavy_libraries():
     )
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert out.stdout.strip() == "[]"
+
+
+COMMANDS = typer.main.get_command(app).commands
+
+
+def names(parameters):
+    return {name for parameter in parameters for name in parameter.opts}
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_options_of_every_command(command):
+    given = names(COMMANDS[command].params)
+    assert not given & {"--jobs", "--threads", "--out", "--seed", "--people", "--folds"}
+    assert ("-o" in given) == ("--output" in given) == (command != "warmup")
+    reads = given & {"data", "people", "reference"}
+    csv = {f"--{field.name}" for field in fields(options.Csv)}
+    assert given & csv == (csv if reads else set())
+    assert "Example: ract " in runner.invoke(app, [command, "--help"]).output
+
+
+@pytest.mark.parametrize(
+    ("group", "function"),
+    [
+        (Search, ract.find_recourse),
+        (options.Bound, certify),
+        (options.Bound, audit),
+    ],
+)
+def test_groups_of_options_have_the_names_of_python_parameters(group, function):
+    assert {field.name for field in fields(group)} <= set(inspect.signature(function).parameters)
+
+
+def test_parameters_of_fit_are_those_of_the_estimators():
+    forest = ract.RecourseForestClassifier().get_params()
+    tree = ract.RecourseTreeClassifier().get_params()
+    assert {field.name for field in fields(Parameters)} <= set(forest) | set(tree)

@@ -168,21 +168,21 @@ def test_a_bad_row_far_down_is_found(folder, tmp_path):
     people = pd.concat([LOANS.frame] * 10, ignore_index=True)
     people.loc[2500, "Purpose"] = "Boat"
     path = written(tmp_path, "people.csv", people)
-    told = failing("recourse", folder / "model.ract", path, "-o", tmp_path / "plans.csv")
-    assert "Among rows 2000 to 2999" in told and "'Boat' in row 500" in told
+    sentence = failing("recourse", folder / "model.ract", path, "-o", tmp_path / "plans.csv")
+    assert "Among rows 2000 to 2999" in sentence and "'Boat' in row 500" in sentence
     assert not (tmp_path / "plans.csv").exists()
 
 
 def test_results_that_cannot_be_written(folder, tmp_path, monkeypatch):
-    told = failing(*fit(folder / "data.csv", tmp_path / "no" / "model.ract"), code=3)
-    assert "No such folder" in told
+    sentence = failing(*fit(folder / "data.csv", tmp_path / "no" / "model.ract"), code=3)
+    assert "No such folder" in sentence
 
     def full(*_):
         raise OSError(28, "No space left on device", "model.ract")
 
     monkeypatch.setattr(os, "replace", full)
-    told = failing(*fit(folder / "data.csv", tmp_path / "model.ract"), code=3)
-    assert "No space left on device" in told
+    sentence = failing(*fit(folder / "data.csv", tmp_path / "model.ract"), code=3)
+    assert "No space left on device" in sentence
     for command in ("predict", "recourse"):
         arguments = [command, folder / "model.ract", folder / "people.csv"]
         failing(*arguments, "-o", tmp_path / "out.csv", code=3)
@@ -194,8 +194,8 @@ def test_a_bug_is_owned_up_to(folder, tmp_path, monkeypatch):
         raise KeyError("leaf")
 
     monkeypatch.setattr(RecourseForestClassifier, "fit", broken)
-    told = failing(*fit(folder / "data.csv", tmp_path / "model.ract"), code=1)
-    assert "Unexpected KeyError: 'leaf' This is a bug in ract" in told
+    sentence = failing(*fit(folder / "data.csv", tmp_path / "model.ract"), code=1)
+    assert "Unexpected KeyError: 'leaf' This is a bug in ract" in sentence
 
 
 def test_wrong_options_are_usage_errors():
@@ -215,9 +215,9 @@ def started(*arguments, **given):
 def test_a_full_disk_behind_standard_output(folder):
     with open("/dev/full", "wb") as full:
         run = started("predict", folder / "model.ract", folder / "people.csv", stdout=full)
-        _, told = run.communicate(timeout=120)
+        _, stderr = run.communicate(timeout=120)
     assert run.returncode == 3
-    assert "No space left on device" in told and "Traceback" not in told
+    assert "No space left on device" in stderr and "Traceback" not in stderr
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals differ")
@@ -229,9 +229,9 @@ def test_an_interrupted_run_leaves_nothing(folder, tmp_path):
         time.sleep(0.05)  # until the file has been begun
     assert list(tmp_path.iterdir()) and run.poll() is None
     run.send_signal(signal.SIGINT)
-    _, told = run.communicate(timeout=60)
+    _, stderr = run.communicate(timeout=60)
     assert run.returncode == 130
-    assert told.splitlines()[-1] == "Interrupted; no file was left half written."
+    assert stderr.splitlines()[-1] == "Interrupted; no file was left half written."
     assert not list(tmp_path.iterdir())
 
 
@@ -239,5 +239,5 @@ def test_an_interrupted_run_leaves_nothing(folder, tmp_path):
 def test_a_reader_that_has_seen_enough(folder):
     run = started("recourse", folder / "model.ract", folder / "people.csv", stdout=subprocess.PIPE)
     run.stdout.close()
-    _, told = run.communicate(timeout=120)
-    assert run.returncode == 0 and "Traceback" not in told
+    _, stderr = run.communicate(timeout=120)
+    assert run.returncode == 0 and "Traceback" not in stderr

@@ -48,8 +48,9 @@ from ract.experiments.paper.settings import (
 )
 from ract.experiments.progress import Task, run_all
 from ract.experiments.store import Store
-from ract.recourse.exact.search import NO, YES, ExactSearch
+from ract.recourse.exact.search import ExactSearch
 from ract.recourse.heuristic.leaves import LeafSearch
+from ract.status import Status
 from tests import naive
 from tests._core.test_grower import random_people
 from tests.naive import naive_decision
@@ -342,7 +343,9 @@ def test_exact_columns_count_what_is_open_apart():
     refused = population.matrix[~ensemble.decide(population.matrix)]
     search = ExactSearch(ensemble, population.grouped, cost)
     solutions = search.solve(refused, 0.3)
-    assert (search.attains(refused, 0.3) == np.where(solutions.found, YES, NO)).all()
+    assert (
+        search.attains(refused, 0.3) == np.where(solutions.found, Status.FOUND, Status.NONE)
+    ).all()
     nobody = np.zeros(len(refused), np.bool_)
     columns = exact_columns(search, refused, nobody, 0.3, 150, max_nodes=10**6)
     assert columns["Recourse (exact)"] == pytest.approx(1 - (~solutions.found).sum() / 150)
@@ -646,13 +649,13 @@ def test_nodes_tried_are_those_of_two_classes_above_the_last_level():
 def test_commands_run_and_say_what_they_wrote(tmp_path, small):
     pytest.importorskip("matplotlib")
     out = str(tmp_path / "out")
-    result = runner.invoke(app, ["reproduce", "forests", "--data", "compas,bail", "--folds", "1",
-                                 "--out", out])  # fmt: skip
+    result = runner.invoke(app, ["reproduce", "forests", "--data", "compas,bail", "--n-folds", "1",
+                                 "--output", out])  # fmt: skip
     assert result.exit_code == 0, result.output
     assert "comparison.md" in result.output
     assert (tmp_path / "out" / "forests" / "bail.csv").exists()
-    result = runner.invoke(app, ["benchmark", "--data", "compas", "--model", "ract", "--folds", "1",
-                                 "--out", out])  # fmt: skip
+    result = runner.invoke(app, ["benchmark", "--data", "compas", "--model", "ract",
+                                 "--n-folds", "1", "--output", out])  # fmt: skip
     assert result.exit_code == 0, result.output
     assert "Pareto" in (tmp_path / "out" / "benchmark.md").read_text()
 
@@ -662,14 +665,14 @@ def test_commands_run_and_say_what_they_wrote(tmp_path, small):
     [
         (["reproduce", "forrests"], "Unknown experiment 'forrests'; known are 'forests', 'trees'"),
         (["reproduce", "--data", "adult"], "Unknown data set 'adult'; known are 'fico', 'compas'"),
-        (["reproduce", "--folds", "0"], "folds must be 1 or more, got 0"),
+        (["reproduce", "--n-folds", "0"], "folds must be 1 or more, got 0"),
         (["benchmark", "--model", "catboost"], "Unknown model 'catboost'"),
         (["reproduce", "--recorded", "nowhere"], "no folder of recorded results at nowhere"),
     ],
 )
 def test_wrong_input_is_one_sentence_and_leaves_nothing_behind(arguments, message, tmp_path):
     out = tmp_path / "out"
-    result = runner.invoke(app, [*arguments, "--out", str(out)])
+    result = runner.invoke(app, [*arguments, "--output", str(out)])
     assert result.exit_code == 2
     assert message in " ".join(result.output.split())
     assert not out.exists()
@@ -681,7 +684,7 @@ def test_missing_data_is_told(tmp_path, small, monkeypatch):
 
     monkeypatch.setattr(repro, "load", unavailable)
     out = tmp_path / "out"
-    result = runner.invoke(app, ["reproduce", "forests", "--data", "fico", "--out", str(out)])
+    result = runner.invoke(app, ["reproduce", "forests", "--data", "fico", "--output", str(out)])
     assert result.exit_code == 2 and "RACT_DATA_HOME" in result.output
     assert not out.exists()
 

@@ -48,16 +48,16 @@ def walk(nodes, row):
     return nodes[k]
 
 
-def decide_from_json(told, frame):
+def decide_from_json(exported, frame):
     """What the documented schema says, without any of ract."""
     people = frame.to_dict("records")
     for person in people:
         row = [
             float(person[c["column"]] == c["is"]) if "is" in c else float(person[c["column"]])
-            for c in told["columns"]
+            for c in exported["columns"]
         ]
-        leaves = [walk(nodes, row) for nodes in told["trees"]]
-        rule = told["decision"]
+        leaves = [walk(nodes, row) for nodes in exported["trees"]]
+        rule = exported["decision"]
         if rule["count"] == "votes":
             yield sum(leaf["vote"] for leaf in leaves) >= rule["needed"]
             continue
@@ -260,9 +260,9 @@ def models_for_json():
 
 def test_json_can_be_walked_without_ract():
     for model, columns in models_for_json():
-        told = json.loads(json.dumps(to_json(model), allow_nan=False))
+        exported = json.loads(json.dumps(to_json(model), allow_nan=False))
         new = MANY[list(columns)].head(500)
-        decided = np.array(list(decide_from_json(told, new)))
+        decided = np.array(list(decide_from_json(exported, new)))
         assert np.array_equal(decided, model.predict(new) == model.desired_)
 
 

@@ -28,7 +28,7 @@ def leaf_lines(text):
     return [line for line in text.splitlines() if "%" in line]
 
 
-def test_text_tells_every_leaf_and_marks_those_for_recourse(model):
+def test_text_has_every_leaf_and_marks_those_for_recourse(model):
     text = export_text(model)
     ensemble, leaves = model.ensemble_, model.ensemble_.leaves
     assert len(leaf_lines(text)) == len(leaves)

@@ -92,9 +92,9 @@ def test_plans_reasons_and_alternatives_equal_brute_force(block):
                 check_alternatives(model, matrix[i], plan, X, costs, good & (costs <= budget))
             else:
                 anyhow = min(costs[good], default=np.inf)
-                assert plan.reason.budget == pytest.approx(anyhow, abs=1e-12)
+                assert plan.obstacle.budget == pytest.approx(anyhow, abs=1e-12)
                 assert (plan.status == "none") == np.isinf(anyhow)
-                check_reason(model, frame.iloc[[i]], budget, plan.reason)
+                check_obstacle(model, frame.iloc[[i]], budget, plan.obstacle)
     assert {"accepted", "optimal", "none"} <= seen
 
 
@@ -113,7 +113,7 @@ def check_alternatives(model, own, plan, X, costs, good):
         assert not (good & left).any()
 
 
-def check_reason(model, person, budget, reason):
+def check_obstacle(model, person, budget, reason):
     """Releasing just those features gives a plan; no smaller set does."""
     label = person.index[0]
 
@@ -210,7 +210,7 @@ def test_plans_with_a_margin_hold_when_every_change_falls_short(margin):
         kinds = [axis.feature.kind for axis in model.encoder_.axes for _ in axis.columns]
         for i in np.flatnonzero(recourse.found):
             before = recourse.before[i]
-            for after in [recourse.after[i], *[other[0] for other in recourse.others[i]]]:
+            for after in [recourse.after[i], *recourse.answers.alternatives[i].values]:
                 for share in rng.uniform(1 - margin, 1, (30, len(before))):
                     value = before + share * (after - before)
                     whole = np.where(after > before, np.ceil(value), np.floor(value))
@@ -430,9 +430,9 @@ def test_causal_plans_count_on_what_follows(loans, model):
     names = list(model.encoder_.column_names)
     i, s, d = (names.index(name) for name in ("Income", "Savings", "Debt"))
     raised = recourse.after[:, i] - recourse.before[:, i]
-    np.testing.assert_allclose(recourse.follows[:, s], recourse.after[:, s] + 0.3 * raised)
-    np.testing.assert_allclose(recourse.follows[:, d], recourse.after[:, d] - 0.1 * raised)
-    assert model.ensemble_.decide(recourse.follows[found]).all()
+    np.testing.assert_allclose(recourse.answers.outcomes[:, s], recourse.after[:, s] + 0.3 * raised)
+    np.testing.assert_allclose(recourse.answers.outcomes[:, d], recourse.after[:, d] - 0.1 * raised)
+    assert model.ensemble_.decide(recourse.answers.outcomes[found]).all()
     cost = model.cost_.between(recourse.before[found], recourse.after[found])
     np.testing.assert_allclose(cost, recourse.cost[found])
     told = [recourse[int(k)].describe() for k in found if raised[k] > 0]
@@ -485,7 +485,7 @@ def test_plans_on_the_papers_data(name, data_home):
     np.testing.assert_allclose(cost, recourse.cost[found])
     assert (cost <= model.budget).all()
     for i in found:
-        for after in (recourse.after[i], *[other[0] for other in recourse.others[i]]):
+        for after in (recourse.after[i], *recourse.answers.alternatives[i].values):
             assert model.ensemble_.decide(after[None]).all()
             for axis in model.encoder_.axes:
                 before, then = recourse.before[i, list(axis.columns)], after[list(axis.columns)]

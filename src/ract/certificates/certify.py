@@ -26,9 +26,8 @@ from ract.encoding import Encoder
 from ract.errors import InvalidData, InvalidSpec
 from ract.groups import groups_of
 from ract.guarantee import clopper_pearson_upper, sequence_people_needed
-from ract.interop import read_model
-from ract.recourse.find import TIME_LIMIT, budget_of, cost_of
-from ract.recourse.reachable import statuses
+from ract.recourse.question import TIME_LIMIT, Question
+from ract.recourse.reachable import reach
 
 WEAK = 0.2  # a bound above this, if nobody fails, says little
 
@@ -91,23 +90,22 @@ def certify(
     """
     _check(confidence, max_risk)
     inside = {} if groups is None else groups_of(X, groups)
-    tree = read_model(
-        model, X if reference is None else reference, actions, desired=desired, threshold=threshold
-    )
-    matrix = tree.encoder.matrix(X)
-    overlap = _overlap(model, tree.encoder, matrix, training)
+    question = Question.of(
+        model, X, actions=actions, desired=desired, threshold=threshold, reference=reference,
+        cost=cost, budget=budget,
+    )  # fmt: skip
+    overlap = _overlap(model, question.encoder, question.matrix, training)
     limits: dict[str, Any] = {"max_changes": max_changes, "time_limit": time_limit}
-    fitted, most = cost_of(model, cost, tree.encoder, matrix, reference), budget_of(budget, model)
-    status = statuses(tree, fitted, matrix, most, n_jobs=n_jobs, progress=progress, **limits)
+    status = reach(question, n_jobs=n_jobs, progress=progress, **limits)
     each = 1 - (1 - confidence) / max(len(inside), 1)
     counts = [Count.of(group, status[rows], each) for group, rows in inside.items()]
     everyone = Count.of(None, status, confidence)
     _check_size([everyone, *counts], max_risk)
     return Certificate(
-        model=model_fingerprint(tree),
-        cost=cost_fingerprint(fitted),
+        model=model_fingerprint(question.tree),
+        cost=cost_fingerprint(question.cost),
         data=data_fingerprint(X),
-        budget=most,
+        budget=question.budget,
         confidence=confidence,
         everyone=everyone,
         groups=tuple(counts),

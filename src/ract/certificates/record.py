@@ -16,7 +16,7 @@ from ract._serialize import canonical
 from ract._version import __version__
 from ract.errors import InvalidData
 from ract.guarantee import clopper_pearson_upper, percent_up
-from ract.recourse.plan import ACCEPTED, FOUND, UNKNOWN
+from ract.status import Status
 
 FORMAT = "ract certificate 1"
 
@@ -54,8 +54,9 @@ class Count:
     @classmethod
     def of(cls, group: Any, status: np.ndarray, confidence: float) -> Count:
         """Count the statuses of some people."""
-        accepted, served = int((status == ACCEPTED).sum()), int((status == FOUND).sum())
-        unknown = int((status == UNKNOWN).sum())
+        accepted, served, unknown = (
+            int((status == s).sum()) for s in (Status.ACCEPTED, Status.FOUND, Status.UNKNOWN)
+        )
         without = len(status) - accepted - served - unknown
         bound = clopper_pearson_upper(without + unknown, len(status), confidence)
         return cls(group, len(status), accepted, served, without, unknown, confidence, bound)

@@ -6,16 +6,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from ract._fingerprint import cost_fingerprint, data_fingerprint, model_fingerprint
 from ract.certificates.record import Certificate, Count, digest_of, read_record
 from ract.errors import InvalidData
 from ract.groups import groups_of
 from ract.guarantee import clopper_pearson_upper
 from ract.interop import read_model
-from ract.recourse.find import cost_of
-from ract.recourse.reachable import has_recourse
+from ract.recourse.question import Question
+from ract.recourse.reachable import reach
 
 CLOSE = 1e-9
 
@@ -128,8 +126,8 @@ def verify(
             problems["data"] = "these are other people, or their values or order differ."
     if search and model is not None and X is not None and not problems:
         checked.append("counts")
-        status = has_recourse(
-            model, X, **how, cost=cost, budget=told.budget,
+        status = reach(
+            Question.of(model, X, **how, cost=cost, budget=told.budget),
             max_changes=told.search.get("max_changes"),
             time_limit=told.search.get("time_limit"), n_jobs=n_jobs, progress=progress,
         )  # fmt: skip
@@ -175,12 +173,11 @@ def _check_model(
     if model_fingerprint(tree) != told.model:
         problems["model"] = "it decides otherwise, or its rules for actions differ."
         return
-    if known is not None or hasattr(model, "cost_"):
-        nobody = np.zeros((0, tree.encoder.n_columns))
-        matrix = nobody if known is None else tree.encoder.matrix(known)
-        fitted = cost_of(model, cost, tree.encoder, matrix, how["reference"])
-        if cost_fingerprint(fitted) != told.cost:
-            problems["model"] = "its costs of actions differ."
+    fitted = getattr(model, "cost_", None) if cost is None else None
+    if fitted is None and known is not None:
+        fitted = Question.of(model, known, **how, cost=cost).cost
+    if fitted is not None and cost_fingerprint(fitted) != told.cost:
+        problems["model"] = "its costs of actions differ."
 
 
 def _wrong_counts(told: list[Count], again: list[Count]) -> str:

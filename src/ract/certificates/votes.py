@@ -29,9 +29,9 @@ from ract.errors import InvalidData, InvalidSpec
 from ract.guarantee import clopper_pearson_upper, most_failures, sequence_people_needed
 from ract.imported import ImportedClassifier
 from ract.interop import read_model
-from ract.recourse.find import TIME_LIMIT, budget_of, cost_of
-from ract.recourse.plan import ACCEPTED, FOUND
-from ract.recourse.reachable import statuses
+from ract.recourse.question import TIME_LIMIT, Question
+from ract.recourse.reachable import reach
+from ract.status import Status
 
 STEPS = 50
 # Margins beyond this have a probability of 0 or 1; halving it so often reaches the last place.
@@ -147,7 +147,10 @@ def guarantee_recourse(
     def at(threshold: float | None) -> Any:
         return read_model(model, known, actions, desired=desired, threshold=threshold)
 
-    tree = at(None)
+    question = Question.of(
+        model, X, actions=actions, desired=desired, reference=reference, cost=cost, budget=budget
+    )
+    matrix, trees = question.matrix, question.ensemble
     own = hasattr(model, "ensemble_")  # one of ract's classifiers, or an imported one
     by_votes = own and hasattr(model, "votes_needed")
     if own and not by_votes and not isinstance(model, ImportedClassifier):
@@ -155,8 +158,7 @@ def guarantee_recourse(
             "One tree has one vote, so there is nothing to lower; fit the RecourseTreeClassifier "
             "with max_risk and confidence, which relabels its leaves."
         )
-    matrix = tree.encoder.matrix(X)
-    n, most = len(matrix), budget_of(budget, model)
+    n = len(matrix)
     tolerated = most_failures(n, max_risk, confidence) if n else -1
     if tolerated < 0:
         needed = sequence_people_needed(max_risk, confidence)
@@ -164,27 +166,25 @@ def guarantee_recourse(
             f"{n} calibration people are too few for max_risk={max_risk:g} with confidence "
             f"{confidence:g}: {needed} are needed even if all of them have recourse."
         )
-    fitted = cost_of(model, cost, tree.encoder, matrix, reference)
 
     def ensemble(step: int) -> Any:
         if by_votes:
-            return replace(tree.ensemble, cutoff=step)
+            return replace(trees, cutoff=step)
         if step == STEPS:
-            return tree.ensemble
+            return trees
         return _lowered(model, _threshold(step)) if own else at(_threshold(step)).ensemble
 
     def without(step: int) -> np.ndarray:
         """Who is without recourse at a step of the sequence; nobody at step 0."""
-        status = statuses(
-            replace(tree, ensemble=ensemble(step)), fitted, matrix, most, time_limit=time_limit,
-            n_jobs=n_jobs, progress=progress,
-        )  # fmt: skip
-        return ~np.isin(status, (ACCEPTED, FOUND))
+        status = reach(
+            question.by(ensemble(step)), time_limit=time_limit, n_jobs=n_jobs, progress=progress
+        )
+        return ~np.isin(status, (Status.ACCEPTED, Status.FOUND))
 
-    last = int(tree.ensemble.cutoff) if by_votes else STEPS
+    last = int(trees.cutoff) if by_votes else STEPS
     step = _last_that_passes(lambda k: int(without(k).sum()) <= tolerated, last)
     chosen = ensemble(step)
-    before = float(tree.ensemble.decide(matrix).mean())
+    before = float(trees.decide(matrix).mean())
     failures = int(without(step).sum()) if step else 0
     untouched = step == last
     return RecourseGuarantee(

@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from ract.cli import options
+
 NAMES = {
     "loans": "simulated loan applications, built in",
     "fico": "home equity lines of credit: who pays back as agreed?",
@@ -20,18 +22,16 @@ def data(
     name: Annotated[
         str | None, typer.Argument(help="loans, fico, compas, credit or bail; without one, a list.")
     ] = None,
-    output: Annotated[
-        str, typer.Option("-o", "--output", help="CSV or Parquet file; - to print CSV.")
-    ] = "-",
+    output: options.TableOutput = "-",
     actions: Annotated[
         Path | None, typer.Option(help="Also write the action file of the data set here.")
     ] = None,
-    n_people: Annotated[int, typer.Option(min=1, help="How many people (loans only).")] = 5000,
-    random_state: Annotated[int, typer.Option(min=0, help="Seed (loans only).")] = 0,
+    n_people: Annotated[int, typer.Option(min=1, help="How many people; loans only.")] = 5000,
+    random_state: options.RandomState = 0,
 ) -> None:
     """Write a data set to a file.
 
-    Simulated loans, or one of the paper's four, which are downloaded once.
+    Simulated loans, which take a seed, or one of the paper's four, which are downloaded once.
 
     Example: ract data loans -o loans.csv --actions loans.toml
     """
@@ -41,8 +41,8 @@ def data(
     from ract.cli.outputs import form_of, table_writer
 
     if name is None:
-        for known, told in NAMES.items():
-            typer.echo(f"{known:8} {told}")
+        for known, description in NAMES.items():
+            typer.echo(f"{known:8} {description}")
         return
     if name not in NAMES:
         raise BadInput(f"There is no data set {name!r}; there are {', '.join(NAMES)}.")

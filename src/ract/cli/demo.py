@@ -1,27 +1,44 @@
-"""The story on built-in data."""
+"""``ract demo``: the story on built-in data."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-import numpy as np
-import pandas as pd
-from rich.console import Console
-from rich.table import Table
+import typer
 
-from ract.datasets import load_loans
-from ract.forest import RecourseForestClassifier
-from ract.report import audit
+from ract.cli import options
 
-N_PEOPLE, N_TREES = 2000, 50
+N_APPLICANTS, N_NEW, N_TREES = 2000, 1000, 50
 FORESTS = (("plain forest", 0.0), ("recourse-aware forest", 0.2))
 
 
-def run(n_people: int, budget: float, seed: int, report: Path) -> None:
-    """Print the data, its action space, two forests and a few people's plans; write the audit."""
+def demo(
+    n_people: Annotated[int, typer.Option(min=1, max=50, help="How many people to show.")] = 3,
+    budget: Annotated[
+        float, typer.Option(min=0.0, help="Largest acceptable cost of an action.")
+    ] = 0.3,
+    random_state: options.RandomState = 0,
+    output: Annotated[Path, typer.Option("-o", "--output", help="Audit page to write.")] = Path(
+        "ract-demo.html"
+    ),
+) -> None:
+    """Train a plain and a recourse-aware forest on built-in data and show people what to do.
+
+    Example: ract demo --n-people 5 --budget 0.2
+    """
+    import numpy as np
+    import pandas as pd
+    from rich.console import Console
+    from rich.table import Table
+
+    from ract.datasets import load_loans
+    from ract.forest import RecourseForestClassifier
+    from ract.report import audit
+
     console = Console()
-    loans, fresh = load_loans(N_PEOPLE, random_state=seed), load_loans(1000, random_state=seed + 1)
+    loans = load_loans(N_APPLICANTS, random_state=random_state)
+    new = load_loans(N_NEW, random_state=random_state + 1)
     first = loans.frame.head(4).assign(**{str(loans.target.name): loans.target.head(4)})
     first.index = pd.Index([f"applicant {i}" for i in first.index])
     share = (loans.target == loans.desired).mean()
@@ -31,7 +48,7 @@ def run(n_people: int, budget: float, seed: int, report: Path) -> None:
     console.print(_as_table(loans.actions.describe()))
 
     console.print(
-        f"[bold]Two forests of {N_TREES} trees[/], judged on {len(fresh.frame)} new applicants; "
+        f"[bold]Two forests of {N_TREES} trees[/], measured on {len(new.frame)} new applicants; "
         f"a budget of {budget:g} means: overtake no more than {budget:.0%} of all applicants in "
         "any feature"
     )
@@ -40,14 +57,14 @@ def run(n_people: int, budget: float, seed: int, report: Path) -> None:
         with console.status(f"Training the {name} ..."):
             model = RecourseForestClassifier(
                 loans.actions, n_estimators=N_TREES, budget=budget, recourse_weight=weight,
-                random_state=seed,
+                random_state=random_state,
             ).fit(loans.frame, loans.target)  # fmt: skip
-            recourse = model.recourse(fresh.frame, explain=False)
-        accuracy = model.score(fresh.frame, fresh.target)
+            recourse = model.recourse(new.frame, explain=False)
+        accuracy = model.score(new.frame, new.target)
         table.add_row(name, f"{accuracy:.1%}", f"{recourse.within_budget.mean():.1%}")
     console.print(table)
 
-    refused = fresh.frame.iloc[np.flatnonzero(recourse.status != "accepted")[:n_people]]
+    refused = new.frame.iloc[np.flatnonzero(recourse.status != "accepted")[:n_people]]
     console.print(f"[bold]What {len(refused)} people whom the second forest refuses can do[/]")
     for plan in model.recourse(refused, n_alternatives=1):
         console.print(f"\n[bold]Applicant {plan.person}[/] (cost {plan.cost:.2f})")
@@ -56,23 +73,27 @@ def run(n_people: int, budget: float, seed: int, report: Path) -> None:
             console.print(f"  Or: {other.describe()} (cost {other.cost:.2f})", highlight=False)
 
     with console.status("Auditing ..."):
-        found = audit(model, fresh.frame, fresh.target, groups="Education", title="ract demo")
-        found.save(report)
+        found = audit(model, new.frame, new.target, groups="Education", title="ract demo")
+        found.save(output)
     console.print(
-        f"\n[bold]The audit[/] of the second forest is in {report}; open it in a browser."
+        f"\n[bold]The audit[/] of the second forest is in {output}; open it in a browser."
     )
     console.print(f"  {found.certificate.describe().splitlines()[0]}", highlight=False)
     console.print("\nOn data of your own: ract init, ract fit, ract recourse, ract audit.")
 
 
-def _as_table(frame: pd.DataFrame) -> Table:
+def _as_table(frame: Any) -> Any:
+    from rich.table import Table
+
     table = Table(*frame.columns)
     for _, row in frame.iterrows():
-        table.add_row(*[_word(value) for value in row])
+        table.add_row(*[_cell(value) for value in row])
     return table
 
 
-def _word(value: Any) -> str:
+def _cell(value: Any) -> str:
+    import numpy as np
+
     if isinstance(value, (bool, np.bool_)):
         return "yes" if value else "no"
     if isinstance(value, (float, np.floating)):

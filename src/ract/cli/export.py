@@ -7,13 +7,13 @@ from typing import Annotated, Any
 
 import typer
 
-from ract.cli.options import ModelPath
+from ract.cli import options
 
 ENDS = (".onnx", ".json", ".joblib")
 
 
 def export(
-    model: ModelPath,
+    model: options.ModelPath,
     output: Annotated[
         Path,
         typer.Option(
@@ -29,7 +29,8 @@ def export(
     """
     from ract._files import write_whole
     from ract.cli.failures import BadInput
-    from ract.cli.messages import open_model, say
+    from ract.cli.inputs import open_model
+    from ract.cli.messages import say
 
     end = output.suffix.lower()
     if end not in ENDS:

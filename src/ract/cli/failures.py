@@ -1,4 +1,4 @@
-"""What goes wrong is told in one sentence on standard error, with an exit code for scripts."""
+"""Failures as one sentence on standard error, with an exit code for scripts."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from typing import Any
 
 import typer
@@ -26,6 +27,15 @@ class Commands(TyperGroup):
         """Run a command."""
         with sentences(), notes():
             return super().invoke(ctx)
+
+
+def optional_library(module: str, purpose: str, extra: str) -> Any:
+    """A module of a library that need not be installed, or a sentence about how to get it."""
+    try:
+        return import_module(module)
+    except ImportError:
+        library = module.split(".")[0]
+        raise BadInput(f'{library} is needed for {purpose}: pip install "ract[{extra}]".') from None
 
 
 @contextmanager
@@ -68,16 +78,16 @@ def _end(sentence: str, code: int) -> None:
 
 @contextmanager
 def notes() -> Iterator[None]:
-    """Tell warnings to people as notes, each once, and those of other libraries not at all."""
-    told: set[str] = set()
+    """Print warnings as notes, each once, and those of other libraries not at all."""
+    printed: set[str] = set()
 
-    def tell(message: Any, category: Any, *_: Any) -> None:
+    def show(message: Any, category: Any, *_: Any) -> None:
         text = str(message)
-        if issubclass(category, UserWarning) and text not in told:
-            told.add(text)
+        if issubclass(category, UserWarning) and text not in printed:
+            printed.add(text)
             typer.echo(f"Note: {text}", err=True)
 
     with warnings.catch_warnings():
         warnings.simplefilter("default")
-        warnings.showwarning = tell  # type: ignore[assignment]
+        warnings.showwarning = show  # type: ignore[assignment]
         yield

@@ -2,23 +2,12 @@
 
 from __future__ import annotations
 
-import importlib
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from ract.cli.options import (
-    Csv,
-    DataFile,
-    Decimal,
-    Delimiter,
-    Desired,
-    Drop,
-    Encoding,
-    Json,
-    Thousands,
-)
+from ract.cli import options
 
 PICKLES = (".pkl", ".pickle", ".joblib")
 
@@ -31,54 +20,58 @@ def import_model(
             help="XGBoost's .json or .ubj, LightGBM's .txt, or a .pkl or .joblib with --trust.",
         ),
     ],
-    data: DataFile,
-    output: Annotated[
-        Path, typer.Option("-o", "--output", help="Model file to write.", show_default=False)
+    reference: Annotated[
+        str,
+        typer.Argument(
+            metavar="REFERENCE",
+            help="CSV or Parquet file of people from whom costs are learned; - for standard input.",
+        ),
     ],
+    output: options.ModelOutput,
+    *,
     target: Annotated[
-        str | None, typer.Option(help="Column of the data that is not a feature.")
+        str | None, typer.Option(help="Column of REFERENCE that is not a feature.")
     ] = None,
-    actions: Annotated[
-        Path | None, typer.Option(help="Action file; without one everything may change.")
-    ] = None,
-    desired: Desired = None,
+    actions: options.Actions = None,
+    desired: options.Desired = None,
+    drop: options.Drop = None,
     threshold: Annotated[
         float | None, typer.Option(help="Decide by this probability, not by the model's own rule.")
     ] = None,
-    cost: Annotated[str, typer.Option(help="How effort is measured.")] = "percentile",
-    budget: Annotated[
-        float, typer.Option(help="Largest acceptable cost of an action; no limit by default.")
-    ] = float("inf"),
+    cost: Annotated[
+        str,
+        typer.Option(
+            help="Measure of effort: percentile, kernel-percentile, range, std, mad, l1, l2, "
+            "log-percentile or mahalanobis."
+        ),
+    ] = "percentile",
+    budget: options.Budget = float("inf"),
     trust: Annotated[
         bool, typer.Option("--trust", help="Load a pickle, which runs whatever code is in it.")
     ] = False,
-    drop: Drop = None,
-    json: Json = False,
-    delimiter: Delimiter = None,
-    decimal: Decimal = ".",
-    thousands: Thousands = None,
-    encoding: Encoding = "utf-8",
+    json: options.Json = False,
+    csv: options.Csv,
 ) -> None:
     """Take over a model of another library.
 
     A fitted tree, forest or boosted trees of scikit-learn, LightGBM or XGBoost becomes a model
-    file, so that ract serves it. DATA is a table like the one that the model was trained on; kinds,
-    bounds, categories and costs are read off it. Decisions stay exactly those of the model.
+    file, so that ract serves it. REFERENCE is a table like the one that the model was trained on;
+    kinds, bounds, categories and costs are learned from it. The model's decisions do not change.
 
     Example: ract import forest.joblib data.csv --trust --target Risk --desired Good -o model.ract
     """
-    from ract.cli.messages import open_actions, tell
-    from ract.cli.tables import class_named, read_whole
+    from ract.cli.columns import desired_class
+    from ract.cli.inputs import open_actions
+    from ract.cli.messages import print_summary
+    from ract.cli.tables import read_whole
     from ract.imported import import_model as take_over
     from ract.persist import save_model
 
     model = _loaded(source, trust)
     space = open_actions(actions)
-    table = read_whole(data, Csv(delimiter, decimal, thousands, encoding))
-    people = _people(table, model, [target, *(drop or [])] if target else drop or [], data)
-    if desired is None and space is not None:
-        desired = space.desired
-    label = class_named(desired, _classes(model))
+    left_out = [*([] if target is None else [target]), *(drop or [])]
+    people = _features(read_whole(reference, csv), model, left_out, reference)
+    label = desired_class(desired, _classes(model), space)
     imported = take_over(
         model, people, space, desired=label, threshold=threshold, cost=cost, budget=budget
     )
@@ -91,7 +84,7 @@ def import_model(
         "desired_share": float((imported.predict(people) == imported.desired_).mean()),
     }
     save_model(imported, output, summary=summary)
-    tell(
+    print_summary(
         summary | {"file": str(output)},
         f"Took over a {imported.source} of {summary['trees']} trees; it is in {output}.",
         as_json=json,
@@ -100,7 +93,7 @@ def import_model(
 
 def _loaded(source: Path, trust: bool) -> Any:
     from ract.cli.failures import BadInput
-    from ract.cli.tables import one_line, readable
+    from ract.cli.inputs import one_line, readable
 
     with readable(source), source.open("rb"):
         pass
@@ -126,7 +119,9 @@ def _loaded(source: Path, trust: bool) -> Any:
 
 
 def _pickle(source: Path) -> Any:
-    return importlib.import_module("joblib").load(source)
+    import joblib
+
+    return joblib.load(source)
 
 
 def _xgboost(source: Path) -> Any:
@@ -140,12 +135,9 @@ def _lightgbm(source: Path) -> Any:
 
 
 def _library(name: str) -> Any:
-    from ract.cli.failures import BadInput
+    from ract.cli.failures import optional_library
 
-    try:
-        return importlib.import_module(name)
-    except ImportError:
-        raise BadInput(f'This needs {name}: pip install "ract[{name}]".') from None
+    return optional_library(name, "such a file", name)
 
 
 def _classes(model: Any) -> list[Any]:
@@ -155,14 +147,13 @@ def _classes(model: Any) -> list[Any]:
     return [0, 1] if classes is None else list(classes.tolist())
 
 
-def _people(table: Any, model: Any, left_out: list[str], source: str) -> Any:
+def _features(table: Any, model: Any, left_out: list[str], source: str) -> Any:
     """The columns that the model was trained on, where it knows their names."""
-    from ract.cli.tables import no_column
+    from ract.cli.columns import require_column
     from ract.interop.steps import unwrapped
 
     for name in left_out:
-        if name not in table.columns:
-            raise no_column(name, table.columns, "--target or --drop", source)
+        require_column(name, table, "--target or --drop", source)
     steps, last = unwrapped(model)
     first = steps[0] if steps else last
     names = getattr(first, "feature_names_in_", getattr(first, "feature_names", None))

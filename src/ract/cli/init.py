@@ -7,29 +7,17 @@ from typing import Annotated
 
 import typer
 
-from ract.cli.options import (
-    Csv,
-    DataFile,
-    Decimal,
-    Delimiter,
-    Desired,
-    Drop,
-    Encoding,
-    Json,
-    Target,
-    Thousands,
-)
+from ract.cli import options
 
 MANY_CATEGORIES = 50
 
 
 def init(
-    data: DataFile,
-    target: Target,
+    table: options.TrainingData,
+    *,
     output: Annotated[
         str, typer.Option("-o", "--output", help="Action file; - to print it.")
     ] = "-",
-    desired: Desired = None,
     fixed: Annotated[
         list[str] | None, typer.Option(help="Feature that nobody can change. May be given again.")
     ] = None,
@@ -39,12 +27,8 @@ def init(
     decrease: Annotated[
         list[str] | None, typer.Option(help="Feature that can only go down. May be given again.")
     ] = None,
-    drop: Drop = None,
-    json: Json = False,
-    delimiter: Delimiter = None,
-    decimal: Decimal = ".",
-    thousands: Thousands = None,
-    encoding: Encoding = "utf-8",
+    json: options.Json = False,
+    csv: options.Csv,
 ) -> None:
     """Write an action file for a table, to be edited.
 
@@ -56,20 +40,18 @@ def init(
     """
     from ract._files import write_whole
     from ract.actions import ActionSpace
-    from ract.cli.messages import refuse_both, say, tell
-    from ract.cli.tables import class_named, read_whole, split_target
+    from ract.cli.columns import classes_of, desired_class, features_and_target
+    from ract.cli.messages import print_summary, refuse_both, say
 
     refuse_both(output, json)
-    X, y = split_target(
-        read_whole(data, Csv(delimiter, decimal, thousands, encoding)), target, drop, data
-    )
-    classes = sorted(y.unique().tolist(), key=str)
+    X, y = features_and_target(table, csv)
+    classes = classes_of(y)
     space = ActionSpace.infer(
         X,
         fixed=fixed or (),
         increase=increase or (),
         decrease=decrease or (),
-        desired=None if desired is None else class_named(desired, classes),
+        desired=None if table.desired is None else desired_class(table.desired, classes),
     )
     for feature in space:
         if len(feature.categories) > MANY_CATEGORIES:
@@ -84,7 +66,7 @@ def init(
         write_whole(output, text)
     free = [feature.name for feature in space if feature.actionable]
     summary = {"features": len(space), "may_change": len(free), "classes": classes, "file": output}
-    tell(
+    print_summary(
         summary,
         f"{len(space)} features, of which {len(free)} may change. Now edit "
         f"{'the file' if output == '-' else output} and mark what people cannot change as fixed.",

@@ -1,4 +1,4 @@
-"""One page for each person who is refused: what they can do, in plain and kind words."""
+"""Letters: one page for each person who is refused, with what they can do, in plain words."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ import numpy as np
 
 from ract._files import write_whole
 from ract.cli.failures import BadInput
-from ract.recourse.plan import ACCEPTED, OPTIMAL, UNKNOWN, Change, Plan, nice_number, number
+from ract.recourse.plan import Change, Plan, nice_number, number
 from ract.recourse.result import Recourse
+from ract.status import Status
 
 WriteLetters = Callable[[Recourse, Any, bool], int]
 
@@ -43,7 +44,7 @@ def letter_writer(folder: Path | None, model: Any) -> Iterator[WriteLetters]:
 
     def write(found: Recourse, rows: Any, ranges: bool) -> int:
         n = 0
-        for i in np.flatnonzero(found.status != ACCEPTED):
+        for i in np.flatnonzero(~found.accepted):
             plan = found[int(i)]
             name = f"{int(rows[i]):07d}{_safe(plan.person, rows[i])}.html"
             write_whole(folder / name, letter(plan, str(other), ranges=ranges))
@@ -86,7 +87,7 @@ def letter(plan: Plan, decided: str, *, ranges: bool = False) -> str:
         f"<p>Thank you for your application. At the moment the decision is "
         f"<strong>{escape(decided)}</strong>. Decisions follow from what we know about you today, "
         f"and they can change.{' This page tells you how.' if plan.changes else ''}</p>",
-        *(_steps(plan, desired, ranges) if plan.changes else _nothing(plan, desired)),
+        *(_steps(plan, desired, ranges) if plan.changes else _no_plan(plan, desired)),
         "<footer>Everything on this page holds for the rules in use today and for your other "
         "details as they are now. Please speak with us before you take a costly step, and tell us "
         "if something we know about you is wrong: you may ask for a person to look at your "
@@ -103,16 +104,17 @@ def letter(plan: Plan, decided: str, *, ranges: bool = False) -> str:
 
 def _steps(plan: Plan, desired: str, ranges: bool) -> list[str]:
     many = len([c for c in plan.changes if not c.by_itself]) > 1
-    surely = " No other way takes less effort by our measure." if plan.status == OPTIMAL else ""
-    told = [
+    optimal = plan.status == Status.OPTIMAL.word
+    surely = " No other way takes less effort by our measure." if optimal else ""
+    lines = [
         f"<h2>Your way to <em>{desired}</em></h2>",
         f"<p>If you make {'these changes' if many else 'this change'}, and nothing else changes, "
         f"the decision will be <strong>{desired}</strong>.{surely}</p>",
         _table(plan, ranges),
     ]
     for k, other in enumerate(plan.alternatives):
-        told += [f"<h2>{'Another way' if k == 0 else 'One more way'}</h2>", _table(other, ranges)]
-    return told
+        lines += [f"<h2>{'Another way' if k == 0 else 'One more way'}</h2>", _table(other, ranges)]
+    return lines
 
 
 def _table(plan: Plan, ranges: bool) -> str:
@@ -131,37 +133,36 @@ def _goal(change: Change, ranges: bool) -> str:
     if change.by_itself:
         return f"follows by itself: about {number(after)}"
     goal = nice_number(float(change.before), float(after), change.low, change.high)
-    told = f"{'raise' if after > change.before else 'lower'} it to <strong>{number(goal)}</strong>"
+    text = f"{'raise' if after > change.before else 'lower'} it to <strong>{number(goal)}</strong>"
     if ranges and change.low is not None and change.high is not None:
-        told += (
+        text += (
             f" (anything from {number(change.low, up=True)} to {number(change.high, up=False)} "
             "will do)"
         )
-    return told
+    return text
 
 
-def _nothing(plan: Plan, desired: str) -> list[str]:
-    """Words for people without a plan, and the way that is left to them."""
-    if plan.status == UNKNOWN:
-        told = (
-            "We have not found a way yet, and we have not shown that there is none. Please ask us "
-            "to look again."
-        )
-        return [f"<p>{told}</p>"]
-    told = (
+def _no_plan(plan: Plan, desired: str) -> list[str]:
+    """What to write to people without a plan."""
+    if plan.status == Status.UNKNOWN.word:
+        return [
+            "<p>We have not found a way yet, and we have not shown that there is none. Please ask "
+            "us to look again.</p>"
+        ]
+    text = (
         f"We looked at every change that is within reach, and none of them leads to "
         f"<em>{desired}</em>. This is a limit of the rules in use and not a judgement of you."
     )
-    reason = plan.reason
-    if reason is not None and reason.features:
-        names = " and ".join(escape(name) for name in reason.features)
-        told += (
+    obstacle = plan.obstacle
+    if obstacle is not None and obstacle.features:
+        names = " and ".join(escape(name) for name in obstacle.features)
+        text += (
             f" What holds the decision is <strong>{names}</strong>, which nobody can be asked to "
             "change in the way that it would take."
         )
-    if reason is not None and np.isfinite(reason.budget):
-        told += " There is a way that takes more effort than we would ask of you; ask us about it."
-    return [f"<p>{told}</p>", "<p>You may ask for a person to decide on your case.</p>"]
+    if obstacle is not None and np.isfinite(obstacle.budget):
+        text += " There is a way that takes more effort than we would ask of you; ask us about it."
+    return [f"<p>{text}</p>", "<p>You may ask for a person to decide on your case.</p>"]
 
 
 def _word(value: Any) -> str:

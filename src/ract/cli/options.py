@@ -1,10 +1,17 @@
-"""Options that several commands share; their words are those of the Python parameters."""
+"""Options that several commands share, with the names of the Python parameters.
+
+A single option is an annotated type. Options that belong together are the fields of a dataclass:
+a command takes the dataclass as one parameter, and ``with_option_groups`` shows typer its fields.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import MISSING, dataclass, fields, is_dataclass
+from functools import wraps
+from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, get_type_hints
 
 import typer
 
@@ -16,35 +23,120 @@ PeopleFile = Annotated[
     typer.Argument(metavar="PEOPLE", help="CSV or Parquet file of people; - for standard input."),
 ]
 ModelPath = Annotated[Path, typer.Argument(metavar="MODEL", help="Model file.")]
-Target = Annotated[
-    str, typer.Option(help="Column that holds what was decided.", show_default=False)
+ModelOutput = Annotated[
+    Path, typer.Option("-o", "--output", help="Model file to write.", show_default=False)
+]
+TableOutput = Annotated[
+    str, typer.Option("-o", "--output", help="CSV, Parquet or JSON file; - to print CSV.")
+]
+ResultsFolder = Annotated[
+    Path,
+    typer.Option("-o", "--output", help="Folder of results; an earlier run there is continued."),
+]
+Actions = Annotated[
+    Path | None, typer.Option(help="Action file; without one everything may change.")
 ]
 Desired = Annotated[
-    str | None, typer.Option(help="The class that people want; that of the action file by default.")
+    str | None, typer.Option(help="Class that people want; the action file may name it instead.")
 ]
 Drop = Annotated[
     list[str] | None,
-    typer.Option(help="Column to leave out, such as a name or a number. May be given again."),
+    typer.Option(help="Column to leave out, such as a customer number. May be given again."),
 ]
 Id = Annotated[
     str | None,
     typer.Option(help="Column that names the people; by default they are numbered from 0."),
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print the summary as JSON on standard output.")]
-Jobs = Annotated[int, typer.Option("--n-jobs", help="Threads; -1 for one on each core.")]
-Delimiter = Annotated[
-    str | None, typer.Option(help="What separates the columns of a CSV file; found out by default.")
+Groups = Annotated[
+    str | None, typer.Option(help="Column of groups to compare; it need not be a feature.")
 ]
-Decimal = Annotated[str, typer.Option(help="Decimal mark of a CSV file.")]
-Thousands = Annotated[str | None, typer.Option(help="Thousands mark of a CSV file.")]
-Encoding = Annotated[str, typer.Option(help="Text encoding of a CSV file.")]
+Training = Annotated[
+    str | None, typer.Option(help="Training table, to notice people who are in both tables.")
+]
+ModelKind = Annotated[str, typer.Option(help="forest or tree.")]
+NEstimators = Annotated[int, typer.Option(help="Trees of a forest.")]
+Budget = Annotated[float, typer.Option(help="Largest acceptable cost of an action.")]
+ModelBudget = Annotated[
+    float | None,
+    typer.Option(help="Largest acceptable cost of an action; by default that of the model."),
+]
+TimeLimit = Annotated[float, typer.Option(help="Seconds for the search of each person.")]
+RandomState = Annotated[int, typer.Option(min=0, help="Seed; the same gives the same result.")]
+NJobs = Annotated[int, typer.Option(help="Threads; -1 for one per core.")]
+NProcesses = Annotated[int, typer.Option("--n-jobs", min=1, help="Processes.")]
+NFolds = Annotated[int | None, typer.Option(help="Run only so many folds; all by default.")]
+DataNames = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--data", help="fico, compas, credit or bail; all by default. May be given again."
+    ),
+]
+Figures = Annotated[bool, typer.Option(help="Draw the figures.")]
+Json = Annotated[bool, typer.Option("--json", help="Print the summary as JSON on standard output.")]
 
 
 @dataclass(frozen=True)
 class Csv:
     """How a CSV file is written."""
 
-    delimiter: str | None = None
-    decimal: str = "."
-    thousands: str | None = None
-    encoding: str = "utf-8"
+    delimiter: Annotated[
+        str | None, typer.Option(help="Column separator of CSV files; recognised by default.")
+    ] = None
+    decimal: Annotated[str, typer.Option(help="Decimal mark of CSV files.")] = "."
+    thousands: Annotated[str | None, typer.Option(help="Thousands mark of CSV files.")] = None
+    encoding: Annotated[str, typer.Option(help="Text encoding of CSV files.")] = "utf-8"
+
+
+@dataclass(frozen=True)
+class TrainingData:
+    """A table with a target, the features in it, and the class that people want."""
+
+    data: DataFile
+    target: Annotated[str, typer.Option(help="Column of the classes to learn.", show_default=False)]
+    desired: Desired = None
+    drop: Drop = None
+
+
+@dataclass(frozen=True)
+class Bound:
+    """How the share of people without recourse is bounded."""
+
+    budget: ModelBudget = None
+    confidence: Annotated[float, typer.Option(help="Confidence of the bounds.")] = 0.95
+    time_limit: TimeLimit = 10.0
+    n_jobs: NJobs = -1
+
+
+def with_option_groups(command: Callable[..., None]) -> Callable[..., None]:
+    """The command with one option for each field of its dataclass parameters."""
+    hints = get_type_hints(command, include_extras=True)
+    groups: dict[str, Any] = {name: hint for name, hint in hints.items() if is_dataclass(hint)}
+    parameters: list[Parameter] = []
+    for name, parameter in signature(command).parameters.items():
+        if name in groups:
+            parameters += _fields(groups[name])
+        else:
+            annotation = hints[name]
+            parameters.append(parameter.replace(kind=Parameter.KEYWORD_ONLY, annotation=annotation))
+
+    @wraps(command)
+    def run(**given: Any) -> None:
+        for name, group in groups.items():
+            given[name] = group(**{field.name: given.pop(field.name) for field in fields(group)})
+        command(**given)
+
+    run.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
+    return run
+
+
+def _fields(group: Any) -> list[Parameter]:
+    hints = get_type_hints(group, include_extras=True)
+    return [
+        Parameter(
+            field.name,
+            Parameter.KEYWORD_ONLY,
+            default=Parameter.empty if field.default is MISSING else field.default,
+            annotation=hints[field.name],
+        )
+        for field in fields(group)
+    ]

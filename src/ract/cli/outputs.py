@@ -1,4 +1,4 @@
-"""Writing tables piece by piece, whole or not at all: CSV, Parquet or JSON by the file's name."""
+"""Writing tables chunk by chunk, whole or not at all: CSV, Parquet or JSON by the file's name."""
 
 from __future__ import annotations
 
@@ -14,40 +14,40 @@ import numpy as np
 import pandas as pd
 
 from ract._files import whole_file
-from ract.cli.failures import BadInput
+from ract.cli.failures import BadInput, optional_library
 
 Write = Callable[[pd.DataFrame], None]
 
 
 @contextmanager
-def table_writer(target: str | None) -> Iterator[Write]:
+def table_writer(output: str | None) -> Iterator[Write]:
     """A function that appends a frame to a file, or to standard output for "-".
 
     The file takes its place only when everything has been written.
 
     Parameters
     ----------
-    target : path, "-" or None
+    output : path, "-" or None
         None throws frames away.
     """
-    if target is None:
+    if output is None:
         yield lambda frame: None
         return
-    form = form_of(target)
-    if target == "-":
+    form = form_of(output)
+    if output == "-":
         with form(sys.stdout.buffer) as write:
             yield write
         sys.stdout.buffer.flush()
         return
-    with whole_file(target) as file, form(file) as write:
+    with whole_file(output) as file, form(file) as write:
         yield write
 
 
-def form_of(target: str) -> Any:
+def form_of(output: str) -> Any:
     """The form that a file's name asks for; an unknown one is refused before any work is done."""
-    if target == "-":
+    if output == "-":
         return _as_csv
-    name = Path(target).name.lower()
+    name = Path(output).name.lower()
     for end, form in (
         (".csv", _as_csv),
         (".parquet", _as_parquet),
@@ -57,7 +57,7 @@ def form_of(target: str) -> Any:
     ):
         if name.endswith(end):
             return form
-    raise BadInput(f"{target} must end in .csv, .parquet, .json or .jsonl, or be - for CSV.")
+    raise BadInput(f"{output} must end in .csv, .parquet, .json or .jsonl, or be - for CSV.")
 
 
 @contextmanager
@@ -101,11 +101,9 @@ def _as_json(file: BinaryIO) -> Iterator[Write]:
 
 @contextmanager
 def _as_parquet(file: BinaryIO) -> Iterator[Write]:
-    try:
-        import pyarrow
-        from pyarrow import parquet
-    except ImportError:
-        raise BadInput('Parquet files need pyarrow: pip install "ract[parquet]".') from None
+    parquet = optional_library("pyarrow.parquet", "Parquet files", "parquet")
+    import pyarrow
+
     writer: Any = None
 
     def write(frame: pd.DataFrame) -> None:
@@ -125,7 +123,7 @@ def _as_parquet(file: BinaryIO) -> Iterator[Write]:
 
 
 def _one_type(column: pd.Series) -> pd.Series:
-    """Numbers as they are; everything else as text, so that all pieces have the same types."""
+    """Numbers as they are; everything else as text, so that all chunks have the same types."""
     if column.dtype.kind in "biuf":
         return column
     return column.map(lambda value: None if pd.isna(value) else str(value)).astype(object)
@@ -143,8 +141,8 @@ def _arrow_type(pyarrow: Any, column: pd.Series) -> Any:
 def _records(frame: pd.DataFrame) -> Iterator[str]:
     names = list(frame.columns)
     for row in frame.itertuples(index=False, name=None):
-        told = {name: _plain(value) for name, value in zip(names, row, strict=True)}
-        yield json.dumps(told, ensure_ascii=False, allow_nan=False)
+        record = {name: _plain(value) for name, value in zip(names, row, strict=True)}
+        yield json.dumps(record, ensure_ascii=False, allow_nan=False)
 
 
 def _plain(value: Any) -> Any:

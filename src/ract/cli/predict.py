@@ -2,37 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-import typer
-
-from ract.cli.options import (
-    Csv,
-    Decimal,
-    Delimiter,
-    Encoding,
-    Id,
-    Json,
-    ModelPath,
-    PeopleFile,
-    Thousands,
-)
+from ract.cli import options
 
 AT_ONCE = 50_000
 
 
 def predict(
-    model: ModelPath,
-    people: PeopleFile,
-    output: Annotated[
-        str, typer.Option("-o", "--output", help="CSV, Parquet or JSON file; - to print CSV.")
-    ] = "-",
-    id: Id = None,
-    json: Json = False,
-    delimiter: Delimiter = None,
-    decimal: Decimal = ".",
-    thousands: Thousands = None,
-    encoding: Encoding = "utf-8",
+    model: options.ModelPath,
+    people: options.PeopleFile,
+    *,
+    output: options.TableOutput = "-",
+    id: options.Id = None,
+    json: options.Json = False,
+    csv: options.Csv,
 ) -> None:
     """Write what a model decides about each person.
 
@@ -42,28 +24,29 @@ def predict(
     """
     import pandas as pd
 
-    from ract.cli.chunks import in_context
-    from ract.cli.messages import open_model, progress, refuse_both, share, tell
+    from ract.cli.columns import model_columns, text_columns
+    from ract.cli.inputs import open_model
+    from ract.cli.messages import print_summary, progress, refuse_both, share
     from ract.cli.outputs import table_writer
-    from ract.cli.tables import Chunks, people_of, text_columns
+    from ract.cli.tables import Chunks, in_context
 
     refuse_both(output, json)
-    held = open_model(model).model
-    k = held.classes_.tolist().index(held.desired_)
-    csv = Csv(delimiter, decimal, thousands, encoding)
+    classifier = open_model(model).model
+    desired = classifier.desired_
+    k = classifier.classes_.tolist().index(desired)
     n_people = n_desired = 0
-    chunks = Chunks(people, csv, AT_ONCE, text_columns(held.encoder_))
+    chunks = Chunks(people, csv, AT_ONCE, text_columns(classifier.encoder_))
     with table_writer(output) as write, progress("Predicting") as done:
         for chunk in chunks:
-            own = people_of(chunk, held.encoder_, people, id)
+            X = model_columns(chunk, classifier.encoder_, people, id)
             with in_context(chunk, people):
-                decided = held.predict(own)
-                probability = held.predict_proba(own)[:, k]
-            told = {"person": own.index, "prediction": decided, "probability": probability}
-            write(pd.DataFrame(told))
-            n_people += len(own)
-            n_desired += int((decided == held.desired_).sum())
+                prediction = classifier.predict(X)
+                probability = classifier.predict_proba(X)[:, k]
+            columns = {"person": X.index, "prediction": prediction, "probability": probability}
+            write(pd.DataFrame(columns))
+            n_people += len(X)
+            n_desired += int((prediction == desired).sum())
             done(chunks.share)
-    desired = str(held.desired_)
-    summary = {"people": n_people, "desired": desired, "desired_share": n_desired / n_people}
-    tell(summary, f"{n_people} people, {share(n_desired / n_people)} {desired}.", as_json=json)
+    part = n_desired / n_people
+    summary = {"people": n_people, "desired": str(desired), "desired_share": part}
+    print_summary(summary, f"{n_people} people, {share(part)} {desired}.", as_json=json)

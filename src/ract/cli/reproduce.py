@@ -1,48 +1,66 @@
-"""The paper's experiments on the real data, beside what its authors recorded."""
+"""``ract reproduce``: the paper's experiments, beside what its authors recorded."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Annotated, Any
 
 import typer
 
-from ract._files import write_whole
-from ract.experiments.pages.comparison import comparison_page
-from ract.experiments.pages.figures import draw_figures
-from ract.experiments.pages.markdown import page
-from ract.experiments.pages.results_page import results_page
-from ract.experiments.pages.tables import model_or_search, paper_tables
-from ract.experiments.paper.recorded import Recorded
-from ract.experiments.paper.reproduce import reproduce
-from ract.experiments.paper.settings import chosen_data, chosen_experiments
-from ract.experiments.store import Store
+from ract.cli import options
 
 
-def run(
-    experiments: list[str],
-    data: list[str],
-    folds: int | None,
-    jobs: int,
-    out: Path,
-    recorded: Path | None,
-    report: Path | None,
-    figures: bool,
+def reproduce(
+    experiments: Annotated[
+        list[str] | None,
+        typer.Argument(
+            help="forests, trees, complexity, budget-forests, budget-trees, exact, "
+            "causal-forests or causal-trees; all of them by default."
+        ),
+    ] = None,
+    data: options.DataNames = None,
+    n_folds: options.NFolds = None,
+    n_jobs: options.NProcesses = 1,
+    output: options.ResultsFolder = Path("ract-results"),
+    recorded: Annotated[
+        Path | None,
+        typer.Option(
+            help="Folder of the authors' recorded results (or RACT_RECORDED), to compare with."
+        ),
+    ] = None,
+    report: Annotated[
+        Path | None, typer.Option(help="Also write everything as one Markdown page.")
+    ] = None,
+    figures: options.Figures = True,
 ) -> None:
-    """Run what is not done, then write tables, figures and the comparison."""
-    chosen, sets = chosen_experiments(experiments), chosen_data(data)
+    """Run the paper's experiments on its data and compare with what its authors recorded.
+
+    Example: ract reproduce trees --data compas --n-folds 1 -o results
+    """
+    from ract.cli.messages import say
+    from ract.experiments.pages.results_page import results_page
+    from ract.experiments.paper import reproduce as paper
+    from ract.experiments.paper.recorded import Recorded
+    from ract.experiments.paper.settings import chosen_data, chosen_experiments
+
+    chosen, sets = chosen_experiments(experiments or []), chosen_data(data or [])
     beside = Recorded.find(recorded)
-    store = reproduce(chosen, sets, out, n_folds=folds, n_jobs=jobs)
-    written = write_pages(store, beside, figures=figures)
+    store = paper.reproduce(chosen, sets, output, n_folds=n_folds, n_jobs=n_jobs)
+    written = _write_pages(store, beside, figures)
     if report is not None:
         results_page(store, beside, report)
         written.append(report)
-    typer.echo(f"Results are in {out}.", err=True)
-    for file in written:
-        typer.echo(f"  {file}", err=True)
+    say("\n".join([f"Results are in {output}.", *(f"  {file}" for file in written)]))
 
 
-def write_pages(store: Store, recorded: Recorded | None, *, figures: bool) -> list[Path]:
+def _write_pages(store: Any, recorded: Any, figures: bool) -> list[Path]:
     """Tables and comparison as Markdown, and the figures, beside the results."""
+    from ract._files import write_whole
+    from ract.experiments.pages.comparison import comparison_page
+    from ract.experiments.pages.figures import draw_figures
+    from ract.experiments.pages.markdown import page
+    from ract.experiments.pages.tables import model_or_search, paper_tables
+
     tables, comparison = store.folder / "tables.md", store.folder / "comparison.md"
     text = page(
         "# The paper's tables", paper_tables(store, recorded), "## Model or search",

@@ -1,9 +1,12 @@
-"""Reading tables, whole or in chunks, and saying in one sentence what is wrong with them."""
+"""Reading tables, whole or in chunks: CSV and Parquet, with one sentence about what is wrong."""
 
 from __future__ import annotations
 
+import csv as csv_lines
+import io
 import re
 import sys
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -14,14 +17,16 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ract.cli.csvs import read_csv_chunks
-from ract.cli.failures import BadInput
+from ract.cli.failures import BadInput, optional_library
+from ract.cli.inputs import one_line, readable
 from ract.cli.options import Csv
-from ract.encoding import Encoder
-from ract.errors import listing
+from ract.errors import InvalidData, listing
 
 CHUNK = 2000
-WHOLE = 2**62
+WHOLE = 2**31 - 1  # the most rows that the readers take at once
+
+# "None" is a word that people use for a category, so it is not among them.
+MISSING = ["", "NA", "N/A", "#N/A", "NaN", "nan", "NULL", "null"]
 
 # 1.234,56 or 1,234 or 12,5 or $1,234.50 or 45%: numbers to people, text to a computer.
 _LOOKS_LIKE_A_NUMBER = re.compile(
@@ -34,20 +39,20 @@ def read_whole(source: str, csv: Csv) -> pd.DataFrame:
     chunks = list(Chunks(source, csv, WHOLE))
     frame = pd.concat(chunks, ignore_index=True) if len(chunks) > 1 else chunks[0]
     for name in frame.columns:
-        _refuse_written_numbers(frame[name], name)
+        refuse_formatted_numbers(frame[name], name)
     return frame
 
 
 @dataclass
 class Chunks:
-    """A table in pieces of some rows, numbered from 0 across pieces.
+    """A table in chunks of rows, numbered from 0 across chunks.
 
     Parameters
     ----------
     source : path or "-"
     csv : Csv
     size : int
-        Rows of a piece.
+        Rows of a chunk.
     text : sequence of str
         Columns to be read as text whatever they look like.
 
@@ -65,7 +70,7 @@ class Chunks:
 
     def __iter__(self) -> Iterator[pd.DataFrame]:
         first = 0
-        for chunk in self._pieces():
+        for chunk in self._read():
             chunk.index = pd.RangeIndex(first, first + len(chunk))
             first += len(chunk)
             if len(chunk):
@@ -73,10 +78,9 @@ class Chunks:
         if first == 0:
             raise BadInput(f"{name_of(self.source)} has a head but no rows.")
 
-    def _pieces(self) -> Iterator[pd.DataFrame]:
-        csv, size, text = self.csv, self.size, self.text
+    def _read(self) -> Iterator[pd.DataFrame]:
         if self.source == "-":
-            yield from read_csv_chunks(sys.stdin.buffer, "standard input", csv, size, text)
+            yield from self._csv(sys.stdin.buffer)
             return
         path = Path(self.source)
         with readable(path):
@@ -84,135 +88,88 @@ class Chunks:
             if n_bytes == 0:
                 raise BadInput(f"{path} is empty.")
             if path.suffix.lower() in (".parquet", ".pq"):
-                for done, chunk in _parquet_pieces(path, size):
-                    self.share = done
-                    yield chunk
+                yield from self._parquet(path)
                 return
             with path.open("rb") as file:
                 _refuse_workbooks(path, file)
-                for chunk in read_csv_chunks(file, str(path), csv, size, text):
+                for chunk in self._csv(file):
                     self.share = min(1.0, file.tell() / n_bytes)
                     yield chunk
 
+    def _parquet(self, path: Path) -> Iterator[pd.DataFrame]:
+        parquet = optional_library("pyarrow.parquet", "Parquet files", "parquet")
+        import pyarrow
+
+        try:
+            with parquet.ParquetFile(path) as file:
+                n_read, n_rows = 0, max(file.metadata.num_rows, 1)
+                for batch in file.iter_batches(batch_size=self.size):
+                    n_read += batch.num_rows
+                    self.share = n_read / n_rows
+                    yield batch.to_pandas()
+        except pyarrow.ArrowException as error:
+            raise BadInput(f"{path} cannot be read as Parquet: {one_line(error)}.") from None
+
+    def _csv(self, file: Any) -> Iterator[pd.DataFrame]:
+        name, csv = name_of(self.source), self.csv
+        try:
+            lines = io.TextIOWrapper(file, encoding=_codec(csv.encoding), newline="")
+        except LookupError:
+            raise BadInput(
+                f"--encoding {csv.encoding!r} is unknown; try utf-8 or cp1252."
+            ) from None
+        try:
+            header, delimiter = _header(lines, name, csv.delimiter)
+            with warnings.catch_warnings():
+                warnings.simplefilter("error", pd.errors.ParserWarning)
+                reader = pd.read_csv(
+                    lines, header=None, names=header, index_col=False, sep=delimiter,
+                    decimal=csv.decimal, thousands=csv.thousands, chunksize=self.size,
+                    dtype={column: str for column in self.text if column in header},
+                    keep_default_na=False, na_values=MISSING, float_precision="round_trip",
+                    low_memory=False,
+                )  # fmt: skip
+                with reader:
+                    yield from reader
+        except UnicodeError as error:
+            raise BadInput(
+                f"{name} is not {csv.encoding} text ({_reason(error)}); save it as UTF-8, or name "
+                "its encoding with --encoding, such as cp1252 or utf-16."
+            ) from None
+        except pd.errors.EmptyDataError:
+            return
+        except pd.errors.ParserWarning:
+            raise BadInput(f"{name} has rows with more values than its head has columns.") from None
+        except pd.errors.ParserError as error:
+            reason = one_line(error).removeprefix("Error tokenizing data. C error: ")
+            raise BadInput(f"{name} is not a CSV table: {reason}.") from None
+        finally:
+            lines.detach()  # the file belongs to who opened it
+
 
 def peeked(chunks: Chunks) -> tuple[bool, Iterator[pd.DataFrame]]:
-    """Whether there is only one piece, and the pieces."""
-    pieces = iter(chunks)
-    first = list(islice(pieces, 2))
-    return len(first) == 1, chain(first, pieces)
+    """Whether there is only one chunk, and the chunks."""
+    rest = iter(chunks)
+    first = list(islice(rest, 2))
+    return len(first) == 1, chain(first, rest)
 
 
-def _parquet_pieces(path: Path, size: int) -> Iterator[tuple[float, pd.DataFrame]]:
+@contextmanager
+def in_context(chunk: pd.DataFrame, source: str) -> Iterator[None]:
+    """Add to an error about row numbers which rows of the file the chunk has."""
     try:
-        import pyarrow.parquet as parquet
-    except ImportError:
-        raise BadInput('Parquet files need pyarrow: pip install "ract[parquet]".') from None
-    import pyarrow
-
-    try:
-        with parquet.ParquetFile(path) as file:
-            done, total = 0, max(file.metadata.num_rows, 1)
-            for batch in file.iter_batches(batch_size=min(size, 2**31 - 1)):
-                done += batch.num_rows
-                yield done / total, batch.to_pandas()
-    except pyarrow.ArrowException as error:
-        raise BadInput(f"{path} cannot be read as Parquet: {one_line(error)}.") from None
+        yield
+    except InvalidData as error:
+        first, last = int(chunk.index[0]), int(chunk.index[-1])
+        if first == 0:
+            raise
+        raise InvalidData(
+            f"Among rows {first} to {last} of {name_of(source)}, counted from 0 there: {error}"
+        ) from None
 
 
-def people_of(chunk: pd.DataFrame, encoder: Encoder, source: str, id: str | None) -> pd.DataFrame:
-    """The columns of a model, the rows named by the column ``id``."""
-    wanted = list(encoder.feature_names)
-    missing = [name for name in wanted if name not in chunk.columns]
-    if missing:
-        raise BadInput(
-            f"{name_of(source)} lacks {listing(missing)}, which the model was trained on; it has "
-            f"{listing(chunk.columns, 30)}."
-        )
-    people = chunk[wanted]
-    for axis in encoder.axes:
-        if not axis.is_categorical:
-            _refuse_written_numbers(people[axis.feature.name], axis.feature.name)
-    if id is not None:
-        if id not in chunk.columns:
-            raise no_column(id, chunk.columns, "--id", source)
-        people = people.set_index(pd.Index(chunk[id].astype(str).to_numpy(object)))
-    return people
-
-
-def text_columns(encoder: Encoder) -> list[str]:
-    """Columns whose categories are texts, even if they look like numbers."""
-    return [
-        axis.feature.name
-        for axis in encoder.axes
-        if axis.is_categorical
-        and not axis.feature.columns
-        and all(isinstance(value, str) for value in axis.feature.categories)
-    ]
-
-
-def split_target(
-    frame: pd.DataFrame, target: str, drop: Sequence[str] | None, source: str
-) -> tuple[pd.DataFrame, pd.Series]:
-    """Features and target of a training table; two classes, nothing missing."""
-    if target not in frame.columns:
-        raise no_column(target, frame.columns, "--target", source)
-    for name in drop or []:
-        if name not in frame.columns:
-            raise no_column(name, frame.columns, "--drop", source)
-    y = frame[target]
-    n_missing = int(y.isna().sum())
-    if n_missing:
-        raise BadInput(f"The target {target!r} is missing in {n_missing} row(s) of {source}.")
-    classes = sorted(pd.unique(y).tolist(), key=str)
-    if len(classes) != 2:
-        raise BadInput(
-            f"The target {target!r} has {len(classes)} class(es), {listing(classes)}; two are "
-            "needed."
-        )
-    if any(isinstance(label, float) and not label.is_integer() for label in classes):
-        raise BadInput(
-            f"The target {target!r} holds {listing(classes)}, which are amounts and not classes."
-        )
-    X = frame.drop(columns=[target, *(name for name in drop or [] if name != target)])
-    if not len(X.columns):
-        raise BadInput(f"{name_of(source)} has no column beside the target {target!r}.")
-    return X, y
-
-
-def training_table(
-    source: str,
-    csv: Csv,
-    target: str,
-    drop: Sequence[str] | None,
-    desired: str | None,
-    space: Any,
-) -> tuple[pd.DataFrame, pd.Series, Any]:
-    """Features and target of a training table, and the class that people want."""
-    X, y = split_target(read_whole(source, csv), target, drop, source)
-    wanted = desired if desired is not None or space is None else space.desired
-    return X, y, class_named(wanted, sorted(y.unique().tolist(), key=str))
-
-
-def class_named(text: str | None, classes: Sequence[Any]) -> Any:
-    """The class that a word of the command line means."""
-    if text is None:
-        raise BadInput(f"Say which class people want: --desired with one of {listing(classes)}.")
-    for label in classes:
-        if str(label) == str(text):
-            return label
-    raise BadInput(f"--desired is {text!r}; the classes are {listing(classes)}.")
-
-
-def no_column(name: str, columns: Any, option: str, source: str) -> BadInput:
-    """The complaint about a column that is not there."""
-    return BadInput(
-        f"{option} names {name!r}, but {name_of(source)} has no such column; it has "
-        f"{listing(list(columns), 30)}."
-    )
-
-
-def _refuse_written_numbers(column: pd.Series, name: str) -> None:
-    """Numbers in a spreadsheet's writing would pass for categories."""
+def refuse_formatted_numbers(column: pd.Series, name: str) -> None:
+    """Refuse numbers formatted by a spreadsheet, which would pass for categories."""
     if column.dtype.kind in "biuf" or isinstance(column.dtype, pd.CategoricalDtype):
         return
     values = column.dropna().unique()
@@ -226,6 +183,11 @@ def _refuse_written_numbers(column: pd.Series, name: str) -> None:
                 "writing; save plain numbers such as 1234.56, or say how they are written with "
                 "--decimal and --thousands."
             )
+
+
+def name_of(source: str) -> str:
+    """What to call a source in a message."""
+    return "standard input" if source == "-" else source
 
 
 def _is_plain(value: str) -> bool:
@@ -244,24 +206,39 @@ def _refuse_workbooks(path: Path, file: Any) -> None:
         )
 
 
-@contextmanager
-def readable(path: Path) -> Iterator[None]:
-    """Tell of files that cannot be opened."""
-    if path.is_dir():  # Windows would call it a lack of permission
-        raise BadInput(f"{path} is a folder, not a file.")
-    try:
-        yield
-    except FileNotFoundError:
-        raise BadInput(f"There is no file {path}.") from None
-    except PermissionError:
-        raise BadInput(f"{path} may not be read.") from None
+def _codec(encoding: str) -> str:
+    return "utf-8-sig" if encoding.lower().replace("_", "-") in ("utf-8", "utf8") else encoding
 
 
-def name_of(source: str) -> str:
-    """A source as people call it."""
-    return "standard input" if source == "-" else source
+def _header(lines: Any, name: str, delimiter: str | None) -> tuple[list[str], str]:
+    """Column names from the first line, and the delimiter."""
+    first = lines.readline()
+    while first.count('"') % 2 and (more := lines.readline()):
+        first += more
+    if not first.strip():
+        raise BadInput(f"{name} is empty.")
+    if "\0" in first:
+        raise BadInput(f"{name} is not text; save it as CSV (UTF-8).")
+    delimiter = delimiter or _likely_delimiter(first)
+    if len(delimiter) != 1:
+        raise BadInput(f"--delimiter must be one character, got {delimiter!r}.")
+    header = next(csv_lines.reader(io.StringIO(first), delimiter=delimiter))
+    unnamed = [k for k, column in enumerate(header) if not column.strip()]
+    if unnamed:
+        raise BadInput(f"Column {unnamed[0] + 1} of {name} has no name in the first line.")
+    twice = sorted({column for column in header if header.count(column) > 1})
+    if twice:
+        raise BadInput(f"{name} has more than one column called {listing(twice)}.")
+    return header, delimiter
 
 
-def one_line(error: Exception) -> str:
-    """An error's words on one line without a full stop."""
-    return " ".join(str(error).split()).rstrip(".")
+def _likely_delimiter(head: str) -> str:
+    """A comma, unless the head has none and another usual delimiter instead."""
+    others = (mark for mark in (";", "\t", "|") if mark in head)
+    return "," if "," in head else next(others, ",")
+
+
+def _reason(error: UnicodeError) -> str:
+    if isinstance(error, UnicodeDecodeError):
+        return f"byte 0x{error.object[error.start]:02x} does not belong there"
+    return one_line(error)

@@ -8,81 +8,65 @@ from typing import Annotated, Any
 
 import typer
 
-from ract.cli.options import (
-    Csv,
-    DataFile,
-    Decimal,
-    Delimiter,
-    Desired,
-    Drop,
-    Encoding,
-    Jobs,
-    Json,
-    Target,
-    Thousands,
-)
+from ract.cli import options
 
 
 def tradeoff(
-    data: DataFile,
-    target: Target,
-    actions: Annotated[
-        Path | None, typer.Option(help="Action file; without one everything may change.")
-    ] = None,
-    desired: Desired = None,
-    output: Annotated[
-        str, typer.Option("-o", "--output", help="CSV, Parquet or JSON file; - to print CSV.")
-    ] = "-",
+    table: options.TrainingData,
+    *,
+    actions: options.Actions = None,
+    output: options.TableOutput = "-",
     plot: Annotated[
         Path | None, typer.Option(help="Picture to write: PNG, SVG or PDF by its suffix.")
     ] = None,
-    model: Annotated[str, typer.Option(help="forest or tree.")] = "forest",
-    param: Annotated[str, typer.Option(help="The parameter to vary.")] = "recourse_weight",
+    model: options.ModelKind = "forest",
+    param: Annotated[str, typer.Option(help="Parameter to vary.")] = "recourse_weight",
     values: Annotated[
-        str, typer.Option(help="Its values, with commas between.")
+        str, typer.Option(help="Values of the parameter, with commas between.")
     ] = "0,0.01,0.03,0.1,0.3,1",
     cv: Annotated[int, typer.Option(min=2, help="Number of folds.")] = 5,
-    n_estimators: Annotated[int, typer.Option(help="Trees of a forest.")] = 100,
-    budget: Annotated[float, typer.Option(help="Largest acceptable cost of an action.")] = 0.3,
-    random_state: Annotated[int, typer.Option(help="Seed; the same gives the same result.")] = 0,
-    drop: Drop = None,
-    n_jobs: Jobs = -1,
-    json: Json = False,
-    delimiter: Delimiter = None,
-    decimal: Decimal = ".",
-    thousands: Thousands = None,
-    encoding: Encoding = "utf-8",
+    n_estimators: options.NEstimators = 100,
+    budget: options.Budget = 0.3,
+    random_state: options.RandomState = 0,
+    n_jobs: options.NJobs = -1,
+    json: options.Json = False,
+    csv: options.Csv,
 ) -> None:
     """Measure what a parameter costs and gives, by cross-validation.
 
     Example: ract tradeoff data.csv --target Risk --desired Good --actions actions.toml -o out.csv
     """
+    from ract.cli.columns import training_set
     from ract.cli.fit import estimator_for
-    from ract.cli.messages import open_actions, refuse_both, tell
+    from ract.cli.inputs import open_actions
+    from ract.cli.messages import print_summary, refuse_both
     from ract.cli.outputs import table_writer
-    from ract.cli.tables import training_table
     from ract.selection import tradeoff_curve
 
     refuse_both(output, json)
-    form = None if plot is None else _form(plot)
+    if plot is not None:
+        _check_plot(plot)
     space = open_actions(actions)
     estimator = estimator_for(
         model, actions=space, n_estimators=n_estimators, budget=budget, random_state=random_state
     )
-    csv = Csv(delimiter, decimal, thousands, encoding)
-    X, y, label = training_table(data, csv, target, drop, desired, space)
+    X, y, label = training_set(table, csv, space)
     estimator.set_params(desired=label)
     curve = tradeoff_curve(
         estimator, X, y.to_numpy(), param, [_value(text) for text in values.split(",")], cv,
         n_jobs=n_jobs, progress=sys.stderr.isatty(),
     )  # fmt: skip
-    table = curve.to_frame()
+    frame = curve.to_frame()
     with table_writer(output) as write:
-        write(table)
-    if plot is not None and form is not None:
-        _draw(curve, plot, form)
-    rows = table.to_dict(orient="records")
-    tell({"param": param, "rows": rows}, _sentence(table, param), as_json=json)
+        write(frame)
+    if plot is not None:
+        _draw(curve, plot)
+    front = frame.loc[frame["front"], param].tolist()
+    print_summary(
+        {"param": param, "rows": frame.to_dict(orient="records")},
+        f"Values of {param} that nothing beats in both AUC and recourse: {front}.",
+        as_json=json,
+    )
 
 
 def _value(text: str) -> Any:
@@ -96,26 +80,16 @@ def _value(text: str) -> Any:
     return None if text == "None" else text
 
 
-def _sentence(table: Any, param: str) -> str:
-    front = table.loc[table["front"], param].tolist()
-    return f"Values of {param} that nothing beats in both AUC and recourse: {front}."
+def _check_plot(path: Path) -> None:
+    """Refuse a picture that cannot be drawn before any work is done."""
+    from ract.cli.failures import BadInput, optional_library
 
-
-def _form(path: Path) -> str:
-    """The form of a picture, by its suffix; refused before any work is done."""
-    from ract.cli.failures import BadInput
-
-    form = path.suffix.lstrip(".").lower()
-    if form not in ("png", "svg", "pdf"):
+    if path.suffix.lower() not in (".png", ".svg", ".pdf"):
         raise BadInput(f"--plot writes PNG, SVG or PDF, got {path.name!r}.")
-    try:
-        import matplotlib as mpl  # noqa: F401
-    except ImportError:
-        raise BadInput('Drawing needs matplotlib: pip install "ract[plot]".') from None
-    return form
+    optional_library("matplotlib", "drawing", "plot")
 
 
-def _draw(curve: Any, path: Path, form: str) -> None:
+def _draw(curve: Any, path: Path) -> None:
     from matplotlib.figure import Figure
 
     from ract._files import whole_file
@@ -124,4 +98,4 @@ def _draw(curve: Any, path: Path, form: str) -> None:
     figure = Figure(figsize=(6.4, 4.8), layout="constrained")
     TradeoffDisplay.from_curve(curve, ax=figure.subplots())
     with whole_file(path) as file:
-        figure.savefig(file, format=form)
+        figure.savefig(file, format=path.suffix[1:].lower())

@@ -4,22 +4,23 @@ from __future__ import annotations
 
 from time import perf_counter
 
-from ract.cli.options import Json
+from ract.cli import options
 
 
-def warmup(json: Json = False) -> None:
+def warmup(json: options.Json = False) -> None:
     """Compile everything now, for container images.
 
     Compiled code is kept beside the package, or in NUMBA_CACHE_DIR if that is set.
 
     Example: ract warmup
     """
-    from ract.cli.messages import tell
+    from ract.cli.messages import print_summary
 
     start = perf_counter()
     _train_and_search()
     seconds = perf_counter() - start
-    tell({"seconds": round(seconds, 1)}, f"Everything is compiled ({seconds:.0f} s).", as_json=json)
+    sentence = f"Everything is compiled ({seconds:.0f} s)."
+    print_summary({"seconds": round(seconds, 1)}, sentence, as_json=json)
 
 
 def _train_and_search() -> None:

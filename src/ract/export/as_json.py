@@ -36,11 +36,10 @@ def to_json(model: Any) -> dict[str, Any]:
     Examples
     --------
     >>> from ract import RecourseTreeClassifier
-    >>> from ract.datasets import load_loans
-    >>> loans = load_loans(n_people=500)
-    >>> model = RecourseTreeClassifier(loans.actions, max_depth=1).fit(loans.frame, loans.target)
+    >>> X = [[1.0], [2.0], [3.0], [4.0]]
+    >>> model = RecourseTreeClassifier(min_samples_leaf=1).fit(X, [0, 0, 1, 1])
     >>> to_json(model)["trees"][0][0]
-    {'column': 1, 'at_most': 1.5, 'yes': 1, 'no': 2}
+    {'column': 0, 'at_most': 2.5, 'yes': 1, 'no': 2}
     """
     source = Source.of(model)
     ensemble = source.ensemble
@@ -64,16 +63,16 @@ def to_json(model: Any) -> dict[str, Any]:
 
 
 def _columns(source: Source) -> list[dict[str, Any]]:
-    told = []
+    columns: list[dict[str, Any]] = []
     for axis in source.encoder.axes:
         feature = axis.feature
         if feature.columns:
-            told += [{"column": name} for name in feature.columns]
+            columns += [{"column": name} for name in feature.columns]
         elif feature.is_categorical:
-            told += [{"column": feature.name, "is": category} for category in feature.categories]
+            columns += [{"column": feature.name, "is": value} for value in feature.categories]
         else:
-            told.append({"column": feature.name})
-    return told
+            columns.append({"column": feature.name})
+    return columns
 
 
 def _decision(source: Source) -> dict[str, Any]:

@@ -22,7 +22,7 @@ def to_sklearn(model: Any, people: Any = None) -> Any:
 
     For drawing, for SHAP, and for converters that know scikit-learn. A tree becomes a
     DecisionTreeClassifier with the same probabilities; a forest becomes a RandomForestClassifier
-    whose leaves hold their votes, so that ``predict_proba`` tells shares of votes (a little less
+    whose leaves hold their votes, so that ``predict_proba`` gives shares of votes (a little less
     than that for an even number of trees, so that half of them is not enough). With text columns
     it is a Pipeline of a ColumnTransformer and one of these.
 
@@ -34,8 +34,8 @@ def to_sklearn(model: Any, people: Any = None) -> Any:
     ----------
     model : fitted tree or forest of ract, or an imported single tree
     people : frame or array, optional
-        Whom the nodes count, for tools that weigh branches by their people; each leaf counts at
-        least one. Without them every leaf counts one.
+        Counted in the nodes that they pass, for tools that weight branches by their samples; each
+        leaf counts at least one. Without them every leaf counts one.
 
     Returns
     -------
@@ -61,10 +61,10 @@ def to_sklearn(model: Any, people: Any = None) -> Any:
     )
     whole = estimator
     place = source.encoder.feature_of_column
-    if source.worded:
+    if source.categorical:
         prepare, place = _preparation(source)
         whole = Pipeline([("prepare", prepare), ("model", estimator)])
-    whole.fit(_anyone(source), source.classes)
+    whole.fit(_two_rows(source), source.classes)
     counts = _counts(source, people)
     desired = source.held_shares() if alone else _votes_as_shares(source)
     share = _summed_up(source, desired * counts) / counts
@@ -76,9 +76,9 @@ def to_sklearn(model: Any, people: Any = None) -> Any:
     return whole
 
 
-def _anyone(source: Source) -> Any:
-    """Two rows of the model's table, so that fitting settles columns and classes."""
-    first = {feature.name: feature.categories[0] for feature in source.worded}
+def _two_rows(source: Source) -> Any:
+    """Two rows of the model's table, so that fitting sets columns and classes."""
+    first = {feature.name: feature.categories[0] for feature in source.categorical}
     columns = {name: [first.get(name, 0.0)] * 2 for name in source.encoder.feature_names}
     frame = pd.DataFrame(columns)
     return frame if source.named else frame.to_numpy()
@@ -86,14 +86,14 @@ def _anyone(source: Source) -> Any:
 
 def _preparation(source: Source) -> tuple[ColumnTransformer, np.ndarray]:
     """One-hot encoding of text columns, and where each encoded column ends up."""
-    encoder, worded = source.encoder, source.worded
-    words, numbers = [f.name for f in worded], set(encoder.feature_names)
+    encoder = source.encoder
+    words = [feature.name for feature in source.categorical]
     categories = []
-    for feature in worded:
+    for feature in source.categorical:
         text = kind_of(feature.categories, f"Feature {feature.name!r}") == "text"
         # scikit-learn wants numbers in their order.
         categories.append(list(feature.categories) if text else sorted(feature.categories))
-    plain = [name for name in encoder.feature_names if name in numbers - set(words)]
+    plain = [name for name in encoder.feature_names if name not in words]
     prepare = ColumnTransformer(
         [
             ("words", OneHotEncoder(categories=categories, sparse_output=False), words),
@@ -117,8 +117,8 @@ def _votes_as_shares(source: Source) -> np.ndarray:
     """What a leaf gives the desired class, so that a mean above one half is enough votes.
 
     A vote counts 1 and none counts 0 where more than half of an odd number decides. Otherwise one
-    of the two is tilted until one half lies midway between the last number of votes that is too
-    few and the first that is enough: nothing hangs on how a tie is broken or rounded.
+    of the two is shifted until one half lies midway between the last number of votes that is too
+    few and the first that is enough: nothing depends on how a tie is broken or rounded.
     """
     ensemble = source.ensemble
     middle = (int(ensemble.cutoff) - 0.5) / ensemble.n_trees

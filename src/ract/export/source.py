@@ -57,7 +57,7 @@ class Source:
         )
 
     def require_votes(self, what: str) -> None:
-        """Refuse models whose decision hangs on the rounding of a sum."""
+        """Refuse models whose decision depends on the rounding of a sum."""
         if self.ensemble.combine != "votes":
             raise InvalidSpec(
                 f"This imported model decides by a {self.ensemble.combine} of scores, whose "
@@ -65,7 +65,7 @@ class Source:
             )
 
     @property
-    def worded(self) -> list[Feature]:
+    def categorical(self) -> list[Feature]:
         """Categorical features that are one column of the table each."""
         return [
             axis.feature

@@ -12,12 +12,11 @@ from sklearn.metrics import roc_auc_score
 
 from ract.errors import InvalidData, InvalidSpec
 from ract.groups import groups_of
-from ract.interop import read_model
 from ract.metrics import intervals
 from ract.metrics.intervals import Estimate, difference, ratio
-from ract.recourse.find import budget_of, find_recourse
+from ract.recourse.find import find_recourse
 from ract.recourse.heuristic.plausibility import Plausibility
-from ract.recourse.plan import ACCEPTED
+from ract.recourse.question import own_budget
 from ract.recourse.result import Recourse
 
 EVERYONE = "everyone"
@@ -79,37 +78,31 @@ def recourse_report(
     13     False     433  0.998  0.987  1.000
     23      True     167  0.994  0.967  0.999
     """
-    asked = {"explain": False, **options, "reference": reference, "budget": np.inf}
-    recourse = find_recourse(model, X, **asked)
-    budget = budget_of(options.get("budget"), model)
-    return report_of(
-        model, X, y, recourse, budget, groups=groups, confidence=confidence, reference=reference,
-        effects=effects, options=options,
-    )  # fmt: skip
+    asked = {"explain": False, **options, "reference": reference}
+    recourse = find_recourse(model, X, **(asked | {"budget": np.inf}))
+    causal = None if effects is None else find_recourse(model, X, **(asked | {"effects": effects}))
+    budget = own_budget(model, options.get("budget"))
+    return report_of(recourse, y, budget, groups=groups, confidence=confidence, causal=causal)
 
 
 def report_of(
-    model: Any,
-    X: Any,
-    y: Any,
     recourse: Recourse,
+    y: Any,
     budget: float,
     *,
     groups: Any,
     confidence: float,
-    reference: Any,
-    options: dict[str, Any],
-    effects: Any = None,
+    causal: Recourse | None = None,
 ) -> pd.DataFrame:
-    """The report of plans that were found without a budget."""
+    """The report of plans that were found without a budget, and of those with effects if any."""
     if not 0 < confidence < 1:
         raise InvalidSpec(f"confidence must lie between 0 and 1, got {confidence!r}.")
-    columns = [*_decisions(model, X, y, options), *_plans(recourse, budget, reference)]
-    if effects is not None:
-        columns.append(_causal(model, X, reference, effects, options))
-    members = {EVERYONE: np.ones(len(columns[0].values), np.bool_)}
+    columns = [*_decisions(recourse, y), *_plans(recourse, budget)]
+    if causal is not None:
+        columns.append(Column("causal validity", causal.found, ~causal.accepted))
+    members = {EVERYONE: np.ones(len(recourse), np.bool_)}
     if groups is not None:
-        members |= groups_of(X, groups)
+        members |= groups_of(recourse.people, groups)
     rows = []
     for group, inside in members.items():
         for column in columns:
@@ -164,26 +157,21 @@ class Column:
         return intervals.mean(values, confidence)
 
 
-def _decisions(model: Any, X: Any, y: Any, options: dict[str, Any]) -> Iterator[Column]:
+def _decisions(recourse: Recourse, y: Any) -> Iterator[Column]:
     """Accuracy and AUC, if the truth is known."""
     if y is None:
         return
-    tree = read_model(
-        model, X, options.get("actions"), desired=options.get("desired"),
-        threshold=options.get("threshold"),
-    )  # fmt: skip
-    truth = np.asarray(y) == tree.desired
-    decided = tree.decide(X)
+    truth, decided = np.asarray(y) == recourse.desired, recourse.accepted
     if truth.shape != decided.shape:
         raise InvalidData(f"X has {len(decided)} rows but y has shape {truth.shape}.")
     everyone = np.ones(len(truth), np.bool_)
     yield Column("accuracy", decided == truth, everyone)
-    yield Column("AUC", tree.score(X), everyone, truth)
+    yield Column("AUC", recourse.question.tree.score(recourse.people), everyone, truth)
 
 
-def _plans(recourse: Recourse, budget: float, reference: Any) -> Iterator[Column]:
+def _plans(recourse: Recourse, budget: float) -> Iterator[Column]:
     """Everything that rests on each person's cheapest action."""
-    accepted, found = recourse.status == ACCEPTED, recourse.found
+    accepted, found = recourse.accepted, recourse.found
     within = found & (recourse.cost <= budget)
     everyone = np.ones(len(found), np.bool_)
     yield Column("accepted", accepted, everyone)
@@ -193,17 +181,11 @@ def _plans(recourse: Recourse, budget: float, reference: Any) -> Iterator[Column
     yield Column("validity within budget", within, ~accepted)
     yield Column("mean cost", recourse.cost, found)
     yield Column("sparsity", recourse.n_changes.astype(float), found)
-    known = recourse.before if reference is None else recourse.encoder.matrix(reference)
     score = np.zeros(len(found))
     if not accepted.all():
-        score[~accepted] = Plausibility().fit(known).score(recourse.after[~accepted])
+        plausibility = Plausibility().fit(recourse.question.known)
+        score[~accepted] = plausibility.score(recourse.after[~accepted])
     yield Column("plausibility", score, ~accepted)
-
-
-def _causal(model: Any, X: Any, reference: Any, effects: Any, options: dict[str, Any]) -> Column:
-    asked = {"explain": False, **options, "reference": reference, "effects": effects}
-    recourse = find_recourse(model, X, **asked)
-    return Column("causal validity", recourse.found, recourse.status != ACCEPTED)
 
 
 def _limits(name: str, estimate: Estimate) -> dict[str, float]:

@@ -16,7 +16,6 @@ import numpy as np
 
 from ract.recourse.find import find_recourse
 from ract.recourse.heuristic.plausibility import Plausibility
-from ract.recourse.plan import ACCEPTED, FOUND
 from ract.recourse.reachable import has_recourse
 from ract.recourse.result import Recourse
 
@@ -72,7 +71,7 @@ def recourse_risk(model: Any, X: Any, y: Any = None, **options: Any) -> float:
 def served(model: Any, X: Any, **options: Any) -> np.ndarray:
     """Who is accepted or has an action within the budget; those of unknown status have none."""
     if set(options) <= QUICK and options.get("cost") is None:
-        return np.isin(has_recourse(model, X, **options), (ACCEPTED, FOUND))
+        return np.isin(has_recourse(model, X, **options), ("accepted", "found"))
     within: np.ndarray = _plans(model, X, options).within_budget
     return within
 
@@ -85,7 +84,7 @@ def validity(model: Any, X: Any, y: Any = None, **options: Any) -> float:
     """
     options.setdefault("budget", np.inf)
     recourse = _plans(model, X, options)
-    return _mean(recourse.found[recourse.status != ACCEPTED])
+    return _mean(recourse.found[~recourse.accepted])
 
 
 def mean_cost(model: Any, X: Any, y: Any = None, **options: Any) -> float:
@@ -122,7 +121,7 @@ def outlier_score(
     options.setdefault("budget", np.inf)
     recourse = _plans(model, X, {"reference": reference, **options})
     known = recourse.before if reference is None else recourse.encoder.matrix(reference)
-    after = recourse.after[recourse.status != ACCEPTED]
+    after = recourse.after[~recourse.accepted]
     return _mean(-Plausibility().fit(known).score(after)) if len(after) else float("nan")
 
 
@@ -144,7 +143,7 @@ def causal_validity(
         As in ``ract.find_recourse``; estimated by DirectLiNGAM unless they are given.
     """
     recourse = _plans(model, X, {"effects": effects, **options})
-    return _mean(recourse.found[recourse.status != ACCEPTED])
+    return _mean(recourse.found[~recourse.accepted])
 
 
 def _plans(model: Any, X: Any, options: dict[str, Any]) -> Recourse:

@@ -1,4 +1,21 @@
-"""Drawings in scikit-learn's display style, made on this machine with matplotlib."""
+"""Drawings in scikit-learn's display style, made on this machine with matplotlib.
+
+Examples
+--------
+>>> import ract.datasets
+>>> from matplotlib.figure import Figure
+>>> loans = ract.datasets.load_loans(n_people=500)
+>>> tree = ract.RecourseTreeClassifier(loans.actions, max_depth=3)
+>>> recourse = tree.fit(loans.frame, loans.target).recourse(loans.frame)
+>>> CostDisplay.from_recourse(recourse, ax=Figure().subplots()).ax_.get_xlabel()
+'cost of the cheapest plan'
+>>> person = int(recourse.found.argmax())
+>>> PlanDisplay.from_recourse(recourse, person, ax=Figure().subplots()).ax_.get_xlabel()
+'effort'
+>>> ax = plot_tree(tree, ax=Figure().subplots())
+>>> len(ax.texts) == len(tree.ensemble_.feature)
+True
+"""
 
 from ract.plot.groups import GroupDisplay
 from ract.plot.people import BudgetDisplay, CostDisplay, PlanDisplay

@@ -19,14 +19,6 @@ class GroupDisplay(Display):
     ----------
     report : DataFrame
         Of ``ract.metrics.recourse_report`` with groups.
-
-    Examples
-    --------
-    >>> from ract import RecourseTreeClassifier
-    >>> from ract.datasets import load_loans
-    >>> loans = load_loans(n_people=500)
-    >>> tree = RecourseTreeClassifier(loans.actions, max_depth=3).fit(loans.frame, loans.target)
-    >>> GroupDisplay.from_estimator(tree, loans.frame, groups="Education")  # doctest: +SKIP
     """
 
     def __init__(self, report: pd.DataFrame) -> None:
@@ -70,9 +62,8 @@ class GroupDisplay(Display):
             color=LINE, ecolor=LINE, elinewidth=1, capsize=3,
         )  # fmt: skip
         ax.axvline(rows["value"].iloc[0], color=QUIET, lw=1, ls="--", label="everyone")
-        names = zip(groups["group"], groups["people"], strict=True)
-        ax.set_yticks(place, [f"{group} ({people:,})" for group, people in names])
-        ax.set_ylim(len(groups) - 0.5, -0.5)
-        ax.set_xlabel(metric)
-        ax.legend(loc="best", frameon=False, fontsize=8)
+        sizes = zip(groups["group"], groups["people"], strict=True)
+        ax.set_yticks(place, [f"{group} ({n_people:,})" for group, n_people in sizes])
+        ax.set(ylim=(len(groups) - 0.5, -0.5), xlabel=metric)
+        self._legend()
         return self

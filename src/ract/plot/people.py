@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 
 from ract.errors import InvalidSpec
-from ract.plot.style import DESIRED, LINE, QUIET, RECOURSE, Display
-from ract.recourse.find import budget_of, find_recourse
-from ract.recourse.plan import ACCEPTED, Plan, number
+from ract.plot.style import DESIRED, LINE, QUIET, Display
+from ract.recourse.find import find_recourse
+from ract.recourse.plan import Plan, number
+from ract.recourse.question import own_budget
 from ract.recourse.result import Recourse
 
 
@@ -19,15 +20,6 @@ class PlanDisplay(Display):
     Parameters
     ----------
     plan : Plan
-
-    Examples
-    --------
-    >>> from ract import RecourseTreeClassifier
-    >>> from ract.datasets import load_loans
-    >>> loans = load_loans(n_people=500)
-    >>> tree = RecourseTreeClassifier(loans.actions, max_depth=3).fit(loans.frame, loans.target)
-    >>> recourse = tree.recourse(loans.frame.head(20))
-    >>> PlanDisplay.from_recourse(recourse, 2)  # doctest: +SKIP
     """
 
     def __init__(self, plan: Plan) -> None:
@@ -51,18 +43,11 @@ class PlanDisplay(Display):
             raise InvalidSpec(f"There is nothing to draw: {self.plan.describe()}")
         ax, place = self._axes(ax), np.arange(len(changes))
         ax.barh(place, [change.effort for change in changes], color=DESIRED, height=0.5)
-        told = [
-            f"{change.feature}\n{_value(change.before)} → {_value(change.after)}"
-            for change in changes
-        ]
-        ax.set_yticks(place, told)
-        ax.set_ylim(len(changes) - 0.5, -0.5)
-        if np.isfinite(self.plan.budget):
-            ax.axvline(self.plan.budget, color=RECOURSE, lw=1.5, ls="--", label="budget")
-            ax.legend(loc="best", frameon=False, fontsize=8)
-        ax.set_xlim(left=0)
-        ax.set_xlabel("effort")
-        ax.set_title(f"Person {self.plan.person}: cost {self.plan.cost:.3g}")
+        labels = [f"{c.feature}\n{_value(c.before)} → {_value(c.after)}" for c in changes]
+        ax.set_yticks(place, labels)
+        self._mark_budget(self.plan.budget)
+        title = f"Person {self.plan.person}: cost {self.plan.cost:.3g}"
+        ax.set(xlim=(0, None), ylim=(len(changes) - 0.5, -0.5), xlabel="effort", title=title)
         return self
 
 
@@ -84,7 +69,7 @@ class CostDisplay(Display):
     @classmethod
     def from_recourse(cls, recourse: Recourse, *, ax: Any = None, bins: Any = 20) -> CostDisplay:
         """Draw the costs of plans that were found."""
-        without = int(((recourse.status != ACCEPTED) & ~recourse.found).sum())
+        without = int(((~recourse.accepted) & ~recourse.found).sum())
         return cls(recourse.cost[recourse.found], recourse.budget, without).plot(ax=ax, bins=bins)
 
     @classmethod
@@ -108,13 +93,9 @@ class CostDisplay(Display):
         """
         ax = self._axes(ax)
         ax.hist(self.costs, bins=bins, color=LINE, rwidth=0.92)
-        if np.isfinite(self.budget):
-            ax.axvline(self.budget, color=RECOURSE, lw=1.5, ls="--", label="budget")
-            ax.legend(loc="best", frameon=False, fontsize=8)
-        ax.set_xlim(left=0)
-        ax.set_xlabel("cost of the cheapest plan")
-        ax.set_ylabel("people")
-        ax.set_title(f"{len(self.costs):,} people with a plan, {self.n_without:,} without")
+        self._mark_budget(self.budget)
+        title = f"{len(self.costs):,} people with a plan, {self.n_without:,} without"
+        ax.set(xlim=(0, None), xlabel="cost of the cheapest plan", ylabel="people", title=title)
         return self
 
 
@@ -146,7 +127,7 @@ class BudgetDisplay(Display):
     ) -> BudgetDisplay:
         """Find the plans, whatever they cost, and draw."""
         recourse = find_recourse(model, X, explain=False, budget=np.inf, **options)
-        return cls(recourse.cost, budget_of(budget, model)).plot(ax=ax)
+        return cls(recourse.cost, own_budget(model, budget)).plot(ax=ax)
 
     def share(self, budget: float) -> float:
         """Share of people with recourse within a budget."""
@@ -165,14 +146,11 @@ class BudgetDisplay(Display):
         end = max(float(at[-1]) * 1.05, min(self.budget, 1.0) * 1.2 if self.budget < np.inf else 0)
         at = np.append(at, end if end > at[-1] else at[-1] + 0.1)
         ax.step(at, [self.share(cost) for cost in at], where="post", color=LINE, lw=1.5)
+        self._mark_budget(self.budget, "budget in use")
         if np.isfinite(self.budget):
-            ax.axvline(self.budget, color=RECOURSE, lw=1.5, ls="--", label="budget in use")
             ax.axhline(self.share(self.budget), color=QUIET, lw=0.8, ls=":")
-            ax.legend(loc="best", frameon=False, fontsize=8)
-        ax.set_xlim(0, at[-1])
-        ax.set_ylim(0, 1.02)
-        ax.set_xlabel("budget")
-        ax.set_ylabel("share of people with recourse")
+        ax.set(xlim=(0, at[-1]), ylim=(0, 1.02))
+        ax.set(xlabel="budget", ylabel="share of people with recourse")
         return self
 
 

@@ -14,21 +14,6 @@ class TradeoffDisplay(Display):
     Parameters
     ----------
     curve : TradeoffCurve
-
-    Attributes
-    ----------
-    ax_, figure_
-        Set by ``plot``.
-
-    Examples
-    --------
-    >>> from ract import RecourseTreeClassifier
-    >>> from ract.datasets import load_loans
-    >>> loans = load_loans(n_people=500)
-    >>> tree = RecourseTreeClassifier(loans.actions, max_depth=3)
-    >>> display = TradeoffDisplay.from_estimator(
-    ...     tree, loans.frame, loans.target, values=[0, 0.1], cv=2
-    ... )  # doctest: +SKIP
     """
 
     def __init__(self, curve: TradeoffCurve) -> None:
@@ -77,10 +62,9 @@ class TradeoffDisplay(Display):
             label="nothing better in both",
         )  # fmt: skip
         for value, at_x, at_y in zip(table[self.curve.param], x, y, strict=True):
-            told = f"{value:.3g}" if isinstance(value, (int, float)) else str(value)
-            ax.annotate(told, (at_x, at_y), (4, 5), textcoords="offset points", fontsize=8)
-        ax.set_xlabel("recourse ratio")
-        ax.set_ylabel(score)
-        ax.set_title(f"{self.curve.param.replace('_', ' ')}: {score} and recourse")
-        ax.legend(loc="best", frameon=False, fontsize=8)
+            text = f"{value:.3g}" if isinstance(value, (int, float)) else str(value)
+            ax.annotate(text, (at_x, at_y), (4, 5), textcoords="offset points", fontsize=8)
+        title = f"{self.curve.param.replace('_', ' ')}: {score} and recourse"
+        ax.set(xlabel="recourse ratio", ylabel=score, title=title)
+        self._legend()
         return self

@@ -42,14 +42,6 @@ def plot_tree(
     Returns
     -------
     matplotlib axes
-
-    Examples
-    --------
-    >>> from ract import RecourseTreeClassifier
-    >>> from ract.datasets import load_loans
-    >>> loans = load_loans(n_people=500)
-    >>> model = RecourseTreeClassifier(loans.actions, max_depth=2).fit(loans.frame, loans.target)
-    >>> ax = plot_tree(model)  # doctest: +SKIP
     """
     words = Words.of(model, decimals)
     if ax is None:
@@ -59,7 +51,7 @@ def plot_tree(
     size = _fitting_size(words, place, cut, ax, width) if fontsize is None else fontsize
     for node, (x, y) in place.items():
         ax.annotate(
-            _told(words, node, cut),
+            _text(words, node, cut),
             (x, -y),
             ha="center",
             va="center",
@@ -71,8 +63,7 @@ def plot_tree(
             if int(child) in place:
                 cx, cy = place[int(child)]
                 ax.plot([x, cx], [-y, -cy], color="#999999", lw=0.8, zorder=1)
-    ax.set_xlim(-0.6, width - 0.4)
-    ax.set_ylim(-max(y for _, y in place.values()) - 0.6, 0.6)
+    ax.set(xlim=(-0.6, width - 0.4), ylim=(-max(y for _, y in place.values()) - 0.6, 0.6))
     ax.axis("off")
     return ax
 
@@ -82,7 +73,7 @@ def _fitting_size(
 ) -> float:
     """The largest font, up to 11 points, at which boxes side by side do not overlap."""
     leaves = [node for node in place if node in cut or words.ensemble.feature[node] < 0]
-    longest = max(len(line) for node in leaves for line in _told(words, node, cut).split("\n"))
+    longest = max(len(line) for node in leaves for line in _text(words, node, cut).split("\n"))
     points = 72 * ax.get_figure().get_size_inches()[0] * ax.get_position().width / (width + 0.2)
     return float(np.clip(points / (0.62 * (longest + 2)), 2, 11))
 
@@ -114,7 +105,7 @@ def _layout(
     return place, cut
 
 
-def _told(words: Words, node: int, cut: set[int]) -> str:
+def _text(words: Words, node: int, cut: set[int]) -> str:
     if node in cut:
         return "..."
     if words.ensemble.feature[node] < 0:

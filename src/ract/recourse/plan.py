@@ -8,9 +8,7 @@ from typing import Any
 
 import numpy as np
 
-ACCEPTED, OPTIMAL, FOUND = "accepted", "optimal", "found"
-NONE_WITHIN_BUDGET, NONE, UNKNOWN = "none within budget", "none", "unknown"
-STATUSES = (ACCEPTED, OPTIMAL, FOUND, NONE_WITHIN_BUDGET, NONE, UNKNOWN)
+from ract.status import Status
 
 
 @dataclass(frozen=True)
@@ -56,11 +54,9 @@ class Change:
             verb = "rises" if up else "falls"
             return f"{self.feature} {verb} by itself to about {number(self.after)}"
         goal = nice_number(float(self.before), float(self.after), self.low, self.high)
-        told = (
-            f"{'raise' if up else 'lower'} {self.feature} from {number(self.before)} "
-            f"to {number(goal)}"
-        )
-        return told + (self._range(up) if ranges else "")
+        verb = "raise" if up else "lower"
+        text = f"{verb} {self.feature} from {number(self.before)} to {number(goal)}"
+        return text + (self._range(up) if ranges else "")
 
     def _range(self, up: bool) -> str:
         if self.low is not None and self.high is not None:
@@ -69,7 +65,7 @@ class Change:
 
 
 @dataclass(frozen=True)
-class Reason:
+class Obstacle:
     """Why a person has no plan.
 
     Parameters
@@ -80,7 +76,8 @@ class Reason:
     proved : bool
         Whether no smaller set would do.
     budget : float
-        The smallest budget that would do with the features as they are; inf if none would.
+        The smallest budget that would do with the features as they are; inf if none would, NaN if
+        that is not known.
     """
 
     features: tuple[str, ...]
@@ -104,7 +101,8 @@ class Plan:
         What the plan costs, and what no plan can cost less than.
     budget : float
     changes : tuple of Change
-    reason : Reason or None
+    obstacle : Obstacle or None
+        Why there is no plan.
     alternatives : tuple of Plan
         Other plans, which do not change all the features of any plan before them.
     """
@@ -116,13 +114,13 @@ class Plan:
     bound: float
     budget: float
     changes: tuple[Change, ...] = ()
-    reason: Reason | None = None
+    obstacle: Obstacle | None = None
     alternatives: tuple[Plan, ...] = ()
 
     @property
     def has_recourse(self) -> bool:
         """Whether there is something that the person can do, or nothing that they have to."""
-        return self.status in (ACCEPTED, OPTIMAL, FOUND)
+        return self.status in {s.word for s in (Status.ACCEPTED, Status.OPTIMAL, Status.FOUND)}
 
     def describe(self, *, ranges: bool = False) -> str:
         """The plan in words.
@@ -130,34 +128,34 @@ class Plan:
         Parameters
         ----------
         ranges : bool
-            Tell how far each value may differ.
+            Say how far each value may differ.
         """
-        if self.status == ACCEPTED:
+        if self.status == Status.ACCEPTED.word:
             return f"Already {self.desired}: nothing to change."
-        if self.status == UNKNOWN:
+        if self.status == Status.UNKNOWN.word:
             return (
                 "The search ended before it found a plan or proved that there is none; "
-                "more time may settle it."
+                "more time may decide it."
             )
         if not self.changes:
             return self._why_none()
-        told = [c.describe(ranges=ranges) for c in self.changes if not c.by_itself]
-        told += [c.describe() for c in self.changes if c.by_itself]
-        text = "; ".join(told)
+        texts = [c.describe(ranges=ranges) for c in self.changes if not c.by_itself]
+        texts += [c.describe() for c in self.changes if c.by_itself]
+        text = "; ".join(texts)
         return text[0].upper() + text[1:] + "."
 
     def _why_none(self) -> str:
         text = f"No allowed change leads to {self.desired}"
-        if self.status == NONE_WITHIN_BUDGET:
+        if self.status == Status.NONE_WITHIN_BUDGET.word:
             text += f" within the budget of {self.budget:g}"
-        reason = self.reason
-        if reason is None:
+        obstacle = self.obstacle
+        if obstacle is None:
             return text + "."
-        if reason.features:
-            names = " and ".join(reason.features)
+        if obstacle.features:
+            names = " and ".join(obstacle.features)
             text += f"; it would if {names} could change freely"
-        if math.isfinite(reason.budget):
-            text += f"; a budget of {reason.budget:.3g} would do"
+        if math.isfinite(obstacle.budget):
+            text += f"; a budget of {obstacle.budget:.3g} would do"
         return text + "."
 
     def __str__(self) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, overload
 
@@ -13,15 +13,10 @@ import pandas as pd
 
 from ract._frames import read_table
 from ract.encoding import Axis, Encoder
-from ract.recourse.plan import (
-    ACCEPTED,
-    FOUND,
-    OPTIMAL,
-    STATUSES,
-    Change,
-    Plan,
-    Reason,
-)
+from ract.recourse.common.answers import Answers
+from ract.recourse.plan import Change, Obstacle, Plan
+from ract.recourse.question import Question
+from ract.status import Status, words
 
 # Columns of the long form. Values keep their own types: a whole number stays one, whoever else
 # is in the table.
@@ -39,17 +34,19 @@ _COLUMNS: dict[str, Any] = {
 }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Recourse(Sequence[Plan]):
     """What each of a batch of people can do, in their order.
 
     Parameters
     ----------
-    people : frame or array
-        The people as they were given.
-    encoder : Encoder
-    desired : label
-    budget : float
+    question : Question
+        Which model, which people, what cost and what budget.
+    answers : Answers
+        What was found for each of them, as one table of arrays.
+
+    Attributes
+    ----------
     status : array of str (people,)
         "accepted", "optimal", "found", "none within budget", "none" or "unknown".
     cost, bound : float (people,)
@@ -60,12 +57,8 @@ class Recourse(Sequence[Plan]):
         What each feature's change costs alone.
     low, high : float (people, axes)
         Values between which each changed number may lie; NaN where that does not apply.
-    others : dict
-        By position: further plans, each as (values after, cost, effort, low, high).
-    reasons : dict
+    obstacles : dict
         By position: why there is no plan.
-    follows : float (people, encoded columns), optional
-        What the features become when effects of changes on other features are counted in.
 
     Examples
     --------
@@ -80,24 +73,11 @@ class Recourse(Sequence[Plan]):
     ['person', 'plan', 'feature', 'from', 'to', 'low', 'high', 'effort', 'cost', 'status']
     """
 
-    people: Any
-    encoder: Encoder
-    desired: Any
-    budget: float
-    status: np.ndarray
-    cost: np.ndarray
-    bound: np.ndarray
-    before: np.ndarray
-    after: np.ndarray
-    effort: np.ndarray
-    low: np.ndarray
-    high: np.ndarray
-    others: dict[int, list[Any]] = field(default_factory=dict)
-    reasons: dict[int, Reason] = field(default_factory=dict)
-    follows: np.ndarray | None = None
+    question: Question
+    answers: Answers
 
     def __len__(self) -> int:
-        return len(self.status)
+        return len(self.answers.status)
 
     @overload
     def __getitem__(self, index: int) -> Plan: ...
@@ -107,36 +87,103 @@ class Recourse(Sequence[Plan]):
         if isinstance(index, slice):
             return [self[i] for i in range(*index.indices(len(self)))]
         i = range(len(self))[index]
-        best = (self.after[i], self.cost[i], self.effort[i], self.low[i], self.high[i])
-        others = tuple(
-            self._plan(i, FOUND, float("nan"), other, ()) for other in self.others.get(i, [])
-        )
-        return self._plan(i, str(self.status[i]), float(self.bound[i]), best, others)
+        others = self.answers.alternatives.get(i)
+        alternatives = () if others is None else tuple(
+            self._plan(i, others, k) for k in range(len(others.cost))
+        )  # fmt: skip
+        return self._plan(i, self.answers, i, self.obstacles.get(i), alternatives)
 
     def __iter__(self) -> Iterator[Plan]:
         return (self[i] for i in range(len(self)))
 
     @property
-    def plans(self) -> Recourse:
-        """The plans by position: ``recourse.plans[i]`` is ``recourse[i]``."""
-        return self
+    def people(self) -> Any:
+        """The people as they were given."""
+        return self.question.people
 
-    @cached_property
+    @property
+    def encoder(self) -> Encoder:
+        """From the people's table to encoded columns."""
+        return self.question.encoder
+
+    @property
+    def desired(self) -> Any:
+        """The class that people want."""
+        return self.question.tree.desired
+
+    @property
+    def budget(self) -> float:
+        """Most that a plan may cost."""
+        return self.question.budget
+
+    @property
     def labels(self) -> pd.Index:
         """Labels of the people: the index of a pandas frame, else 0, 1, ..."""
-        if isinstance(self.people, pd.DataFrame):
-            return self.people.index
-        return pd.RangeIndex(len(self))
+        return self.question.labels
+
+    @cached_property
+    def status(self) -> np.ndarray:
+        """Status of each person, in words."""
+        return words(self.answers.status)
+
+    @property
+    def cost(self) -> np.ndarray:
+        """Cost of each plan: 0 for the accepted, inf without one."""
+        return self.answers.cost
+
+    @property
+    def bound(self) -> np.ndarray:
+        """What no plan of each person can cost less than."""
+        return self.answers.bound
+
+    @property
+    def before(self) -> np.ndarray:
+        """Encoded values before the plan (people x columns)."""
+        return self.question.matrix
+
+    @property
+    def after(self) -> np.ndarray:
+        """Encoded values after the plan (people x columns)."""
+        return self.answers.values
+
+    @cached_property
+    def effort(self) -> np.ndarray:
+        """What each feature's change costs alone (people x axes)."""
+        return self._by_axis(self.answers.effort, 0.0)
+
+    @cached_property
+    def low(self) -> np.ndarray:
+        """Least value of each changed number that serves as well (people x axes)."""
+        return self._by_axis(self.answers.low, np.nan)
+
+    @cached_property
+    def high(self) -> np.ndarray:
+        """Largest value of each changed number that serves as well (people x axes)."""
+        return self._by_axis(self.answers.high, np.nan)
+
+    def _by_axis(self, values: np.ndarray | None, otherwise: float) -> np.ndarray:
+        shape = (len(self), len(self.encoder.axes))
+        return np.full(shape, otherwise) if values is None else values
+
+    @property
+    def obstacles(self) -> dict[int, Obstacle]:
+        """By position: why there is no plan."""
+        return self.answers.obstacles
 
     @property
     def found(self) -> np.ndarray:
         """Who has a plan."""
-        return np.isin(self.status, (OPTIMAL, FOUND))
+        return np.isin(self.answers.status, (Status.OPTIMAL, Status.FOUND))
+
+    @property
+    def accepted(self) -> np.ndarray:
+        """Who has the desired class already."""
+        return self.answers.status == Status.ACCEPTED
 
     @property
     def within_budget(self) -> np.ndarray:
         """Who is accepted or has a plan within the budget."""
-        return (self.status == ACCEPTED) | (self.found & (self.cost <= self.budget))
+        return self.accepted | (self.found & (self.cost <= self.budget))
 
     @property
     def n_changes(self) -> np.ndarray:
@@ -151,8 +198,8 @@ class Recourse(Sequence[Plan]):
     @cached_property
     def outcomes(self) -> Any:
         """What people end at when effects have followed; the same without effects."""
-        after = self.after if self.follows is None else self.follows
-        return self.encoder.decode(after, like=self.people)
+        outcomes = self.answers.outcomes
+        return self.encoder.decode(self.after if outcomes is None else outcomes, like=self.people)
 
     @cached_property
     def actions(self) -> pd.DataFrame:
@@ -209,11 +256,9 @@ class Recourse(Sequence[Plan]):
 
     def summary(self) -> pd.Series:
         """How many people have what, and what plans cost and change."""
-        counts = Counter(self.status.tolist())
         found = self.found
         changes = self.n_changes[found]
-        numbers: dict[str, Any] = {"people": len(self)}
-        numbers |= {status: counts[status] for status in STATUSES if counts[status]}
+        numbers: dict[str, Any] = {"people": len(self), **self._counts}
         share = float(self.within_budget.mean()) if len(self) else float("nan")
         numbers["recourse ratio"] = share
         if found.any():
@@ -226,9 +271,14 @@ class Recourse(Sequence[Plan]):
         return pd.Series(numbers, name="recourse", dtype=object)
 
     def __repr__(self) -> str:
-        counts = Counter(self.status.tolist())
-        told = ", ".join(f"{counts[status]} {status}" for status in STATUSES if counts[status])
-        return f"Recourse of {len(self)} people: {told or 'nobody'}"
+        counts = ", ".join(f"{n} {status}" for status, n in self._counts.items())
+        return f"Recourse of {len(self)} people: {counts or 'nobody'}"
+
+    @property
+    def _counts(self) -> dict[str, int]:
+        """How many people have each status that somebody has."""
+        counts = Counter(self.answers.status.tolist())
+        return {status.word: counts[status] for status in Status if counts[status]}
 
     def _repr_html_(self) -> str:
         lines = self._first_lines(10)
@@ -247,7 +297,7 @@ class Recourse(Sequence[Plan]):
 
     def _first_lines(self, n: int) -> list[tuple[Any, ...]]:
         """The first people who are not accepted already."""
-        rows = np.flatnonzero(self.status != ACCEPTED)[:n]
+        rows = np.flatnonzero(~self.accepted)[:n]
         plans = [self[int(i)] for i in rows]
         return [
             (p.person, p.status, f"{p.cost:.3f}" if p.changes else "", p.describe()) for p in plans
@@ -284,26 +334,33 @@ class Recourse(Sequence[Plan]):
         return {name: table.role(name) for name in table.names}
 
     def _plan(
-        self, i: int, status: str, bound: float, values: Any, others: tuple[Plan, ...]
+        self,
+        i: int,
+        table: Answers,
+        row: int,
+        obstacle: Obstacle | None = None,
+        alternatives: tuple[Plan, ...] = (),
     ) -> Plan:
-        after, cost, effort, low, high = values
-        before = self.before[i]
+        """A row of the answers, or of the alternatives, of person i."""
+        before, after = self.before[i], table.values[row]
+        outcomes = after if table.outcomes is None else table.outcomes[row]
         changes = []
-        follows = after if self.follows is None else self.follows[i]
         for a, axis in enumerate(self.encoder.axes):
             columns = list(axis.columns)
             asked = (after[columns] != before[columns]).any()
-            if not asked and (follows[columns] == before[columns]).all():
+            if not asked and (outcomes[columns] == before[columns]).all():
                 continue
-            to = after if asked else follows
-            was, now = self._values(axis, np.stack([before, to]))
-            limits = (_limit(low[a]), _limit(high[a])) if asked else (None, None)
-            changes.append(
-                Change(axis.feature.name, was, now, float(effort[a]), *limits, not asked)
+            was, now = self._values(axis, np.stack([before, after if asked else outcomes]))
+            effort, low, high = (
+                np.nan if values is None else values[row, a]
+                for values in (table.effort, table.low, table.high)
             )
+            limits = (_limit(low), _limit(high)) if asked else (None, None)
+            changes.append(Change(axis.feature.name, was, now, float(effort), *limits, not asked))
         return Plan(
-            self.labels[i], self.desired, status, float(cost), bound, self.budget, tuple(changes),
-            self.reasons.get(i), others,
+            self.labels[i], self.desired, Status(int(table.status[row])).word,
+            float(table.cost[row]), float(table.bound[row]), self.budget, tuple(changes), obstacle,
+            alternatives,
         )  # fmt: skip
 
 

@@ -1,8 +1,7 @@
-"""Everything that an audit's page tells, as plain tables and numbers."""
+"""Everything that an audit's page shows, as plain tables and numbers."""
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,11 +13,11 @@ from ract._files import write_whole
 from ract._frames import read_table, take_rows
 from ract.certificates import Certificate, certify
 from ract.errors import InvalidSpec
-from ract.interop import read_model
 from ract.metrics.report import report_of
-from ract.recourse.find import TIME_LIMIT, budget_of, find_recourse
-from ract.recourse.plan import ACCEPTED
+from ract.recourse.find import find_recourse
+from ract.recourse.question import TIME_LIMIT, own_budget
 from ract.recourse.result import Recourse
+from ract.report.page import page
 
 MOST_EXPLAINED = 200
 
@@ -32,8 +31,8 @@ class Audit:
     title : str
     model : dict
         What the model is, in words.
-    people, searched : int
-        How many there are, and for how many plans were looked for.
+    n_people, n_searched : int
+        How many people there are, and for how many plans were searched.
     budget : float
     certificate : Certificate
         On all of them.
@@ -48,14 +47,14 @@ class Audit:
         would do instead.
     without : DataFrame
         People without recourse, in words.
-    explained : int
-        How many of the people without recourse were asked why.
+    n_explained : int
+        How many of the people without recourse have a reason.
     """
 
     title: str
     model: dict[str, str]
-    people: int
-    searched: int
+    n_people: int
+    n_searched: int
     budget: float
     certificate: Certificate
     metrics: pd.DataFrame
@@ -63,17 +62,27 @@ class Audit:
     changes: pd.DataFrame
     held: pd.DataFrame
     without: pd.DataFrame
-    explained: int
+    n_explained: int
 
-    def to_html(self) -> str:
-        """The audit as one page that needs nothing else."""
-        from ract.report.page import page
+    def to_html(self, templates: str | Path | None = None) -> str:
+        """The audit as one page that needs nothing else.
 
-        return page(self)
+        Parameters
+        ----------
+        templates : path, optional
+            A folder of Jinja2 templates to use instead of those of the same name in
+            ``ract/report/templates``.
 
-    def save(self, path: str | Path) -> None:
-        """Write the page, whole or not at all."""
-        write_whole(path, self.to_html())
+        Raises
+        ------
+        InvalidSpec
+            If a template has a mistake, with its file and line.
+        """
+        return page(self, templates)
+
+    def save(self, path: str | Path, templates: str | Path | None = None) -> None:
+        """Write the page (see ``to_html``), whole or not at all."""
+        write_whole(path, self.to_html(templates))
 
     def _repr_html_(self) -> str:
         return self.to_html()
@@ -114,21 +123,20 @@ def audit(
     training : frame or array, optional
         As in ``ract.certify``.
     max_people : int or None
-        Plans are looked for, for at most so many people, spread over the table; the certificate
-        always speaks of all. None for everyone.
+        Plans are searched for at most this many people, spread over the table; the certificate is
+        always on all of them. None for everyone.
     title : str
         Of the page.
 
     Examples
     --------
-    >>> from ract import RecourseForestClassifier
-    >>> from ract.datasets import load_loans
-    >>> loans = load_loans(n_people=1200)
-    >>> model = RecourseForestClassifier(loans.actions, n_estimators=10, random_state=0)
-    >>> model = model.fit(loans.frame[:800], loans.target[:800])
-    >>> found = audit(model, loans.frame[800:], loans.target[800:], groups="Education")
-    >>> found.people, found.to_html()[:15]
-    (400, '<!doctype html>')
+    >>> import ract.datasets
+    >>> loans, fresh = (ract.datasets.load_loans(500, random_state=k) for k in (0, 1))
+    >>> model = ract.RecourseForestClassifier(loans.actions, n_estimators=10, random_state=0)
+    >>> model = model.fit(loans.frame, loans.target)
+    >>> found = audit(model, fresh.frame, fresh.target, groups="Education")
+    >>> found.n_people, found.to_html()[:15]
+    (500, '<!doctype html>')
     """
     if max_people is not None and max_people < 1:
         raise InvalidSpec(f"max_people must be 1 or more, got {max_people!r}.")
@@ -137,7 +145,7 @@ def audit(
         "cost": cost, "time_limit": time_limit, "n_jobs": n_jobs, "progress": progress,
     }  # fmt: skip
     certificate = certify(model, X, budget, confidence, groups, training=training, **how)
-    n_people, most = read_table(X).n_rows, budget_of(budget, model)
+    n_people, most = read_table(X).n_rows, own_budget(model, budget)
     rows = np.arange(n_people)
     if max_people is not None and n_people > max_people:
         rows = np.linspace(0, n_people - 1, max_people).astype(int)
@@ -146,10 +154,7 @@ def audit(
     if groups is not None and not isinstance(groups, str):
         labels = np.asarray(groups)[rows]
     recourse = find_recourse(model, some, budget=np.inf, explain=False, **how)
-    metrics = report_of(
-        model, some, truth, recourse, most, groups=labels, confidence=confidence,
-        reference=reference, options=how,
-    )  # fmt: skip
+    metrics = report_of(recourse, truth, most, groups=labels, confidence=confidence)
     costly = np.flatnonzero(~(recourse.cost <= most))
     asked = costly[:MOST_EXPLAINED]
     reasons = (
@@ -157,9 +162,9 @@ def audit(
     )
     return Audit(
         title=title,
-        model=_told(model, X, how),
-        people=n_people,
-        searched=len(rows),
+        model=_in_words(recourse),
+        n_people=n_people,
+        n_searched=len(rows),
         budget=most,
         certificate=certificate,
         metrics=metrics,
@@ -167,74 +172,57 @@ def audit(
         changes=_changes(recourse, most),
         held=_held(reasons),
         without=_without(reasons),
-        explained=len(asked),
+        n_explained=len(asked),
     )
 
 
-def _told(model: Any, X: Any, how: dict[str, Any]) -> dict[str, str]:
+def _in_words(recourse: Recourse) -> dict[str, str]:
     """What a model is, in words."""
-    tree = read_model(
-        model, X if how["reference"] is None else how["reference"], how["actions"],
-        desired=how["desired"], threshold=how["threshold"],
-    )  # fmt: skip
-    ensemble, space = tree.ensemble, tree.encoder.space
-    told = {
+    model, ensemble = recourse.question.model, recourse.question.ensemble
+    space = recourse.encoder.space
+    words = {
         "Kind": getattr(model, "source", "") or type(model).__name__,
         "Trees": f"{ensemble.n_trees:,} with {len(ensemble.leaves):,} leaves",
-        "Desired class": str(tree.desired),
+        "Desired class": str(recourse.desired),
         "May change": ", ".join(f.name for f in space if f.actionable) or "nothing",
         "Fixed": ", ".join(f.name for f in space if not f.actionable) or "nothing",
     }
     if ensemble.combine == "votes" and ensemble.n_trees > 1:
-        told["Votes needed"] = f"{ensemble.cutoff:g} of {ensemble.n_trees}"
+        words["Votes needed"] = f"{ensemble.cutoff:g} of {ensemble.n_trees}"
     weight = getattr(model, "recourse_weight_", getattr(model, "recourse_weight", None))
     if weight is not None:
-        told["Weight of recourse"] = f"{weight:.3g}" if isinstance(weight, float) else str(weight)
-    return told
+        words["Weight of recourse"] = f"{weight:.3g}" if isinstance(weight, float) else str(weight)
+    return words
 
 
 def _changes(recourse: Recourse, budget: float) -> pd.DataFrame:
     """Which features people are asked to change, among plans within the budget."""
     planned = recourse.found & (recourse.cost <= budget)
-    changed = recourse.changed[planned]
-    effort = np.where(changed, recourse.effort[planned], np.nan)
-    with np.errstate(invalid="ignore"):
-        means = [
-            float(np.nanmean(e)) if c.any() else np.nan
-            for e, c in zip(effort.T, changed.T, strict=True)
-        ]
-    table = pd.DataFrame(
-        {
-            "feature": [axis.feature.name for axis in recourse.encoder.axes],
-            "share": changed.mean(axis=0) if len(changed) else 0.0,
-            "effort": means,
-        }
-    )
+    names = [axis.feature.name for axis in recourse.encoder.axes]
+    changed = pd.DataFrame(recourse.changed[planned], columns=names)
+    effort = pd.DataFrame(recourse.effort[planned], columns=names).where(changed)
+    table = pd.DataFrame({"feature": names, "share": changed.mean().array})
+    table["effort"] = effort.mean().array
     return table[table["share"] > 0].sort_values("share", ascending=False, ignore_index=True)
 
 
-def _held(reasons: Recourse | None) -> pd.DataFrame:
+def _held(recourse: Recourse | None) -> pd.DataFrame:
     """By set of features that hold people: how many they hold."""
-    counts: Counter[tuple[str, ...]] = Counter()
     budgets: dict[tuple[str, ...], list[float]] = {}
-    for reason in reasons.reasons.values() if reasons is not None else ():
-        counts[reason.features] += 1
-        budgets.setdefault(reason.features, []).append(reason.budget)
+    for obstacle in recourse.obstacles.values() if recourse is not None else ():
+        budgets.setdefault(obstacle.features, []).append(obstacle.budget)
     rows = [
-        {
-            "features": ", ".join(features) or "no release would do",
-            "people": n,
-            "median budget": float(np.median(budgets[features])),
-        }
-        for features, n in counts.most_common()
+        (", ".join(features) or "no release would do", len(of_set), float(np.median(of_set)))
+        for features, of_set in sorted(budgets.items(), key=lambda item: -len(item[1]))
     ]
     return pd.DataFrame(rows, columns=["features", "people", "median budget"])
 
 
-def _without(reasons: Recourse | None) -> pd.DataFrame:
+def _without(recourse: Recourse | None) -> pd.DataFrame:
     """People without recourse and why, in words."""
-    rows = []
-    for plan in reasons if reasons is not None else ():
-        if plan.status != ACCEPTED and not plan.changes:
-            rows.append({"person": plan.person, "status": plan.status, "why": plan.describe()})
+    rows = [
+        (plan.person, plan.status, plan.describe())
+        for plan in (recourse if recourse is not None else ())
+        if not plan.has_recourse
+    ]
     return pd.DataFrame(rows, columns=["person", "status", "why"])

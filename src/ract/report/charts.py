@@ -13,57 +13,62 @@ A chart is drawn in a box of 640 points, with its plot inside margins:
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from html import escape
 
 import numpy as np
+from markupsafe import Markup
 
 WIDTH, RIGHT, ROW = 640, 20, 26
+LABELS = 190  # where a plot with a label for each row begins
+LEFT, TOP, BOTTOM, HEIGHT = 50, 22, 200, 242  # the plot, and the box, of a chart over costs
+
+Scale = Callable[[float], float]
 
 
-def svg(title: str, height: float, *shapes: str) -> str:
+def svg(title: str, height: float, *shapes: str) -> Markup:
     """A chart with a title for those who cannot see it."""
     inside = "".join(shapes)
-    return (
+    return Markup(
         f'<svg role="img" viewBox="0 0 {WIDTH} {height:g}" xmlns="http://www.w3.org/2000/svg">'
         f"<title>{escape(title)}</title>{inside}</svg>"
     )
 
 
-def bars(title: str, rows: Sequence[tuple[str, float, str]]) -> str:
+def bars(title: str, rows: Sequence[tuple[str, float, str]]) -> Markup:
     """Horizontal bars of shares: label, share, what is written behind the bar."""
-    left, most = 190, max((value for _, value, _ in rows), default=1.0) or 1.0
-    wide = WIDTH - left - RIGHT - 110
+    most = max((value for _, value, _ in rows), default=1.0) or 1.0
+    wide = WIDTH - LABELS - RIGHT - 130
     shapes = []
-    for k, (label, value, told) in enumerate(rows):
+    for k, (label, value, text) in enumerate(rows):
         y, length = 6 + k * ROW, max(wide * value / most, 1)
-        shapes.append(_text(left - 8, y + 14, label, "end"))
-        shapes.append(f'<rect class="bar" x="{left}" y="{y}" width="{length:.1f}" height="18"/>')
-        shapes.append(_text(left + length + 6, y + 14, told))
+        shapes += [
+            _text(LABELS - 8, y + 14, label, "end"),
+            _bar(LABELS, y, length, 18),
+            _text(LABELS + length + 6, y + 14, text),
+        ]
     return svg(title, 12 + len(rows) * ROW, *shapes)
 
 
-def histogram(title: str, values: np.ndarray, budget: float, n_bins: int = 24) -> str:
+def histogram(title: str, values: np.ndarray, budget: float, n_bins: int = 24) -> Markup:
     """How often costs occur, with the budget as a line."""
     end = _end(values, budget)
     counts, edges = np.histogram(values, bins=n_bins, range=(0.0, end))
-    top, bottom, left = 22, 200, 50
-    scale = (bottom - top) / max(int(counts.max(initial=0)), 1)
-    x = _scale(left, WIDTH - RIGHT, 0.0, end)
+    most = int(counts.max(initial=0))
+    x, scale = _scale(LEFT, WIDTH - RIGHT, 0.0, end), (BOTTOM - TOP) / max(most, 1)
     shapes = [
-        f'<rect class="bar" x="{x(a) + 0.5:.1f}" y="{bottom - n * scale:.1f}" '
-        f'width="{max(x(b) - x(a) - 1, 0.5):.1f}" height="{n * scale:.1f}"/>'
+        _bar(x(a) + 0.5, BOTTOM - n * scale, max(x(b) - x(a) - 1, 0.5), n * scale)
         for n, a, b in zip(counts, edges[:-1], edges[1:], strict=True)
     ]
     shapes += [
-        _text(left - 6, top + 8, f"{counts.max(initial=0):,}", "end"),
-        _text(left - 6, bottom, "0", "end"),
+        _text(LEFT - 6, TOP + 8, f"{most:,}", "end"),
+        _text(LEFT - 6, BOTTOM, "0", "end"),
+        *_axis(x, 0.0, end, BOTTOM, "cost of the cheapest plan"),
     ]
-    shapes += _axis(x, 0.0, end, bottom, "cost of the cheapest plan")
-    return svg(title, 242, *shapes, *_budget_line(x, budget, end, top, bottom))
+    return svg(title, HEIGHT, *shapes, *_budget_line(x, budget, end))
 
 
-def steps(title: str, costs: np.ndarray, budget: float) -> str:
+def steps(title: str, costs: np.ndarray, budget: float) -> Markup:
     """The share of people whose cost is at most x, as steps."""
     finite = np.sort(costs[np.isfinite(costs)])
     end = _end(finite, budget)
@@ -71,43 +76,40 @@ def steps(title: str, costs: np.ndarray, budget: float) -> str:
     if len(at) > 400:  # as fine as the eye can see
         at = np.unique(np.concatenate([[0.0, end], np.quantile(finite, np.linspace(0, 1, 400))]))
     share = np.searchsorted(finite, at, side="right") / max(len(costs), 1)
-    top, bottom, left = 22, 200, 50
-    x, y = _scale(left, WIDTH - RIGHT, 0.0, end), _scale(bottom, top, 0.0, 1.0)
+    x, y = _scale(LEFT, WIDTH - RIGHT, 0.0, end), _scale(BOTTOM, TOP, 0.0, 1.0)
     path = f"M{x(at[0]):.1f},{y(share[0]):.1f}" + "".join(
         f"H{x(a):.1f}V{y(s):.1f}" for a, s in zip(at[1:], share[1:], strict=True)
     )
-    marks = [
-        shape
-        for level in (0.0, 0.25, 0.5, 0.75, 1.0)
-        for shape in (
-            _line("grid", left, y(level), WIDTH - RIGHT, y(level)),
-            _text(left - 6, y(level) + 4, f"{level:.0%}", "end"),
-        )
-    ]
-    line = f'<path class="line" d="{path}"/>'
-    shapes = [*marks, line, *_axis(x, 0.0, end, bottom, "budget")]
-    return svg(title, 242, *shapes, *_budget_line(x, budget, end, top, bottom))
+    shapes = []
+    for level in (0.0, 0.25, 0.5, 0.75, 1.0):
+        shapes += [
+            _line("grid", LEFT, y(level), WIDTH - RIGHT, y(level)),
+            _text(LEFT - 6, y(level) + 4, f"{level:.0%}", "end"),
+        ]
+    shapes += [f'<path class="line" d="{path}"/>', *_axis(x, 0.0, end, BOTTOM, "budget")]
+    return svg(title, HEIGHT, *shapes, *_budget_line(x, budget, end))
 
 
-def intervals(title: str, rows: Sequence[tuple[str, float, float, float]], everyone: float) -> str:
+def intervals(
+    title: str, rows: Sequence[tuple[str, float, float, float]], everyone: float
+) -> Markup:
     """Values with intervals, one row each, and everyone's value as a line."""
-    left, bottom = 190, 8 + len(rows) * ROW
-    known = [v for _, value, low, high in rows for v in (value, low, high) if math.isfinite(v)]
+    bottom = 8 + len(rows) * ROW
+    known = [v for _, *numbers in rows for v in numbers if math.isfinite(v)]
     start, end = min([*known, everyone]), max([*known, everyone])
     room = max(end - start, 0.02) * 0.08
     start, end = start - room, end + room
-    x = _scale(left, WIDTH - RIGHT, start, end)
+    x = _scale(LABELS, WIDTH - RIGHT, start, end)
     shapes = [_line("all", x(everyone), 2, x(everyone), bottom)]
     for k, (label, value, low, high) in enumerate(rows):
         y = 6 + k * ROW + ROW / 2
-        shapes.append(_text(left - 8, y + 4, label, "end"))
-        if not math.isfinite(value):
-            continue
-        ends = [x(v) if math.isfinite(v) else x(value) for v in (low, high)]
-        shapes.append(
-            _line("line", ends[0], y, ends[1], y)
-            + f'<circle class="dot" cx="{x(value):.1f}" cy="{y}" r="4.5"/>'
-        )
+        shapes.append(_text(LABELS - 8, y + 4, label, "end"))
+        if math.isfinite(value):
+            first, last = (x(v if math.isfinite(v) else value) for v in (low, high))
+            shapes += [
+                _line("line", first, y, last, y),
+                f'<circle class="dot" cx="{x(value):.1f}" cy="{y}" r="4.5"/>',
+            ]
     return svg(title, bottom + 42, *shapes, *_axis(x, start, end, bottom, "line: everyone"))
 
 
@@ -119,35 +121,35 @@ def _end(values: np.ndarray, budget: float) -> float:
     return most * 1.02 or 1.0
 
 
-class _scale:  # noqa: N801  a function with memory
+def _scale(first: float, last: float, a: float, b: float) -> Scale:
     """From values between a and b to places between first and last."""
-
-    def __init__(self, first: float, last: float, a: float, b: float) -> None:
-        self.first, self.slope, self.a = first, (last - first) / ((b - a) or 1.0), a
-
-    def __call__(self, value: float) -> float:
-        return self.first + self.slope * (float(value) - self.a)
+    slope = (last - first) / ((b - a) or 1.0)
+    return lambda value: first + slope * (float(value) - a)
 
 
-def _axis(x: _scale, start: float, end: float, bottom: float, told: str) -> list[str]:
+def _axis(x: Scale, start: float, end: float, bottom: float, label: str) -> list[str]:
     """A horizontal axis with about five round ticks."""
     raw = (end - start) / 5
     unit = 10 ** math.floor(math.log10(raw)) if raw > 0 else 1.0
     step = next(m * unit for m in (1, 2, 5, 10) if m * unit >= raw)
-    ticks = np.arange(math.ceil(start / step) * step, end + step * 1e-6, step)
     shapes = [_line("axis", x(start), bottom, x(end), bottom)]
-    for tick in ticks:
-        shapes.append(_line("axis", x(tick), bottom, x(tick), bottom + 4))
-        shapes.append(_text(x(tick), bottom + 18, f"{tick:.6g}", "middle"))
-    shapes.append(_text((x(start) + x(end)) / 2, bottom + 36, told, "middle"))
-    return shapes
+    for tick in np.arange(math.ceil(start / step) * step, end + step * 1e-6, step):
+        shapes += [
+            _line("axis", x(tick), bottom, x(tick), bottom + 4),
+            _text(x(tick), bottom + 18, f"{tick:.6g}", "middle"),
+        ]
+    return [*shapes, _text((x(start) + x(end)) / 2, bottom + 36, label, "middle")]
 
 
-def _budget_line(x: _scale, budget: float, end: float, top: float, bottom: float) -> list[str]:
+def _budget_line(x: Scale, budget: float, end: float) -> list[str]:
     if not math.isfinite(budget) or budget > end:
         return []
-    line = _line("budget", x(budget), top, x(budget), bottom)
-    return [line, _text(x(budget), top - 8, f"budget {budget:g}", "middle")]
+    line = _line("budget", x(budget), TOP, x(budget), BOTTOM)
+    return [line, _text(x(budget), TOP - 8, f"budget {budget:g}", "middle")]
+
+
+def _bar(x: float, y: float, width: float, height: float) -> str:
+    return f'<rect class="bar" x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}"/>'
 
 
 def _line(kind: str, x1: float, y1: float, x2: float, y2: float) -> str:
@@ -155,4 +157,4 @@ def _line(kind: str, x1: float, y1: float, x2: float, y2: float) -> str:
 
 
 def _text(x: float, y: float, text: str, anchor: str = "start") -> str:
-    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{escape(str(text))}</text>'
+    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{escape(text)}</text>'

@@ -14,10 +14,10 @@ from ract.recourse.causal.effects import CausalEffects
 from ract.recourse.causal.region_by_program import enter_region
 from ract.recourse.causal.search import CausalSearch, column_names
 from ract.recourse.common.anchors import inside
-from ract.recourse.common.answers import FOUND, NONE, OPEN, OPTIMAL
 from ract.recourse.common.moves import Moves
 from ract.recourse.common.outcomes import Outcomes
 from ract.recourse.exact.search import ExactSearch
+from ract.status import Status
 from tests import naive
 from tests.recourse.exact.test_search import CHANGES, random_ensemble
 
@@ -113,12 +113,12 @@ def test_brute_force_over_whole_numbers_and_categories(block):
             best = best if best <= budget else np.inf
             assert solutions.cost[i] >= best - 1e-12
             assert solutions.bound[i] <= best + 1e-12
-            if solutions.status[i] == OPTIMAL:
+            if solutions.status[i] == Status.OPTIMAL:
                 assert solutions.cost[i] <= best + 1e-6
-            if solutions.status[i] == NONE:
+            if solutions.status[i] == Status.NONE:
                 assert np.isinf(best)
             equal += bool(solutions.cost[i] <= best + 1e-6)
-            settled += solutions.status[i] in (OPTIMAL, NONE)
+            settled += solutions.status[i] in (Status.OPTIMAL, Status.NONE)
     assert equal >= 158  # of 160; 1600 of 1600 in a longer run
     assert settled >= 155
 
@@ -161,11 +161,11 @@ def test_what_is_proved_of_real_numbers_survives_many_random_actions():
             best = cost.between(np.tile(own, (3000, 1)), tried)[good].min(initial=np.inf)
             best = best if best <= budget else np.inf
             assert solutions.bound[i] <= best + 1e-9
-            if solutions.status[i] == OPTIMAL:
+            if solutions.status[i] == Status.OPTIMAL:
                 assert solutions.cost[i] <= best + 1e-6
-            assert not (solutions.status[i] == NONE and np.isfinite(best))
+            assert not (solutions.status[i] == Status.NONE and np.isfinite(best))
             seen.add(int(solutions.status[i]))
-    assert {OPTIMAL, NONE} <= seen
+    assert {Status.OPTIMAL, Status.NONE} <= seen
 
 
 def test_without_effects_it_is_the_exact_search():
@@ -220,11 +220,11 @@ def test_a_feature_that_nobody_can_change_is_moved_through_its_cause():
     person = np.array([[2.0, 3.0]])
     search = CausalSearch(stump_on(1, 4.0), encoder.axes, cost, effects)
     solutions = search.solve(person, 0.3, max_gap=0.0)
-    assert solutions.status[0] == OPTIMAL
+    assert solutions.status[0] == Status.OPTIMAL
     assert solutions.cost[0] == pytest.approx(0.2, abs=2e-6)  # two of ten units of work
     assert solutions.values[0, 1] == 3.0
     assert 4.0 < search.after(person, solutions.values)[0, 1] < 4.00002
-    assert search.solve(person, 0.19).status[0] == NONE
+    assert search.solve(person, 0.19).status[0] == Status.NONE
 
 
 def test_an_integer_that_follows_is_judged_as_the_real_number_it_becomes():
@@ -253,7 +253,7 @@ def test_a_category_can_be_a_cause():
     person = np.zeros((1, 3))
     person[0, cook] = 1.0
     solutions = search.solve(person, max_gap=0.0)
-    assert solutions.status[0] == OPTIMAL and solutions.values[0, clerk] == 1.0
+    assert solutions.status[0] == Status.OPTIMAL and solutions.values[0, clerk] == 1.0
     assert search.after(person, solutions.values)[0, pay] == 5.0
     wrong = CausalEffects.from_edges({("pay", "job=clerk"): 5.0})
     with pytest.raises(InvalidSpec, match="'job' is categorical"):
@@ -297,8 +297,8 @@ def test_other_costs_and_other_ways_to_decide():
             matrix, 2.0
         )
         check_actions(encoder, ensemble, cost, total, matrix, by_mean, 2.0)
-        assert not (by_mean.status == NONE).any()
-        assert not (by_mean.found & (by_votes.status == NONE)).any()
+        assert not (by_mean.status == Status.NONE).any()
+        assert not (by_mean.found & (by_votes.status == Status.NONE)).any()
         served += int((by_mean.found & (by_mean.cost > 0)).sum())
     assert served > 10
 
@@ -326,7 +326,7 @@ def test_small_limits_give_bounds_that_hold():
             assert (quick.bound <= np.where(sure.found, sure.cost, np.inf) + 1e-12).all()
             assert (quick.cost >= sure.bound - 1e-12).all()
             seen |= set(quick.status.tolist())
-    assert seen == {OPTIMAL, NONE, FOUND, OPEN}
+    assert seen == {Status.OPTIMAL, Status.NONE, Status.FOUND, Status.UNKNOWN}
 
 
 def test_without_effects_the_bound_is_the_exact_cost_up_to_a_step():
@@ -405,7 +405,7 @@ def test_actions_allow_for_effects_that_are_off():
         total = naive.total_effects(effects.direct)
         check_actions(encoder, ensemble, cost, total, matrix, solutions)
         assert (solutions.cost >= plain.bound - 1e-9).all()
-        assert not (solutions.found & (plain.status == NONE)).any()
+        assert not (solutions.found & (plain.status == Status.NONE)).any()
         fewer += int(plain.found.sum() - solutions.found.sum())
         for i in np.flatnonzero(solutions.found & (solutions.cost > 0)):
             for _ in range(20):

@@ -11,8 +11,8 @@ from ract.costs import make_cost
 from ract.encoding import Encoder
 from ract.ensemble import TreeEnsemble
 from ract.errors import InvalidSpec
-from ract.recourse.common.answers import FOUND, NONE, OPEN, OPTIMAL
-from ract.recourse.exact.search import NO, YES, ExactSearch
+from ract.recourse.exact.search import ExactSearch
+from ract.status import Status
 from tests import naive
 
 KINDS = ["continuous", "integer", "binary", "categorical"]
@@ -150,17 +150,17 @@ def check_against_brute_force(combine, block):
         for i in range(len(people)):
             best = naive.cheapest_action(ensemble, encoder.axes, people[i], matrix, rng, most)
             if np.isfinite(best) and best <= budget:
-                assert solutions.status[i] == OPTIMAL
+                assert solutions.status[i] == Status.OPTIMAL
                 assert solutions.cost[i] == pytest.approx(best, abs=1e-12)
             else:
-                assert solutions.status[i] == NONE and np.isinf(solutions.cost[i])
+                assert solutions.status[i] == Status.NONE and np.isinf(solutions.cost[i])
             changed = [
                 (solutions.values[i, list(axis.columns)] != people[i, list(axis.columns)]).any()
                 for axis in encoder.axes
             ]
             assert most is None or sum(changed) <= most
             statuses.add(int(solutions.status[i]))
-    assert statuses == {OPTIMAL, NONE}
+    assert statuses == {Status.OPTIMAL, Status.NONE}
 
 
 @pytest.mark.parametrize("block", range(15))
@@ -202,8 +202,8 @@ def test_any_mixture_of_small_and_large_trees_is_searched_exactly(seed):
             boxes, len(sizes), needed, len(n_cells), own, categorical, 10**6,
             np.zeros(1, np.uint8), point,
         )  # fmt: skip
-        assert answer == (YES if needed <= most else NO)
-        if answer == YES:
+        assert answer == (Status.FOUND if needed <= most else Status.NONE)
+        if answer == Status.FOUND:
             held = naive.trees_at(point, boxes.tree, boxes.first, boxes.last, categorical)
             assert len(held) >= needed
 
@@ -221,11 +221,13 @@ def test_limits_give_bounds_that_hold():
             best = np.where(exact.found, exact.cost, np.inf)
             assert (cut.bound <= best + 1e-12).all()
             assert (cut.cost >= best - 1e-12).all()
-            assert (cut.cost[cut.status == OPTIMAL] == best[cut.status == OPTIMAL]).all()
-            assert np.isinf(best[cut.status == NONE]).all()
+            assert (
+                cut.cost[cut.status == Status.OPTIMAL] == best[cut.status == Status.OPTIMAL]
+            ).all()
+            assert np.isinf(best[cut.status == Status.NONE]).all()
             assert (cut.gap >= 0).all()
             seen |= set(cut.status.tolist())
-    assert OPEN in seen and (FOUND in seen or OPTIMAL in seen)
+    assert Status.UNKNOWN in seen and (Status.FOUND in seen or Status.OPTIMAL in seen)
 
 
 def test_nobody_moves_when_everything_is_fixed():
@@ -240,7 +242,7 @@ def test_nobody_moves_when_everything_is_fixed():
     )  # fmt: skip
     cost = make_cost("percentile").fit(matrix.T, encoder.weights)
     solutions = ExactSearch(stump, encoder.axes, cost).solve(matrix)
-    assert list(solutions.status == NONE) == list(frame["a"] <= 2)
+    assert list(solutions.status == Status.NONE) == list(frame["a"] <= 2)
     assert (solutions.cost[frame["a"] > 2] == 0).all()
 
 
@@ -248,7 +250,7 @@ def test_one_leaf_is_decided_at_once():
     matrix = np.array([[0.0], [1.0]])
     encoder = Encoder(matrix)
     cost = make_cost("percentile").fit(matrix.T, encoder.weights)
-    for label, status in ((1, OPTIMAL), (0, NONE)):
+    for label, status in ((1, Status.OPTIMAL), (0, Status.NONE)):
         leaf = TreeEnsemble(
             np.array([-1], np.int32), np.zeros(1), np.array([-1], np.int32),
             np.array([-1], np.int32), np.array([label], np.uint8), np.zeros(1),

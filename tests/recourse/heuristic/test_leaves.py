@@ -8,11 +8,11 @@ from ract.costs import FittedMahalanobis, make_cost
 from ract.encoding import Encoder
 from ract.ensemble import TreeEnsemble
 from ract.errors import InvalidSpec
-from ract.recourse.common.answers import FOUND, NONE, OPEN, OPTIMAL
-from ract.recourse.common.point_cost import Measure
+from ract.recourse.common.point_cost import PointCost
 from ract.recourse.exact.search import ExactSearch
 from ract.recourse.heuristic.leaves import LeafSearch
 from ract.recourse.heuristic.live import LiveRegionSearch
+from ract.status import Status
 from tests import naive
 from tests.recourse.exact.test_search import (
     check_values,
@@ -75,7 +75,12 @@ def test_leaves_equal_enumeration(block):
             )  # fmt: skip
             assert solutions.cost[i] == pytest.approx(expected, abs=1e-12)
             seen.add((ensemble.combine, cost.norm, int(solutions.status[i])))
-    assert {status for _, _, status in seen} == {OPTIMAL, NONE, FOUND, OPEN}
+    assert {status for _, _, status in seen} == {
+        Status.OPTIMAL,
+        Status.NONE,
+        Status.FOUND,
+        Status.UNKNOWN,
+    }
     assert len({case[:2] for case in seen}) == 9
 
 
@@ -95,11 +100,11 @@ def test_what_leaves_prove_holds_by_brute_force(block):
             seen.add(int(status))
             assert solutions.cost[i] >= best - 1e-12
             assert solutions.bound[i] <= best + 1e-12 or best > budget
-            if status == OPTIMAL:
+            if status == Status.OPTIMAL:
                 assert solutions.cost[i] == pytest.approx(best, abs=1e-12)
-            if status == NONE:
+            if status == Status.NONE:
                 assert best > budget or np.isinf(best)
-    assert seen >= {OPTIMAL, NONE, OPEN}
+    assert seen >= {Status.OPTIMAL, Status.NONE, Status.UNKNOWN}
 
 
 def test_a_single_tree_is_solved_with_proof():
@@ -111,7 +116,7 @@ def test_a_single_tree_is_solved_with_proof():
         for i, own in enumerate(people):
             best = naive.cheapest_action(ensemble, encoder.axes, own, matrix, rng, norm=cost.norm)
             assert solutions.cost[i] == pytest.approx(best, abs=1e-12)
-            assert solutions.status[i] == (OPTIMAL if np.isfinite(best) else NONE)
+            assert solutions.status[i] == (Status.OPTIMAL if np.isfinite(best) else Status.NONE)
 
 
 def test_leaves_and_live_regions_against_the_exact_search():
@@ -128,13 +133,17 @@ def test_leaves_and_live_regions_against_the_exact_search():
             check_values(encoder, ensemble, cost, matrix, solutions)
             assert (solutions.cost >= exact.cost - 1e-12).all()
             assert (solutions.bound <= exact.cost).all()
-            optimal = solutions.status == OPTIMAL
+            optimal = solutions.status == Status.OPTIMAL
             assert (solutions.cost[optimal] <= exact.cost[optimal] + 1e-12).all()
-            assert (exact.status[solutions.status == NONE] == NONE).all()
+            assert (exact.status[solutions.status == Status.NONE] == Status.NONE).all()
             seen |= set(solutions.status.tolist())
             missed += int((exact.found & ~solutions.found).sum())
             dearer += int((solutions.cost > exact.cost + 1e-9)[solutions.found].sum())
-    assert missed > 0 and dearer > 0 and seen == {OPTIMAL, NONE, FOUND, OPEN}
+    assert (
+        missed > 0
+        and dearer > 0
+        and seen == {Status.OPTIMAL, Status.NONE, Status.FOUND, Status.UNKNOWN}
+    )
 
 
 @pytest.mark.parametrize("block", range(4))
@@ -161,9 +170,15 @@ def test_live_regions_equal_enumeration(block):
                 max_changes=most,
             )  # fmt: skip
             assert solutions.cost[i] == pytest.approx(expected, abs=1e-12)
-            status = OPTIMAL if accepted[i] else FOUND if np.isfinite(expected) else OPEN
+            status = (
+                Status.OPTIMAL
+                if accepted[i]
+                else Status.FOUND
+                if np.isfinite(expected)
+                else Status.UNKNOWN
+            )
             assert solutions.status[i] == status
-            found += status == FOUND
+            found += status == Status.FOUND
     assert found > 9
 
 
@@ -185,7 +200,7 @@ def test_the_stand_in_never_exceeds_the_mahalanobis_distance():
             cost = make_cost("mahalanobis").fit(matrix.T, weights)
         else:
             axes = encoder.axes
-        measure = Measure(cost, axes)
+        measure = PointCost(cost, axes)
         start, stop = rng.permutation(matrix), rng.permutation(matrix)
         stand_in, real = measure.by_column.between(start, stop), cost.between(start, stop)
         assert (stand_in <= real + 1e-7).all()
@@ -281,7 +296,7 @@ def test_a_split_that_leaves_nobody_on_one_side_is_no_way():
     encoder = Encoder(matrix, ActionSpace([Feature("x0", "integer")]))
     cost = make_cost("percentile").fit(matrix.T, encoder.weights)
     solutions = LeafSearch(tree, encoder.axes, cost).solve(matrix)
-    assert (solutions.status == NONE).all() and np.isinf(solutions.cost).all()
+    assert (solutions.status == Status.NONE).all() and np.isinf(solutions.cost).all()
 
 
 def test_wrong_input_is_refused():

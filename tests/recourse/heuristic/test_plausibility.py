@@ -13,10 +13,10 @@ from ract.costs import make_cost
 from ract.datasets import load_loans
 from ract.encoding import Encoder
 from ract.errors import InvalidData, InvalidSpec
-from ract.recourse.common.answers import FOUND, NONE, OPEN, OPTIMAL
 from ract.recourse.common.problem import Problem
 from ract.recourse.exact.search import ExactSearch
-from ract.recourse.heuristic.plausibility import METHODS, Plausibility, cheapest_plausible
+from ract.recourse.heuristic.plausibility import METHODS, Plausibility, PlausibleSearch
+from ract.status import Status
 from tests.recourse.causal.test_search import stump_on
 from tests.recourse.exact.test_search import check_values
 
@@ -79,20 +79,20 @@ def test_actions_are_allowed_desired_and_plausible(lending, method):
     model, problem, train, refused = lending
     plausibility = Plausibility(method, max_outliers=0.3).fit(train)
     exact = ExactSearch(model.ensemble_, model.encoder_.axes, model.cost_).solve(refused, 0.3)
-    solutions = cheapest_plausible(problem, plausibility, train, refused, 0.3)
+    solutions = PlausibleSearch(problem, plausibility, train).solve(refused, 0.3)
     found = solutions.found
     check_values(model.encoder_, model.ensemble_, model.cost_, refused, solutions)
     assert plausibility.is_plausible(solutions.values[found]).all()
     assert (solutions.cost[found] <= 0.3).all()
     assert (solutions.cost >= exact.cost - 1e-12).all()
-    np.testing.assert_array_equal(solutions.status == NONE, exact.status == NONE)
+    np.testing.assert_array_equal(solutions.status == Status.NONE, exact.status == Status.NONE)
     lucky = exact.found.copy()
     lucky[lucky] = plausibility.is_plausible(exact.values[lucky])
-    np.testing.assert_array_equal(solutions.status == OPTIMAL, lucky)
+    np.testing.assert_array_equal(solutions.status == Status.OPTIMAL, lucky)
     repaired = found & ~lucky
     assert repaired.sum() >= 0.2 * (exact.found & ~lucky).sum() > 0
-    assert (solutions.status[repaired] == FOUND).all()
-    assert (solutions.status[~found & (exact.status != NONE)] == OPEN).all()
+    assert (solutions.status[repaired] == Status.FOUND).all()
+    assert (solutions.status[~found & (exact.status != Status.NONE)] == Status.UNKNOWN).all()
     assert (solutions.bound <= np.where(found, solutions.cost, np.inf)).all()
 
 
@@ -103,10 +103,10 @@ def test_another_way_to_decide_and_another_norm(lending):
     problem = Problem(soft, model.encoder_.axes, cost)
     plausibility = Plausibility().fit(train)
     refused = refused[~soft.decide(refused)]
-    solutions = cheapest_plausible(problem, plausibility, train, refused)
+    solutions = PlausibleSearch(problem, plausibility, train).solve(refused)
     found = solutions.found
     assert found.mean() > 0.1
-    assert set(solutions.status.tolist()) <= {FOUND, OPEN}
+    assert set(solutions.status.tolist()) <= {Status.FOUND, Status.UNKNOWN}
     assert soft.decide(solutions.values[found]).all()
     assert plausibility.is_plausible(solutions.values[found]).all()
     np.testing.assert_allclose(
@@ -127,8 +127,8 @@ def test_two_features_that_go_together_are_moved_together():
     person = np.array([[2.0, 2.0]])
     alone = ExactSearch(problem.ensemble, encoder.axes, cost).solve(person)
     assert alone.values[0, 1] == 2.0 and not plausibility.is_plausible(alone.values)[0]
-    solutions = cheapest_plausible(problem, plausibility, matrix, person)
-    assert solutions.status[0] == FOUND
+    solutions = PlausibleSearch(problem, plausibility, matrix).solve(person)
+    assert solutions.status[0] == Status.FOUND
     assert solutions.values[0, 0] > 6.0 and solutions.values[0, 1] > 4.0
     assert alone.cost[0] <= solutions.cost[0] < 2 * alone.cost[0]
 
@@ -136,23 +136,23 @@ def test_two_features_that_go_together_are_moved_together():
 def test_those_who_have_the_class_stay_as_they_are(lending):
     model, problem, train, _ = lending
     accepted = train[model.ensemble_.decide(train)][:20]
-    solutions = cheapest_plausible(problem, Plausibility().fit(train), train, accepted)
-    assert (solutions.status == OPTIMAL).all() and (solutions.cost == 0).all()
+    solutions = PlausibleSearch(problem, Plausibility().fit(train), train).solve(accepted)
+    assert (solutions.status == Status.OPTIMAL).all() and (solutions.cost == 0).all()
     np.testing.assert_array_equal(solutions.values, accepted)
 
 
 def test_nobody_to_aim_at_is_open_or_what_the_exact_search_found(lending):
     model, problem, train, refused = lending
     nobody = train[~model.ensemble_.decide(train)]
-    solutions = cheapest_plausible(problem, Plausibility().fit(train), nobody, refused, 0.3)
-    assert set(solutions.status.tolist()) <= {OPTIMAL, OPEN, NONE}
+    solutions = PlausibleSearch(problem, Plausibility().fit(train), nobody).solve(refused, 0.3)
+    assert set(solutions.status.tolist()) <= {Status.OPTIMAL, Status.UNKNOWN, Status.NONE}
 
 
 def test_threads_do_not_change_the_result(lending):
     _, problem, train, refused = lending
     plausibility = Plausibility(max_outliers=0.3).fit(train)
-    one = cheapest_plausible(problem, plausibility, train, refused[:30], 0.3, n_jobs=1)
-    two = cheapest_plausible(problem, plausibility, train, refused[:30], 0.3, n_jobs=2)
+    one = PlausibleSearch(problem, plausibility, train).solve(refused[:30], 0.3, n_jobs=1)
+    two = PlausibleSearch(problem, plausibility, train).solve(refused[:30], 0.3, n_jobs=2)
     np.testing.assert_array_equal(one.values, two.values)
 
 

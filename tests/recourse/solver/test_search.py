@@ -12,11 +12,11 @@ from ract.encoding import Axis, Encoder
 from ract.ensemble import TreeEnsemble
 from ract.errors import InvalidData, InvalidSpec
 from ract.grid import Grid
-from ract.recourse.common.answers import FOUND, NONE, OPEN, OPTIMAL
 from ract.recourse.exact.search import ExactSearch
 from ract.recourse.solver.relations import LinearRelation
 from ract.recourse.solver.search import SolverSearch
-from ract.recourse.solver.segments import Stretches
+from ract.recourse.solver.segments import Segments
+from ract.status import Status
 from tests import naive
 from tests.recourse.exact.test_search import check_values, random_problem
 from tests.recourse.solver import milo
@@ -57,11 +57,11 @@ def brute_force(name, encoder, matrix, ensemble, person, rng, **limits):
 
 def agree(solutions, i, best, budget, tolerance):
     if np.isfinite(best) and best <= budget:
-        assert solutions.status[i] == OPTIMAL
+        assert solutions.status[i] == Status.OPTIMAL
         assert solutions.cost[i] == pytest.approx(best, abs=tolerance)
         assert best - tolerance <= solutions.bound[i] <= solutions.cost[i]
     else:
-        assert solutions.status[i] == NONE and np.isinf(solutions.cost[i])
+        assert solutions.status[i] == Status.NONE and np.isinf(solutions.cost[i])
     return int(solutions.status[i])
 
 
@@ -100,7 +100,7 @@ def test_costs_that_split_by_feature_equal_brute_force(block):
         for i, person in enumerate(people):
             best = brute_force(name, encoder, matrix, ensemble, person, rng, max_changes=most)
             seen.add(agree(solutions, i, best, budget, 1e-6))
-    assert seen == {OPTIMAL, NONE}
+    assert seen == {Status.OPTIMAL, Status.NONE}
 
 
 @pytest.mark.parametrize("name", [*SPLITTING, "mahalanobis"])
@@ -126,7 +126,7 @@ def test_values_that_matter_by_themselves_equal_brute_force(name):
             limits = {"relations": relations, "max_changes": most}
             best = brute_force(name, encoder, matrix, ensemble, person, rng, **limits)
             seen.add(agree(solutions, i, best, budget, 1e-4 * best + 1e-5))
-    assert seen == {OPTIMAL, NONE}
+    assert seen == {Status.OPTIMAL, Status.NONE}
 
 
 @pytest.mark.parametrize("name", [*SPLITTING, "mahalanobis"])
@@ -151,15 +151,15 @@ def test_continuous_values_under_relations_are_no_dearer_than_any_found_by_tryin
             best = brute_force(name, encoder, matrix, ensemble, person, rng, relations=relations)
             seen.add(int(solutions.status[i]))
             if best <= 1.211:
-                assert solutions.status[i] != NONE
+                assert solutions.status[i] != Status.NONE
                 assert solutions.bound[i] <= best + 1e-9
-            if solutions.status[i] == OPTIMAL:
+            if solutions.status[i] == Status.OPTIMAL:
                 assert solutions.cost[i] <= best + 1e-4 * best + 1e-5
-    assert {OPTIMAL, NONE} <= seen
+    assert {Status.OPTIMAL, Status.NONE} <= seen
 
 
 @pytest.mark.parametrize("seed", range(30))
-def test_stretches_hold_every_value_in_reach_under_its_effort(seed):
+def test_segments_hold_every_value_in_reach_under_its_effort(seed):
     """Their lines stay below the effort, and meet it once every knot is cut at."""
     rng = np.random.default_rng(seed)
     name, kind = rng.choice(["percentile", "range"]), rng.choice(["continuous", "integer"])
@@ -175,9 +175,9 @@ def test_stretches_hold_every_value_in_reach_under_its_effort(seed):
         np.array([naive.level_of(name, training, v) for v in tried])
         - naive.level_of(name, training, own)
     )
-    stretches, most = Stretches(grid, 0, cost, own), float(rng.choice([0.3, 2.0]))
+    segments, most = Segments(grid, 0, cost, own), float(rng.choice([0.3, 2.0]))
     for last in (False, True):
-        choice = stretches.choice(most, np.inf)
+        choice = segments.choice(most, np.inf)
         for value, price in zip(tried, effort, strict=True):
             k = choice.containing(value)
             if price > most:
@@ -189,8 +189,8 @@ def test_stretches_hold_every_value_in_reach_under_its_effort(seed):
             assert line <= price + 1e-12
             assert not last or line == pytest.approx(price, abs=1e-9)
             assert naive.cell_of(grid.thresholds[0], value) == choice.cell[k]
-        while any(stretches.cut(inside) for inside in choice.inside):
-            choice = stretches.choice(most, np.inf)
+        while any(segments.cut(inside) for inside in choice.inside):
+            choice = segments.choice(most, np.inf)
 
 
 def stumps(values, cutoff):
@@ -232,8 +232,8 @@ def test_a_budget_that_rounding_decides_is_decided_by_the_cost_itself():
     cost = ScaledCost([10.0, 5.0], norm="l1").fit(matrix.T, encoder.weights)
     both = stumps([(0.0, 1.0), (0.0, 1.0)], 2.0)
     search = SolverSearch(both, encoder.axes, cost)
-    assert search.solve(matrix[:1], 0.3).status[0] == NONE
-    assert search.solve(matrix[:1], 0.1 + 0.2).status[0] == OPTIMAL
+    assert search.solve(matrix[:1], 0.3).status[0] == Status.NONE
+    assert search.solve(matrix[:1], 0.1 + 0.2).status[0] == Status.OPTIMAL
 
 
 @cache
@@ -258,11 +258,11 @@ def three_agree(n_trees, depth, weight, n_people, budget):
     for i, person in enumerate(people):
         cost, row = milo.cheapest_action(model.ensemble_, axes, person, matrix)
         if cost <= budget:
-            assert ours.status[i] == OPTIMAL
+            assert ours.status[i] == Status.OPTIMAL
             assert ours.cost[i] == pytest.approx(cost, abs=1e-12)
             assert naive.naive_votes(model.ensemble_, row[None])[0] >= model.ensemble_.cutoff
         else:
-            assert ours.status[i] == NONE
+            assert ours.status[i] == Status.NONE
     return set(ours.status.tolist())
 
 
@@ -270,7 +270,7 @@ def test_both_searches_and_the_integer_program_agree_on_forests():
     seen = three_agree(10, 4, 0.1, 120, np.inf)
     seen |= three_agree(8, 5, 0.0, 80, 0.25)
     seen |= three_agree(16, 4, 0.1, 20, 0.3)
-    assert seen == {OPTIMAL, NONE}
+    assert seen == {Status.OPTIMAL, Status.NONE}
 
 
 @pytest.mark.slow
@@ -308,13 +308,13 @@ def test_limits_give_bounds_that_hold_and_a_start_is_never_lost():
     for relations in ((), ("LoanAmount <= 2 Income",)):
         search = SolverSearch(model.ensemble_, model.encoder_.axes, l1, relations=relations)
         exact = search.solve(people)
-        assert (exact.status == OPTIMAL).all()
+        assert (exact.status == Status.OPTIMAL).all()
         cut = search.solve(people, time_limit=0.0)
-        assert (cut.status == OPEN).all() and (cut.bound <= exact.cost).all()
+        assert (cut.status == Status.UNKNOWN).all() and (cut.bound <= exact.cost).all()
         started = search.solve(people, time_limit=0.0, start=begin)
         with_start = ~np.isnan(begin).any(axis=1)
-        assert (started.status[~with_start] == OPEN).all()
-        assert (started.status[with_start] == FOUND).all()
+        assert (started.status[~with_start] == Status.UNKNOWN).all()
+        assert (started.status[with_start] == Status.FOUND).all()
         assert (started.cost >= exact.cost - 1e-5).all() and (started.gap >= 0).all()
         given = l1.between(people[with_start], begin[with_start])
         assert (started.cost[with_start] <= given + 1e-12).all()
@@ -330,7 +330,7 @@ def test_a_start_that_is_not_allowed_is_passed_over():
     again = search.solve(refused[:5], max_changes=2, start=nowhere)
     np.testing.assert_array_equal(again.cost, exact.cost)
     still = search.solve(refused[:5], time_limit=0.0, start=refused[:5])
-    assert (still.status == OPEN).all()
+    assert (still.status == Status.UNKNOWN).all()
 
 
 def test_threads_and_order_do_not_change_the_result():
@@ -387,7 +387,7 @@ def test_a_relation_needs_a_cost_that_is_linear_between_knots_and_bounds():
     matrix = np.array([[0.0], [4.0]])
     tree = stumps([(0.0, 1.0)], 1.0)
     axes = Encoder(matrix).axes
-    assert SolverSearch(tree, axes, Rooted()).solve(matrix[:1]).status[0] == OPTIMAL
+    assert SolverSearch(tree, axes, Rooted()).solve(matrix[:1]).status[0] == Status.OPTIMAL
     related = SolverSearch(tree, axes, Rooted(), relations=["x0 <= 3"])
     with pytest.raises(InvalidSpec, match="which Rooted does not say of itself"):
         related.solve(matrix[:1])

@@ -43,7 +43,7 @@ MIXED = -1
 
 
 @inner
-def fill_box(own, costs, n_cells, categorical, limit, box):
+def fill_affordable_box(own, costs, n_cells, categorical, limit, box):
     """The box of cells that cost at most limit."""
     for axis in range(own.shape[0]):
         low = high = own[axis]
@@ -119,7 +119,7 @@ def judge_nodes(forest, first, box, categorical, visited, met, verdict):
 
 @inner
 def copy_mixed(forest, first, met, verdict, out, n):
-    """Append the mixed part of a judged tree to out, constant parts as leaves; returns the size."""
+    """Append the mixed part of a marked tree to out, constant parts as leaves; returns the size."""
     k = n
     out.parent[n] = -1
     out.left[n] = first  # until a copied node is expanded, left holds the original
@@ -156,7 +156,7 @@ def prune(forest, weight, own, costs, n_cells, categorical, limit, room):
     n_axes, n_nodes = own.shape[0], forest.axis.shape[0]
     numbers = np.empty((3, n_axes), np.int64)
     box = Box(numbers[0], numbers[1], numbers[2])
-    fill_box(own, costs, n_cells, categorical, limit, box)
+    fill_affordable_box(own, costs, n_cells, categorical, limit, box)
     met, root = np.empty(n_nodes, np.int8), np.empty(forest.root.shape[0], np.int32)
     out = Forest(room[0], room[1], room[2], room[3], room[4], room[5], root)
     nodes = np.empty((2, n_nodes), np.int32)

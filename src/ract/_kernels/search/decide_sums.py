@@ -31,7 +31,7 @@ from ract._kernels.search.bits import (
     restrict,
 )
 from ract._kernels.search.cell_forest import is_wanted
-from ract._kernels.search.decide_votes import NO, UNKNOWN, YES, go_home, left_home
+from ract._kernels.search.decide_votes import FOUND, NONE, UNKNOWN, go_home, left_home
 
 SHARPNESS = 0.5
 
@@ -187,7 +187,7 @@ def lost_in_pairs(boxes, bits, categorical, value, alive, slack, best, state, us
 
 @inner
 def branching_axis(bits, chosen, n_left, losses, slack, unit):
-    """The open axis with the least slack over its cells; -1 if every axis is settled."""
+    """The open axis with the least slack over its cells; -1 if every axis has one cell left."""
     best, least = -1, np.inf
     for i in range(bits.active.shape[0]):
         if chosen[i] >= 0:
@@ -247,11 +247,11 @@ def decide_sums(
             if i < 0:
                 read_point(boxes, bits, chosen, own, categorical, point)
                 if is_wanted(forest, rule, point, categorical):
-                    return YES, nodes
+                    return FOUND, nodes
             else:
                 state.axis_of[depth] = i
                 n = state.n_left[i]
                 state.n_options[depth] = n
                 sort_by_loss(state.lists[2], losses, bits.offset[i], n, state.options[depth])
         depth = go_on(bits, state, depth)
-    return NO, nodes
+    return NONE, nodes

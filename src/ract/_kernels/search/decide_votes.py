@@ -32,8 +32,9 @@ from ract._kernels.search.bits import (
     restrict,
 )
 from ract._kernels.search.conflicts import lost_to_conflicts, new_conflicts
+from ract.status import Status
 
-YES, NO, UNKNOWN = 1, 0, -1
+FOUND, NONE, UNKNOWN = Status.FOUND.value, Status.NONE.value, Status.UNKNOWN.value
 # How sharply branching prefers axes with little slack, and how scarce slack must be for conflicts
 # to be worth looking for.
 SHARPNESS = 0.25
@@ -134,7 +135,7 @@ def go_home(boxes, bits, alive, chosen, cells, n_left):
 
 @inner
 def branching_axis(bits, needed, chosen, n_left, counts):
-    """The open axis with the least slack over its cells; -1 if every axis is settled."""
+    """The open axis with the least slack over its cells; -1 if every axis has one cell left."""
     best, least = -1, np.inf
     for i in range(bits.active.shape[0]):
         if chosen[i] >= 0:
@@ -167,8 +168,8 @@ def decide_votes(boxes, n_trees, needed, changes, own, categorical, max_nodes, s
     """Whether a point lies in desired boxes of at least needed of n_trees trees.
 
     changes: how many axes may leave home. stop (1,) uint8: set from outside to end the search.
-    point (axes,) int64: set to the original cells of a solution. Returns YES, NO or UNKNOWN
-    (stopped, or more than max_nodes nodes), and the number of nodes.
+    point (axes,) int64: set to the original cells of a solution. Returns FOUND, NONE or
+    UNKNOWN (stopped, or more than max_nodes nodes), and the number of nodes.
     """
     bits, n_boxes = make_bits(boxes, categorical, n_trees, True), boxes.tree.shape[0]
     state, room = new_state(bits, n_boxes), new_conflicts(n_trees, n_boxes, bits.mask.shape[1])
@@ -190,10 +191,10 @@ def decide_votes(boxes, n_trees, needed, changes, own, categorical, max_nodes, s
             i = branching_axis(bits, needed, chosen, state.n_left, state.lists[3])
             if i < 0:
                 read_point(boxes, bits, chosen, own, categorical, point)
-                return YES, nodes
+                return FOUND, nodes
             state.axis_of[depth] = i
             n = state.n_left[i]
             state.n_options[depth] = n
             sort_by_count(state.lists[2], state.lists[3], bits.offset[i], n, state.options[depth])
         depth = go_on(bits, state, depth)
-    return NO, nodes
+    return NONE, nodes

@@ -39,7 +39,7 @@ class Walk(NamedTuple):
 
 
 @inner
-def fill_box(box, n_cells):
+def fill_whole_box(box, n_cells):
     """Set a box to all cells."""
     for a in range(n_cells.shape[0]):
         box.lowest[a] = 0
@@ -52,7 +52,7 @@ def new_walk(own, n_cells, depth):
     """A walk at a root, for trees of a depth."""
     numbers, point = np.empty((3, own.shape[0]), np.int64), np.empty(own.shape[0], np.int64)
     box = Box(numbers[0], numbers[1], numbers[2])
-    fill_box(box, n_cells)
+    fill_whole_box(box, n_cells)
     for a in range(own.shape[0]):
         point[a] = own[a]
     trail, masks = np.empty((depth, 4), np.int64), np.empty(depth, np.int64)
@@ -171,7 +171,7 @@ def collect_leaves(
 @inner
 def set_point(forest, leaf, own, costs, n_cells, categorical, box, point):
     """Set point to the cheapest of a leaf's region."""
-    fill_box(box, n_cells)
+    fill_whole_box(box, n_cells)
     node = leaf
     while forest.parent[node] >= 0:
         above = forest.parent[node]

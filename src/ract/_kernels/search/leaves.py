@@ -20,8 +20,10 @@ from ract._kernels.search.cell_forest import is_wanted
 from ract._kernels.search.heap import Heap, drop_first
 from ract._kernels.search.leaf_walk import collect_leaves, goes_left, new_walk, set_point
 from ract._kernels.search.point_cost import joint_cost
+from ract.status import Status
 
-OPTIMAL, NONE, FOUND, OPEN = 0, 1, 2, 3
+OPTIMAL, FOUND = Status.OPTIMAL.value, Status.FOUND.value
+NONE, UNKNOWN = Status.NONE.value, Status.UNKNOWN.value
 
 
 class Leaves(NamedTuple):
@@ -73,15 +75,15 @@ def set_given(forest, leaves, point, categorical, given):
 
 @kernel
 def search_leaves(
-    forest, leaves, judges, rule, own, costs, n_cells, categorical, norm, joint, budget,
-    max_changes, point, numbers,
+    forest, leaves, accepting, rule, own, costs, n_cells, categorical, norm, joint, budget,
+    max_changes, stop, point, numbers,
 ):  # fmt: skip
     """Cheapest nearest point of a candidate leaf that the ensemble accepts, for one person.
 
-    judges, rule: a forest that accepts the same points, and when. own int64 (axes,), costs float64
-    (axes, cells): the person's cells and what each cell costs them. point int64 (axes,): set to
-    the cells of the best point. numbers (4,): set to a status, cost, lower bound
-    and points tried.
+    accepting, rule: a forest that accepts the same points, and when. own int64 (axes,), costs
+    float64 (axes, cells): the person's cells and what each cell costs them. stop (1,) uint8: set
+    from outside to end the search. point int64 (axes,): set to the cells of the best point.
+    numbers (4,): set to a status, cost, lower bound and points tried.
 
     most (trees,): the most that a tree gives to any point that costs less than the next leaf. While
     that is not enough, no such point is accepted.
@@ -92,7 +94,8 @@ def search_leaves(
     given, most = np.empty(n_trees), np.empty(n_trees)
     set_given(forest, leaves, own, categorical, given)
     numbers[:] = 0.0
-    if is_wanted(judges, rule, own, categorical):
+    numbers[0] = OPTIMAL
+    if is_wanted(accepting, rule, own, categorical):
         return
     walk = new_walk(own, n_cells, leaves.depth)
     room = (forest.axis.shape[0] + n_trees) // 2  # as many as there are leaves
@@ -109,6 +112,10 @@ def search_leaves(
     enough, bound, best, tried = may_be_enough(leaves, most), 0.0, np.inf, 0
     while n > 0 and heap.price[0] < best:
         price, leaf = heap.price[0], heap.number[0]
+        if stop[0]:
+            if not enough:  # no cheaper point is accepted
+                enough, bound = True, price
+            break
         n = drop_first(heap, n)
         t = leaves.tree[leaf]
         if leaves.value[leaf] > most[t]:
@@ -117,7 +124,7 @@ def search_leaves(
                 enough, bound = True, price
         tried += 1
         set_point(forest, leaf, own, costs, n_cells, categorical, walk.box, trial)
-        if not is_wanted(judges, rule, trial, categorical):
+        if not is_wanted(accepting, rule, trial, categorical):
             continue
         cost = price
         if joint.precision.shape[0] > 0:
@@ -128,7 +135,7 @@ def search_leaves(
                 point[a] = trial[a]
     if not enough:  # every leaf below the best was seen, or every leaf within the budget
         bound = best
-    numbers[0] = OPEN if enough else NONE
+    numbers[0] = UNKNOWN if enough else NONE
     if best < np.inf:
         numbers[0] = OPTIMAL if bound >= best else FOUND
     numbers[1] = best

@@ -6,7 +6,7 @@ import numpy as np
 
 from ract._kernels._jit import inner, kernel
 from ract._kernels.search.cell_forest import Box
-from ract._kernels.search.leaf_walk import fill_box, goes_left, narrow
+from ract._kernels.search.leaf_walk import fill_whole_box, goes_left, narrow
 from ract._kernels.search.point_cost import MAX, SUM, cheapest_category, joint_cost, part
 
 
@@ -18,7 +18,7 @@ def live_regions(forest, cells, n_cells, categorical, lowest, highest, categorie
     """
     for i in range(cells.shape[0]):
         box = Box(lowest[i], highest[i], categories[i])
-        fill_box(box, n_cells)
+        fill_whole_box(box, n_cells)
         for t in range(forest.root.shape[0]):
             node = forest.root[t]
             while forest.axis[node] >= 0:
@@ -61,17 +61,20 @@ def nearest_point(
 @kernel
 def nearest_region(
     lowest, highest, categories, order, own, costs, n_cells, categorical, norm, joint, budget,
-    max_changes, point,
+    max_changes, stop, point,
 ):  # fmt: skip
     """Cheapest point in any region, for one person; returns its cost, inf without one.
 
     lowest, highest, categories int64 (regions, axes). order int64 (axes,): in which to look at the
-    axes. costs float64 (axes, cells). point int64 (axes,): set to cells.
+    axes. costs float64 (axes, cells). stop (1,) uint8: set from outside to end the search.
+    point int64 (axes,): set to cells.
     """
     n_axes = own.shape[0]
     trial = np.empty(n_axes, np.int64)
     best, least = np.inf, np.inf
     for r in range(lowest.shape[0]):
+        if stop[0]:
+            break
         region = Box(lowest[r], highest[r], categories[r])
         total = nearest_point(
             region, order, own, costs, n_cells, categorical, norm, budget, max_changes, least, trial

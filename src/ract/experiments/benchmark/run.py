@@ -30,8 +30,8 @@ from ract.experiments.paper.settings import DATA, DataSetting
 from ract.experiments.progress import Task, run_all
 from ract.experiments.store import Store
 from ract.interop import read_model
-from ract.recourse.common.answers import OPEN
 from ract.recourse.exact.search import ExactSearch
+from ract.status import Status
 
 NAME = "benchmark"
 N_FOLDS = 5
@@ -130,7 +130,7 @@ def judged(
         "Accuracy": float((accepted == wanted).mean()),
         "AUC": float(roc_auc_score(wanted, score)),
         "Recourse": 1.0 - share * float((~solutions.found).sum()),
-        "Unknown": share * float((solutions.status == OPEN).sum()),
+        "Unknown": share * float((solutions.status == Status.UNKNOWN).sum()),
         "Cost": float(solutions.cost[solutions.found].mean()) if solutions.found.any() else np.nan,
         "Fit [s]": fitted,
         "Search [s]": process_time() - begun,

@@ -17,8 +17,8 @@ from ract.experiments.paper.measures import (
 )
 from ract.experiments.paper.people import Fold
 from ract.experiments.paper.settings import MAX_LEAVES, Experiment
-from ract.recourse.common.answers import OPEN
 from ract.recourse.exact.search import ExactSearch
+from ract.status import Status
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ def exact_actions(
     search = ExactSearch(strict, fold.population.grouped, fold.cost)
     solutions = search.solve(refused, np.inf, max_nodes=max_nodes)
     actions = Actions(solutions.cost, solutions.values, solutions.values)
-    return actions, float((solutions.status == OPEN).mean()) if len(refused) else 0.0
+    return actions, float((solutions.status == Status.UNKNOWN).mean()) if len(refused) else 0.0
 
 
 def leaf_columns(

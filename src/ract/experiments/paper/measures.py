@@ -9,7 +9,8 @@ from sklearn.metrics import f1_score, roc_auc_score
 
 from ract.ensemble import TreeEnsemble
 from ract.experiments.paper.leaves import Actions
-from ract.recourse.exact.search import UNKNOWN, YES, ExactSearch
+from ract.recourse.exact.search import ExactSearch
+from ract.status import Status
 
 QUALITY = ("Accuracy", "AUC", "F1", "Time [s]")
 ACTIONS = ("Cost", "Validity", "Budget-Validity", "Valid-Cost", "Recourse")
@@ -69,6 +70,6 @@ def exact_columns(
     """Our columns, for refused people, of whom some are known to have an action in the budget."""
     others = people[~has_one]
     answers = search.attains(others, budget, max_nodes=max_nodes)
-    without, unknown = int((answers != YES).sum()), int((answers == UNKNOWN).sum())
+    without, unknown = int((answers != Status.FOUND).sum()), int((answers == Status.UNKNOWN).sum())
     shares: tuple[Any, ...] = (1.0 - without / n_tested, unknown / n_tested)
     return dict(zip(EXACT, shares, strict=True))

@@ -16,10 +16,10 @@ import numpy as np
 from ract.costs import FittedCost
 from ract.encoding import Axis
 from ract.ensemble import TreeEnsemble
-from ract.recourse.common.outcomes import Limits, Outcomes, Reached
+from ract.recourse.common.outcomes import ActionBox, Outcomes, Reached
 from ract.recourse.common.problem import Problem
-from ract.recourse.exact.cheapest import NONE
 from ract.recourse.exact.decide import Model, Person
+from ract.status import Status
 
 # Costs at which boxes are looked at; a cell counts at the last cost that does not reach it.
 STEPS = 64
@@ -51,40 +51,42 @@ class Relaxation:
         self._model.simplified  # noqa: B018  worked out once, before threads ask for it
 
     def solve(
-        self, outcomes: Outcomes, limits: Limits, cap: float
+        self, outcomes: Outcomes, box: ActionBox, cap: float, stop: np.ndarray
     ) -> tuple[float, np.ndarray | None]:
-        """What an action within the limits costs at least, and a point that suggests one.
+        """What an action within a box costs at least, and a point that suggests one.
 
         Parameters
         ----------
         outcomes : Outcomes
             Of the person.
-        limits : Limits
+        box : ActionBox
             Actions to consider.
         cap : float
             Largest cost that is of interest, finite.
+        stop : uint8 (1,)
+            Set when the time is up.
 
         Returns
         -------
         bound : float
-            Infinite if no action within the limits costs at most ``cap``.
+            Infinite if no action within the box costs at most ``cap``.
         point : float (columns,), or None
             Desired, but not necessarily an outcome.
         """
-        reached = outcomes.reached(limits, cap, STEPS)
+        reached = outcomes.reached(box, cap, STEPS)
         if not len(reached.costs):
             return np.inf, None
         priced = np.append(np.maximum(reached.costs - cap / STEPS, 0.0), np.inf)
-        own, costs = self._prices(outcomes, limits, reached, priced)
-        person = Person(self._model, own, costs, len(own), np.zeros(1, np.uint8))
+        own, costs = self._prices(outcomes, box, reached, priced)
+        person = Person(self._model, own, costs, len(own), stop)
         found = person.cheapest(cap, MOST_NODES)
-        if found.status == NONE:
+        if found.status == Status.NONE:
             return np.inf, None
         bound = max(found.bound, float(priced[0]))
         return bound, None if found.point is None else self._values(outcomes, found.point)
 
     def _prices(
-        self, outcomes: Outcomes, limits: Limits, reached: Reached, priced: np.ndarray
+        self, outcomes: Outcomes, box: ActionBox, reached: Reached, priced: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
         """A cell of each axis that costs nothing, and what every cell costs from there."""
         grid = self._problem.grid
@@ -96,7 +98,7 @@ class Relaxation:
             cell = np.arange(n)
             if axis.is_categorical:
                 here, table = outcomes.own[group], outcomes.moves.switches[group]
-                costs[a, :n] = np.where(limits.categories[group], table[here], np.inf)
+                costs[a, :n] = np.where(box.categories[group], table[here], np.inf)
                 own[a] = int(np.argmin(costs[a, :n]))
                 group += 1
                 continue

@@ -13,6 +13,7 @@ import pandas as pd
 
 from ract._frames import read_table
 from ract.actions import ActionSpace
+from ract.encoding import Encoder
 from ract.errors import InvalidData, InvalidSpec, listing
 from ract.recourse.causal.lingam import DirectLiNGAM
 
@@ -335,3 +336,19 @@ def _allowed_arrows(allowed: Any, exogenous: Sequence[str], names: Sequence[str]
         )
     may[[list(names).index(name) for name in exogenous]] = False
     return may
+
+
+def effects_of(spec: Any, encoder: Encoder, known: np.ndarray) -> CausalEffects:
+    """Effects, edges with weights, a graph, or "estimate" from known people (encoded)."""
+    if isinstance(spec, CausalEffects):
+        return spec
+    if isinstance(spec, Mapping):
+        return CausalEffects.from_edges(spec)
+    if hasattr(spec, "edges"):
+        return CausalEffects.from_graph(spec)
+    if isinstance(spec, str) and spec == "estimate":
+        numbers = [axis for axis in encoder.axes if not axis.is_categorical]
+        names = [axis.feature.name for axis in numbers]
+        columns = known[:, [axis.columns[0] for axis in numbers]]
+        return CausalEffects.estimate(pd.DataFrame(columns, columns=names))
+    raise InvalidSpec(f"effects must be CausalEffects, edges, a graph or 'estimate', got {spec!r}.")

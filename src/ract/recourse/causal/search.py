@@ -1,4 +1,4 @@
-"""Search for actions that count on their consequences: the model judges x + a + E a.
+"""Search for actions that count on their consequences: the model decides on x + a + E a.
 
 Branch and bound over the actions that have effects. Each part of them is bounded by a search that
 the exact method solves (``relaxed``), and the point that it suggests is aimed at: the region
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from heapq import heappop, heappush
-from time import perf_counter
+from typing import Any
 
 import numpy as np
 
@@ -23,13 +23,15 @@ from ract.recourse.causal.effects import CausalEffects
 from ract.recourse.causal.incumbent import Incumbent
 from ract.recourse.causal.region_by_program import enter_region
 from ract.recourse.common.anchors import Anchors
-from ract.recourse.common.answers import FOUND, NONE, OPEN, OPTIMAL, Solutions
+from ract.recourse.common.answers import Answers
+from ract.recourse.common.limits import Limits, check_count
 from ract.recourse.common.moves import Moves
-from ract.recourse.common.outcomes import Limits, Outcomes
+from ract.recourse.common.outcomes import ActionBox, Outcomes
 from ract.recourse.common.parallel import for_each
-from ract.recourse.common.problem import budgets_of
 from ract.recourse.common.region_by_steps import enter_by_steps
+from ract.recourse.common.search import Search
 from ract.recourse.exact.search import ExactSearch
+from ract.status import Status
 
 # An action that is cheaper by less is no improvement.
 TOLERANCE = 1e-6
@@ -39,17 +41,21 @@ PLAIN_NODES = 1000
 MOST_ENTERED = 16
 
 
-class CausalSearch:
+class CausalSearch(Search):
     """Search for actions when effects follow them.
 
     A person intervenes with ``a``: directions, bounds, whole numbers, the budget and the cost
-    hold for what they do themselves, that is for ``x + a``, feature by feature. The model judges
-    what they end at, ``x + a + E a``, in which features that follow take whatever value they
-    take. The ``values`` of solutions are ``x + a``; ``after`` gives the outcome.
+    hold for what they do themselves, that is for ``x + a``, feature by feature. The model decides
+    on what they end at, ``x + a + E a``, in which features that follow take whatever value they
+    take. The ``values`` of answers are ``x + a``, their ``outcomes`` what people end at.
 
     Answers are ``OPTIMAL`` if no action is cheaper by more than 1e-6, ``NONE`` if there is none
-    within the budget, both proved; else ``FOUND``, with a lower bound, or ``OPEN``. Without
+    within the budget, both proved; else ``FOUND``, with a lower bound, or ``UNKNOWN``. Without
     effects this is ``ExactSearch``.
+
+    ``solve`` takes besides: ``max_nodes``, parts of the actions to look at, per person; and
+    ``max_gap``: the search ends when the action found is at most this much above the lower bound;
+    0 to go on until it is proved cheapest or ``max_nodes`` are used up.
 
     Parameters
     ----------
@@ -77,9 +83,8 @@ class CausalSearch:
     >>> effects = CausalEffects.from_edges({("Income", "Savings"): 0.3, ("Income", "Debt"): 0.15})
     >>> search = CausalSearch(model.ensemble_, model.encoder_.axes, model.cost_, effects)
     >>> refused = model.encoder_.matrix(loans.frame[model.predict(loans.frame) == "refused"])[:20]
-    >>> solutions = search.solve(refused, budget=0.3)
-    >>> outcomes = search.after(refused, solutions.values)
-    >>> bool(model.ensemble_.decide(outcomes[solutions.found]).all())
+    >>> answers = search.solve(refused, budget=0.3)
+    >>> bool(model.ensemble_.decide(answers.outcomes[answers.found]).all())
     True
     """
 
@@ -116,126 +121,106 @@ class CausalSearch:
         """What people end at when they set ``values`` and everything has followed."""
         return values + (values - people) @ self._effects.T
 
-    def solve(
+    def fill(
         self,
+        answers: Answers,
         people: np.ndarray,
-        budget: float | np.ndarray = np.inf,
+        budgets: np.ndarray,
+        limits: Limits,
         *,
-        max_changes: int | None = None,
         max_nodes: int = 30,
         max_gap: float = 0.01,
-        n_jobs: int | None = None,
-        progress: bool = False,
-    ) -> Solutions:
-        """A cheap action of each person within a budget.
+        **_: Any,
+    ) -> None:
+        """Branch and bound for each person; outcomes with effects stand beside the values."""
+        _check(limits.max_changes, max_nodes, max_gap)
+        if self._plain is not None and not self._effects.any() and limits.max_changes is None:
+            self._plain.fill(answers, people, budgets, limits)
+            answers.outcomes = answers.values.copy()
+            return
+        accepted = self._ensemble.decide(people)
 
-        Parameters
-        ----------
-        people : float (people, columns)
-            Encoded people.
-        budget : float or array of float
-            The same for everyone, or one for each; inf for any action at all.
-        max_changes : int, optional
-            Most features that a person may change by their own effort.
-        max_nodes : int
-            Parts of the actions to look at, per person.
-        max_gap : float
-            The search ends when the action found is at most this much above the lower bound; 0
-            to go on until it is proved cheapest or ``max_nodes`` are used up.
-        n_jobs : int, optional
-            Threads.
-        progress : bool
-            Show a bar with the time left.
-        """
-        budgets = budgets_of(budget, len(people))
-        _check_limits(max_changes, max_nodes, max_gap)
-        if self._plain is not None and not self._effects.any() and max_changes is None:
-            return self._plain.solve(people, budget, n_jobs=n_jobs, progress=progress)
-        n = len(people)
-        status, nodes, seconds = np.full(n, OPTIMAL), np.zeros(n, np.int64), np.zeros(n)
-        cost, bound, values = np.zeros(n), np.zeros(n), np.array(people, dtype=np.float64)
-        desired = self._ensemble.decide(values)
-        plain = None
-        if self._plain is not None:  # what would be cheapest without effects
-            plain = self._plain.solve(people, budgets, max_nodes=PLAIN_NODES, n_jobs=n_jobs)
-
-        def search(i: int) -> None:
-            if desired[i]:
+        def search(i: int, stop: np.ndarray) -> None:
+            if accepted[i]:
+                answers.status[i], answers.cost[i] = Status.OPTIMAL, 0.0
                 return
-            begun = perf_counter()
-            one = _PersonSearch(self, values[i].copy(), budgets[i], max_changes)
-            if plain is not None and plain.found[i]:
-                one.start_from(plain.values[i])
-            status[i] = one.run(max_nodes, max_gap)
-            cost[i], bound[i], nodes[i] = one.best.cost, one.bound, one.nodes
+            one = _PersonSearch(self, people[i], budgets[i], limits.max_changes, stop)
+            answers.status[i] = one.run(max_nodes, max_gap)
+            answers.cost[i], answers.bound[i] = one.best.cost, one.bound
+            answers.nodes[i] = one.nodes
             if one.best.values is not None:
-                values[i] = one.best.values
-            seconds[i] = perf_counter() - begun
+                answers.values[i] = one.best.values
 
-        for_each(search, n, n_jobs=n_jobs, progress=progress)
-        return Solutions(status, cost, bound, values, nodes, seconds)
+        answers.seconds = for_each(search, len(people), limits)
+        answers.outcomes = self.after(people, answers.values)
 
 
 class _PersonSearch:
     """The search for one person who does not have the desired class."""
 
     def __init__(
-        self, search: CausalSearch, person: np.ndarray, budget: float, max_changes: int | None
+        self,
+        search: CausalSearch,
+        person: np.ndarray,
+        budget: float,
+        max_changes: int | None,
+        stop: np.ndarray,
     ) -> None:
-        self._search, self._max_changes = search, max_changes
+        self._search, self._max_changes, self._stop = search, max_changes, stop
+        self._budget = budget
         self._outcomes = Outcomes(person, search._moves, search._effects, search._uncertainty)
         cap = min(budget, search._moves.dearest(person))
         self.best = Incumbent(
             self._outcomes, search._ensemble, search._cost, cap, TOLERANCE, max_changes
         )
         self.bound, self.nodes, self._pushed = 0.0, 0, 0
-        self._queue: list[tuple[float, int, Limits]] = []
+        self._queue: list[tuple[float, int, ActionBox]] = []
         self._aimed = person  # the last action that was to lead into a region
 
-    def start_from(self, values: np.ndarray) -> None:
-        """Try an action, and to end where it would lead without effects."""
-        self.best.offer(values[None])
-        self._aim_near(values)
-
-    def run(self, max_nodes: int, max_gap: float) -> int:
+    def run(self, max_nodes: int, max_gap: float) -> Status:
         """Search; returns a status."""
-        relaxed = self._search._relaxed
-        if relaxed is None:
+        relaxed, plain = self._search._relaxed, self._search._plain
+        if relaxed is None or plain is None:
             self._aim_at_accepted(self._search._anchors)
-            return OPEN if self.best.values is None else FOUND
-        left_over = np.inf  # least bound of the parts that could not be settled nor split
+            return Status.UNKNOWN if self.best.values is None else Status.FOUND
+        person = self._outcomes.person
+        found, values = plain.cheapest(person, self._budget, PLAIN_NODES, self._stop)
+        if found.point is not None:  # try it, and to end where it would lead without effects
+            self.best.offer(values[None])
+            self._aim_near(values)
+        left_over = np.inf  # least bound of the parts that could be neither decided nor split
         self._push(0.0, self._outcomes.everything())
-        while self._queue and self.nodes < max_nodes:
-            bound, _, limits = heappop(self._queue)
+        while self._queue and self.nodes < max_nodes and not self._stop[0]:
+            bound, _, box = heappop(self._queue)
             if bound > self.best.cap or self.best.cost - min(bound, left_over) <= max_gap:
-                self._push(bound, limits)
+                self._push(bound, box)
                 break
             self.nodes += 1
-            least, point = relaxed.solve(self._outcomes, limits, self.best.cap)
+            least, point = relaxed.solve(self._outcomes, box, self.best.cap, self._stop)
             bound = max(bound, least)
             if bound > self.best.cap:
                 continue
             if point is not None and self._aim(point):
-                self._push(bound, limits)  # once more, below the new best
+                self._push(bound, box)  # once more, below the new best
                 continue
-            parts = self._outcomes.split(limits, self.best.cap, point)
+            parts = self._outcomes.split(box, self.best.cap, point)
             left_over = left_over if parts else min(left_over, bound)
             for part in parts:
                 self._push(bound, part)
-        return self._settle(min([left_over, *(bound for bound, _, _ in self._queue)]))
+        return self._status_at(min([left_over, *(bound for bound, _, _ in self._queue)]))
 
-    def _push(self, bound: float, limits: Limits) -> None:
+    def _push(self, bound: float, box: ActionBox) -> None:
         self._pushed += 1
-        heappush(self._queue, (bound, -self._pushed, limits))  # of equals, the newest first
+        heappush(self._queue, (bound, -self._pushed, box))  # of equals, the newest first
 
-    def _settle(self, left: float) -> int:
+    def _status_at(self, left: float) -> Status:
         """Status, when nothing that is left costs less than this."""
         found = self.best.values is not None
         if left > self.best.cap:
             self.bound = max(self.best.cap, 0.0) if found else np.inf
-            return OPTIMAL if found else NONE
+            return Status.OPTIMAL if found else Status.NONE
         self.bound = left
-        return FOUND if found else OPEN
+        return Status.FOUND if found else Status.UNKNOWN
 
     def _aim(self, point: np.ndarray) -> bool:
         """Try to get near a point; failing that for the first time, near where that led."""
@@ -245,7 +230,7 @@ class _PersonSearch:
             return False
         assert self._search._relaxed is not None
         near = self._outcomes.around(self._aimed, self.best.cap, NEARBY)
-        _, point_near = self._search._relaxed.solve(self._outcomes, near, self.best.cap)
+        _, point_near = self._search._relaxed.solve(self._outcomes, near, self.best.cap, self._stop)
         return point_near is not None and self._aim_near(point_near)
 
     def _aim_near(self, point: np.ndarray) -> bool:
@@ -271,6 +256,8 @@ class _PersonSearch:
         goals = np.where(actionable, anchors.points[near], person)
         distance = self._search._cost.between(np.tile(person, (len(near), 1)), goals)
         for r in near[np.argsort(distance, kind="stable")[:MOST_ENTERED]]:
+            if self._stop[0]:
+                break
             self._enter(anchors, int(r))
             self.nodes += 1
 
@@ -303,10 +290,9 @@ def _anchors_of(ensemble: TreeEnsemble, accepted: np.ndarray | None) -> Anchors:
     return Anchors.among(ensemble, accepted)
 
 
-def _check_limits(max_changes: int | None, max_nodes: int, max_gap: float) -> None:
+def _check(max_changes: int | None, max_nodes: int, max_gap: float) -> None:
     if max_changes is not None and max_changes < 1:
         raise InvalidSpec(f"max_changes must be 1 or more, got {max_changes}.")
-    if max_nodes < 0:
-        raise InvalidSpec(f"max_nodes must be 0 or more, got {max_nodes}.")
+    check_count("max_nodes", max_nodes)
     if not max_gap >= 0:
         raise InvalidSpec(f"max_gap must be 0 or more, got {max_gap}.")

@@ -1,33 +1,61 @@
-"""What a search says about a batch of people."""
+"""The one table of answers: searches fill it, explanations extend it, ``Recourse`` wraps it."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields
+from typing import NamedTuple
 
 import numpy as np
 
-from ract.recourse.exact.cheapest import FOUND, NONE, OPEN, OPTIMAL
+from ract.recourse.plan import Obstacle
+from ract.status import Status
 
-__all__ = ["FOUND", "NONE", "OPEN", "OPTIMAL", "Solutions"]
+
+class Answer(NamedTuple):
+    """What one question about one person came to.
+
+    status : Status
+    cost, bound : float
+        Of the action found (inf without one), and what no action can cost less than.
+    point : int64 (axes,) or None
+        The cells that the action leads to.
+    nodes : int
+        Nodes of the search.
+    """
+
+    status: Status
+    cost: float = np.inf
+    bound: float = np.inf
+    point: np.ndarray | None = None
+    nodes: int = 0
 
 
-@dataclass(frozen=True)
-class Solutions:
-    """Results of a batch of people, in their order.
+@dataclass
+class Answers:
+    """Answers for a batch of people, in their order.
 
     Parameters
     ----------
-    status : int (people,)
-        ``OPTIMAL``; ``NONE`` within the budget, proved (without a budget: none at all);
-        ``FOUND`` but not proved cheapest; or ``OPEN``: the search ended without an answer.
+    status : int8 (people,)
+        Numbers of ``Status``.
     cost, bound : float (people,)
-        Cost of the action found (inf if none) and what it cannot be below.
+        Cost of the action found (inf if none) and what no action can cost less than.
     values : float (people, columns)
         Encoded values after the action; the person's own where none was found.
     nodes : int (people,)
         Nodes of the search: partial choices that were looked at.
     seconds : float (people,)
         Time that each person's search took.
+    low, high : float (people, axes), optional
+        Values between which each changed number may lie; NaN where that does not apply.
+    effort : float (people, axes), optional
+        What each feature's change costs alone.
+    outcomes : float (people, columns), optional
+        What people end at when effects of changes on other features are counted in.
+    obstacles : dict
+        By row: why there is no plan.
+    alternatives : dict
+        By row: a table of further plans of the same person.
     """
 
     status: np.ndarray
@@ -36,6 +64,21 @@ class Solutions:
     values: np.ndarray
     nodes: np.ndarray
     seconds: np.ndarray
+    low: np.ndarray | None = None
+    high: np.ndarray | None = None
+    effort: np.ndarray | None = None
+    outcomes: np.ndarray | None = None
+    obstacles: dict[int, Obstacle] = field(default_factory=dict)
+    alternatives: dict[int, Answers] = field(default_factory=dict)
+
+    @classmethod
+    def unknown(cls, people: np.ndarray) -> Answers:
+        """The table before any search: nothing is known of anybody."""
+        n = len(people)
+        return cls(
+            np.full(n, Status.UNKNOWN, np.int8), np.full(n, np.inf), np.zeros(n),
+            np.array(people, dtype=np.float64), np.zeros(n, np.int64), np.zeros(n),
+        )  # fmt: skip
 
     @property
     def found(self) -> np.ndarray:
@@ -46,6 +89,36 @@ class Solutions:
     def gap(self) -> np.ndarray:
         """How far the cost may lie above the cheapest; 0 where it is proved."""
         gap = np.zeros(len(self.cost))
-        open_ = np.isin(self.status, (FOUND, OPEN))
-        gap[open_] = self.cost[open_] - self.bound[open_]
+        unproved = np.isin(self.status, (Status.FOUND, Status.UNKNOWN))
+        gap[unproved] = self.cost[unproved] - self.bound[unproved]
         return gap
+
+    def accept(self, rows: np.ndarray) -> None:
+        """People who need no action."""
+        self.status[rows], self.cost[rows], self.bound[rows] = Status.ACCEPTED, 0.0, 0.0
+
+    def withdraw(self, rows: np.ndarray, people: np.ndarray) -> None:
+        """Take actions back that did not stand the test."""
+        self.status[rows], self.cost[rows] = Status.UNKNOWN, np.inf
+        self.values[rows] = people[rows]
+
+    def take(self, rows: np.ndarray) -> Answers:
+        """The answers of some rows, without what is kept by row."""
+        columns = {column.name: getattr(self, column.name) for column in fields(self)}
+        return Answers(**{k: v[rows] for k, v in columns.items() if isinstance(v, np.ndarray)})
+
+    def put(self, rows: np.ndarray, part: Answers) -> None:
+        """Write the answers of some of the people."""
+        for column in fields(self):
+            new = getattr(part, column.name)
+            if isinstance(new, dict):
+                getattr(self, column.name).update({int(rows[i]): v for i, v in new.items()})
+            elif new is not None:
+                if getattr(self, column.name) is None:
+                    setattr(self, column.name, self._blank(column.name, new.shape[1]))
+                getattr(self, column.name)[rows] = new
+
+    def _blank(self, name: str, width: int) -> np.ndarray:
+        if name == "outcomes":  # those without an action end where they are
+            return self.values.copy()
+        return np.full((len(self.status), width), 0.0 if name == "effort" else np.nan)

@@ -26,7 +26,7 @@ SMALLEST_SPREAD = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
-class Limits:
+class ActionBox:
     """A part of the actions: values between two bounds, and some categories.
 
     lowest, highest : float (columns,); categories : tuple of bool arrays, one per group.
@@ -103,11 +103,11 @@ class Outcomes:
         rounding = ROUNDING * (np.abs(values) + follows) * (follows > 0)
         return self.uncertainty * follows + rounding
 
-    def everything(self) -> Limits:
+    def everything(self) -> ActionBox:
         """No limits."""
         d = len(self.person)
         groups = tuple(np.ones(len(columns), np.bool_) for columns in self.moves.groups)
-        return Limits(np.full(d, -np.inf), np.full(d, np.inf), groups)
+        return ActionBox(np.full(d, -np.inf), np.full(d, np.inf), groups)
 
     def ranges(self, cap: float, steps: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Costs up to a cap in equal steps, or the cap alone; lowest and highest to set at each."""
@@ -119,15 +119,13 @@ class Outcomes:
             self._ranges[key] = (costs, *self.moves.ranges(self.person, costs))
         return self._ranges[key]
 
-    def reached(self, limits: Limits, cap: float, steps: int = 0) -> Reached:
+    def reached(self, box: ActionBox, cap: float, steps: int = 0) -> Reached:
         """Boxes of outcomes at costs up to a cap, without costs too low for any action."""
         costs, low, high = self.ranges(cap, steps)
-        low, high = np.maximum(low, limits.lowest), np.minimum(high, limits.highest)
+        low, high = np.maximum(low, box.lowest), np.minimum(high, box.highest)
         possible = (low <= high).all(axis=1)
         options = []
-        for own, table, allowed in zip(
-            self.own, self.moves.switches, limits.categories, strict=True
-        ):
+        for own, table, allowed in zip(self.own, self.moves.switches, box.categories, strict=True):
             options.append((table[own] <= costs[:, None]) & allowed)
             possible &= options[-1].any(axis=1)
         low, high, costs = low[possible], high[possible], costs[possible]
@@ -175,13 +173,13 @@ class Outcomes:
             costs = np.maximum(costs, np.where(admitted, table[own], np.inf).min(axis=1))
         return costs
 
-    def split(self, limits: Limits, cap: float, point: np.ndarray | None) -> list[Limits]:
+    def split(self, box: ActionBox, cap: float, point: np.ndarray | None) -> list[ActionBox]:
         """Two parts of the actions, cut where effects leave outcomes most uncertain.
 
         Nothing if no cut makes a difference. A categorical feature is cut into its category in
         ``point`` and the others.
         """
-        reached = self.reached(limits, cap)
+        reached = self.reached(box, cap)
         if not len(reached.costs):
             return []
         width = reached.high[0] - reached.low[0]
@@ -194,7 +192,7 @@ class Outcomes:
         spreads = [
             float(np.ptp(self.effects[:, columns[allowed & (table[own] <= cap)]], axis=1) @ weight)
             for columns, own, table, allowed in zip(
-                self.moves.groups, self.own, self.moves.switches, limits.categories, strict=True
+                self.moves.groups, self.own, self.moves.switches, box.categories, strict=True
             )
         ]
         group = int(np.argmax(spreads)) if spreads else -1
@@ -202,28 +200,30 @@ class Outcomes:
         if max([spread[column], *spreads]) <= SMALLEST_SPREAD:
             return []
         if spreads and spreads[group] > spread[column]:
-            return self._split_group(limits, group, point)
-        return self._split_column(limits, column, low[column], high[column])
+            return self._split_group(box, group, point)
+        return self._split_column(box, column, low[column], high[column])
 
-    def _split_group(self, limits: Limits, group: int, point: np.ndarray | None) -> list[Limits]:
+    def _split_group(self, box: ActionBox, group: int, point: np.ndarray | None) -> list[ActionBox]:
         columns = self.moves.groups[group]
         here = self.own[group] if point is None else int(np.argmax(point[columns]))
         parts = []
         for chosen in (np.arange(len(columns)) == here, np.arange(len(columns)) != here):
-            categories = list(limits.categories)
+            categories = list(box.categories)
             categories[group] = categories[group] & chosen
-            parts.append(replace(limits, categories=tuple(categories)))
+            parts.append(replace(box, categories=tuple(categories)))
         return parts
 
-    def _split_column(self, limits: Limits, column: int, low: float, high: float) -> list[Limits]:
+    def _split_column(
+        self, box: ActionBox, column: int, low: float, high: float
+    ) -> list[ActionBox]:
         middle = low + (high - low) / 2
-        highest, lowest = limits.highest.copy(), limits.lowest.copy()
+        highest, lowest = box.highest.copy(), box.lowest.copy()
         whole = self.moves.whole[column]
         highest[column] = np.floor(middle) if whole else middle
         lowest[column] = np.floor(middle) + 1 if whole else middle
-        return [replace(limits, highest=highest), replace(limits, lowest=lowest)]
+        return [replace(box, highest=highest), replace(box, lowest=lowest)]
 
-    def around(self, values: np.ndarray, cap: float, share: float) -> Limits:
+    def around(self, values: np.ndarray, cap: float, share: float) -> ActionBox:
         """The actions near given values in the columns with effects, by a share of their range."""
         _, [low], [high] = self.ranges(cap)
         reach = share * (high - low)
@@ -235,4 +235,4 @@ class Outcomes:
             here = np.arange(len(columns)) == np.argmax(values[columns])
             matters = self.effects[:, columns].any()
             groups.append(here if matters else np.ones(len(columns), np.bool_))
-        return Limits(lowest, highest, tuple(groups))
+        return ActionBox(lowest, highest, tuple(groups))

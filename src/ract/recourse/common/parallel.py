@@ -11,15 +11,15 @@ import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 
 from ract._progress import track
-from ract.errors import InvalidSpec
+from ract.recourse.common.limits import Limits
 
 # A few people take a hundred times as long as most, so that parts should be small.
-MOST_AT_ONCE, PARTS_EACH = 64, 16
+LARGEST_PART, PARTS_PER_THREAD = 64, 16
 TICK = 0.002
 
 
 class Watch:
-    """Raises a flag for everyone whose time is up; kernels look at the flags as they go.
+    """Raises a flag for everyone whose time is up; searches look at the flags as they go.
 
     Parameters
     ----------
@@ -29,8 +29,6 @@ class Watch:
     """
 
     def __init__(self, n_people: int, time_limit: float | None) -> None:
-        if time_limit is not None and not time_limit >= 0:
-            raise InvalidSpec(f"time_limit must be 0 or more seconds, got {time_limit}.")
         self.flags = np.zeros((n_people, 1), np.uint8)
         self.seconds = np.zeros(n_people)
         self._limit = time_limit
@@ -71,51 +69,56 @@ class Watch:
             done.set()
 
 
-def in_parts(
-    search: Callable[[range], None], n_people: int, *, n_jobs: int | None, progress: bool = False
-) -> None:
+def in_parts(search: Callable[[range, Watch], None], n_people: int, limits: Limits) -> np.ndarray:
     """Call a search with every part of the people, in threads.
 
     Parameters
     ----------
     search : callable
-        Takes a range of people.
+        Takes a range of people and the watch that times each of them.
     n_people : int
-    n_jobs : int or None
-        Threads, as in joblib.
-    progress : bool
-        Show a bar with the time left on the error stream.
+    limits : Limits
+
+    Returns
+    -------
+    float (people,)
+        Seconds that each person took, as far as the search timed them.
 
     Examples
     --------
     >>> parts = []
-    >>> in_parts(parts.append, 100, n_jobs=1)
+    >>> seconds = in_parts(lambda part, watch: parts.append(part), 100, Limits(n_jobs=1))
     >>> sum(len(part) for part in parts)
     100
     """
-    workers = effective_n_jobs(n_jobs)
-    size = max(1, min(MOST_AT_ONCE, -(-n_people // (PARTS_EACH * workers))))
+    workers, watch = effective_n_jobs(limits.n_jobs), Watch(n_people, limits.time_limit)
+    size = max(1, min(LARGEST_PART, -(-n_people // (PARTS_PER_THREAD * workers))))
     everyone = range(n_people)
     parts = [everyone[first : first + size] for first in range(0, n_people, size)]
 
     def run(part: range) -> range:
-        search(part)
+        search(part, watch)
         return part
 
-    done: Iterator[range] = Parallel(n_jobs=workers, prefer="threads", return_as="generator")(
-        delayed(run)(part) for part in parts
-    )
-    for _ in track(done, n_people, "Searching for recourse", size=len, show=progress):
-        pass
+    done: Iterator[range] = map(run, parts)
+    if workers > 1 and len(parts) > 1:
+        done = Parallel(n_jobs=workers, prefer="threads", return_as="generator")(
+            delayed(run)(part) for part in parts
+        )
+    with watch.running():
+        for _ in track(done, n_people, "Searching for recourse", size=len, show=limits.progress):
+            pass
+    return watch.seconds
 
 
 def for_each(
-    search: Callable[[int], None], n_people: int, *, n_jobs: int | None, progress: bool = False
-) -> None:
-    """Call a search with every person's number; the rest as ``in_parts``."""
+    search: Callable[[int, np.ndarray], None], n_people: int, limits: Limits
+) -> np.ndarray:
+    """Call a search with every person's number and stop flag; the rest as ``in_parts``."""
 
-    def run(part: range) -> None:
+    def run(part: range, watch: Watch) -> None:
         for i in part:
-            search(i)
+            with watch.timing(i) as stop:
+                search(i, stop)
 
-    in_parts(run, n_people, n_jobs=n_jobs, progress=progress)
+    return in_parts(run, n_people, limits)

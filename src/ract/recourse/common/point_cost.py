@@ -16,7 +16,7 @@ _NORMS = {"max": MAX, "l1": SUM, "l2": SQUARES}
 _NOTHING = np.empty((0, 0))
 
 
-class Measure:
+class PointCost:
     """A cost as searches use it.
 
     Parameters
@@ -39,7 +39,7 @@ class Measure:
     >>> from ract.encoding import Encoder
     >>> people = np.array([[0.0, 1.0], [1.0, 3.0], [2.0, 2.0]])
     >>> cost = make_cost("mahalanobis").fit(people.T, np.ones(2))
-    >>> measure = Measure(cost, Encoder(people).axes)
+    >>> measure = PointCost(cost, Encoder(people).axes)
     >>> bool(measure.by_column.between(people[0], people[1])[0] <= cost.between(*people[:2])[0])
     True
     """

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from copy import copy
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
@@ -14,9 +15,10 @@ from ract.encoding import Axis
 from ract.ensemble import TreeEnsemble
 from ract.errors import InvalidSpec
 from ract.grid import Grid
+from ract.recourse.common.limits import Limits
+from ract.recourse.common.parallel import Watch, in_parts
 
 MOST_CATEGORIES = 64
-LARGEST = float(np.finfo(np.float64).max)
 
 
 class Problem:
@@ -64,6 +66,12 @@ class Problem:
         other.prices = other.grid.price(self.cost)
         return other
 
+    def released(self) -> Problem:
+        """The same problem with every feature free to change either way, within its bounds."""
+        return self.with_axes(
+            [replace(axis, feature=replace(axis.feature, change="any")) for axis in self.grid.axes]
+        )
+
     def cells(self, people: np.ndarray) -> np.ndarray:
         """Cell of each person on each axis, int64 (people x axes)."""
         return np.ascontiguousarray(self.grid.cells(list(people.T)).T.astype(np.int64))
@@ -89,16 +97,41 @@ class Problem:
     def values(self, people: np.ndarray, cells: np.ndarray, points: np.ndarray) -> np.ndarray:
         """Encoded values of points: the cheapest of each cell that differs from the own one."""
         values = np.array(people, dtype=np.float64)
-        for a, axis in enumerate(self.grid.axes):
-            moved = np.flatnonzero(points[:, a] != cells[:, a])
-            to = points[moved, a]
-            entries = self.prices.entries[a]
-            if entries is None:
-                values[moved[:, None], np.array(axis.columns)] = np.eye(len(axis.columns))[to]
-            else:
-                up = to > cells[moved, a]
-                values[moved, axis.columns[0]] = np.where(up, entries.above[to], entries.below[to])
+        for i in np.flatnonzero((points != cells).any(axis=1)):
+            values[i] = self.values_of(values[i], cells[i], points[i])
         return values
+
+    def values_of(self, person: np.ndarray, own: np.ndarray, point: np.ndarray) -> np.ndarray:
+        """Encoded values of one person's point."""
+        values = person.copy()
+        for a in np.flatnonzero(point != own).tolist():
+            columns, entries, to = self.grid.axes[a].columns, self.prices.entries[a], int(point[a])
+            if entries is None:
+                values[list(columns)] = np.arange(len(columns)) == to
+            else:
+                values[columns[0]] = (entries.above if to > own[a] else entries.below)[to]
+        return values
+
+    def for_each(
+        self,
+        search: Callable[[int, np.ndarray, np.ndarray], None],
+        people: np.ndarray,
+        cells: np.ndarray,
+        limits: Limits,
+    ) -> np.ndarray:
+        """Call a search with every person's number, costs (axes x cells) and stop flag.
+
+        Returns the seconds that each person took.
+        """
+
+        def run(part: range, watch: Watch) -> None:
+            here = slice(part.start, part.stop)
+            costs = self.costs(people[here], cells[here])
+            for i in part:
+                with watch.timing(i) as stop:
+                    search(i, costs[i - part.start], stop)
+
+        return in_parts(run, len(people), limits)
 
     @cached_property
     def rule(self) -> Rule:
@@ -139,14 +172,6 @@ class Problem:
             label.astype(np.int32),
             ensemble.root.astype(np.int32),
         )
-
-
-def budgets_of(budget: float | np.ndarray, n_people: int) -> np.ndarray:
-    """Each person's budget, finite: an infinite cost is no way, whatever the budget."""
-    budgets = np.broadcast_to(np.asarray(budget, dtype=np.float64), (n_people,)).copy()
-    if not (budgets >= 0).all():
-        raise InvalidSpec(f"budget must be 0 or more, got {budgets.min()}.")
-    return np.minimum(budgets, LARGEST)
 
 
 def _refuse_too_many_categories(grid: Grid) -> None:

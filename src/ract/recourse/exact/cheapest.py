@@ -2,7 +2,7 @@
 
 Under a cost that is the largest effort of one feature, the optimum is one of finitely many
 prices. Go up from the lowest in growing steps until a solution turns up, halve what lies between
-by quick questions, and settle what they left open with a thorough one just below the best:
+by quick questions, and decide what they left unknown with a thorough one just below the best:
 
     refuted   |   quick questions came to no answer   | found
     ----------|---------------------------------------x-------
@@ -12,47 +12,25 @@ by quick questions, and settle what they left open with a thorough one just belo
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 
-from ract._kernels.search.decide_votes import NO, UNKNOWN, YES
+from ract.recourse.common.answers import Answer
+from ract.status import Status
 
-OPTIMAL, NONE, FOUND, OPEN = 0, 1, 2, 3
 QUICK_NODES = 40
 
-
-@dataclass(frozen=True)
-class Answer:
-    """What a question found out: YES with a point and its cost, NO, or UNKNOWN."""
-
-    answer: int
-    nodes: int
-    point: np.ndarray | None = None
-    cost: float = np.inf
+Ask = Callable[[float, int], Answer]
 
 
-@dataclass(frozen=True)
-class Cheapest:
-    """The outcome for one person: status, cost, lower bound, point of cells and nodes."""
-
-    status: int
-    cost: float
-    bound: float
-    point: np.ndarray | None
-    nodes: int
-
-
-Question = Callable[[float, int], Answer]
-
-
-def cheapest(ask: Question, prices: np.ndarray, max_nodes: int) -> Cheapest:
-    """The lowest price at which a question is answered with yes.
+def cheapest(ask: Ask, prices: np.ndarray, max_nodes: int) -> Answer:
+    """The lowest price at which there is a solution.
 
     Parameters
     ----------
     ask : callable
-        ``ask(limit, max_nodes)``: is there a solution that costs at most limit?
+        ``ask(limit, max_nodes)``: is there a solution that costs at most limit? The answer is
+        FOUND with a point and its cost, NONE, or UNKNOWN.
     prices : float array, ascending
         All that a solution can cost.
     max_nodes : int
@@ -61,7 +39,8 @@ def cheapest(ask: Question, prices: np.ndarray, max_nodes: int) -> Cheapest:
     Examples
     --------
     >>> def ask(limit, max_nodes):
-    ...     return Answer(YES, 1, np.zeros(1), 0.3) if limit >= 0.3 else Answer(NO, 1)
+    ...     found = limit >= 0.3
+    ...     return Answer(Status.FOUND, 0.3, 0.0, np.zeros(1)) if found else Answer(Status.NONE)
     >>> cheapest(ask, np.array([0.1, 0.2, 0.3, 0.4]), 100).cost
     0.3
     """
@@ -69,7 +48,7 @@ def cheapest(ask: Question, prices: np.ndarray, max_nodes: int) -> Cheapest:
     # proved: every price below this index is refuted. low: the next that is worth asking, which
     # a quick question without an answer moves on too. high: index of the best found.
     proved, low, high, at, step = 0, 0, n, 0, 1 + n // 24
-    best, used = Answer(UNKNOWN, 0), 0
+    best, used = Answer(Status.UNKNOWN), 0
     while proved < high:
         going_up = high == n
         thorough = low >= high or (going_up and at >= n - 1)
@@ -78,21 +57,21 @@ def cheapest(ask: Question, prices: np.ndarray, max_nodes: int) -> Cheapest:
         elif not going_up:
             at = (low + high) >> 1
         allowed = max_nodes - used
-        reply = ask(float(prices[at]), allowed if thorough else min(allowed, QUICK_NODES))
-        used += reply.nodes
-        if reply.answer == YES:
-            best, high = reply, int(np.searchsorted(prices, reply.cost))
+        answer = ask(float(prices[at]), allowed if thorough else min(allowed, QUICK_NODES))
+        used += answer.nodes
+        if answer.status == Status.FOUND:
+            best, high = answer, int(np.searchsorted(prices, answer.cost))
             low = proved if low > high or thorough else low
-        elif reply.answer == NO:
+        elif answer.status == Status.NONE:
             proved = at + 1
             low = max(low, proved)
         elif thorough:
-            status = OPEN if going_up else FOUND
-            return Cheapest(status, best.cost, float(prices[proved]), best.point, used)
+            status = Status.UNKNOWN if going_up else Status.FOUND
+            return Answer(status, best.cost, float(prices[proved]), best.point, used)
         else:
             low = at + 1
-        if going_up and reply.answer != YES:
+        if going_up and answer.status != Status.FOUND:
             at, step = min(at + step, n - 1), step * 2
     if best.point is None:
-        return Cheapest(NONE, np.inf, np.inf, None, used)
-    return Cheapest(OPTIMAL, best.cost, best.cost, best.point, used)
+        return Answer(Status.NONE, nodes=used)
+    return Answer(Status.OPTIMAL, best.cost, best.cost, best.point, used)

@@ -10,9 +10,11 @@ import numpy as np
 from ract._kernels.search.boxes import Boxes, make_boxes
 from ract._kernels.search.cell_forest import Box, Forest, Rule, polish, prune, tidy
 from ract._kernels.search.decide_sums import decide_sums
-from ract._kernels.search.decide_votes import NO, YES, decide_votes
+from ract._kernels.search.decide_votes import decide_votes
+from ract.recourse.common.answers import Answer
 from ract.recourse.common.problem import Problem
-from ract.recourse.exact.cheapest import NONE, Answer, Cheapest, cheapest
+from ract.recourse.exact.cheapest import cheapest
+from ract.status import Status
 
 
 @dataclass(frozen=True)
@@ -47,14 +49,14 @@ class Model:
         Larger labels are better.
     rule : Rule
         The weights of the labels and what they must add up to.
-    judge : tuple of Forest and Rule
+    deciding : tuple of Forest and Rule
         Those with which the model itself adds up.
     """
 
     problem: Problem
     forest: Forest
     rule: Rule
-    judge: tuple[Forest, Rule]
+    deciding: tuple[Forest, Rule]
 
     @classmethod
     def of(cls, problem: Problem) -> Model:
@@ -133,13 +135,13 @@ class Person:
     changes: int
     stop: np.ndarray
 
-    def cheapest(self, budget: float, max_nodes: int) -> Cheapest:
+    def cheapest(self, budget: float, max_nodes: int) -> Answer:
         """Their cheapest point of cells within a budget."""
         model = self.model
         # Inside the budget's box the forest is small; everything after works on what is left.
         most = model.within(model.simplified, self.own, self.costs, budget)
         if most.best < model.least:
-            return Cheapest(NONE, np.inf, np.inf, None, 0)
+            return Answer(Status.NONE)
         prices = np.unique(self.costs[self.costs <= budget])
         low, high, left = 0, len(prices) - 1, most
         while low < high:
@@ -154,17 +156,17 @@ class Person:
             nonlocal most
             left = model.within(most, self.own, self.costs, limit)
             answer = self._ask(left, allowed)
-            if answer.answer == YES:  # nobody asks for more again
+            if answer.status == Status.FOUND:  # nobody asks for more again
                 most = left
             return answer
 
         found = cheapest(ask, prices[low:], max_nodes)
         if found.point is not None:
-            tidy(*model.judge, self.own, model.problem.categorical, found.point)
+            tidy(*model.deciding, self.own, model.problem.categorical, found.point)
         return found
 
     def attains(self, budget: float, max_nodes: int) -> int:
-        """Whether some desired point is within a budget: YES, NO, or UNKNOWN."""
+        """Whether some desired point is within a budget: FOUND, NONE or UNKNOWN."""
         most = self.model.within(self.model.simplified, self.own, self.costs, budget)
         return self._look(most, max_nodes, self.own.copy())[0]
 
@@ -172,19 +174,19 @@ class Person:
         """Whether some point of what is left is desired, and what it costs at least."""
         model, point = self.model, self.own.copy()
         answer, nodes = self._look(left, max_nodes, point)
-        if answer != YES:
-            return Answer(answer, nodes)
-        forest, rule = model.judge
+        if answer != Status.FOUND:
+            return Answer(Status(answer), nodes=nodes)
+        forest, rule = model.deciding
         if model.by_votes:  # whole numbers: the small forest gives the same answers
             forest, rule = left.forest, rule._replace(cutoff=rule.cutoff - left.constant)
         cost = polish(forest, rule, self.own, self.costs, model.problem.categorical, point)
-        return Answer(YES, nodes, point, cost)
+        return Answer(Status.FOUND, cost, 0.0, point, nodes)
 
     def _look(self, left: Left, max_nodes: int, point: np.ndarray) -> tuple[int, int]:
         """Whether some point of what is left is desired, and nodes; point becomes that point."""
         model = self.model
         if left.best < model.least:
-            return NO, 0
+            return Status.NONE, 0
         leaves, ends, numbers, start = make_boxes(
             left.forest, np.int64(model.by_votes), left.box, self.own, model.problem.categorical,
             self.costs.shape[1],
@@ -212,7 +214,7 @@ class Person:
             last = np.append(first[1:], len(value)) - 1
             unit = float((value[first] - value[last]).mean())
         answer: tuple[int, int] = decide_sums(
-            boxes, n_trees, value, model.least - left.constant, unit, self.changes, *model.judge,
+            boxes, n_trees, value, model.least - left.constant, unit, self.changes, *model.deciding,
             self.own, model.problem.categorical, max_nodes, self.stop, point,
         )  # fmt: skip
         return answer

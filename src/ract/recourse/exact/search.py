@@ -3,27 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import cache, cached_property
+from typing import Any
 
 import numpy as np
 
-from ract._kernels.search.decide_votes import NO, UNKNOWN, YES
 from ract.actions import Feature
 from ract.costs import FittedCost, LinearCost, require_max_norm
 from ract.encoding import Axis
 from ract.ensemble import TreeEnsemble
-from ract.errors import InvalidSpec
-from ract.recourse.common.answers import Solutions
-from ract.recourse.common.parallel import Watch, in_parts
-from ract.recourse.common.problem import Problem, budgets_of
-from ract.recourse.exact.cheapest import NONE, Cheapest
+from ract.recourse.common.answers import Answer, Answers
+from ract.recourse.common.limits import Limits, budgets_of, check_count
+from ract.recourse.common.problem import Problem
+from ract.recourse.common.search import Search
 from ract.recourse.exact.decide import Model, Person
+from ract.status import Status
 
-__all__ = ["NO", "UNKNOWN", "YES", "ExactSearch", "warm_up"]
+MAX_NODES = 10_000_000
 
 
-class ExactSearch:
+class ExactSearch(Search):
     """Exact search in an ensemble, whether it decides by votes, by a mean or by a sum.
+
+    ``solve`` takes besides: ``max_nodes``, per person, after which a search ends as found or
+    unknown; and ``trees`` (people, trees) with ``needed`` (people,): ask these trees only, which
+    vote, and how many of their votes each person needs.
 
     Parameters
     ----------
@@ -40,89 +44,91 @@ class ExactSearch:
     >>> model = RecourseTreeClassifier(loans.actions, max_depth=4).fit(loans.frame, loans.target)
     >>> search = ExactSearch(model.ensemble_, model.encoder_.axes, model.cost_)
     >>> refused = model.encoder_.matrix(loans.frame[model.predict(loans.frame) == "refused"])
-    >>> solutions = search.solve(refused, budget=0.3)
-    >>> bool(model.ensemble_.decide(solutions.values[solutions.found]).all())
+    >>> answers = search.solve(refused, budget=0.3)
+    >>> bool(model.ensemble_.decide(answers.values[answers.found]).all())
     True
     """
 
     def __init__(self, ensemble: TreeEnsemble, axes: Sequence[Axis], cost: FittedCost) -> None:
         require_max_norm(cost)
         self.problem = Problem(ensemble, axes, cost)
-        self._model = Model.of(self.problem)
-        self._model.simplified  # noqa: B018  worked out once, before threads ask for it
+        self.model = Model.of(self.problem)
+        self.model.simplified  # noqa: B018  made once, before threads ask for it
         warm_up(by_votes=ensemble.combine == "votes")
 
-    def solve(
+    @classmethod
+    def prepared(
+        cls, ensemble: TreeEnsemble, axes: Sequence[Axis], cost: FittedCost
+    ) -> ExactSearch:
+        """The search, kept with the trees from one call to the next."""
+
+        def make() -> ExactSearch:
+            return cls(ensemble, axes, cost)
+
+        # A search holds its cost, so that the cost's id is nobody else's while it is kept.
+        search: ExactSearch = ensemble.memo.get((cls, tuple(axes), id(cost)), make)
+        return search
+
+    @cached_property
+    def refusing(self) -> Model:
+        """The model the other way round, simplified: undesired points are wanted."""
+        refusing = self.model.refusing()
+        refusing.simplified  # noqa: B018
+        return refusing
+
+    @cached_property
+    def released(self) -> Problem:
+        """The same problem with every feature free to change either way, within its bounds."""
+        return self.problem.released()
+
+    def fill(
         self,
+        answers: Answers,
         people: np.ndarray,
-        budget: float | np.ndarray = np.inf,
+        budgets: np.ndarray,
+        limits: Limits,
         *,
-        max_changes: int | None = None,
-        max_nodes: int = 10_000_000,
-        time_limit: float | None = None,
-        trees: np.ndarray | None = None,
-        needed: np.ndarray | None = None,
-        n_jobs: int | None = None,
-        progress: bool = False,
-    ) -> Solutions:
-        """The cheapest action of each person within a budget.
+        max_nodes: int = MAX_NODES,
+        then: Callable[[int, Person, Answer], None] | None = None,
+        **trees: Any,
+    ) -> None:
+        """Fill the table; ``then`` is called after each person, while their costs are at hand."""
+        cells = self.problem.cells(people)
 
-        Parameters
-        ----------
-        people : float (people, columns)
-            Encoded people.
-        budget : float or array of float
-            The same for everyone, or one for each; inf for any action at all.
-        max_changes : int, optional
-            How many features an action may change.
-        max_nodes : int
-            Per person; a search that needs more ends as ``FOUND`` or ``OPEN``.
-        time_limit : float, optional
-            Seconds per person, with the same end.
-        trees : bool (people, trees), optional
-            Judge each person by these trees only, which vote; all by default.
-        needed : int (people,), optional
-            With ``trees``: how many of their votes each person needs.
-        n_jobs : int, optional
-            Threads.
-        progress : bool
-            Show a bar with the time left.
+        def search(i: int, person: Person) -> None:
+            found = person.cheapest(budgets[i], max_nodes)
+            answers.status[i], answers.nodes[i] = found.status, found.nodes
+            answers.cost[i], answers.bound[i] = found.cost, found.bound
+            if found.point is not None:
+                answers.values[i] = self.problem.values_of(people[i], cells[i], found.point)
+            if then is not None:
+                then(i, person, found)
+
+        answers.seconds = self._for_each(search, people, cells, limits, max_nodes, **trees)
+
+    def cheapest(
+        self, person: np.ndarray, budget: float, max_nodes: int, stop: np.ndarray
+    ) -> tuple[Answer, np.ndarray]:
+        """One person's answer and encoded values after it, for searches that begin with this one.
+
+        stop (1,) uint8: set when the person's time is up.
         """
-        cells, watch = self.problem.cells(people), Watch(len(people), time_limit)
-        found: list[Cheapest] = [Cheapest(NONE, np.inf, np.inf, None, 0)] * len(people)
-
-        def answer(i: int, person: Person, own_budget: float) -> None:
-            found[i] = person.cheapest(own_budget, max_nodes)
-
-        self._for_each(
-            answer, people, cells, budget, watch, max_changes, max_nodes, trees, needed, n_jobs,
-            progress,
-        )  # fmt: skip
-        points = np.array(
-            [own if f.point is None else f.point for own, f in zip(cells, found, strict=True)],
-            np.int64,
-        )
-        return Solutions(
-            status=np.array([f.status for f in found], np.int64),
-            cost=np.array([f.cost for f in found]),
-            bound=np.array([f.bound for f in found]),
-            values=self.problem.values(people, cells, points.reshape(cells.shape)),
-            nodes=np.array([f.nodes for f in found], np.int64),
-            seconds=watch.seconds,
-        )
+        problem, row = self.problem, person[None]
+        own = problem.cells(row)
+        costs = problem.costs(row, own)[0]
+        found = Person(self.model, own[0], costs, len(costs), stop).cheapest(budget, max_nodes)
+        point = own[0] if found.point is None else found.point
+        return found, problem.values_of(person, own[0], point)
 
     def attains(
         self,
         people: np.ndarray,
         budget: float | np.ndarray = np.inf,
         *,
-        max_changes: int | None = None,
-        max_nodes: int = 10_000_000,
-        time_limit: float | None = None,
+        max_nodes: int = MAX_NODES,
         trees: np.ndarray | None = None,
         needed: np.ndarray | None = None,
-        n_jobs: int | None = None,
-        progress: bool = False,
+        **limits: Any,
     ) -> np.ndarray:
         """Whether each person has an action within a budget, whatever it costs.
 
@@ -131,56 +137,39 @@ class ExactSearch:
 
         Returns
         -------
-        int (people,)
-            ``YES``, ``NO`` (both proved) or ``UNKNOWN`` (a limit was reached).
+        int8 (people,)
+            ``Status.FOUND``, ``NONE`` (both proved) or ``UNKNOWN`` (a limit was reached).
         """
-        cells, watch = self.problem.cells(people), Watch(len(people), time_limit)
-        answers = np.full(len(people), UNKNOWN, np.int64)
+        cells, budgets = self.problem.cells(people), budgets_of(budget, len(people))
+        status = np.full(len(people), Status.UNKNOWN, np.int8)
 
-        def answer(i: int, person: Person, own_budget: float) -> None:
-            answers[i] = person.attains(own_budget, max_nodes)
+        def search(i: int, person: Person) -> None:
+            status[i] = person.attains(budgets[i], max_nodes)
 
-        self._for_each(
-            answer, people, cells, budget, watch, max_changes, max_nodes, trees, needed, n_jobs,
-            progress,
-        )  # fmt: skip
-        return answers
+        self._for_each(search, people, cells, Limits(**limits), max_nodes, trees, needed)
+        return status
 
     def _for_each(
         self,
-        answer: Callable[[int, Person, float], None],
+        search: Callable[[int, Person], None],
         people: np.ndarray,
         cells: np.ndarray,
-        budget: float | np.ndarray,
-        watch: Watch,
-        max_changes: int | None,
+        limits: Limits,
         max_nodes: int,
-        trees: np.ndarray | None,
-        needed: np.ndarray | None,
-        n_jobs: int | None,
-        progress: bool,
-    ) -> None:
-        """Put everyone before the model, in threads, each with a watch on their time."""
-        budgets = budgets_of(budget, len(people))
-        if max_nodes < 0:
-            raise InvalidSpec(f"max_nodes must be 0 or more, got {max_nodes}.")
-        if max_changes is not None and max_changes < 0:
-            raise InvalidSpec(f"max_changes must be 0 or more, got {max_changes}.")
-        changes = len(self.problem.grid.axes) if max_changes is None else max_changes
+        trees: np.ndarray | None = None,
+        needed: np.ndarray | None = None,
+    ) -> np.ndarray:
+        """Put everyone before the model; returns the seconds that each person took."""
+        check_count("max_nodes", max_nodes)
+        changes = limits.changes_of(len(self.problem.grid.axes))
 
-        def search(part: range) -> None:
-            here = slice(part.start, part.stop)
-            costs = self.problem.costs(people[here], cells[here])
-            for i in part:
-                with watch.timing(i) as stop:
-                    model = self._model
-                    if trees is not None and needed is not None:
-                        model = model.part(trees[i], int(needed[i]))
-                    person = Person(model, cells[i], costs[i - part.start], changes, stop)
-                    answer(i, person, budgets[i])
+        def one(i: int, costs: np.ndarray, stop: np.ndarray) -> None:
+            model = self.model
+            if trees is not None and needed is not None:
+                model = model.part(trees[i], int(needed[i]))
+            search(i, Person(model, cells[i], costs, changes, stop))
 
-        with watch.running():
-            in_parts(search, len(people), n_jobs=n_jobs, progress=progress)
+        return self.problem.for_each(one, people, cells, limits)
 
 
 @cache

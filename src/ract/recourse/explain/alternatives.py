@@ -5,23 +5,30 @@ from __future__ import annotations
 import heapq
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 
 @dataclass(frozen=True)
-class Option:
-    """A plan among others: its encoded values, its cost, and the axes that it changes."""
+class Candidate:
+    """A plan among others: its encoded values, its cost, its cells and the person's own."""
 
     values: np.ndarray
     cost: float
-    changed: frozenset[int]
+    point: np.ndarray
+    own: np.ndarray
+
+    @cached_property
+    def changed(self) -> frozenset[int]:
+        """The axes that it changes."""
+        return frozenset(np.flatnonzero(self.point != self.own).tolist())
 
 
-Solve = Callable[[frozenset[int]], Option | None]
+Solve = Callable[[frozenset[int]], Candidate | None]
 
 
-def diverse(first: Option, solve: Solve, n_plans: int) -> list[Option]:
+def diverse(first: Candidate, solve: Solve, n_plans: int) -> list[Candidate]:
     """The cheapest plans of which none changes all the features of one before it.
 
     A plan that does not change all of some features leaves at least one of them at home; so the
@@ -29,7 +36,7 @@ def diverse(first: Option, solve: Solve, n_plans: int) -> list[Option]:
 
     Parameters
     ----------
-    first : Option
+    first : Candidate
         The cheapest plan of all.
     solve : callable
         The cheapest plan with some axes held at home; None if there is none.
@@ -40,12 +47,15 @@ def diverse(first: Option, solve: Solve, n_plans: int) -> list[Option]:
     --------
     >>> def solve(home):
     ...     free = [a for a in (0, 1, 2) if a not in home]
-    ...     return Option(np.zeros(3), float(free[0]), frozenset(free[:1])) if free else None
+    ...     point = np.arange(3) == free[0] if free else None
+    ...     return Candidate(np.zeros(3), float(free[0]), point, np.zeros(3)) if free else None
     >>> [plan.cost for plan in diverse(solve(frozenset()), solve, 5)]
     [0.0, 1.0, 2.0]
     """
-    plans: list[Option] = []
-    queue: list[tuple[float, int, frozenset[int], Option]] = [(first.cost, 0, frozenset(), first)]
+    plans: list[Candidate] = []
+    queue: list[tuple[float, int, frozenset[int], Candidate]] = [
+        (first.cost, 0, frozenset(), first)
+    ]
     seen: set[frozenset[int]] = {frozenset()}
     while queue and len(plans) < n_plans:
         _, _, kept, plan = heapq.heappop(queue)

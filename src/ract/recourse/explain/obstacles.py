@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
 
 from ract.encoding import Axis
-from ract.recourse.exact.cheapest import OPEN, Cheapest
+from ract.recourse.common.answers import Answer
+from ract.status import Status
 
-Solve = Callable[[np.ndarray], Cheapest]
+Solve = Callable[[np.ndarray], Answer]
 
 MOST_SETS = 120
-
-
-def released(axes: Sequence[Axis]) -> list[Axis]:
-    """The same axes with every feature free to change either way, within its bounds."""
-    return [replace(axis, feature=replace(axis.feature, change="any")) for axis in axes]
 
 
 def locked(axes: Sequence[Axis]) -> list[int]:
@@ -40,21 +35,21 @@ def smallest_release(
     solve : callable
         The cheapest plan under some costs.
     """
-    settled = True
+    proved = True
 
     def works(axes: Sequence[int]) -> bool:
-        nonlocal settled
+        nonlocal proved
         mixed = costs.copy()
         mixed[list(axes)] = free[list(axes)]
         found = solve(mixed)
-        settled = settled and found.status != OPEN
+        proved = proved and found.status != Status.UNKNOWN
         return found.point is not None
 
     if not candidates or not works(candidates):
-        return (), settled
+        return (), proved
     for a in candidates:
         if works((a,)):
-            return (a,), settled
+            return (a,), proved
     kept = list(candidates)
     for a in candidates:
         if works([b for b in kept if b != a]):
@@ -66,5 +61,5 @@ def smallest_release(
             if asked > MOST_SETS:
                 return tuple(kept), False
             if works(axes):
-                return axes, settled
-    return tuple(kept), settled
+                return axes, proved
+    return tuple(kept), proved

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ract.recourse.exact.cheapest import NONE
 from ract.recourse.exact.decide import Model, Person
+from ract.status import Status
 
 
 @dataclass(frozen=True)
@@ -18,7 +18,7 @@ class Certifier:
     ----------
     refusing : Model
         The model turned around (``Model.refusing``): a box is certified when no point of it is
-        refused, which the exact search settles.
+        refused, which the exact search decides.
     max_nodes : int
         Per question; one that needs more counts as not proved.
     """
@@ -40,7 +40,7 @@ class Certifier:
         costs = np.where(inside, 0.0, np.inf)
         stop = np.zeros(1, np.uint8)
         person = Person(self.refusing, lowest, costs, len(lowest), stop)
-        return person.cheapest(0.0, self.max_nodes).status == NONE
+        return person.cheapest(0.0, self.max_nodes).status == Status.NONE
 
     def widen(
         self, own: np.ndarray, point: np.ndarray, costs: np.ndarray

@@ -11,13 +11,14 @@ Whole numbers stop at whole numbers; categories and binaries are changed or not.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ract.recourse.common.answers import Answer
 from ract.recourse.common.problem import Problem
-from ract.recourse.exact.cheapest import Cheapest
 from ract.recourse.exact.decide import Model, Person
+from ract.recourse.exact.search import ExactSearch
 from ract.recourse.explain.ranges import Certifier
 
 # How much more of the vote to ask for, when the cheapest plan has no margin.
@@ -25,41 +26,42 @@ STRICTER = (0.0, 0.01, 0.02, 0.04, 0.08, 0.16)
 
 
 @dataclass(frozen=True)
-class MarginSearch:
+class RobustSearch:
     """Finds plans with a margin: candidates from the exact search, each one certified.
 
     Parameters
     ----------
-    problem : Problem
+    search : ExactSearch
     margin : float
         Between 0 and 1.
     max_nodes : int
     """
 
-    problem: Problem
+    search: ExactSearch
     margin: float
     max_nodes: int
 
-    def solve(
-        self, person: np.ndarray, own: np.ndarray, costs: np.ndarray, budget: float, changes: int
-    ) -> np.ndarray | None:
+    @property
+    def problem(self) -> Problem:
+        """The model and what its cells cost."""
+        return self.search.problem
+
+    def solve(self, person: np.ndarray, asking: Person, budget: float) -> np.ndarray | None:
         """Encoded values of the first plan within the budget that holds; None if none was found.
 
         Parameters
         ----------
         person : float (columns,)
-        own : int64 (axes,)
-        costs : float64 (axes, cells)
+        asking : Person
+            The same person before the model.
         budget : float
-        changes : int
-            How many features may change.
         """
-        certifier = Certifier(Model.of(self.problem).refusing(), self.max_nodes)
+        certifier = Certifier(self.search.refusing, self.max_nodes)
         for share in STRICTER:
-            found = self._stricter(share, own, costs, budget, changes)
+            found = self._stricter(share, asking, budget)
             if found.point is None:
                 return None
-            plan = self.problem.values(person[None], own[None], found.point[None])[0]
+            plan = self.problem.values_of(person, asking.own, found.point)
             for values in (plan, self._further(person, plan)):
                 cheap = self.problem.cost.between(person[None], values[None])[0] <= budget
                 if (
@@ -70,9 +72,7 @@ class MarginSearch:
                     return values
         return None
 
-    def _stricter(
-        self, share: float, own: np.ndarray, costs: np.ndarray, budget: float, changes: int
-    ) -> Cheapest:
+    def _stricter(self, share: float, person: Person, budget: float) -> Answer:
         """The cheapest plan of a model that asks for more."""
         problem, n_trees = self.problem, self.problem.ensemble.n_trees
         rule = problem.rule
@@ -83,8 +83,7 @@ class MarginSearch:
                 more = float(np.ceil(share * n_trees))
             rule = rule._replace(cutoff=rule.cutoff + more, against=rule.against[:0])
         model = Model(problem, problem.forest, rule, (problem.forest, rule))
-        stop = np.zeros(1, np.uint8)
-        return Person(model, own, costs, changes, stop).cheapest(budget, self.max_nodes)
+        return replace(person, model=model).cheapest(budget, self.max_nodes)
 
     def _further(self, person: np.ndarray, plan: np.ndarray) -> np.ndarray:
         """So far beyond a plan that falling short by the margin still meets it."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -10,15 +11,15 @@ from ract._kernels.search import leaves as kernel
 from ract.costs import FittedCost
 from ract.encoding import Axis
 from ract.ensemble import TreeEnsemble
-from ract.errors import InvalidSpec
-from ract.recourse.common.answers import Solutions
-from ract.recourse.common.parallel import Watch, in_parts
-from ract.recourse.common.point_cost import Measure
-from ract.recourse.common.problem import Problem, budgets_of
+from ract.recourse.common.answers import Answers
+from ract.recourse.common.limits import Limits
+from ract.recourse.common.point_cost import PointCost
+from ract.recourse.common.problem import Problem
+from ract.recourse.common.search import Search
 from ract.recourse.exact.decide import Model
 
 
-class LeafSearch:
+class LeafSearch(Search):
     """For each leaf that may help, the person's nearest point in it; the cheapest that is accepted.
 
     A fast search for any ensemble and cost. It looks at one leaf at a time, so that it can miss
@@ -43,8 +44,8 @@ class LeafSearch:
     >>> model = model.fit(loans.frame, loans.target)
     >>> search = LeafSearch(model.ensemble_, model.encoder_.axes, model.cost_)
     >>> refused = model.encoder_.matrix(loans.frame[model.predict(loans.frame) == "refused"])
-    >>> solutions = search.solve(refused, budget=0.3)
-    >>> bool(model.ensemble_.decide(solutions.values[solutions.found]).all())
+    >>> answers = search.solve(refused, budget=0.3)
+    >>> bool(model.ensemble_.decide(answers.values[answers.found]).all())
     True
     """
 
@@ -54,82 +55,43 @@ class LeafSearch:
         axes: Sequence[Axis],
         cost: FittedCost,
     ) -> None:
-        self._measure = Measure(cost, axes)
-        self._problem = problem = Problem(ensemble, axes, self._measure.by_column)
+        self._point_cost = PointCost(cost, axes)
+        self._problem = problem = Problem(ensemble, axes, self._point_cost.by_column)
         self._model = Model.of(problem)
         self._model.simplified  # noqa: B018  worked out once, before threads ask for it
         self._leaves = _leaves(self._model)
 
-    def solve(
-        self,
-        people: np.ndarray,
-        budget: float | np.ndarray = np.inf,
-        *,
-        max_changes: int | None = None,
-        n_jobs: int | None = None,
-        progress: bool = False,
-    ) -> Solutions:
-        """The cheapest action found for each person within a budget.
-
-        ``nodes`` counts the points that were put to the ensemble.
-
-        Parameters
-        ----------
-        people : float (people, columns)
-            Encoded people.
-        budget : float or array of float
-            The same for everyone, or one for each; inf for any action at all.
-        max_changes : int, optional
-            Most features that may change; a categorical feature counts once.
-        n_jobs : int, optional
-            Threads.
-        progress : bool
-            Show a bar with the time left.
-        """
+    def fill(
+        self, answers: Answers, people: np.ndarray, budgets: np.ndarray, limits: Limits, **_: Any
+    ) -> None:
+        """Nodes count the points that were put to the ensemble."""
         problem = self._problem
-        budgets = budgets_of(budget, len(people))
-        most_changes = changes_of(max_changes, len(problem.grid.axes))
-        cells, watch = problem.cells(people), Watch(len(people), None)
+        changes = limits.changes_of(len(problem.grid.axes))
+        cells = problem.cells(people)
         points, numbers = cells.copy(), np.empty((len(people), 4))
 
-        def search(part: range) -> None:
-            here = slice(part.start, part.stop)
-            costs = problem.costs(people[here], cells[here])
-            for i in part:
-                with watch.timing(i):
-                    self._one(
-                        people[i], cells[i], costs[i - part.start], budgets[i], most_changes,
-                        points[i], numbers[i],
-                    )  # fmt: skip
+        def search(i: int, costs: np.ndarray, stop: np.ndarray) -> None:
+            self._one(people[i], cells[i], costs, budgets[i], changes, stop, points[i], numbers[i])
 
-        in_parts(search, len(people), n_jobs=n_jobs, progress=progress)
-        status, nodes = numbers[:, 0].astype(np.int64), numbers[:, 3].astype(np.int64)
-        values = problem.values(people, cells, points)
-        return Solutions(status, numbers[:, 1], numbers[:, 2], values, nodes, watch.seconds)
+        answers.seconds = problem.for_each(search, people, cells, limits)
+        status, answers.cost, answers.bound, nodes = numbers.T.copy()
+        answers.status, answers.nodes = status.astype(np.int8), nodes.astype(np.int64)
+        answers.values = problem.values(people, cells, points)
 
     def _one(
         self, person: np.ndarray, own: np.ndarray, costs: np.ndarray, budget: float,
-        max_changes: int, point: np.ndarray, numbers: np.ndarray,
+        max_changes: int, stop: np.ndarray, point: np.ndarray, numbers: np.ndarray,
     ) -> None:  # fmt: skip
-        problem, model, measure = self._problem, self._model, self._measure
-        judges, rule = model.judge
+        problem, model, point_cost = self._problem, self._model, self._point_cost
+        accepting, rule = model.deciding
         if problem.ensemble.combine == "votes":  # a small forest answers for the budget's box
             left = model.within(model.simplified, own, costs, budget)
-            judges, rule = left.forest, rule._replace(cutoff=rule.cutoff - left.constant)
+            accepting, rule = left.forest, rule._replace(cutoff=rule.cutoff - left.constant)
         kernel.search_leaves(
-            problem.forest, self._leaves, judges, rule, own, costs,
-            problem.grid.n_cells, problem.categorical, measure.norm,
-            measure.joint(problem, person, own), budget, max_changes, point, numbers,
+            problem.forest, self._leaves, accepting, rule, own, costs,
+            problem.grid.n_cells, problem.categorical, point_cost.norm,
+            point_cost.joint(problem, person, own), budget, max_changes, stop, point, numbers,
         )  # fmt: skip
-
-
-def changes_of(max_changes: int | None, n_axes: int) -> int:
-    """Most axes that may change."""
-    if max_changes is None:
-        return n_axes
-    if max_changes < 0:
-        raise InvalidSpec(f"max_changes must be 0 or more, got {max_changes}.")
-    return min(max_changes, n_axes)
 
 
 def _leaves(model: Model) -> kernel.Leaves:

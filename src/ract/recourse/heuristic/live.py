@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -10,14 +11,15 @@ from ract._kernels.search import live as kernel
 from ract.costs import FittedCost
 from ract.encoding import Axis
 from ract.ensemble import TreeEnsemble
-from ract.recourse.common.answers import FOUND, OPEN, OPTIMAL, Solutions
-from ract.recourse.common.parallel import Watch, in_parts
-from ract.recourse.common.point_cost import Measure
-from ract.recourse.common.problem import Problem, budgets_of
-from ract.recourse.heuristic.leaves import changes_of
+from ract.recourse.common.answers import Answers
+from ract.recourse.common.limits import Limits
+from ract.recourse.common.point_cost import PointCost
+from ract.recourse.common.problem import Problem
+from ract.recourse.common.search import Search
+from ract.status import Status
 
 
-class LiveRegionSearch:
+class LiveRegionSearch(Search):
     """The person's nearest point in the live region of any known person whom the model accepts.
 
     The live region of a person is the intersection of the leaves they fall into: everyone in it
@@ -44,8 +46,8 @@ class LiveRegionSearch:
     >>> model = model.fit(loans.frame, loans.target)
     >>> people = model.encoder_.matrix(loans.frame)
     >>> search = LiveRegionSearch(model.ensemble_, model.encoder_.axes, model.cost_, people)
-    >>> solutions = search.solve(people[model.predict(loans.frame) == "refused"], budget=0.3)
-    >>> bool(model.ensemble_.decide(solutions.values[solutions.found]).all())
+    >>> answers = search.solve(people[model.predict(loans.frame) == "refused"], budget=0.3)
+    >>> bool(model.ensemble_.decide(answers.values[answers.found]).all())
     True
     """
 
@@ -56,8 +58,8 @@ class LiveRegionSearch:
         cost: FittedCost,
         accepted: np.ndarray,
     ) -> None:
-        self._measure = Measure(cost, axes)
-        self._problem = Problem(ensemble, axes, self._measure.by_column)
+        self._point_cost = PointCost(cost, axes)
+        self._problem = Problem(ensemble, axes, self._point_cost.by_column)
         self._regions = _live_regions(self._problem, accepted[ensemble.decide(accepted)])
         # Axes on which nobody moves rule out most regions at once.
         fixed = [not axis.feature.actionable for axis in axes]
@@ -68,57 +70,31 @@ class LiveRegionSearch:
         """Number of different live regions."""
         return len(self._regions[0])
 
-    def solve(
-        self,
-        people: np.ndarray,
-        budget: float | np.ndarray = np.inf,
-        *,
-        max_changes: int | None = None,
-        n_jobs: int | None = None,
-        progress: bool = False,
-    ) -> Solutions:
-        """The cheapest action found for each person within a budget; never a proof.
+    def fill(
+        self, answers: Answers, people: np.ndarray, budgets: np.ndarray, limits: Limits, **_: Any
+    ) -> None:
+        """Nodes count regions; nothing is proved."""
+        problem, point_cost = self._problem, self._point_cost
+        changes = limits.changes_of(len(problem.grid.axes))
+        cells, accepted = problem.cells(people), problem.ensemble.decide(people)
+        points = cells.copy()
 
-        ``nodes`` counts regions.
+        def search(i: int, costs: np.ndarray, stop: np.ndarray) -> None:
+            if accepted[i]:
+                answers.status[i], answers.cost[i] = Status.OPTIMAL, 0.0
+                return
+            answers.nodes[i] = self.n_regions
+            answers.cost[i] = kernel.nearest_region(
+                *self._regions, self._order, cells[i], costs, problem.grid.n_cells,
+                problem.categorical, point_cost.norm,
+                point_cost.joint(problem, people[i], cells[i]), budgets[i], changes, stop,
+                points[i],
+            )  # fmt: skip
+            if np.isfinite(answers.cost[i]):
+                answers.status[i] = Status.FOUND
 
-        Parameters
-        ----------
-        people : float (people, columns)
-            Encoded people.
-        budget : float or array of float
-            The same for everyone, or one for each; inf for any action at all.
-        max_changes : int, optional
-            Most features that may change; a categorical feature counts once.
-        n_jobs : int, optional
-            Threads.
-        progress : bool
-            Show a bar with the time left.
-        """
-        problem, measure = self._problem, self._measure
-        budgets = budgets_of(budget, len(people))
-        most_changes = changes_of(max_changes, len(problem.grid.axes))
-        cells, watch = problem.cells(people), Watch(len(people), None)
-        points, prices = cells.copy(), np.zeros(len(people))
-        refused = np.flatnonzero(~problem.ensemble.decide(people))
-
-        def search(part: range) -> None:
-            rows = refused[part.start : part.stop]
-            costs = problem.costs(people[rows], cells[rows])
-            for k, i in enumerate(rows):
-                with watch.timing(i):
-                    prices[i] = kernel.nearest_region(
-                        *self._regions, self._order, cells[i], costs[k], problem.grid.n_cells,
-                        problem.categorical, measure.norm,
-                        measure.joint(problem, people[i], cells[i]), budgets[i], most_changes,
-                        points[i],
-                    )  # fmt: skip
-
-        in_parts(search, len(refused), n_jobs=n_jobs, progress=progress)
-        status, nodes = np.full(len(people), OPTIMAL), np.zeros(len(people), np.int64)
-        status[refused] = np.where(np.isfinite(prices[refused]), FOUND, OPEN)
-        nodes[refused] = self.n_regions
-        values = problem.values(people, cells, points)
-        return Solutions(status, prices, np.zeros(len(people)), values, nodes, watch.seconds)
+        answers.seconds = problem.for_each(search, people, cells, limits)
+        answers.values = problem.values(people, cells, points)
 
 
 def _live_regions(

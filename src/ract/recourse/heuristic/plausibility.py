@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from time import perf_counter
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import numpy as np
 from sklearn.ensemble import IsolationForest
 from sklearn.neighbors import LocalOutlierFactor
 
 from ract.errors import InvalidData, InvalidSpec, listing
-from ract.recourse.common.answers import FOUND, NONE, OPEN, OPTIMAL, Solutions
+from ract.recourse.common.answers import Answers
+from ract.recourse.common.limits import Limits
 from ract.recourse.common.parallel import for_each
-from ract.recourse.common.problem import Problem, budgets_of
+from ract.recourse.common.problem import Problem
+from ract.recourse.common.search import Search
 from ract.recourse.exact.search import ExactSearch
 from ract.recourse.heuristic.plausible_walks import Walks
+from ract.status import Status
 
 METHODS = ("isolation_forest", "local_outlier_factor")
 AMONG = ("all", "desired")
@@ -118,6 +120,16 @@ class Plausibility:
         return self.score(values) >= self.threshold_
 
 
+def plausibility_of(spec: Any, known: np.ndarray) -> Plausibility:
+    """A plausibility, or the name of one; learned from known people unless it is fitted."""
+    plausibility: Any = spec
+    if isinstance(spec, str) and spec in METHODS:
+        plausibility = Plausibility(cast(Any, spec))
+    if not isinstance(plausibility, Plausibility):
+        raise InvalidSpec(f"plausibility must be a Plausibility or the name of one, got {spec!r}.")
+    return plausibility if hasattr(plausibility, "threshold_") else plausibility.fit(known)
+
+
 def _checked(values: Any) -> np.ndarray:
     try:
         matrix = np.asarray(values, dtype=np.float64)
@@ -145,17 +157,7 @@ def _mask(desired: Any, n_people: int) -> np.ndarray:
     return mask
 
 
-def cheapest_plausible(
-    problem: Problem,
-    plausibility: Plausibility,
-    accepted: np.ndarray,
-    people: np.ndarray,
-    budget: float | np.ndarray = np.inf,
-    *,
-    first: Solutions | None = None,
-    n_jobs: int | None = None,
-    progress: bool = False,
-) -> Solutions:
+class PlausibleSearch(Search):
     """A cheap action for each person that leads to a plausible row.
 
     Ways start from the action that is cheapest without regard to plausibility, and from where
@@ -163,6 +165,10 @@ def cheapest_plausible(
     They lead on towards accepted people, nearest first: a feature at a time, the cheapest first
     and as far as the person can go. Of all rows on the way, the cheapest that has the desired
     class and is plausible wins, with the fewest changes among equals.
+
+    Answers are ``FOUND`` or ``UNKNOWN``; where the exact search applies, an action of it that is
+    proved cheapest and happens to be plausible is ``OPTIMAL``, and where it proved that there is
+    none, there is ``NONE``. People who have the desired class stay as they are.
 
     Parameters
     ----------
@@ -173,24 +179,6 @@ def cheapest_plausible(
     accepted : float (people, columns)
         Encoded people, such as the training people; those who have the desired class and are
         plausible are used.
-    people : float (people, columns)
-        Encoded people who look for an action.
-    budget : float or array of float
-        The same for everyone, or one for each.
-    first : Solutions, optional
-        What a search without regard to plausibility found for the same people and budget; by
-        default the exact search, where it applies. An action of it that is proved cheapest and
-        happens to be plausible stays so, and where it proved that there is none, there is none.
-    n_jobs : int, optional
-        Threads.
-    progress : bool
-        Show a bar with the time left.
-
-    Returns
-    -------
-    Solutions
-        ``FOUND`` or ``OPEN``, and ``OPTIMAL`` and ``NONE`` where ``first`` says so; people who
-        have the desired class stay as they are.
 
     Examples
     --------
@@ -202,37 +190,49 @@ def cheapest_plausible(
     >>> matrix = model.encoder_.matrix(loans.frame)
     >>> plausibility = Plausibility().fit(matrix)
     >>> refused = matrix[~model.ensemble_.decide(matrix)][:10]
-    >>> solutions = cheapest_plausible(problem, plausibility, matrix, refused, budget=0.5)
-    >>> bool(plausibility.is_plausible(solutions.values[solutions.found]).all())
+    >>> answers = PlausibleSearch(problem, plausibility, matrix).solve(refused, budget=0.5)
+    >>> bool(plausibility.is_plausible(answers.values[answers.found]).all())
     True
     """
-    people = np.array(people, dtype=np.float64)
-    budgets, n = budgets_of(budget, len(people)), len(people)
-    walks = Walks(problem, plausibility.is_plausible, accepted)
-    if first is None and problem.ensemble.combine == "votes" and problem.cost.norm == "max":
-        exact = ExactSearch(problem.ensemble, problem.grid.axes, problem.cost)
-        first = exact.solve(people, budgets, max_nodes=PLAIN_NODES, n_jobs=n_jobs)
-    status, cost, bound = np.full(n, OPEN), np.full(n, np.inf), np.zeros(n)
-    values, nodes, seconds = people.copy(), np.zeros(n, np.int64), np.zeros(n)
-    if first is not None:
-        bound[:] = first.bound
-        good = first.found.copy()
-        good[good] = plausibility.is_plausible(first.values[good])
-        status[good] = np.where(first.status[good] == OPTIMAL, OPTIMAL, FOUND)
-        cost[good], values[good] = first.cost[good], first.values[good]
-        status[first.status == NONE] = NONE
-    done = problem.ensemble.decide(people)
-    status[done], cost[done], bound[done], values[done] = OPTIMAL, 0.0, 0.0, people[done]
 
-    def search(i: int) -> None:
-        if status[i] in (OPTIMAL, NONE):
-            return
-        begun = perf_counter()
-        known = first.values[i] if first is not None and first.found[i] else None
-        found, price, nodes[i] = walks.cheapest(people[i], budgets[i], known)
-        if price < cost[i]:
-            status[i], cost[i], values[i] = FOUND, price, found
-        seconds[i] = perf_counter() - begun
+    def __init__(self, problem: Problem, plausibility: Plausibility, accepted: np.ndarray) -> None:
+        self._problem, self._plausibility = problem, plausibility
+        self._walks = Walks(problem, plausibility.is_plausible, accepted)
+        self._exact: ExactSearch | None = None
+        if problem.ensemble.combine == "votes" and problem.cost.norm == "max":
+            self._exact = ExactSearch(problem.ensemble, problem.grid.axes, problem.cost)
 
-    for_each(search, n, n_jobs=n_jobs, progress=progress)
-    return Solutions(status, cost, bound, values, nodes, seconds)
+    def fill(
+        self, answers: Answers, people: np.ndarray, budgets: np.ndarray, limits: Limits, **_: Any
+    ) -> None:
+        """Nodes count the rows that were scored."""
+        if limits.max_changes is not None:
+            raise InvalidSpec("max_changes and plausibility cannot be asked for together.")
+        accepted = self._problem.ensemble.decide(people)
+
+        def search(i: int, stop: np.ndarray) -> None:
+            if accepted[i]:
+                answers.status[i], answers.cost[i] = Status.OPTIMAL, 0.0
+                return
+            known = None
+            if self._exact is not None:
+                first, values = self._exact.cheapest(people[i], budgets[i], PLAIN_NODES, stop)
+                answers.bound[i] = first.bound
+                if first.status == Status.NONE:
+                    answers.status[i] = Status.NONE
+                    return
+                if first.point is not None:
+                    known = values
+                    if self._plausibility.is_plausible(values[None])[0]:
+                        answers.status[i], answers.cost[i] = first.status, first.cost
+                        answers.values[i] = values
+                        if first.status == Status.OPTIMAL:
+                            return
+            found, price, answers.nodes[i] = self._walks.cheapest(
+                people[i], budgets[i], known, stop
+            )
+            if price < answers.cost[i]:
+                answers.status[i], answers.cost[i] = Status.FOUND, price
+                answers.values[i] = found
+
+        answers.seconds = for_each(search, len(people), limits)

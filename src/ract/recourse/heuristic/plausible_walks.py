@@ -45,12 +45,15 @@ class Walks:
         self._no_effects = np.zeros((accepted.shape[1],) * 2)
 
     def cheapest(
-        self, person: np.ndarray, budget: float, known: np.ndarray | None
+        self, person: np.ndarray, budget: float, known: np.ndarray | None, stop: np.ndarray
     ) -> tuple[np.ndarray, float, int]:
         """Values and cost of the best row, and how many rows were scored; inf if there is none.
 
         known (columns,): an action with the desired class, plausible or not, if there is one.
+        stop (1,) uint8: set when the person's time is up.
         """
+        if stop[0]:
+            return person, np.inf, 0
         cap = min(budget, self._moves.dearest(person))
         rows = self._rows(Outcomes(person, self._moves, self._no_effects), cap, known)
         price = self._problem.cost.between(np.tile(person, (len(rows), 1)), rows)
@@ -58,6 +61,8 @@ class Walks:
         rows, price = rows[good], price[good]
         order = np.lexsort(((rows != person).sum(axis=1), price))
         for start in range(0, len(order), SCORED_AT_ONCE):
+            if stop[0]:
+                return person, np.inf, start
             part = order[start : start + SCORED_AT_ONCE]
             plausible = self._is_plausible(rows[part])
             if plausible.any():

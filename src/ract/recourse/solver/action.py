@@ -86,7 +86,7 @@ class Actions:
         return values
 
     def slid(self, choices: list[Choice], point: Point) -> np.ndarray:
-        """The same with values at the near end of their stretch where that is no worse."""
+        """The same with values at the near end of their segment where that is no worse."""
         values = self.decoded(choices, point)
         for axis, choice, k in zip(self._setting.grid.axes, choices, point[0], strict=True):
             if choice.ordered and choice.low[k] < choice.high[k]:

@@ -1,7 +1,7 @@
-"""What one person may choose on each feature: single values, or stretches of values.
+"""What one person may choose on each feature: single values, or segments of values.
 
 When the cheapest value of a cell is all that matters, a choice is a cell and its value is that
-one. When values matter by themselves, a choice is a stretch of values (see ``stretches``).
+one. When values matter by themselves, a choice is a segment of values (see ``segments``).
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Choice:
     whole : bool
         Whether every value is a whole number of steps from the own one.
     inside : sequence of float arrays, one per choice
-        Values at which a stretch can be cut to bring the line nearer to the effort.
+        Values at which a segment can be cut to bring the line nearer to the effort.
     """
 
     ordered: bool

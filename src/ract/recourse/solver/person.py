@@ -8,15 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from ract.recourse.common.answers import FOUND, NONE, OPEN, OPTIMAL
-from ract.recourse.common.problem import LARGEST
+from ract.recourse.common.limits import LARGEST
 from ract.recourse.solver.action import Actions, Point, Setting
 from ract.recourse.solver.choices import Choice, cell_choices
 from ract.recourse.solver.objective import Goal, Marks, cell_goal, distance_goal, value_goal
 from ract.recourse.solver.program import Program, cp_sat
-from ract.recourse.solver.segments import Stretches, free_categories
+from ract.recourse.solver.segments import Segments, free_categories
+from ract.status import Status
 
-MOST_TIES = 100  # answers that rounding spoils before the search settles for clear ones
+MOST_TIES = 100  # answers that rounding spoils before the search turns to clear ones
 SMALLEST_GAIN = 0.01  # by which a round of the search should narrow the gap,
 MOST_IDLE = 4  # or else, after so many in turn, it ends
 STAIRS = 1 << 8  # into which the gap is cut in each round
@@ -54,13 +54,13 @@ class PersonSearch:
         self._setting, self._person, self._budget = setting, person, budget
         self._max_changes, self._deadline = max_changes, deadline
         self._actions = Actions(setting, person, budget, max_changes)
-        self.status, self.cost, self.bound = OPEN, inf, 0.0
+        self.status, self.cost, self.bound = Status.UNKNOWN, inf, 0.0
         self.values, self.nodes = person, 0
 
     def run(self, start: np.ndarray) -> None:
         """Search; ``start`` holds values to begin with, or NaN."""
         if self._actions.flaw(self._person) is None:
-            self.status, self.cost = OPTIMAL, 0.0
+            self.status, self.cost = Status.OPTIMAL, 0.0
             return
         self._prepare()
         idle = 0
@@ -68,10 +68,12 @@ class PersonSearch:
             before = self.cost, self.bound
             finer = self._look(start)
             idle = 0 if self._nearer(*before) else idle + 1
-            if self.status in (OPTIMAL, NONE) or not finer or perf_counter() > self._deadline:
+            proved = self.status in (Status.OPTIMAL, Status.NONE)
+            if proved or not finer or perf_counter() > self._deadline:
                 break
             start = start if isinf(self.cost) else self.values
-        if self.status == OPEN and self._spoilt is not None and perf_counter() < self._deadline:
+        unknown = self.status == Status.UNKNOWN and perf_counter() < self._deadline
+        if unknown and self._spoilt is not None:
             # What there is holds up to rounding only: look for what holds for certain.
             self._repair(self._spoilt, anywhere=True)
 
@@ -84,8 +86,8 @@ class PersonSearch:
     def _prepare(self) -> None:
         setting, grid = self._setting, self._setting.grid
         self._spoilt: Point | None = None
-        self._stretches = {
-            a: Stretches(grid, a, setting.cost, float(self._person[grid.axes[a].columns[0]]))
+        self._segments = {
+            a: Segments(grid, a, setting.cost, float(self._person[grid.axes[a].columns[0]]))
             for a in setting.by_value
             if not grid.axes[a].is_categorical
         }
@@ -147,8 +149,8 @@ class PersonSearch:
         for a in setting.by_value:
             axis, distance = setting.grid.axes[a], setting.distance
             reach = inf if distance is None else distance.reach.get(axis.columns[0], 0.0) * most
-            if a in self._stretches:
-                choices[a] = self._stretches[a].choice(most, reach)
+            if a in self._segments:
+                choices[a] = self._segments[a].choice(most, reach)
             else:
                 choices[a] = free_categories(axis, person)
         return [choices[a] for a in range(len(setting.grid.axes))]
@@ -192,10 +194,10 @@ class PersonSearch:
             self._settle(goal)
 
     def _refine(self, point: Point, parts: list[float]) -> bool:
-        """Cut the stretches of a point and put tangents there; False if nothing is new."""
+        """Cut the segments of a point and put tangents there; False if nothing is new."""
         new = False
-        for a, stretches in self._stretches.items():
-            new |= stretches.cut(self._choices[a].inside[point[0][a]])
+        for a, segments in self._segments.items():
+            new |= segments.cut(self._choices[a].inside[point[0][a]])
         for marks, part in zip(self._marks, parts or [0.0] * len(self._marks), strict=True):
             if parts and part not in marks:
                 marks.append(part)
@@ -253,11 +255,11 @@ class PersonSearch:
     def _settle(self, goal: Goal) -> None:
         if isinf(self.cost):
             none = self.bound > self._budget
-            self.status, self.bound = (NONE, inf) if none else (OPEN, self.bound)
+            self.status, self.bound = (Status.NONE, inf) if none else (Status.UNKNOWN, self.bound)
         else:
             self.bound = min(self.bound, self.cost)
             close = self.cost - self.bound <= goal.tolerance * self.cost
-            self.status = OPTIMAL if close else FOUND
+            self.status = Status.OPTIMAL if close else Status.FOUND
 
     def _take(self, values: np.ndarray) -> None:
         """Keep an action if it is the cheapest so far."""

@@ -2,7 +2,7 @@
 
 Each ordinal axis has literals "choice <= k", each categorical one a literal per category. A leaf
 implies the literals of its box, and each tree has exactly one leaf. Where values matter, each
-ordinal axis also has a whole number of steps that its literals hold within the chosen stretch.
+ordinal axis also has a whole number of steps that its literals hold within the chosen segment.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ class Program:
         """Literals of the ways away from the own choice, each with the nearest choice beyond.
 
         One list for each way; in each, a literal that is true makes the ones before it true.
-        To be called once the trees are in, which decide what choices are told apart.
+        To be called once the trees are in, which decide what choices are distinguished.
         """
         choice, known = self.choices[a], self._at_most[a]
         if not choice.ordered:
@@ -231,13 +231,13 @@ class Program:
         self.model.add_bool_or(~literal for literal in here)
 
     def _where(self, a: int, k: int) -> list[Any]:
-        """Literals that a choice makes true, as far as choices are told apart."""
+        """Literals that a choice makes true, as far as choices are distinguished."""
         if not self.choices[a].ordered:
             return self.is_choice(a, k)
         return [lit if k <= at else ~lit for at, lit in self._at_most[a].items()]
 
     def hint(self, point: Sequence[int], steps: Sequence[int]) -> None:
-        """Tell the solver where to begin."""
+        """Hint where the solver begins."""
         for a, k in enumerate(point):
             for j, literal in enumerate(self._is[a]):
                 self.model.add_hint(literal, j == k)

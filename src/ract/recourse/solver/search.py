@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from time import perf_counter
+from typing import Any
 
 import numpy as np
 
 from ract.costs import FittedCost, FittedMahalanobis
 from ract.encoding import Axis
 from ract.ensemble import TreeEnsemble
-from ract.errors import InvalidData, InvalidSpec
+from ract.errors import InvalidData
 from ract.grid import Grid
-from ract.recourse.common.answers import Solutions
+from ract.recourse.common.answers import Answers
+from ract.recourse.common.limits import Limits
 from ract.recourse.common.parallel import for_each
-from ract.recourse.common.problem import budgets_of
+from ract.recourse.common.search import Search
 from ract.recourse.solver.action import Setting
 from ract.recourse.solver.branches import Branches
 from ract.recourse.solver.distance import Distance
@@ -25,7 +27,7 @@ from ract.recourse.solver.relations import LinearRelation, columns_of
 __all__ = ["SolverSearch"]
 
 
-class SolverSearch:
+class SolverSearch(Search):
     """Exact search for any cost and ensemble, with joint constraints, by OR-Tools' CP-SAT.
 
     Slower than :class:`~ract.recourse.exact.search.ExactSearch`, which is the one for votes and
@@ -44,9 +46,13 @@ class SolverSearch:
     norm "l2" with relations, Mahalanobis  1e-4         of features in relations, or of any: all
     =====================================  ===========  =========================================
 
+    ``solve`` takes besides: ``start`` (people, columns), encoded values to begin with, such as
+    another search's; a row of NaN for none. One that is a valid action is the worst that this
+    search can end with.
+
     All values means every whole number, and for a continuous feature steps of 2**-24 of what is
     in reach, together with the ends of cells. Where relations leave less room than a few such
-    steps a search may end as ``OPEN`` or ``FOUND``, though there is no time limit.
+    steps a search may end as ``UNKNOWN`` or ``FOUND``, though there is no time limit.
 
     Parameters
     ----------
@@ -70,8 +76,8 @@ class SolverSearch:
     >>> search = SolverSearch(model.ensemble_, model.encoder_.axes, cost,
     ...                       relations=["LoanAmount <= 0.5 Income"])
     >>> refused = people[~model.ensemble_.decide(people)]
-    >>> solutions = search.solve(refused[:5], max_changes=2)
-    >>> bool(model.ensemble_.decide(solutions.values[solutions.found]).all())
+    >>> answers = search.solve(refused[:5], max_changes=2)
+    >>> bool(model.ensemble_.decide(answers.values[answers.found]).all())
     True
     """
 
@@ -96,62 +102,31 @@ class SolverSearch:
         branches = Branches(ensemble, grid)
         self._setting = Setting(ensemble, cost, grid, prices, branches, read, columns, distance)
 
-    def solve(
+    def fill(
         self,
+        answers: Answers,
         people: np.ndarray,
-        budget: float | np.ndarray = np.inf,
+        budgets: np.ndarray,
+        limits: Limits,
         *,
-        max_changes: int | None = None,
-        time_limit: float | None = None,
         start: np.ndarray | None = None,
-        n_jobs: int | None = None,
-        progress: bool = False,
-    ) -> Solutions:
-        """The cheapest action of each person within a budget.
-
-        Parameters
-        ----------
-        people : float (people, columns)
-            Encoded people.
-        budget : float or array of float
-            The same for everyone, or one for each; inf for any action at all.
-        max_changes : int, optional
-            Most features that an action may change; a categorical feature is one.
-        time_limit : float, optional
-            Seconds per person; a search that needs longer ends as ``FOUND`` or ``OPEN``.
-        start : float (people, columns), optional
-            Encoded values to begin with, such as another search's; a row of NaN for none. One
-            that is a valid action is the worst that this search can end with.
-        n_jobs : int, optional
-            Threads, each with a person of its own.
-        progress : bool
-            Show a bar with the time left.
-        """
-        budgets = budgets_of(budget, len(people))
-        _check_limits(max_changes, time_limit)
-        people = np.asarray(people, dtype=np.float64)
+        **_: Any,
+    ) -> None:
+        """One program per person; nodes count the solver's branches."""
         starts = _starts(start, people)
-        values, numbers = people.copy(), np.empty((len(people), 4))
-        seconds = np.zeros(len(people))
+        seconds = np.inf if limits.time_limit is None else limits.time_limit
 
-        def search(i: int) -> None:
-            begun = perf_counter()
-            deadline = np.inf if time_limit is None else begun + time_limit
-            one = PersonSearch(self._setting, people[i], float(budgets[i]), max_changes, deadline)
+        def search(i: int, stop: np.ndarray) -> None:
+            deadline = perf_counter() + seconds
+            one = PersonSearch(
+                self._setting, people[i], float(budgets[i]), limits.max_changes, deadline
+            )
             one.run(starts[i])
-            values[i], numbers[i] = one.values, (one.status, one.cost, one.bound, one.nodes)
-            seconds[i] = perf_counter() - begun
+            answers.status[i], answers.nodes[i] = one.status, one.nodes
+            answers.cost[i], answers.bound[i] = one.cost, one.bound
+            answers.values[i] = one.values
 
-        for_each(search, len(people), n_jobs=n_jobs, progress=progress)
-        status, nodes = numbers[:, 0].astype(np.int64), numbers[:, 3].astype(np.int64)
-        return Solutions(status, numbers[:, 1], numbers[:, 2], values, nodes, seconds)
-
-
-def _check_limits(max_changes: int | None, time_limit: float | None) -> None:
-    if max_changes is not None and not max_changes >= 0:
-        raise InvalidSpec(f"max_changes must be 0 or more, got {max_changes}.")
-    if time_limit is not None and not time_limit >= 0:
-        raise InvalidSpec(f"time_limit must be 0 seconds or more, got {time_limit}.")
+        answers.seconds = for_each(search, len(people), limits)
 
 
 def _starts(start: np.ndarray | None, people: np.ndarray) -> np.ndarray:

@@ -1,19 +1,19 @@
-"""Stretches of values of one feature, along which the effort is held from below by a line.
+"""Segments of values of one feature, along which the effort is held from below by a line.
 
 Values matter by themselves where relations join features, and for costs that do not split by
-feature. Then a choice is a stretch of values within one cell and on one side of the own value:
+feature. Then a choice is a segment of values within one cell and on one side of the own value:
 
     cells      |      0       |          1           |     2      |
-    stretches  |  0  |   1    | 2 |own|  4  |   5    |  6  |  7   |
+    segments  |  0  |   1    | 2 |own|  4  |   5    |  6  |  7   |
 
-Inside a stretch the value is a whole number of steps from the person's own: of 1 for features
+Inside a segment the value is a whole number of steps from the person's own: of 1 for features
 that have only whole numbers, of a small part of what is in reach for continuous ones. An effort
-that is linear between knots is a line once a stretch has no knot inside. To begin with stretches
+that is linear between knots is a line once a segment has no knot inside. To begin with segments
 take in several knots, under the steepest line from their near end that stays below the effort:
 
     effort           .-----
                   .-'   /
-               .'    /      the search cuts the stretches that it ends in at their knots,
+               .'    /      the search cuts the segments that it ends in at their knots,
             .'   /          and looks again
     near end /
 """
@@ -30,11 +30,11 @@ from ract.recourse.solver.choices import Choice
 
 N_STEPS = 1 << 24  # into which the reach of a continuous feature is cut
 FIRST_KNOTS = 16  # of which one is cut at in the beginning
-CUTS = 8  # at most, of a stretch that the search ends in
+CUTS = 8  # at most, of a segment that the search ends in
 
 
-class Stretches:
-    """The stretches of one person on one ordinal axis.
+class Segments:
+    """The segments of one person on one ordinal axis.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ class Stretches:
         )
 
     def cut(self, inside: np.ndarray) -> bool:
-        """Cut a stretch at some of the values inside it; False if there are none."""
+        """Cut a segment at some of the values inside it; False if there are none."""
         if len(inside) == 0:
             return False
         some = np.unique(np.linspace(0, len(inside) - 1, CUTS).astype(np.int64))
@@ -144,9 +144,9 @@ def _far_ends(
     last: np.ndarray,
     own: float,
 ) -> np.ndarray:
-    """Where the steepest line below the effort ends that begins at the near end of a stretch.
+    """Where the steepest line below the effort ends that begins at the near end of a segment.
 
-    A stretch is a run of parts, from ``first`` to ``last``, on each of which the effort is linear.
+    A segment is a run of parts, from ``first`` to ``last``, on each of which the effort is linear.
     """
     ends = np.empty(len(first))
     for k, (f, t) in enumerate(zip(first.tolist(), last.tolist(), strict=True)):
@@ -170,7 +170,7 @@ def _cut_back(
     most: float,
     whole: bool,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The part of each stretch that costs at most ``most``, and a hair more."""
+    """The part of each segment that costs at most ``most``, and a hair more."""
     too_far = np.maximum(low_cost, high_cost) > most
     left = most - np.minimum(low_cost, high_cost)[too_far]
     part = np.ones(len(low))
@@ -183,7 +183,7 @@ def _cut_back(
 
 
 def _between(cuts: np.ndarray, whole: bool) -> tuple[np.ndarray, np.ndarray]:
-    """First and last value of every stretch (cut, next cut]."""
+    """First and last value of every segment (cut, next cut]."""
     if whole:
         cuts = np.unique(np.floor(cuts))
     floor, ceiling = np.append(-np.inf, cuts), np.append(cuts, np.inf)
@@ -193,7 +193,7 @@ def _between(cuts: np.ndarray, whole: bool) -> tuple[np.ndarray, np.ndarray]:
 def _around(
     own: float, low: np.ndarray, high: np.ndarray, whole: bool
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The stretches with the own value as one of its own."""
+    """The segments with the own value as one of its own."""
     here = int(np.searchsorted(high, own))
     before, after = (own - 1, own + 1) if whole else np.nextafter(own, (-np.inf, np.inf))
     split_low = np.concatenate([low[: here + 1], [own, after], low[here + 1 :]])

@@ -1,0 +1,78 @@
+"""What every search is limited by, checked in one place."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ract.errors import InvalidSpec
+
+LARGEST = float(np.finfo(np.float64).max)
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Limits of the search for each of many people.
+
+    Parameters
+    ----------
+    max_changes : int, optional
+        How many features an action may change; a categorical feature counts once.
+    time_limit : float, optional
+        Seconds per person; a search that needs more ends as found or unknown.
+    n_jobs : int, optional
+        Threads, as in joblib.
+    progress : bool
+        Show a bar with the time left.
+
+    Examples
+    --------
+    >>> Limits(max_changes=2).changes_of(9)
+    2
+    """
+
+    max_changes: int | None = None
+    time_limit: float | None = None
+    n_jobs: int | None = None
+    progress: bool = False
+
+    def __post_init__(self) -> None:
+        if self.max_changes is not None:
+            check_count("max_changes", self.max_changes)
+        limit = self.time_limit
+        if limit is not None and not (_is_number(limit) and limit >= 0):
+            raise InvalidSpec(f"time_limit must be 0 seconds or more, or None; got {limit!r}.")
+
+    def changes_of(self, n_axes: int) -> int:
+        """Most of so many features that may change."""
+        return n_axes if self.max_changes is None else min(self.max_changes, n_axes)
+
+
+def check_count(name: str, value: Any) -> int:
+    """A whole number of 0 or more."""
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
+        raise InvalidSpec(f"{name} must be a whole number of 0 or more, got {value!r}.")
+    if value < 0:
+        raise InvalidSpec(f"{name} must be 0 or more, got {value}.")
+    return int(value)
+
+
+def check_budget(budget: Any) -> float:
+    """One budget for everyone: a number of 0 or more, or infinite."""
+    if not (_is_number(budget) and budget >= 0):
+        raise InvalidSpec(f"budget must be 0 or more, got {budget!r}.")
+    return float(budget)
+
+
+def budgets_of(budget: float | np.ndarray, n_people: int) -> np.ndarray:
+    """Each person's budget, finite: an infinite cost is no way, whatever the budget."""
+    budgets = np.broadcast_to(np.asarray(budget, dtype=np.float64), (n_people,)).copy()
+    if not (budgets >= 0).all():
+        raise InvalidSpec(f"budget must be 0 or more, got {budgets.min()}.")
+    return np.minimum(budgets, LARGEST)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
