@@ -350,7 +350,7 @@ def test_max_risk_holds_for_each_trees_own_sample(loans, monkeypatch):
             super().__init__(tree, people)
             seen.append(self)
 
-    monkeypatch.setattr("ract.forest.Attainment", Seen)
+    monkeypatch.setattr("ract._core.cover.Attainment", Seen)
     model = small_forest(loans, max_risk=0.1, recourse_weight=0).fit(loans.frame, loans.target)
     seeds = np.random.RandomState(0).randint(2**31 - 1, size=6)
     ends = np.append(model.ensemble_.root, len(model.ensemble_.feature))

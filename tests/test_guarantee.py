@@ -2,6 +2,7 @@
 
 import os
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -22,10 +23,11 @@ from ract.guarantee import (
     clopper_pearson_upper,
     pac_people_needed,
     pac_slack,
-    relabel_pac,
-    relabel_sequence,
     sequence_people_needed,
 )
+
+relabel_pac = partial(guarantee.relabel, method="pac")
+relabel_sequence = partial(guarantee.relabel, method="sequence")
 
 CONFIDENCE = 0.9
 
@@ -100,7 +102,7 @@ def test_the_guarantee_tells_what_was_done(seed, start, relabel):
     leaves = tree.leaves
     assert (labels[leaves] >= before[leaves]).all()
     assert told.flipped == (labels[leaves] > before[leaves]).sum()
-    assert told.met and told.needed is None and told.people == 400
+    assert told.met and told.needed is None and told.n_people == 400
     assert told.empirical_risk == failures_of(tree, calibration, labels) / 400
     assert told.empirical_risk <= told.risk_bound <= 0.25
     rise = error_rate(tree, calibration, labels) - error_rate(tree, calibration, before)
@@ -220,7 +222,7 @@ def test_plain_words():
     exact = replace(told, risk_bound=0.1, price=-0.002, flipped=1).describe()
     assert "at most 10% of people" in exact
     assert "1 leaf flipped, accuracy rises by 0.2 points" in exact
-    unmet = replace(told, met=False, needed=2300, people=900, risk_bound=0.173, price=0.0)
+    unmet = replace(told, met=False, needed=2300, n_people=900, risk_bound=0.173, price=0.0)
     assert str(unmet) == (
         "With 95% confidence at most 17.3% of people are without recourse (asked: 10%), "
         "from 900 held-out people, too few: 2300 are needed; 7 leaves flipped, "
@@ -240,6 +242,8 @@ def test_wrong_input_is_refused():
             relabel(*problem, max_risk=0.1, confidence=0.9, start="tree")
         with pytest.raises(InvalidSpec, match="needs held-out people, got none"):
             relabel(*problem[:3], few(problem[3], 0), max_risk=0.1, confidence=0.9)
+    with pytest.raises(InvalidSpec, match="method must be 'sequence' or 'pac', got 'exact'"):
+        guarantee.relabel(*problem, max_risk=0.1, confidence=0.9, method="exact")
     with pytest.raises(InvalidSpec, match="failures must lie between 0 and n >= 1, got 5 of 4"):
         clopper_pearson_upper(5, 4, 0.9)
     with pytest.raises(InvalidSpec, match="got 0 of 0"):

@@ -36,21 +36,21 @@ def line(recourse_at, auc_at):
 @pytest.mark.parametrize("step", range(len(LADDER)))
 def test_the_least_weight_that_meets_the_goal_is_found_in_three_trials(step):
     attempt, asked = line(lambda w: 0.5 + 0.4 * (w >= LADDER[step]), lambda w: 0.8)
-    search = choose_weight(attempt, 1.0, min_recourse=0.9, max_auc_loss=None, people=7)
+    search = choose_weight(attempt, 1.0, min_recourse=0.9, max_auc_loss=None, n_people=7)
     assert search.weight == LADDER[step] and search.met and len(asked) <= 3
     assert search.to_frame()["chosen"].sum() == 1
 
 
 def test_of_the_weights_that_meet_the_goal_the_most_accurate_is_taken():
     attempt, _ = line(lambda w: 1.0, lambda w: 0.7 + 0.02 * (w == LADDER[3]))
-    search = choose_weight(attempt, 1.0, min_recourse=0.9, max_auc_loss=None, people=7)
+    search = choose_weight(attempt, 1.0, min_recourse=0.9, max_auc_loss=None, n_people=7)
     assert search.weight == LADDER[3]
 
 
 @pytest.mark.parametrize("step", range(len(LADDER)))
 def test_the_largest_weight_within_the_loss_is_found(step):
     attempt, asked = line(lambda w: 1.0, lambda w: 0.8 - 0.1 * (w >= LADDER[step]))
-    search = choose_weight(attempt, 1.0, min_recourse=None, max_auc_loss=0.05, people=7)
+    search = choose_weight(attempt, 1.0, min_recourse=None, max_auc_loss=0.05, n_people=7)
     assert search.weight == (LADDER[step - 1] if step else 0.0)
     assert len(asked) <= 4 and 0.0 in asked
 
@@ -58,7 +58,7 @@ def test_the_largest_weight_within_the_loss_is_found(step):
 def test_a_goal_out_of_reach_says_what_the_best_is():
     attempt, _ = line(lambda w: 0.5 + 0.01 * w, lambda w: 0.8)
     with pytest.warns(WeightWarning, match="the best is 59.0% with recourse_weight=9"):
-        search = choose_weight(attempt, 1.0, min_recourse=0.9, max_auc_loss=None, people=7)
+        search = choose_weight(attempt, 1.0, min_recourse=0.9, max_auc_loss=None, n_people=7)
     assert not search.met and search.weight == LADDER[-1]
 
 
@@ -78,7 +78,7 @@ def test_a_forest_with_an_automatic_weight_meets_its_goal(loans, criterion):
     )  # fmt: skip
     forest.fit(loans.frame[:1000], loans.target[:1000])
     search = forest.weight_search_
-    assert search.met and search.people == 200
+    assert search.met and search.n_people == 200
     assert forest.recourse_weight_ == search.weight in [t.weight for t in search.trials]
     assert recourse_ratio(forest, loans.frame[1000:]) >= 0.88
     again = clone(forest).fit(loans.frame[:1000], loans.target[:1000])

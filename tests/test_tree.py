@@ -260,7 +260,7 @@ def test_confidence_holds_people_out_and_says_what_it_guarantees(bound):
         bound=bound, random_state=0,
     ).fit(loans.frame, loans.target)  # fmt: skip
     told = model.guarantee_
-    assert told.met and told.people == 1800 and told.risk_bound <= 0.2
+    assert told.met and told.n_people == 1800 and told.risk_bound <= 0.2
     assert "90% confidence" in str(told)
     fresh = load_loans(n_people=20_000, random_state=4)
     assert model.recourse_risk(fresh.frame) <= 0.2
@@ -337,8 +337,8 @@ def test_wrong_targets_and_weights_are_refused(loans):
 
 def test_a_cost_of_ones_own_can_be_used(loans):
     class Doubled:
-        def fit(self, columns, weights, people=None):
-            fitted = make_cost("percentile").fit(columns, weights, people)
+        def fit(self, columns, weights, sample_weight=None):
+            fitted = make_cost("percentile").fit(columns, weights, sample_weight)
             return type(fitted)("max", fitted.knots, tuple(2 * level for level in fitted.levels))
 
     own = RecourseTreeClassifier(loans.actions, cost=Doubled(), budget=0.6, max_depth=4)

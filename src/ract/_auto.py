@@ -1,4 +1,4 @@
-"""The weight of recourse, chosen: few trials on people who were held out.
+"""Choosing the weight of recourse: a few trials, measured on held-out people.
 
 What a weight means depends on the data: it stands against the impurity of a whole table, which
 is small when one class is rare and differs between criteria. So weights are tried in units of
@@ -7,7 +7,7 @@ that impurity per person,
     weight = step x impurity of everyone together / everyone
 
 on one ladder of seven steps, each three times the one before, that serves every table and
-criterion. Recourse grows and accuracy falls along the ladder, so halving it takes three trials:
+criterion. Recourse grows and accuracy falls along it, so that bisection takes three trials:
 
     step      1/81  1/27  1/9   1/3    1    3    9
     recourse   .88   .91   .93 | .96   .98  ...         asked: 0.95
@@ -22,7 +22,7 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 import pandas as pd
-from scipy.stats import beta
+from scipy.stats import binomtest
 from sklearn.metrics import roc_auc_score
 
 from ract.costs import FittedCost
@@ -32,11 +32,11 @@ from ract.recourse.exact.search import ExactSearch
 from ract.status import Status
 
 LADDER = 3.0 ** np.arange(-4, 3)
-HELD_OUT = 0.2  # share of the people, who judge
-BATCH, MOST_SEARCHED = 30, 150  # of those whom a trial refuses
+HELD_OUT = 0.2  # share of the people on whom trials are measured
+BATCH, MOST_SEARCHED = 30, 150  # of the people whom a trial refuses
 MAX_NODES = 300  # of a search; one that needs more counts as without recourse
 CHANCE = 0.005  # by which the AUC of two weights differs on a few hundred people anyway
-SURE = 0.95  # confidence with which a trial ends before everyone was searched
+SURE = 0.95  # confidence, on either side, at which a trial ends before everyone was searched
 
 
 class WeightWarning(UserWarning):
@@ -67,8 +67,8 @@ class WeightSearch:
         The goal: one of them.
     trials : tuple of Trial
         In the order in which they were made.
-    people : int
-        How many held-out people judged.
+    n_people : int
+        How many held-out people the trials were measured on.
     """
 
     weight: float
@@ -76,7 +76,7 @@ class WeightSearch:
     min_recourse: float | None
     max_auc_loss: float | None
     trials: tuple[Trial, ...]
-    people: int
+    n_people: int
 
     def to_frame(self) -> pd.DataFrame:
         """The trials as a table, by weight, with the chosen one marked."""
@@ -101,8 +101,8 @@ def impurity_of_all(desired: np.ndarray, weights: np.ndarray, criterion: str) ->
 
 
 @dataclass(frozen=True)
-class Judge:
-    """Held-out people before whom trials are made.
+class Validation:
+    """Held-out people on whom trials are measured.
 
     Parameters
     ----------
@@ -113,7 +113,7 @@ class Judge:
     cost : FittedCost
     budget : float
     goal : float or None
-        The recourse ratio that a trial is held against; it ends once that is clear.
+        The recourse ratio to reach; a trial ends once it is clear whether it does.
     n_jobs : int or None
     """
 
@@ -163,10 +163,8 @@ class Judge:
         if self.goal is None:
             return True
         failures, n = int(without.sum()), len(without)
-        tolerated = (1 - self.goal) / share_refused
-        low = float(beta.ppf(1 - SURE, failures, n - failures + 1)) if failures else 0.0
-        high = float(beta.ppf(SURE, failures + 1, n - failures)) if failures < n else 1.0
-        return not low <= tolerated <= high
+        interval = binomtest(failures, n).proportion_ci(2 * SURE - 1, method="exact")
+        return not interval.low <= (1 - self.goal) / share_refused <= interval.high
 
 
 def spread(n: int, most: int) -> np.ndarray:
@@ -190,7 +188,7 @@ def choose_weight(
     *,
     min_recourse: float | None,
     max_auc_loss: float | None,
-    people: int,
+    n_people: int,
 ) -> WeightSearch:
     """The weight that meets a goal best.
 
@@ -205,17 +203,17 @@ def choose_weight(
         on the way that has it too, if its AUC is clearly larger.
     max_auc_loss : float or None
         Else: the largest weight whose AUC is at most this much below that of no weight.
-    people : int
-        How many judge, for the record.
+    n_people : int
+        How many people each trial is measured on, for the record.
 
     Examples
     --------
     >>> def attempt(weight):
     ...     return Trial(weight, 1 - 0.1 / (1 + weight), 0.8 - 0.01 * weight, 0.7)
-    >>> search = choose_weight(attempt, 1.0, min_recourse=0.96, max_auc_loss=None, people=9)
+    >>> search = choose_weight(attempt, 1.0, min_recourse=0.96, max_auc_loss=None, n_people=9)
     >>> search.weight, len(search.trials)
     (3.0, 3)
-    >>> search = choose_weight(attempt, 1.0, min_recourse=None, max_auc_loss=0.01, people=9)
+    >>> search = choose_weight(attempt, 1.0, min_recourse=None, max_auc_loss=0.01, n_people=9)
     >>> search.weight
     1.0
     """
@@ -235,7 +233,7 @@ def choose_weight(
         floor = tried(0.0).auc - max_auc_loss
         above = _first(ladder, lambda w: tried(w).auc < floor)
         met, weight = True, ladder[above - 1] if above else 0.0
-    search = WeightSearch(float(weight), met, min_recourse, max_auc_loss, tuple(trials), people)
+    search = WeightSearch(float(weight), met, min_recourse, max_auc_loss, tuple(trials), n_people)
     if not met:
         best = _most_recourse(trials)
         warnings.warn(

@@ -14,7 +14,7 @@ from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
-from ract._auto import HELD_OUT, Judge, Trial, WeightSearch, choose_weight, impurity_of_all
+from ract._auto import HELD_OUT, Trial, Validation, WeightSearch, choose_weight, impurity_of_all
 from ract._core.attain import Attainment
 from ract._core.grower import CRITERIA, Rules
 from ract._frames import is_frame, read_table, take_rows
@@ -113,13 +113,16 @@ class RecourseClassifierMixin(ClassifierMixin):
         self.encoder_, self.cost_ = prepared.training.encoder, prepared.training.cost
         self._rows_seen = prepared.training.rows
 
-    def _settled_weight(self, people: Any, desired: np.ndarray, counts: np.ndarray) -> float:
-        """The weight of recourse, chosen if it is "auto"."""
+    def _chosen_weight(self, prepared: Prepared) -> float:
+        """The weight of recourse, searched for if it is "auto"."""
         self._check_goal()
         self.__dict__.pop("weight_search_", None)
         if self.recourse_weight != "auto":
             return float(at_least("recourse_weight", self.recourse_weight, 0))
-        self.weight_search_: WeightSearch = self._search_weight(people, desired, counts)
+        desired = prepared.desired[prepared.growing]
+        self.weight_search_: WeightSearch = self._search_weight(
+            prepared.people, desired, prepared.counts
+        )
         return self.weight_search_.weight
 
     def _check_goal(self) -> None:
@@ -136,7 +139,7 @@ class RecourseClassifierMixin(ClassifierMixin):
             raise InvalidSpec("Give either min_recourse or max_auc_loss as the goal, not both.")
 
     def _search_weight(self, people: Any, desired: np.ndarray, counts: np.ndarray) -> WeightSearch:
-        """Try weights on some of the people and judge them by the rest."""
+        """Try weights on some of the people and measure them on the rest."""
         smallest = int(np.bincount(desired, minlength=2).min())
         if len(desired) < FEWEST or smallest < FEWEST // 10:
             raise InvalidData(
@@ -144,33 +147,33 @@ class RecourseClassifierMixin(ClassifierMixin):
                 f"class, got {len(desired)} and {smallest}; give a number instead."
             )
         rows = np.arange(len(desired))
-        grow_on, judge_on = train_test_split(
-            rows, test_size=HELD_OUT, stratify=desired, random_state=self._judge_seed()
+        grow_on, hold_out = train_test_split(
+            rows, test_size=HELD_OUT, stratify=desired, random_state=self._split_seed()
         )
-        grow_on, judge_on = np.sort(grow_on), np.sort(judge_on)
-        part, rest = take_rows(people, grow_on), take_rows(people, judge_on)
+        grow_on, hold_out = np.sort(grow_on), np.sort(hold_out)
+        part, rest = take_rows(people, grow_on), take_rows(people, hold_out)
         space = space_for_part(self.actions, read_table(people), read_table(part))
         setting = replace(self._setting, actions=space)
         training = prepare(part, desired[grow_on], counts[grow_on], setting, with_reach=True)
         n_jobs, goal = getattr(self, "n_jobs", None), self.min_recourse
         if goal is None and self.max_auc_loss is None:
             goal = MIN_RECOURSE
-        judge = Judge(
-            training.encoder.matrix(rest), desired[judge_on], counts[judge_on],
+        validation = Validation(
+            training.encoder.matrix(rest), desired[hold_out], counts[hold_out],
             training.encoder.axes, training.cost, self.budget, goal, n_jobs,
         )  # fmt: skip
 
         def attempt(weight: float) -> Trial:
             ensemble = self._trial_ensemble(training, counts[grow_on], weight)
-            return judge.trial(weight, ensemble)
+            return validation.trial(weight, ensemble)
 
         unit = impurity_of_all(desired[grow_on], counts[grow_on], self.criterion)
         return choose_weight(
-            attempt, unit, min_recourse=goal, max_auc_loss=self.max_auc_loss, people=len(rest)
+            attempt, unit, min_recourse=goal, max_auc_loss=self.max_auc_loss, n_people=len(rest)
         )
 
-    def _judge_seed(self) -> int:
-        """A seed for who judges, without moving a generator that was handed in."""
+    def _split_seed(self) -> int:
+        """A seed for who is held out, without moving a generator that was handed in."""
         state = self.random_state
         return int(state) if is_number(state, whole=True) else 0
 
@@ -237,15 +240,13 @@ class RecourseClassifierMixin(ClassifierMixin):
             weights = by_class if weights is None else weights * by_class
         return weights
 
-    def _rules(
-        self, weights: np.ndarray, encoder: Encoder, axes: Sequence[Axis], recourse_weight: float
-    ) -> Rules:
+    def _rules(self, training: TrainingSet, weights: np.ndarray, recourse_weight: float) -> Rules:
         """Growing rules in numbers of people and axes, checked."""
         if self.criterion not in CRITERIA:
             raise InvalidSpec(
                 f"criterion must be one of {listing(CRITERIA)}, got {self.criterion!r}."
             )
-        n_people = len(weights)
+        n_people, axes = len(weights), training.grid.axes
         share = self.min_weight_fraction_leaf
         if not (is_number(share) and 0 <= share <= 0.5):
             raise InvalidSpec(
@@ -257,12 +258,12 @@ class RecourseClassifierMixin(ClassifierMixin):
             recourse_weight=recourse_weight,
             criterion=self.criterion,
             max_depth=self.max_depth,
-            min_samples_split=_people("min_samples_split", self.min_samples_split, 2, n_people),
-            min_samples_leaf=_people("min_samples_leaf", self.min_samples_leaf, 1, n_people),
+            min_samples_split=_number("min_samples_split", self.min_samples_split, 2, n_people),
+            min_samples_leaf=_number("min_samples_leaf", self.min_samples_leaf, 1, n_people),
             min_weight_leaf=share * float(weights.sum()),
             min_impurity_decrease=at_least("min_impurity_decrease", self.min_impurity_decrease, 0),
             max_features=_features(self.max_features, len(axes)),
-            monotonic=_directions(self.monotonic_cst, encoder, axes),
+            monotonic=_directions(self.monotonic_cst, training.encoder, axes),
         )
 
     def _check_max_risk(self) -> None:
@@ -298,9 +299,14 @@ class RecourseClassifierMixin(ClassifierMixin):
         return np.column_stack([1 - second, second])
 
     def predict(self, X: Any) -> np.ndarray:
-        """Class of each person."""
+        """Class of each person; of a forest the desired one where enough trees vote for it."""
+        matrix, n_jobs = self._matrix(X), getattr(self, "n_jobs", None)
+        return self._as_classes(self.ensemble_.decide(matrix, n_jobs=n_jobs))
+
+    def decision_path(self, X: Any) -> Any:
+        """Nodes that each person passes, of all trees, as a sparse matrix (people x nodes)."""
         matrix = self._matrix(X)
-        return self._as_classes(self.ensemble_.decide(matrix))
+        return self.ensemble_.decision_path(matrix)
 
     def recourse(self, X: Any, **options: Any) -> Recourse:
         """What each person can do to get the desired class.
@@ -350,7 +356,7 @@ def at_least(name: str, value: Any, least: float, *, whole: bool = False) -> Any
     return value
 
 
-def _people(name: str, value: Any, least: int, n_people: int) -> int:
+def _number(name: str, value: Any, least: int, n_people: int) -> int:
     """A number of people, given as such or as a share of all."""
     if is_number(value, whole=True) and value >= least:
         return int(value)

@@ -185,7 +185,7 @@ class ArrayTable(Table):
         arrays = [columns[name] for name in self.names]
         matrix = np.column_stack([np.asarray(array) for array in arrays])
         exact = np.can_cast(matrix.dtype, self._matrix.dtype, "same_kind") or (
-            matrix.dtype.kind == "f" and np.array_equal(matrix, np.trunc(matrix))
+            matrix.dtype.kind == "f" and not _has_fractions(matrix)
         )
         return matrix.astype(self._matrix.dtype) if exact else matrix
 
@@ -296,16 +296,18 @@ def _pandas_like(
             if dtype.kind == "f" or np.array_equal(cast, values):
                 data[name] = cast
                 continue
-        fraction = values.dtype.kind == "f" and not np.array_equal(values, np.trunc(values))
-        keeps = not (fraction and pd.api.types.is_integer_dtype(dtype))
+        keeps = not (pd.api.types.is_integer_dtype(dtype) and _has_fractions(values))
         data[name] = pd.Series(values, index=index, dtype=dtype if keeps else None)
     return pd.DataFrame(data, index=index)
 
 
 def _dtype_that_holds(dtype: Any, values: np.ndarray) -> Any:
     """The column's own dtype, unless it is an integer one and the values have fractions."""
-    fraction = values.dtype.kind == "f" and not np.array_equal(values, np.trunc(values))
-    return nw.Float64() if dtype.is_integer() and fraction else dtype
+    return nw.Float64() if dtype.is_integer() and _has_fractions(values) else dtype
+
+
+def _has_fractions(values: np.ndarray) -> bool:
+    return values.dtype.kind == "f" and not np.array_equal(values, np.trunc(values))
 
 
 def _narrow(dtype: Any) -> Any:

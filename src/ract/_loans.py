@@ -27,40 +27,35 @@ import pandas as pd
 
 from ract._frames import read_table
 from ract.actions import ActionSpace, Feature, check_kind
+from ract.encoding import Encoder
 from ract.errors import InvalidData, InvalidSpec, listing
 
 APPROVED, REFUSED = "approved", "refused"
+
+# Share of each category.
+_SHARES = {
+    "Education": {"HighSchool": 0.45, "College": 0.38, "Graduate": 0.17},
+    "Purpose": {"NewCar": 0.30, "UsedCar": 0.30, "Renovation": 0.25, "Business": 0.15},
+}
 
 # Bounds are those of the model, not of a draw: every draw lies within them (the supports of
 # the roots and of the noise add up to less), and all draws share one space.
 _ACTIONS = ActionSpace(
     [
-        Feature("Age", kind="integer", change="fixed", lower=28, upper=70),
-        Feature("LatePayments", kind="integer", change="fixed", lower=0, upper=6),
-        Feature(
-            "Education",
-            kind="categorical",
-            change="increase",
-            categories=("HighSchool", "College", "Graduate"),
-        ),
-        Feature("YearsEmployed", kind="integer", change="increase", lower=0, upper=10),
-        Feature("ExistingLoans", kind="integer", change="decrease", lower=0, upper=5),
-        Feature("Guarantor", kind="binary", change="any", lower=0, upper=1),
-        Feature(
-            "Purpose",
-            kind="categorical",
-            change="any",
-            categories=("NewCar", "UsedCar", "Renovation", "Business"),
-        ),
-        Feature("Income", kind="continuous", change="increase", lower=26_000, upper=174_000),
-        Feature("Debt", kind="continuous", change="decrease", lower=0, upper=92_000),
-        Feature("Savings", kind="continuous", change="increase", lower=0, upper=130_000),
-        Feature("LoanAmount", kind="continuous", change="any", lower=1_000, upper=76_000),
+        Feature("Age", "integer", "fixed", lower=28, upper=70),
+        Feature("LatePayments", "integer", "fixed", lower=0, upper=6),
+        Feature("Education", "categorical", "increase", categories=tuple(_SHARES["Education"])),
+        Feature("YearsEmployed", "integer", "increase", lower=0, upper=10),
+        Feature("ExistingLoans", "integer", "decrease", lower=0, upper=5),
+        Feature("Guarantor", "binary", "any", lower=0, upper=1),
+        Feature("Purpose", "categorical", "any", categories=tuple(_SHARES["Purpose"])),
+        Feature("Income", "continuous", "increase", lower=26_000, upper=174_000),
+        Feature("Debt", "continuous", "decrease", lower=0, upper=92_000),
+        Feature("Savings", "continuous", "increase", lower=0, upper=130_000),
+        Feature("LoanAmount", "continuous", "any", lower=1_000, upper=76_000),
     ],
     desired=APPROVED,
 )
-
-_SHARES = {"Education": (0.45, 0.38, 0.17), "Purpose": (0.30, 0.30, 0.25, 0.15)}
 
 
 class _Equation(NamedTuple):
@@ -275,7 +270,7 @@ class LoansModel:
 
     def __init__(self) -> None:
         self.actions = _ACTIONS
-        columns = _encoded_columns(_ACTIONS)
+        columns = list(Encoder.of_space(_ACTIONS, _ACTIONS.names).column_names)
         direct = pd.DataFrame(0.0, index=columns, columns=columns)
         for effect, equation in _EQUATIONS.items():
             for cause, coefficient in equation.causes.items():
@@ -324,14 +319,6 @@ class LoansModel:
         return probability
 
 
-def _encoded_columns(actions: ActionSpace) -> list[str]:
-    columns: list[str] = []
-    for feature in actions:
-        groups = [f"{feature.name}={category}" for category in feature.categories]
-        columns += groups or [feature.name]
-    return columns
-
-
 def _draw_roots(n_people: int, rng: np.random.Generator) -> dict[str, np.ndarray]:
     roots: dict[str, np.ndarray] = {
         "Age": rng.integers(28, 70, n_people, endpoint=True),
@@ -341,5 +328,5 @@ def _draw_roots(n_people: int, rng: np.random.Generator) -> dict[str, np.ndarray
         "Guarantor": rng.random(n_people) < 0.25,
     }
     for name, shares in _SHARES.items():
-        roots[name] = rng.choice(np.array(_ACTIONS[name].categories), n_people, p=shares)
+        roots[name] = rng.choice(np.array(list(shares)), n_people, p=list(shares.values()))
     return roots

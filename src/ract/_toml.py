@@ -20,7 +20,7 @@ HEADER = """\
 
 
 def dump_toml(desired: Any, tables: Mapping[str, Mapping[str, Any]]) -> str:
-    """The text of an action file, from the entries of each feature."""
+    """The text of an action file, from the table of each feature."""
     document: dict[str, Any] = {} if desired is None else {"desired": desired}
     document["features"] = {
         name: {key: _whole(value) for key, value in table.items()} for name, table in tables.items()
@@ -29,20 +29,20 @@ def dump_toml(desired: Any, tables: Mapping[str, Mapping[str, Any]]) -> str:
 
 
 def parse_toml(text: str, known: Sequence[str]) -> tuple[Any, dict[str, dict[str, Any]]]:
-    """The desired class and the entries of each feature, checked for shape.
+    """The desired class and the table of each feature, checked for shape.
 
     Parameters
     ----------
     text : str
     known : sequence of str
-        Entries that a feature may have.
+        Keys that a feature may have.
     """
     try:
         document = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         end = f"at line {len(text.splitlines())}, the end of the document"
-        told = str(error).replace("at end of document", end)
-        raise InvalidSpec(f"Malformed TOML: {told}.") from None
+        message = str(error).replace("at end of document", end)
+        raise InvalidSpec(f"Malformed TOML: {message}.") from None
     except (ValueError, RecursionError):  # numbers of thousands of digits, brackets without end
         raise InvalidSpec(
             "Malformed TOML: a number or a list in it is beyond all bounds."

@@ -39,7 +39,7 @@ class Setting:
 class TrainingSet:
     """A table ready for growing, and what later tables need to be read in the same way.
 
-    ``rows`` are hashes of the people, to tell later whether somebody was among them.
+    ``rows`` are hashes of the people, by which later tables are checked for any of them.
     """
 
     encoder: Encoder
@@ -57,8 +57,8 @@ def prepare(
     encoder = Encoder(table, setting.actions)
     columns = EncodedColumns(table, encoder.axes)  # the encoder has checked this very table
     axes = _axes(encoder, setting.only_actionable)
-    grid = Grid.from_columns(axes, columns, setting.max_cells, weights)
-    cost = make_cost(setting.cost).fit(columns, encoder.weights, weights)
+    grid = Grid.from_columns(axes, columns, setting.max_cells, sample_weight=weights)
+    cost = make_cost(setting.cost).fit(columns, encoder.weights, sample_weight=weights)
     require_max_norm(cost)
     people = people_on(grid, cost, columns, desired, setting.budget, with_reach=with_reach)
     return TrainingSet(encoder, grid, cost, people, np.unique(row_hashes(columns)))

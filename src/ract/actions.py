@@ -92,6 +92,33 @@ class Feature:
         """Whether it is encoded as a one-hot group."""
         return self.kind == "categorical"
 
+    @property
+    def may_rise(self) -> bool:
+        """Whether an action may raise it, or move it to a category that is listed later."""
+        return self.change in ("any", "increase")
+
+    @property
+    def may_fall(self) -> bool:
+        """Whether an action may lower it, or move it to a category that is listed earlier."""
+        return self.change in ("any", "decrease")
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """Lower and upper bound; infinite where there is none."""
+        lower = -math.inf if self.lower is None else self.lower
+        return lower, math.inf if self.upper is None else self.upper
+
+    def limits(self, own: float) -> tuple[float, float]:
+        """Lowest and highest value that a person may set, whose own value stays allowed.
+
+        Examples
+        --------
+        >>> Feature("Income", kind="integer", change="increase", upper=250_000).limits(40_000)
+        (40000, 250000.0)
+        """
+        lower, upper = self.bounds
+        return min(lower, own) if self.may_fall else own, max(upper, own) if self.may_rise else own
+
 
 def _plain(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
@@ -394,10 +421,9 @@ def _filled(feature: Feature, table: Table) -> Feature:
 
 
 def _check_bounds_meet_data(feature: Feature, low: float, high: float) -> None:
-    above = feature.lower is not None and feature.lower > high
-    below = feature.upper is not None and feature.upper < low
-    if above or below:
-        bound = f"lower bound {feature.lower:g}" if above else f"upper bound {feature.upper:g}"
+    lower, upper = feature.bounds
+    if lower > high or upper < low:
+        bound = f"lower bound {lower:g}" if lower > high else f"upper bound {upper:g}"
         raise InvalidSpec(
             f"Feature {feature.name!r}: {bound} lies outside the data, "
             f"which runs from {low:g} to {high:g}."
@@ -446,7 +472,7 @@ _TOML_FIELDS = tuple(f.name for f in fields(Feature) if f.name != "name")
 
 
 def _table_of(feature: Feature) -> dict[str, Any]:
-    """The entries of a feature that differ from what reading would fill in."""
+    """What an action file says of a feature: all that differs from the defaults."""
     table: dict[str, Any] = {"kind": feature.kind, "change": feature.change}
     table |= {"lower": feature.lower, "upper": feature.upper}
     if feature.weight != 1.0:

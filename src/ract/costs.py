@@ -52,7 +52,7 @@ class Cost(Protocol):
     """What a user implements to bring a cost of their own: one method."""
 
     def fit(
-        self, columns: Columns, weights: np.ndarray, people: np.ndarray | None = None
+        self, columns: Columns, weights: np.ndarray, sample_weight: np.ndarray | None = None
     ) -> FittedCost:
         """Learn the scales from the training table.
 
@@ -61,7 +61,7 @@ class Cost(Protocol):
         columns : sequence of float arrays, one per encoded column (``X.T`` of a matrix)
         weights : array, one per encoded column
             The weight that the action space gives to the column's feature.
-        people : array, one per person, optional
+        sample_weight : array, one per person, optional
             How much each person counts; all alike by default.
         """
 
@@ -148,58 +148,58 @@ class PercentileCost:
             raise InvalidSpec(f"estimate must be 'empirical' or 'kernel', got {self.estimate!r}.")
 
     def fit(
-        self, columns: Columns, weights: np.ndarray, people: np.ndarray | None = None
+        self, columns: Columns, weights: np.ndarray, sample_weight: np.ndarray | None = None
     ) -> LevelCost:
         """Learn each column's distribution."""
         learn = _empirical_levels if self.estimate == "empirical" else _kernel_levels
-        pairs = [learn(np.asarray(columns[j]), people) for j in range(len(columns))]
+        pairs = [learn(np.asarray(columns[j]), sample_weight) for j in range(len(columns))]
         return _weighted("max", pairs, weights)
 
 
 @dataclass(frozen=True)
 class LogPercentileCost:
-    """Total log percentile shift: moving among the few at the top is dearer (search only).
+    """Total log percentile shift: moving among the few at the top costs more (search only).
 
     The sum over features of ``|log((1 - Q(v)) / (1 - Q(x)))|`` with Q the share of people at
     or below a value, among the training people and one more, so that it stays below one.
     """
 
     def fit(
-        self, columns: Columns, weights: np.ndarray, people: np.ndarray | None = None
+        self, columns: Columns, weights: np.ndarray, sample_weight: np.ndarray | None = None
     ) -> LevelCost:
         """Learn each column's distribution."""
         pairs = []
         for j in range(len(columns)):
             column = np.asarray(columns[j])
-            knots, share = _empirical_levels(column, people)
-            n = len(column) if people is None else float(people.sum())
+            knots, share = _empirical_levels(column, sample_weight)
+            n = len(column) if sample_weight is None else float(sample_weight.sum())
             pairs.append((knots, -np.log1p(-share * n / (n + 1))))
         return _weighted("l1", pairs, weights)
 
 
-def _range(column: np.ndarray, people: np.ndarray | None) -> float:
+def _range(column: np.ndarray, sample_weight: np.ndarray | None) -> float:
     return float(np.ptp(column)) or 1.0
 
 
-def _std(column: np.ndarray, people: np.ndarray | None) -> float:
-    mean = np.average(column, weights=people)
-    return float(np.sqrt(np.average((column - mean) ** 2, weights=people))) or 1.0
+def _std(column: np.ndarray, sample_weight: np.ndarray | None) -> float:
+    mean = np.average(column, weights=sample_weight)
+    return float(np.sqrt(np.average((column - mean) ** 2, weights=sample_weight))) or 1.0
 
 
-def _mad(column: np.ndarray, people: np.ndarray | None) -> float:
-    distance = np.abs(column - _median(column, people))
-    return _median(distance, people) or _std(column, people)
+def _mad(column: np.ndarray, sample_weight: np.ndarray | None) -> float:
+    distance = np.abs(column - _median(column, sample_weight))
+    return _median(distance, sample_weight) or _std(column, sample_weight)
 
 
-def _median(column: np.ndarray, people: np.ndarray | None) -> float:
+def _median(column: np.ndarray, sample_weight: np.ndarray | None) -> float:
     """The middle value; halfway between two when they share the middle."""
-    if people is None:
+    if sample_weight is None:
         return float(np.median(column))
-    order = np.argsort(column, kind="stable")
-    reached = np.cumsum(people[order]) / people.sum()
-    low = int(np.searchsorted(reached, 0.5))
-    high = min(int(np.searchsorted(reached, 0.5, side="right")), len(order) - 1)
-    return float((column[order[low]] + column[order[high]]) / 2)
+    ordered, reached = in_order(column, sample_weight)
+    share = reached / sample_weight.sum()
+    low = int(np.searchsorted(share, 0.5))
+    high = min(int(np.searchsorted(share, 0.5, side="right")), len(ordered) - 1)
+    return float((ordered[low] + ordered[high]) / 2)
 
 
 _SPREADS: dict[str, Any] = {"range": _range, "std": _std, "mad": _mad}
@@ -240,13 +240,13 @@ class ScaledCost:
             raise InvalidSpec(f"scale must be positive numbers, got {self.scale!r}.")
 
     def fit(
-        self, columns: Columns, weights: np.ndarray, people: np.ndarray | None = None
+        self, columns: Columns, weights: np.ndarray, sample_weight: np.ndarray | None = None
     ) -> LinearCost:
         """Learn each column's scale."""
         if isinstance(self.scale, str):
             spread = _SPREADS[self.scale]
             each = range(len(columns))
-            scales = np.array([spread(np.asarray(columns[j]), people) for j in each])
+            scales = np.array([spread(np.asarray(columns[j]), sample_weight) for j in each])
         else:
             scales = np.asarray(self.scale, dtype=np.float64)
             if scales.shape != (len(columns),):
@@ -261,11 +261,11 @@ class MahalanobisCost:
     """Distance that allows for how features vary together (search only)."""
 
     def fit(
-        self, columns: Columns, weights: np.ndarray, people: np.ndarray | None = None
+        self, columns: Columns, weights: np.ndarray, sample_weight: np.ndarray | None = None
     ) -> FittedMahalanobis:
         """Learn the covariance of the columns."""
         matrix = np.stack([np.asarray(columns[j]) for j in range(len(columns))])
-        covariance = np.atleast_2d(np.cov(matrix, aweights=people))
+        covariance = np.atleast_2d(np.cov(matrix, aweights=sample_weight))
         return FittedMahalanobis(np.linalg.pinv(covariance, hermitian=True), np.array(weights))
 
 
@@ -339,14 +339,17 @@ def _weighted(norm: Norm, pairs: Sequence[Levels], weights: np.ndarray) -> Level
     return LevelCost(norm, knots, levels)
 
 
-def _empirical_levels(column: np.ndarray, people: np.ndarray | None) -> Levels:
+def in_order(column: np.ndarray, sample_weight: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
+    """A column in ascending order, and the weight of everyone up to each place in it."""
+    if sample_weight is None:
+        return np.sort(column), np.arange(1.0, len(column) + 1)
+    order = np.argsort(column, kind="stable")
+    return column[order], np.cumsum(sample_weight[order])
+
+
+def _empirical_levels(column: np.ndarray, sample_weight: np.ndarray | None) -> Levels:
     """Share of people at or below each value, thinned where no single value matters."""
-    if people is None:
-        ordered = np.sort(column)
-        reached = np.arange(1.0, len(ordered) + 1)
-    else:
-        order = np.argsort(column, kind="stable")
-        ordered, reached = column[order], np.cumsum(people[order])
+    ordered, reached = in_order(column, sample_weight)
     last = np.flatnonzero(np.append(ordered[1:] != ordered[:-1], True))  # last of each run
     if len(last) > EMPIRICAL_KNOTS:
         ranks = np.linspace(0, reached[-1], EMPIRICAL_KNOTS)
@@ -356,7 +359,7 @@ def _empirical_levels(column: np.ndarray, people: np.ndarray | None) -> Levels:
     return ordered[last], reached[last] / reached[-1]
 
 
-def _kernel_levels(column: np.ndarray, people: np.ndarray | None) -> Levels:
+def _kernel_levels(column: np.ndarray, sample_weight: np.ndarray | None) -> Levels:
     """The authors' percentile: a cumulated kernel density on 100 points, 1e-6 beyond each end."""
     if column.min() == column.max():
         return column[:1].astype(np.float64), np.array([0.5])
@@ -364,7 +367,7 @@ def _kernel_levels(column: np.ndarray, people: np.ndarray | None) -> Levels:
     if low == high:
         low, high = float(column.min()), float(column.max())
     points = np.linspace(low, high, KERNEL_POINTS)
-    cumulated = np.cumsum(gaussian_kde(column, weights=people)(points))
+    cumulated = np.cumsum(gaussian_kde(column, weights=sample_weight)(points))
     share = (KERNEL_TAIL + cumulated) / (cumulated[-1] + 2 * KERNEL_TAIL)
     # Their curve jumps at both ends; a running maximum keeps it from stepping back there.
     knots = np.concatenate([[np.nextafter(low, -np.inf)], points, [np.nextafter(high, np.inf)]])

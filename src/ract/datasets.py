@@ -138,87 +138,55 @@ class _Source:
 
 
 _FICO = _Source(
-    name="fico",
-    file="fico.csv",
+    name="fico", file="fico.csv",
+    target="RiskPerformance", labels=("good", "bad"),
     sha256="c1807a5c3801cd8d38b8752a91877239821168a40bf1f572362ebca55478cb9f",
-    target="RiskPerformance",
-    labels=("good", "bad"),
     description="Home equity lines of credit (FICO, 2018): who pays back as agreed?",
     fixed=(
-        "ExternalRiskEstimate",
-        "MSinceOldestTradeOpen",
-        "MSinceMostRecentTradeOpen",
-        "AverageMInFile",
-        "NumTrades60Ever2DerogPubRec",
-        "NumTrades90Ever2DerogPubRec",
-        "NumTotalTrades",
-        "NumTradesOpeninLast12M",
+        "ExternalRiskEstimate", "MSinceOldestTradeOpen", "MSinceMostRecentTradeOpen",
+        "AverageMInFile", "NumTrades60Ever2DerogPubRec", "NumTrades90Ever2DerogPubRec",
+        "NumTotalTrades", "NumTradesOpeninLast12M",
     ),
-)
+)  # fmt: skip
 
 _COMPAS = _Source(
-    name="compas",
-    file="compas.csv",
+    name="compas", file="compas.csv",
+    target="RecidivateWithinTwoYears", labels=("stays out", "reoffends"),
     sha256="faad0e0afe22cec03bb741f3e18870db02a6b910feb833ce227594bbb791098e",
-    target="RecidivateWithinTwoYears",
-    labels=("stays out", "reoffends"),
     description="Defendants in Broward County (ProPublica, 2016): who reoffends in two years?",
     fixed=("race", "gender"),
     increase=("age",),
     groups={
         "race": (
-            "race:African-American",
-            "race:Asian",
-            "race:Caucasian",
-            "race:Hispanic",
-            "race:Native American",
-            "race:Other",
+            "race:African-American", "race:Asian", "race:Caucasian", "race:Hispanic",
+            "race:Native American", "race:Other",
         ),
         "c_charge_degree": ("c_charge_degree:F", "c_charge_degree:M"),
     },
-)
+)  # fmt: skip
 
 _CREDIT = _Source(
-    name="credit",
-    file="credit_processed.csv",
+    name="credit", file="credit_processed.csv",
+    target="DefaultNextMonth", labels=("pays", "defaults"),
     sha256="db8a456dacca6cefe657354a060148f5c3d09e9a6fade4737b1e5d295109c887",
-    target="DefaultNextMonth",
-    labels=("pays", "defaults"),
     description="Credit card clients in Taiwan (Yeh and Lien, 2009): who defaults next month?",
     # The age columns are no one-hot group: 870 people are in two of them.
     fixed=(
-        "Married",
-        "Single",
-        "Age_lt_25",
-        "Age_in_25_to_40",
-        "Age_in_40_to_59",
-        "Age_geq_60",
-        "TotalOverdueCounts",
-        "TotalMonthsOverdue",
+        "Married", "Single", "Age_lt_25", "Age_in_25_to_40", "Age_in_40_to_59", "Age_geq_60",
+        "TotalOverdueCounts", "TotalMonthsOverdue",
     ),
-)
+)  # fmt: skip
 
 _BAIL = _Source(
-    name="bail",
-    file="bail.csv",
+    name="bail", file="bail.csv",
+    target="Recidivate", labels=("stays out", "reoffends"),
     sha256="85f11f62bc7228f9176503e2481a02423eef91d3dd5ec88d62fe1d6827b51b40",
-    target="Recidivate",
-    labels=("stays out", "reoffends"),
     description="People released from prison (Schmidt and Witte, 1988): who reoffends?",
     fixed=(
-        "White",
-        "Super",
-        "Married",
-        "Felon",
-        "Propty",
-        "Person",
-        "Male",
-        "Priors",
-        "Age",
-        "Tservd",
+        "White", "Super", "Married", "Felon", "Propty", "Person", "Male", "Priors", "Age", "Tservd",
         "Follow",
     ),
-)
+)  # fmt: skip
 
 
 def fetch_fico(*, data_home: _Folder = None, drop_duplicates: bool = False) -> Dataset:
@@ -249,26 +217,8 @@ def fetch_fico(*, data_home: _Folder = None, drop_duplicates: bool = False) -> D
 def fetch_compas(*, data_home: _Folder = None, drop_duplicates: bool = False) -> Dataset:
     """Defendants and reoffending: 6167 people, 14 columns, desired "stays out".
 
-    The columns ``race:*`` and ``c_charge_degree:*`` are declared as one-hot groups.
-
-    Parameters
-    ----------
-    data_home : path, optional
-        Folder that holds ``compas.csv``, or that it is downloaded into. By default the folder
-        in the environment variable ``RACT_DATA_HOME``, or else the user's cache folder.
-    drop_duplicates : bool
-        Drop rows that repeat an earlier row in all features and the target (2423 rows).
-
-    Returns
-    -------
-    Dataset
-        With the paper's action space; bounds are those of the whole file.
-
-    Examples
-    --------
-    >>> compas = fetch_compas(drop_duplicates=True)  # doctest: +SKIP
-    >>> compas.actions["c_charge_degree"].columns  # doctest: +SKIP
-    ('c_charge_degree:F', 'c_charge_degree:M')
+    The columns ``race:*`` and ``c_charge_degree:*`` are declared as one-hot groups. 2423 rows
+    repeat an earlier one. Parameters as in ``fetch_fico``.
     """
     return _fetch(_COMPAS, data_home, drop_duplicates)
 
@@ -277,27 +227,7 @@ def fetch_credit(*, data_home: _Folder = None, drop_duplicates: bool = False) ->
     """Credit card clients: 30000 people, 16 features, desired "pays".
 
     The four age columns are separate fixed features and not a one-hot group, since 870 people
-    are in two of them.
-
-    Parameters
-    ----------
-    data_home : path, optional
-        Folder that holds ``credit_processed.csv``, or that it is downloaded into. By default
-        the folder in the environment variable ``RACT_DATA_HOME``, or else the user's cache
-        folder.
-    drop_duplicates : bool
-        Drop rows that repeat an earlier row in all features and the target (1233 rows).
-
-    Returns
-    -------
-    Dataset
-        With the paper's action space; bounds are those of the whole file.
-
-    Examples
-    --------
-    >>> credit = fetch_credit()  # doctest: +SKIP
-    >>> credit.actions["Age_lt_25"].actionable  # doctest: +SKIP
-    False
+    are in two of them. 1233 rows repeat an earlier one. Parameters as in ``fetch_fico``.
     """
     return _fetch(_CREDIT, data_home, drop_duplicates)
 
@@ -305,27 +235,8 @@ def fetch_credit(*, data_home: _Folder = None, drop_duplicates: bool = False) ->
 def fetch_bail(*, data_home: _Folder = None, drop_duplicates: bool = False) -> Dataset:
     """People released from prison: 8923 people, 16 features, desired "stays out".
 
-    Half of the rows repeat another one, so that plain cross-validation tests on people it was
-    trained on; ``drop_duplicates=True`` prevents that.
-
-    Parameters
-    ----------
-    data_home : path, optional
-        Folder that holds ``bail.csv``, or that it is downloaded into. By default the folder
-        in the environment variable ``RACT_DATA_HOME``, or else the user's cache folder.
-    drop_duplicates : bool
-        Drop rows that repeat an earlier row in all features and the target (4406 rows).
-
-    Returns
-    -------
-    Dataset
-        With the paper's action space; bounds are those of the whole file.
-
-    Examples
-    --------
-    >>> bail = fetch_bail(drop_duplicates=True)  # doctest: +SKIP
-    >>> len(bail.frame)  # doctest: +SKIP
-    4517
+    Half of the rows (4406) repeat another one, so that plain cross-validation tests on people
+    it was trained on; ``drop_duplicates=True`` prevents that. Parameters as in ``fetch_fico``.
     """
     return _fetch(_BAIL, data_home, drop_duplicates)
 

@@ -155,9 +155,9 @@ class Encoder:
         missing = [name for name in self.feature_names if name not in table.names]
         extra = [name for name in table.names if name not in self.feature_names]
         if missing or extra:
-            told = [f"lacks {listing(missing)}"] if missing else []
-            told += [f"has {listing(extra)} that training did not have"] if extra else []
-            raise InvalidData(f"The table {' and '.join(told)}.")
+            faults = [f"lacks {listing(missing)}"] if missing else []
+            faults += [f"has {listing(extra)} that training did not have"] if extra else []
+            raise InvalidData(f"The table {' and '.join(faults)}.")
 
 
 class EncodedColumns(Sequence[np.ndarray]):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -12,10 +11,10 @@ from joblib import Parallel, delayed
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
-from ract._core.attain import Attainment
-from ract._core.cover import greedy_cover, majority_labels
+from ract._core.cover import relabelled
 from ract._core.grower import CellTree, Rules, draw_people, grow_tree
 from ract._estimator import Prepared, RecourseClassifierMixin, at_least, is_number
+from ract._progress import track
 from ract._training import TrainingSet
 from ract.actions import ActionSpace
 from ract.costs import Cost
@@ -36,50 +35,21 @@ class RecourseForestClassifier(RecourseClassifierMixin, BaseEstimator):
 
     Parameters
     ----------
-    actions : ActionSpace, optional
-        What people may change. Without one everything may change freely.
+    actions, desired, cost, budget, recourse_weight, min_recourse, max_auc_loss
+        As in ``RecourseTreeClassifier``.
     n_estimators : int
         Number of trees.
-    desired : label, optional
-        The class that people want; by default the action space's, or else the second class.
-    cost : str or Cost
-        Effort of an action: "percentile", "kernel-percentile", "range", "std", "mad", or an
-        object of your own whose norm is "max".
-    budget : float
-        Largest acceptable cost of an action.
-    recourse_weight : float or "auto"
-        Weight of a person without recourse against a misclassified one. 0 is a plain forest and
-        skips all work on recourse. "auto" finds the weight that a goal needs, in about three
-        trials on part of the people, judged by the rest.
-    min_recourse : float, optional
-        Goal of "auto", 0.95 if none is given: the most accurate model with at least this share
-        of people who are accepted or have an action within the budget.
-    max_auc_loss : float, optional
-        The goal the other way round: the most recourse at an AUC at most this much below that
-        of no weight.
-    criterion : {"gini", "entropy", "error"}
-        What a split lowers, beside the number of people without recourse. "error" is the
-        paper's, with its authors' tie rules.
+    criterion, max_cells, only_actionable, monotonic_cst
+        As in ``RecourseTreeClassifier``.
     max_depth, min_samples_split, min_samples_leaf, min_weight_fraction_leaf
         As in scikit-learn.
-    min_impurity_decrease, max_features
+    min_impurity_decrease, max_features, class_weight
         As in scikit-learn.
-    max_cells : int
-        A feature with more distinct values than this is cut at quantiles.
     bootstrap : bool
         Grow each tree on people drawn with replacement rather than on everyone.
     max_samples : int or float, optional
         With ``bootstrap``: how many people to draw, as a number or as a share of all; as many
         as there are by default.
-    class_weight : dict or "balanced", optional
-        As in scikit-learn.
-    only_actionable : bool
-        Use only features that may change (the paper's baseline OAF).
-    monotonic_cst : array-like of int (features,) or dict, optional
-        1 for a feature that may only help: raising it never turns a desired decision into an
-        undesired one and never lowers the desired class's probability. -1 for one that may only
-        harm, 0 for no constraint. In the order of the columns, or by their names; not for
-        categorical features, and not together with ``max_risk``, which flips single leaves.
     max_risk : float, optional
         Relabel the leaves of each tree until, of the people it was grown on, at most this share
         attains no desired leaf of it.
@@ -89,7 +59,7 @@ class RecourseForestClassifier(RecourseClassifierMixin, BaseEstimator):
         What ``predict_proba`` goes by: the mean share of desired people in a person's leaves,
         or the share of votes. Either is held on the decision's side of one half.
     oob_score : bool
-        With ``bootstrap``: judge each person by the trees that were grown without them.
+        With ``bootstrap``: score each person by the trees that were grown without them.
     warm_start : bool
         Keep the trees of the last fit, which must have been on the same people, and add those
         that are missing to ``n_estimators``.
@@ -102,17 +72,8 @@ class RecourseForestClassifier(RecourseClassifierMixin, BaseEstimator):
 
     Attributes
     ----------
-    classes_ : array of shape (2,)
-    desired_ : label
     ensemble_ : TreeEnsemble
         All trees; its cut-off is the number of votes needed.
-    encoder_ : Encoder
-        With the completed action space in ``encoder_.space``.
-    cost_ : FittedCost
-    recourse_weight_ : float
-        The weight that was used.
-    weight_search_ : WeightSearch
-        With "auto": the trials, the goal and whether it was met; ``weight_search_.to_frame()``.
     oob_score_ : float
         Accuracy of the decisions of trees grown without the person. Only with ``oob_score``.
     oob_decision_function_ : array (people x 2)
@@ -120,8 +81,8 @@ class RecourseForestClassifier(RecourseClassifierMixin, BaseEstimator):
     oob_recourse_ratio_ : float
         Share of people whom those trees accept, or who have an action within the budget that
         makes them do so, by exact search; of at most 1000 people spread over the table.
-    feature_importances_ : array
-        Share of splits by feature.
+    classes_, desired_, encoder_, cost_, recourse_weight_, weight_search_, feature_importances_
+        As in ``RecourseTreeClassifier``.
     n_features_in_, feature_names_in_
 
     Examples
@@ -223,10 +184,8 @@ class RecourseForestClassifier(RecourseClassifierMixin, BaseEstimator):
         self._adopt(prepared)
         training, counts, growing = prepared.training, prepared.counts, prepared.growing
         if before is None or self.recourse_weight != "auto":
-            self.recourse_weight_ = self._settled_weight(
-                prepared.people, prepared.desired[growing], counts
-            )
-        rules = self._rules(counts, training.encoder, training.grid.axes, self.recourse_weight_)
+            self.recourse_weight_ = self._chosen_weight(prepared)
+        rules = self._rules(training, counts, self.recourse_weight_)
         self._n_people, self._monotonic = len(growing), rules.monotonic
         if before is not None and before[0] != self._task:
             task = before[0]
@@ -240,7 +199,7 @@ class RecourseForestClassifier(RecourseClassifierMixin, BaseEstimator):
         self.__dict__.pop("oob_decision_function_", None)
         self.__dict__.pop("oob_recourse_ratio_", None)
         if self.oob_score:
-            self._judge_left_out(prepared.people, prepared.desired, growing)
+            self._score_out_of_bag(prepared.people, prepared.desired, growing)
         return self
 
     def _check_parameters(self) -> None:
@@ -313,12 +272,12 @@ class RecourseForestClassifier(RecourseClassifierMixin, BaseEstimator):
         grown = Parallel(n_jobs=self.n_jobs, prefer="threads", return_as="generator")(
             delayed(growth.tree)(seed) for seed, _ in new
         )
-        return list(_with_progress(grown, len(new)) if self.verbose > 0 else grown), new
+        return list(track(grown, len(new), "Growing trees", show=self.verbose > 0)), new
 
     def _trial_ensemble(
         self, training: TrainingSet, counts: np.ndarray, weight: float
     ) -> TreeEnsemble:
-        rules = self._rules(counts, training.encoder, training.grid.axes, weight)
+        rules = self._rules(training, counts, weight)
         trees, _ = self._new_trees(training, counts, rules, 0)
         return TreeEnsemble.from_cell_trees(
             trees, training.grid, int(self._needed(self.n_estimators))
@@ -330,7 +289,7 @@ class RecourseForestClassifier(RecourseClassifierMixin, BaseEstimator):
             return n_trees // 2 + 1
         return -(-self.votes_needed * n_trees // self.n_estimators)
 
-    def _judge_left_out(self, X: Any, desired: np.ndarray, growing: np.ndarray) -> None:
+    def _score_out_of_bag(self, X: Any, desired: np.ndarray, growing: np.ndarray) -> None:
         """Score people by the trees whose sample they are not in."""
         matrix, n = self.encoder_.matrix(X), len(growing)
         votes, sums, trees = np.zeros(n, np.int64), np.zeros(n), np.zeros(n, np.int64)
@@ -345,30 +304,30 @@ class RecourseForestClassifier(RecourseClassifierMixin, BaseEstimator):
             votes[out] += of_tree[0]
             sums[out] += of_tree[1]
             trees[out] += 1
-        judged = trees > 0
-        if not judged.all():
+        scored = trees > 0
+        if not scored.all():
             warnings.warn(
-                f"{n - judged.sum()} people are in every tree's sample and have no out-of-bag "
+                f"{n - scored.sum()} people are in every tree's sample and have no out-of-bag "
                 "score; more trees would leave everyone out of some.",
                 stacklevel=3,
             )
         decided = votes >= self._needed(trees)
         with np.errstate(invalid="ignore"):
             share = (sums if self.probability == "shares" else votes) / trees
-            right = (decided == desired[growing])[judged]
+            right = (decided == desired[growing])[scored]
             self.oob_score_ = float(right.sum() / np.float64(len(right)))
         self.oob_decision_function_ = np.full((len(desired), 2), np.nan)
         self.oob_decision_function_[growing] = self._as_probabilities(share, decided)
-        refused = asked[(judged & ~decided)[asked]]
+        refused = asked[(scored & ~decided)[asked]]
         answers = self._search().attains(
             matrix[refused],
             self.budget,
-            trees=left_out[(judged & ~decided)[asked]],
+            trees=left_out[(scored & ~decided)[asked]],
             needed=self._needed(trees)[refused],
             n_jobs=self.n_jobs,
         )
         without = int((answers != Status.FOUND).sum())
-        self.oob_recourse_ratio_ = 1 - without / max(int(judged[asked].sum()), 1)
+        self.oob_recourse_ratio_ = 1 - without / max(int(scored[asked].sum()), 1)
 
     def _search(self) -> ExactSearch:
         return ExactSearch(self.ensemble_, self.encoder_.axes, self.cost_)
@@ -388,11 +347,6 @@ class RecourseForestClassifier(RecourseClassifierMixin, BaseEstimator):
         answers = self._search().attains(refused, budget, n_jobs=self.n_jobs)
         return float((answers != Status.FOUND).sum() / len(matrix))
 
-    def predict(self, X: Any) -> np.ndarray:
-        """Class of each person: the desired one where enough trees vote for it."""
-        matrix = self._matrix(X)
-        return self._as_classes(self.ensemble_.decide(matrix, n_jobs=self.n_jobs))
-
     def predict_proba(self, X: Any) -> np.ndarray:
         """Mean share of each class in a person's leaves, or share of votes (``probability``).
 
@@ -407,11 +361,6 @@ class RecourseForestClassifier(RecourseClassifierMixin, BaseEstimator):
         """Leaf of each person in each tree, as nodes of ``ensemble_`` (people x trees)."""
         matrix = self._matrix(X)
         return self.ensemble_.apply(matrix)
-
-    def decision_path(self, X: Any) -> Any:
-        """Nodes that each person passes in all trees, as a sparse matrix (people x nodes)."""
-        matrix = self._matrix(X)
-        return self.ensemble_.decision_path(matrix)
 
 
 @dataclass(frozen=True)
@@ -444,9 +393,7 @@ class Growth:
             rules = replace(rules, min_weight_leaf=share * weights.sum())
         tree = grow_tree(people, weights, rules, seed)
         if self.max_risk is not None:
-            attained = Attainment(tree, people)
-            cover = greedy_cover(attained, weights, majority_labels(tree), self.max_risk)
-            tree = replace(tree, label=cover.labels)
+            tree = relabelled(tree, people, weights, self.max_risk)
         return replace(tree, covered=np.zeros(0, np.bool_))
 
 
@@ -462,11 +409,3 @@ def _number_drawn(max_samples: Any, n_people: int) -> int:
         f"max_samples must be a whole number from 1 to {n_people}, the people with a weight, or "
         f"a share between 0 and 1, got {max_samples!r}."
     )
-
-
-def _with_progress(trees: Iterator[CellTree], n_trees: int) -> Iterable[CellTree]:
-    """The same trees, with a bar on the error stream that moves as they are grown."""
-    from rich.console import Console
-    from rich.progress import track
-
-    return track(trees, "Growing trees", total=n_trees, console=Console(stderr=True))

@@ -2,8 +2,8 @@
 
 A grid cuts each feature into cells: intervals between thresholds, or categories. With a cost it
 becomes a price list, which knows the cheapest value that a person attains in each cell and
-what it costs. Kinds, directions, bounds, weights and one-hot groups are settled here and
-nowhere else, so that learner and search agree on what a person can do.
+what it costs. Learner and searches read from it what a person can do, and so agree; the rules
+themselves (directions and bounds) are those of ``ract.actions.Feature``.
 """
 
 from __future__ import annotations
@@ -15,8 +15,7 @@ from functools import cached_property
 import numpy as np
 
 from ract._kernels.cells import add_category, cell_costs, find_cells, find_reach
-from ract.actions import Feature
-from ract.costs import FittedCost, require_max_norm
+from ract.costs import FittedCost, in_order, require_max_norm
 from ract.encoding import Axis
 from ract.errors import InvalidSpec
 
@@ -58,7 +57,7 @@ class Grid:
         axes: Sequence[Axis],
         columns: Columns,
         max_cells: int = 256,
-        people: np.ndarray | None = None,
+        sample_weight: np.ndarray | None = None,
     ) -> Grid:
         """The grid of a table: thresholds midway between observed values.
 
@@ -68,7 +67,7 @@ class Grid:
         columns : sequence of float arrays, one per encoded column
         max_cells : int
             A column with more distinct values than this is cut at quantiles instead.
-        people : array, one per person, optional
+        sample_weight : array, one per person, optional
             How much each person counts; all alike by default.
         """
         if not 2 <= max_cells <= MOST_CELLS:
@@ -78,7 +77,7 @@ class Grid:
             tuple(
                 np.empty(0)
                 if axis.is_categorical
-                else _cut(np.asarray(columns[axis.columns[0]]), max_cells, people)
+                else _cut(np.asarray(columns[axis.columns[0]]), max_cells, sample_weight)
                 for axis in axes
             ),
         )
@@ -146,6 +145,14 @@ class Grid:
         else:
             find_cells(values, self.thresholds[a], out)
 
+    def ends(self, a: int) -> tuple[np.ndarray, np.ndarray]:
+        """First and last value of each cell of an ordinal axis; infinite where there is none."""
+        floor = np.concatenate([[-np.inf], self.thresholds[a]])  # cell c is (floor[c], ceiling[c]]
+        ceiling = np.concatenate([self.thresholds[a], [np.inf]])
+        if self.axes[a].feature.kind == "continuous":
+            return np.where(np.isinf(floor), floor, np.nextafter(floor, np.inf)), ceiling
+        return np.floor(floor) + 1, np.floor(ceiling)
+
     def span(self, a: int, own: float) -> tuple[np.ndarray, np.ndarray]:
         """Lowest and highest value in each cell that a person may take on an ordinal axis.
 
@@ -167,12 +174,9 @@ class Grid:
         >>> Grid.from_splits(axes, np.array([0]), np.array([4.5])).span(0, own=2.0)
         (array([1., 5.]), array([4., 9.]))
         """
-        feature = self.axes[a].feature
-        lowest, highest = _ends(feature, self.thresholds[a])
-        lower, upper = _bounds(feature)
-        up, down = feature.change in ("any", "increase"), feature.change in ("any", "decrease")
-        lowest = np.maximum(lowest, min(lower, own) if down else own)
-        highest = np.minimum(highest, max(upper, own) if up else own)
+        lower, upper = self.axes[a].feature.limits(own)
+        first, last = self.ends(a)
+        lowest, highest = np.maximum(first, lower), np.minimum(last, upper)
         empty = lowest > highest
         lowest[empty] = highest[empty] = np.nan
         return lowest, highest
@@ -181,14 +185,21 @@ class Grid:
         """What each cell costs, for any person, under a cost."""
         ordinal: list[Entries | None] = []
         switches: list[np.ndarray | None] = []
-        for axis, thresholds in zip(self.axes, self.thresholds, strict=True):
-            if axis.is_categorical:
-                ordinal.append(None)
-                switches.append(_switch_costs(axis, cost))
-            else:
-                ordinal.append(_enter(axis, thresholds, cost))
-                switches.append(None)
+        for a, axis in enumerate(self.axes):
+            ordinal.append(None if axis.is_categorical else self._entries(a, cost))
+            switches.append(_switch_costs(axis, cost) if axis.is_categorical else None)
         return Prices(self, cost, tuple(ordinal), tuple(switches))
+
+    def _entries(self, a: int, cost: FittedCost) -> Entries:
+        """The value at which each cell of an ordinal axis is entered from below and from above."""
+        feature, column = self.axes[a].feature, self.axes[a].columns[0]
+        (above, below), (lower, upper) = self.ends(a), feature.bounds
+        empty = above > below
+        # Nobody comes from below into the first cell, nor from above into the last.
+        above[empty | np.isinf(above) | (above > upper) | (not feature.may_rise)] = np.nan
+        below[empty | np.isinf(below) | (below < lower) | (not feature.may_fall)] = np.nan
+        above_level = _levels(cost, column, above, np.inf)
+        return Entries(above, above_level, below, _levels(cost, column, below, -np.inf))
 
 
 @dataclass(frozen=True)
@@ -215,7 +226,7 @@ class Reach:
     lowest, highest : integer arrays (axes x people)
         Lowest and highest attainable cell, the person's own included.
     categories : tuple of boolean matrices or None
-        For a categorical axis, ``[a, b]`` tells whether people in category a can enter b.
+        For a categorical axis, ``[a, b]``: whether people in category a can enter b.
     """
 
     lowest: np.ndarray
@@ -333,22 +344,13 @@ class IntegerTable:
         return cls(np.arange(low, high + 1), (column - low).astype(np.intp))
 
 
-def _cut(column: np.ndarray, max_cells: int, people: np.ndarray | None) -> np.ndarray:
+def _cut(column: np.ndarray, max_cells: int, sample_weight: np.ndarray | None) -> np.ndarray:
     """Thresholds midway between distinct values, at quantiles if there are too many."""
-    if people is None:
-        ordered = np.sort(column)
-    else:
-        order = np.argsort(column, kind="stable")
-        ordered = column[order]
+    ordered, reached = in_order(column, sample_weight)
     last = np.flatnonzero(ordered[1:] != ordered[:-1])  # last person of each value but the top
     if len(last) >= max_cells:
-        if people is None:
-            reached, total = last + 1.0, float(len(ordered))
-        else:
-            cumulated = np.cumsum(people[order])
-            reached, total = cumulated[last], cumulated[-1]
-        ranks = np.arange(1, max_cells) * total / max_cells
-        last = np.unique(last[np.minimum(np.searchsorted(reached, ranks), len(last) - 1)])
+        ranks = np.arange(1, max_cells) * reached[-1] / max_cells
+        last = np.unique(last[np.minimum(np.searchsorted(reached[last], ranks), len(last) - 1)])
     low, high = ordered[last], ordered[last + 1]
     middle = low / 2 + high / 2
     # Neighbouring floats have no number between them; the lower one separates them too.
@@ -364,53 +366,11 @@ def _sharp(axis: Axis, threshold: np.ndarray) -> np.ndarray:
     return threshold if axis.feature.kind == "continuous" else np.floor(threshold)
 
 
-def _enter(axis: Axis, thresholds: np.ndarray, cost: FittedCost) -> Entries:
-    feature, column = axis.feature, axis.columns[0]
-    above, below = _entry_values(feature, thresholds)
-    return Entries(
-        above, _levels(cost, column, above, np.inf), below, _levels(cost, column, below, -np.inf)
-    )
-
-
-def _entry_values(feature: Feature, thresholds: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The value at which each cell is entered from below, and from above; NaN where it is not."""
-    floor = np.concatenate([[-np.inf], thresholds])  # cell c is (floor[c], ceiling[c]]
-    ceiling = np.concatenate([thresholds, [np.inf]])
-    above, below = _ends(feature, thresholds)
-    lower, upper = _bounds(feature)
-    up, down = feature.change in ("any", "increase"), feature.change in ("any", "decrease")
-    # Nobody comes from below into the first cell, nor from above into the last.
-    above[(above > upper) | (above > ceiling) | np.isinf(floor) | (not up)] = np.nan
-    below[(below < lower) | (below <= floor) | np.isinf(ceiling) | (not down)] = np.nan
-    return above, below
-
-
-def _ends(feature: Feature, thresholds: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """First and last value of each cell."""
-    floor = np.concatenate([[-np.inf], thresholds])
-    ceiling = np.concatenate([thresholds, [np.inf]])
-    if feature.kind == "continuous":
-        first = np.nextafter(floor, np.inf)
-        first[0] = -np.inf
-        return first, ceiling
-    return np.floor(floor) + 1, np.floor(ceiling)
-
-
-def _bounds(feature: Feature) -> tuple[float, float]:
-    lower = -np.inf if feature.lower is None else feature.lower
-    upper = np.inf if feature.upper is None else feature.upper
-    return lower, upper
-
-
 def may_switch(axis: Axis) -> np.ndarray:
     """Whether a person may leave one category (row) for another (column), or stay."""
     source, target = np.indices((len(axis.columns), len(axis.columns)))
-    change = axis.feature.change
-    if change == "any":
-        return np.ones_like(source, dtype=np.bool_)
-    if change == "fixed":
-        return source == target
-    return target >= source if change == "increase" else target <= source
+    up, down = axis.feature.may_rise, axis.feature.may_fall
+    return (source == target) | (up & (target > source)) | (down & (target < source))
 
 
 def _levels(cost: FittedCost, column: int, values: np.ndarray, nowhere: float) -> np.ndarray:

@@ -1,12 +1,13 @@
-"""Trees whose recourse risk is bounded with confidence, from people who were held out.
+"""Trees whose recourse risk is bounded with confidence, from held-out people.
 
-Two ways to flip leaves of a grown tree to the desired class until the bound holds:
+``relabel`` flips leaves of a grown tree to the desired class until the bound holds, in one of
+two ways:
 
-- ``relabel_pac`` (Proposition 3 of the paper): cover held-out people with a margin that holds
-  for every relabelling of the undesired leaves at once.
-- ``relabel_sequence`` (beyond the paper, and tighter): fix an order of flips on the people that
-  the tree was grown on, which gives a chain of nested trees; then test the trees on held-out
-  people, from the one without risk towards fewer flips, and keep the last that passes.
+- ``"pac"`` (Proposition 3 of the paper): cover held-out people with a margin that holds for every
+  relabelling of the undesired leaves at once.
+- ``"sequence"`` (beyond the paper, and tighter): fix an order of flips on the people that the
+  tree was grown on, which gives a chain of nested trees; then test the trees on held-out people,
+  from the one without risk towards fewer flips, and keep the last that passes.
 
 Both need held-out people who come from the same population and had no part in anything that was
 fitted: not the tree, not its grid, not the cost of actions.
@@ -34,8 +35,7 @@ __all__ = [
     "clopper_pearson_upper",
     "pac_people_needed",
     "pac_slack",
-    "relabel_pac",
-    "relabel_sequence",
+    "relabel",
     "sequence_people_needed",
 ]
 
@@ -65,7 +65,7 @@ class Guarantee:
         With the given confidence the tree leaves at most this share of people without recourse.
     empirical_risk : float
         Share of the held-out people without recourse.
-    people : int
+    n_people : int
         Number of held-out people.
     flipped : int
         Leaves that became desired.
@@ -87,7 +87,7 @@ class Guarantee:
     met: bool
     risk_bound: float
     empirical_risk: float
-    people: int
+    n_people: int
     flipped: int
     price: float
     needed: int | None = None
@@ -100,7 +100,7 @@ class Guarantee:
         known = (
             f"With {_percent(self.confidence)} confidence at most {percent_up(self.risk_bound)} "
             f"of people are without recourse (asked: {_percent(self.max_risk)}), "
-            f"from {self.people} held-out people"
+            f"from {self.n_people} held-out people"
         )
         if not self.met:
             known += f", too few: {self.needed} are needed"
@@ -181,7 +181,7 @@ def sequence_people_needed(max_risk: float, confidence: float) -> int:
     return math.ceil(math.log(1 - confidence) / math.log(1 - max_risk))
 
 
-def relabel_pac(
+def relabel(
     tree: CellTree,
     growing: People,
     growing_weights: np.ndarray,
@@ -189,75 +189,29 @@ def relabel_pac(
     *,
     max_risk: float,
     confidence: float,
+    method: Method = "sequence",
     start: Start = "majority",
 ) -> tuple[np.ndarray, Guarantee]:
-    """Relabel so that the risk on held-out people plus ``pac_slack`` is at most ``max_risk``.
+    """Flip leaves to the desired class until the risk is at most ``max_risk``, with confidence.
 
-    Which leaves may be flipped, and at what cost, was settled by the growing people through
-    ``tree.masses``. If the slack is more than ``max_risk``, warns and leaves it out.
+    Warns if there are too few held-out people for that, and then relabels for ``max_risk``
+    without a guarantee.
 
     Parameters
     ----------
     tree : CellTree
     growing, growing_weights : People, float64 array
-        Whom the tree was grown on. Their share in this is in the tree already.
+        Whom the tree was grown on. Through ``tree.masses`` they decide what a flip costs, and
+        for "sequence" the order of the flips.
     calibration : People
         Held out, each counting once.
     max_risk, confidence : float
         Between 0 and 1.
+    method : {"sequence", "pac"}
+        See the head of this module.
     start : {"majority", "grown"}
         Labels before any flip: the majority of each leaf, as in the paper, or desired also where
         growing made it so.
-
-    Returns
-    -------
-    labels : uint8 (nodes,)
-    guarantee : Guarantee
-    """
-    before = _checked_start(tree, calibration, max_risk, confidence, start)
-    n, n_undesired = calibration.cells.shape[1], int((before[tree.leaves] == 0).sum())
-    slack = pac_slack(n_undesired, n, confidence)
-    met = slack <= max_risk or n_undesired == 0
-    needed = None if met else pac_people_needed(n_undesired, max_risk, confidence)
-    if not met:
-        _warn(
-            f"No guarantee of max_risk={max_risk:g}: {n} held-out people leave a slack of "
-            f"{slack:.3f} for {n_undesired} undesired leaves, {needed} people are needed. "
-            f"The tree is relabelled for max_risk={max_risk:g} without slack."
-        )
-    target = max(max_risk - slack, 0.0) if met else max_risk
-    cover = greedy_cover(Attainment(tree, calibration), np.ones(n), before, target)
-    bound = min(cover.risk + slack, max_risk if met else 1.0)
-    return cover.labels, _guarantee(
-        "pac", tree, calibration, before, cover.labels, max_risk, confidence, bound, needed
-    )
-
-
-def relabel_sequence(
-    tree: CellTree,
-    growing: People,
-    growing_weights: np.ndarray,
-    calibration: People,
-    *,
-    max_risk: float,
-    confidence: float,
-    start: Start = "majority",
-) -> tuple[np.ndarray, Guarantee]:
-    """Relabel by testing a fixed sequence of trees, from every leaf desired towards no flip.
-
-    A tree passes when the Clopper-Pearson bound of its risk on held-out people is at most
-    ``max_risk``; the last one before the first failure is kept. To keep a tree of larger risk,
-    the first such tree must have passed, which is as unlikely as asked: testing many trees needs
-    no correction. With so few people that no tree can pass, warns and covers ``1 - max_risk``
-    of the growing people instead.
-
-    Parameters
-    ----------
-    tree : CellTree
-    growing, growing_weights : People, float64 array
-        Whom the tree was grown on; they settle the order of the flips.
-    calibration, max_risk, confidence, start
-        As in ``relabel_pac``.
 
     Returns
     -------
@@ -275,7 +229,7 @@ def relabel_sequence(
     ...     return People(cells, cells, highest, np.array([8]), (None,), desired)
     >>> growing, held_out, weights = draw(500), draw(500), np.ones(500)
     >>> tree = grow_tree(growing, weights, Rules(max_depth=3))
-    >>> labels, guarantee = relabel_sequence(
+    >>> labels, guarantee = relabel(
     ...     tree, growing, weights, held_out, max_risk=0.2, confidence=0.95
     ... )
     >>> print(guarantee)
@@ -283,17 +237,80 @@ def relabel_sequence(
     held-out people; 2 leaves flipped, accuracy falls by 4 points.
     """
     before = _checked_start(tree, calibration, max_risk, confidence, start)
-    n = calibration.cells.shape[1]
-    on_growing, on_held_out = Attainment(tree, growing), Attainment(tree, calibration)
+    if method not in ("sequence", "pac"):
+        raise InvalidSpec(f"method must be 'sequence' or 'pac', got {method!r}.")
+    held_out = Attainment(tree, calibration)
+    if method == "pac":
+        after, bound, needed = _by_slack(held_out, before, max_risk, confidence)
+    else:
+        grown_on = Attainment(tree, growing), growing_weights
+        after, bound, needed = _by_sequence(held_out, *grown_on, before, max_risk, confidence)
+    leaves, own = tree.leaves, own_leaves(tree, calibration)
+    errors = [np.mean(labels[own] != calibration.desired) for labels in (before, after)]
+    return after, Guarantee(
+        method=method,
+        max_risk=max_risk,
+        confidence=confidence,
+        met=needed is None,
+        # Where every leaf is desired nobody can be without recourse.
+        risk_bound=0.0 if after[leaves].all() else bound,
+        empirical_risk=float(np.mean(held_out.desired_reached(after) == 0)),
+        n_people=len(own),
+        flipped=int((before[leaves] != after[leaves]).sum()),
+        price=float(errors[1] - errors[0]),
+        needed=needed,
+    )
+
+
+# Labels, a bound of their risk and, if there were too few held-out people, how many it takes.
+Relabelled = tuple[np.ndarray, float, int | None]
+
+
+def _by_slack(
+    held_out: Attainment, before: np.ndarray, max_risk: float, confidence: float
+) -> Relabelled:
+    """Cover held-out people until their risk plus ``pac_slack`` is at most ``max_risk``."""
+    n, n_undesired = held_out.n_people, int((before[held_out.tree.leaves] == 0).sum())
+    slack = pac_slack(n_undesired, n, confidence)
+    met = slack <= max_risk or n_undesired == 0
+    needed = None if met else pac_people_needed(n_undesired, max_risk, confidence)
+    if not met:
+        _warn(
+            f"No guarantee of max_risk={max_risk:g}: {n} held-out people leave a slack of "
+            f"{slack:.3f} for {n_undesired} undesired leaves, {needed} people are needed. "
+            f"The tree is relabelled for max_risk={max_risk:g} without slack."
+        )
+    target = max(max_risk - slack, 0.0) if met else max_risk
+    cover = greedy_cover(held_out, np.ones(n), before, target)
+    return cover.labels, min(cover.risk + slack, max_risk if met else 1.0), needed
+
+
+def _by_sequence(
+    held_out: Attainment,
+    grown_on: Attainment,
+    weights: np.ndarray,
+    before: np.ndarray,
+    max_risk: float,
+    confidence: float,
+) -> Relabelled:
+    """Test a fixed sequence of trees, from every leaf desired towards no flip.
+
+    A tree passes when the Clopper-Pearson bound of its risk on held-out people is at most
+    ``max_risk``; the last one before the first failure is kept. To keep a tree of larger risk,
+    the first such tree must have passed, which is as unlikely as asked: testing many trees needs
+    no correction. With so few people that no tree can pass, ``1 - max_risk`` of the people whom
+    the tree was grown on are covered instead.
+    """
+    n = held_out.n_people
     tolerated = most_failures(n, max_risk, confidence)
-    # The walk ends near the tolerated share, or well below it if growing people are too hopeful.
+    # The tests end near the tolerated share, or well below it if the tree overfits.
     stages = max(tolerated, 0) / n * np.linspace(1, 0, STAGES)
-    order = flip_order(on_growing, growing_weights, before, stages.tolist())
+    order = flip_order(grown_on, weights, before, stages.tolist())
     needed = None
     if tolerated >= 0 or len(order) == 0:
         # A tree fails those who need more flips than it has, so fewer flips never help anyone
-        # and the walk ends where all but the tolerated number of people have enough of them.
-        flips_needed = np.sort(_flips_needed(on_held_out, before, order))
+        # and the tests end where all but the tolerated number of people have enough of them.
+        flips_needed = np.sort(_flips_needed(held_out, before, order))
         flipped = order[: flips_needed[n - 1 - max(tolerated, 0)]]
     else:
         needed = sequence_people_needed(max_risk, confidence)
@@ -302,17 +319,14 @@ def relabel_sequence(
             f"recourse, {needed} are needed. The tree is relabelled for max_risk={max_risk:g} "
             f"on the people it was grown on."
         )
-        flipped = greedy_cover(on_growing, growing_weights, before, max_risk).flipped
+        flipped = greedy_cover(grown_on, weights, before, max_risk).flipped
     after = before.copy()
     after[flipped] = 1
-    # The walk chose among trees at one level, which is all that it shows. Where it had no tree
-    # left to choose, or where the growing people chose, the failures themselves may count.
-    chosen_by_walk = needed is None and len(flipped) > 0
-    failures = int((on_held_out.desired_reached(after) == 0).sum())
-    bound = clopper_pearson_upper(tolerated if chosen_by_walk else failures, n, confidence)
-    return after, _guarantee(
-        "sequence", tree, calibration, before, after, max_risk, confidence, bound, needed
-    )
+    # The tests chose among trees at one level, which is all that they show. Where no tree was
+    # left to choose, or where the people it was grown on chose, the failures themselves count.
+    chosen_by_tests = needed is None and len(flipped) > 0
+    failures = tolerated if chosen_by_tests else int((held_out.desired_reached(after) == 0).sum())
+    return after, clopper_pearson_upper(failures, n, confidence), needed
 
 
 def _checked_start(
@@ -359,38 +373,8 @@ def _flips_needed(attainment: Attainment, labels: np.ndarray, order: np.ndarray)
     )
 
 
-def _guarantee(
-    method: Method,
-    tree: CellTree,
-    calibration: People,
-    before: np.ndarray,
-    after: np.ndarray,
-    max_risk: float,
-    confidence: float,
-    bound: float,
-    needed: int | None,
-) -> Guarantee:
-    """What relabelling gave and took, measured on held-out people."""
-    leaves, own = tree.leaves, own_leaves(tree, calibration)
-    without = Attainment(tree, calibration).desired_reached(after) == 0
-    errors = [np.mean(labels[own] != calibration.desired) for labels in (before, after)]
-    return Guarantee(
-        method=method,
-        max_risk=max_risk,
-        confidence=confidence,
-        met=needed is None,
-        # Where every leaf is desired nobody can be without recourse.
-        risk_bound=0.0 if after[leaves].all() else bound,
-        empirical_risk=float(without.mean()),
-        people=len(own),
-        flipped=int((before[leaves] != after[leaves]).sum()),
-        price=float(errors[1] - errors[0]),
-        needed=needed,
-    )
-
-
 def _warn(message: str) -> None:
-    warnings.warn(message, GuaranteeWarning, stacklevel=3)
+    warnings.warn(message, GuaranteeWarning, stacklevel=4)
 
 
 def _percent(share: float) -> str:

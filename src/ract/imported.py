@@ -1,4 +1,4 @@
-"""Models of other libraries that can be kept, asked and searched like ract's own."""
+"""Models of other libraries that can be saved, used and searched like ract's own."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from ract.recourse.result import Recourse
 
 @dataclass(frozen=True)
 class ImportedClassifier:
-    """A model of another library, told in ract's own terms.
+    """A model of another library, in ract's own form.
 
     Made by ``import_model`` or ``load_model``. Neither the library nor the steps of a pipeline are
     needed any more: thresholds are in the units of the user's table.
@@ -103,7 +103,7 @@ def import_model(
 ) -> ImportedClassifier:
     """Take over a fitted model of scikit-learn, LightGBM or XGBoost, with its pipeline.
 
-    The result decides as the model does, answers ``recourse``, and can be saved to a model file.
+    The result decides as the model does, has ``recourse``, and can be saved to a model file.
 
     Parameters
     ----------

@@ -16,6 +16,7 @@ from sklearn.model_selection import check_cv
 from ract._auto import Trial, WeightSearch, WeightWarning
 from ract._estimator import RecourseClassifierMixin
 from ract._frames import read_table, take_rows
+from ract._progress import track
 from ract.errors import InvalidSpec, listing
 from ract.metrics.scores import served
 
@@ -146,8 +147,7 @@ def tradeoff_curve(
     scores = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")(
         delayed(fold.scores)(estimator, param, value) for fold, value in jobs
     )
-    if progress:
-        scores = _with_bar(scores, len(jobs))
+    scores = track(scores, len(jobs), "Measuring the trade-off", show=progress)
     rows = [
         {"value": value, "fold": fold.number, **dict(zip(SCORES, found, strict=True))}
         for (fold, value), found in zip(jobs, scores, strict=True)
@@ -200,10 +200,3 @@ class Fold:
         share = model.predict_proba(X)[:, model.classes_.tolist().index(model.desired_)]
         auc = float(roc_auc_score(wanted, share)) if 0 < wanted.sum() < len(y) else float("nan")
         return float(model.score(X, y)), auc, float(np.mean(served(model, X, n_jobs=1)))
-
-
-def _with_bar(scores: Any, total: int) -> Any:
-    from rich.console import Console
-    from rich.progress import track
-
-    return track(scores, "Measuring the trade-off", total=total, console=Console(stderr=True))

@@ -12,16 +12,16 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from ract._core.attain import Attainment
-from ract._core.cover import exact_cover, greedy_cover, majority_labels
+from ract._core.cover import exact_cover, greedy_cover, relabelled
 from ract._core.grower import CellTree, grow_tree
-from ract._estimator import Prepared, RecourseClassifierMixin, attainment
+from ract._estimator import Prepared, RecourseClassifierMixin, attainment, is_number
 from ract._frames import read_table, take_rows
 from ract._training import TrainingSet, people_on, space_for_part
 from ract.actions import ActionSpace
 from ract.costs import Cost
 from ract.ensemble import TreeEnsemble
 from ract.errors import InvalidSpec
-from ract.guarantee import Guarantee, relabel_pac, relabel_sequence
+from ract.guarantee import Guarantee, relabel
 
 
 class RecourseTreeClassifier(RecourseClassifierMixin, BaseEstimator):
@@ -44,9 +44,9 @@ class RecourseTreeClassifier(RecourseClassifierMixin, BaseEstimator):
     budget : float
         Largest acceptable cost of an action.
     recourse_weight : float or "auto"
-        Weight of a person without recourse against a misclassified one. 0 is a plain tree and
+        Weight of a person without recourse against a misclassified one. 0 is a plain model and
         skips all work on recourse. "auto" finds the weight that a goal needs, in about three
-        trials on part of the people, judged by the rest.
+        trials on part of the people, measured on the rest.
     min_recourse : float, optional
         Goal of "auto", 0.95 if none is given: the most accurate model with at least this share
         of people who are accepted or have an action within the budget.
@@ -212,10 +212,8 @@ class RecourseTreeClassifier(RecourseClassifierMixin, BaseEstimator):
         self._check_relabelling()
         rng = check_random_state(self.random_state) if rng is None else rng
         training, counts = prepared.training, prepared.counts
-        self.recourse_weight_ = self._settled_weight(
-            prepared.people, prepared.desired[prepared.growing], counts
-        )
-        rules = self._rules(counts, training.encoder, training.grid.axes, self.recourse_weight_)
+        self.recourse_weight_ = self._chosen_weight(prepared)
+        rules = self._rules(training, counts, self.recourse_weight_)
         tree = grow_tree(training.people, counts, rules, seed=int(rng.randint(2**31 - 1)))
         self.guarantee_: Guarantee | None = None
         if self.max_risk is not None:
@@ -226,8 +224,8 @@ class RecourseTreeClassifier(RecourseClassifierMixin, BaseEstimator):
     def _trial_ensemble(
         self, training: TrainingSet, counts: np.ndarray, weight: float
     ) -> TreeEnsemble:
-        rules = self._rules(counts, training.encoder, training.grid.axes, weight)
-        tree = grow_tree(training.people, counts, rules, seed=self._judge_seed())
+        rules = self._rules(training, counts, weight)
+        tree = grow_tree(training.people, counts, rules, seed=self._split_seed())
         if self.max_risk is not None:
             tree = self._relabelled(tree, training, counts, self.max_risk, None)
         return TreeEnsemble.from_cell_trees([tree], training.grid, votes_needed=1)
@@ -243,17 +241,14 @@ class RecourseTreeClassifier(RecourseClassifierMixin, BaseEstimator):
         """The tree with leaves flipped until the risk is at most max_risk (Algorithm 3)."""
         if calibrated is None or self.confidence is None:
             cover = greedy_cover if self.relabelling == "greedy" else exact_cover
-            attained = Attainment(tree, training.people)
-            result = cover(attained, counts, majority_labels(tree), max_risk)
-            return replace(tree, label=result.labels)
+            return relabelled(tree, training.people, counts, max_risk, cover)
         columns = training.encoder.encode(calibrated[0])
         people = people_on(
             training.grid, training.cost, columns, calibrated[1], self.budget, with_reach=True
         )
-        relabel = relabel_pac if self.bound == "pac" else relabel_sequence
         labels, self.guarantee_ = relabel(
             tree, training.people, counts, people,
-            max_risk=max_risk, confidence=self.confidence,
+            max_risk=max_risk, confidence=self.confidence, method=self.bound,
         )  # fmt: skip
         return replace(tree, label=labels)
 
@@ -274,7 +269,7 @@ class RecourseTreeClassifier(RecourseClassifierMixin, BaseEstimator):
                 raise InvalidSpec("confidence needs max_risk: the share of people it speaks of.")
             if risk == 1:
                 raise InvalidSpec("confidence needs a max_risk below 1; everything meets 1.")
-            if not (isinstance(confidence, (int, float, np.number)) and 0 < confidence < 1):
+            if not (is_number(confidence) and 0 < confidence < 1):
                 raise InvalidSpec(f"confidence must lie between 0 and 1, got {confidence!r}.")
             share = self.calibration
             if not (isinstance(share, (float, np.floating)) and 0 < share < 1):
@@ -286,19 +281,11 @@ class RecourseTreeClassifier(RecourseClassifierMixin, BaseEstimator):
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Share of each class in a person's leaf, held on the decision's side of one half."""
-        leaf = self._leaves(X)
+        leaf = self.apply(X)
         return self._as_probabilities(self.ensemble_.value[leaf], self.ensemble_.label[leaf] == 1)
 
     def apply(self, X: Any) -> np.ndarray:
         """Leaf of each person, as a node of ``ensemble_``."""
-        return self._leaves(X)
-
-    def decision_path(self, X: Any) -> Any:
-        """Nodes that each person passes, as a sparse matrix (people x nodes)."""
-        matrix = self._matrix(X)
-        return self.ensemble_.decision_path(matrix)
-
-    def _leaves(self, X: Any) -> np.ndarray:
         matrix = self._matrix(X)
         return self.ensemble_.apply(matrix)[:, 0]
 

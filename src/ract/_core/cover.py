@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy import sparse
@@ -99,7 +99,7 @@ def greedy_cover(
     at_first = uncovered.people
     flipped = _greedy_order(uncovered, attainment.tree, labels, allowed)
     flipped = _needed_only(attainment, units, labels, flipped, at_first, allowed)
-    return _relabelled(attainment, weights, labels, flipped, at_first)
+    return _covered(attainment, weights, labels, flipped, at_first)
 
 
 def exact_cover(
@@ -124,7 +124,19 @@ def exact_cover(
         flipped = _cheapest(masses, np.maximum(flip_costs(attainment.tree), 0), allowed, time_limit)
         # Leaves that cost nothing may be in the optimum without need.
         flipped = _needed_only(attainment, units, labels, flipped, at_first, allowed)
-    return _relabelled(attainment, weights, labels, flipped, at_first)
+    return _covered(attainment, weights, labels, flipped, at_first)
+
+
+def relabelled(
+    tree: CellTree,
+    people: People,
+    weights: np.ndarray,
+    max_risk: float,
+    cover: Callable[..., Cover] = greedy_cover,
+) -> CellTree:
+    """The tree with its majority labels flipped until the risk is at most max_risk."""
+    covered = cover(Attainment(tree, people), weights, majority_labels(tree), max_risk)
+    return replace(tree, label=covered.labels)
 
 
 def flip_order(
@@ -232,7 +244,7 @@ def _needed_only(
     people: np.ndarray,
     allowed: float,
 ) -> list[int]:
-    """The flips without those that the others make up for, tried from the dearest on.
+    """The flips without those that the others make up for, tried from the most costly on.
 
     Once is enough: a flip that was needed before another one was undone is needed after it.
     ``people`` are those who attain no desired leaf without any flip.
@@ -256,7 +268,7 @@ def _flip(labels: np.ndarray, flipped: list[int]) -> np.ndarray:
     return labels
 
 
-def _relabelled(
+def _covered(
     attainment: Attainment,
     weights: np.ndarray,
     labels: np.ndarray,

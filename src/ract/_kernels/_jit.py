@@ -1,4 +1,4 @@
-"""One switch for how every kernel is compiled, and word to the user while it happens."""
+"""One switch for how every kernel is compiled, and a notice while that takes time."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ class _Notice(event.Listener):
     """Says once per process that kernels are being compiled; a load from disk is silent."""
 
     def __init__(self) -> None:
-        self.told = False
+        self.shown = False
 
     def on_start(self, started: Any) -> None:
         function = getattr(started.data["dispatcher"], "py_func", None)
-        if not self.told and getattr(function, "__module__", "").startswith("ract."):
-            self.told = True
+        if not self.shown and getattr(function, "__module__", "").startswith("ract."):
+            self.shown = True
             print(
                 "ract: compiling for this machine, which takes up to half a minute once ...",
                 file=sys.stderr,

@@ -6,12 +6,12 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import norm, t
+from scipy.stats import binomtest, norm, t
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """A value with an interval; NaN where there is nobody to judge by."""
+    """A value with an interval; NaN where there is nobody to estimate it from."""
 
     value: float
     low: float
@@ -32,10 +32,8 @@ def share(hits: int, n: int, confidence: float) -> Estimate:
     """
     if n == 0:
         return NOTHING
-    z, p = float(norm.ppf((1 + confidence) / 2)), hits / n
-    middle = (p + z * z / (2 * n)) / (1 + z * z / n)
-    half = z / (1 + z * z / n) * math.sqrt(p * (1 - p) / n + z * z / (4 * n * n))
-    return Estimate(p, max(middle - half, 0.0), min(middle + half, 1.0))
+    interval = binomtest(hits, n).proportion_ci(confidence, method="wilson")
+    return Estimate(hits / n, float(interval.low), float(interval.high))
 
 
 def mean(values: np.ndarray, confidence: float) -> Estimate:

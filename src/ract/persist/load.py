@@ -188,7 +188,7 @@ def _own(kind: Any, meta: Mapping[str, Any], arrays: Arrays) -> Any:
 
 def _guarantee(meta: Any) -> Guarantee:
     kinds: dict[str, Any] = {
-        "method": str, "met": bool, "people": int, "flipped": int, "needed": (int, type(None)),
+        "method": str, "met": bool, "n_people": int, "flipped": int, "needed": (int, type(None)),
     }  # fmt: skip
     given: dict[str, Any] = {
         name: entry(meta, name, kinds[name]) if name in kinds else number(meta, name)

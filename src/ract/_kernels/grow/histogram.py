@@ -1,7 +1,7 @@
 """Histograms over the cells of one axis, for a node's people and for its exposed reachers.
 
-Only cells that somebody touches are ever looked at: a bit per cell says which, so that a node of
-ten people costs ten steps per feature whatever the number of cells.
+Only cells in use are ever visited: a bit per cell says which they are, so that a node of ten
+people costs ten steps per feature whatever the number of cells.
 """
 
 from __future__ import annotations

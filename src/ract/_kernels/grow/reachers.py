@@ -1,4 +1,4 @@
-"""Reachers: whose recourse is still open at a node of a growing tree.
+"""Reachers: whose recourse is not yet decided at a node of a growing tree.
 
 A person is *exposed* at a node when they attain no desired leaf other
 than, perhaps, this node; only they can gain or lose recourse by its split. Of the nodes outside

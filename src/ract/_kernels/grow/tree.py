@@ -74,7 +74,7 @@ class Rules(NamedTuple):
 
 
 class Scratch(NamedTuple):
-    """Room to work in, one entry per person of the sample unless said otherwise.
+    """Working memory, one element per person of the sample unless said otherwise.
 
     order uint32: the sample, in the order of the nodes. spare, exposed uint32: people. labels,
     weights: of the present node's people. exposed_weights. axes (axes,): for sampling.
@@ -155,7 +155,7 @@ def draw_sorted(axes, n, state):
 def choose_split(data, rules, node, frozen, first, last, n_exposed, row, scratch, histograms, best):
     """Search the sampled axes for the split with the least objective.
 
-    Axes that are constant in the node do not count as sampled: it looks on, as scikit-learn does.
+    Axes that are constant in the node do not count as sampled, as in scikit-learn.
     """
     layout, n_axes = data.layout, data.layout.shape[0]
     axes, state = scratch.axes, scratch.state
@@ -238,7 +238,7 @@ def weight_of(order, first, last, weights):
 
 @inner
 def push(stack, row, node, first, last, first_reacher, last_reacher, depth, frozen):
-    """Write a stack entry."""
+    """Write a row of the stack."""
     stack[row, 0] = node
     stack[row, 1] = first
     stack[row, 2] = last

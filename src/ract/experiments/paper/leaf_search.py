@@ -68,16 +68,16 @@ class FirstLeaves:
     ) -> None:
         n_columns = sum(len(axis.columns) for axis in axes)
         lower, upper = desired_leaves(ensemble, n_columns, max_leaves)
-        change, whole = np.empty(n_columns, object), np.zeros(n_columns, np.bool_)
-        for axis in axes:
-            change[list(axis.columns)] = axis.feature.change
-            whole[list(axis.columns)] = axis.feature.kind != "continuous"
+        feature = {j: axis.feature for axis in axes for j in axis.columns}
         self._ensemble, self._effects, self._cost = ensemble, effects, cost
-        self._fixed, free = np.flatnonzero(change == "fixed"), np.flatnonzero(change != "fixed")
+        fixed = np.array([not feature[j].actionable for j in range(n_columns)])
+        self._fixed, free = np.flatnonzero(fixed), np.flatnonzero(~fixed)
         self._free = free
         self._fixed_lower, self._fixed_upper = lower[:, self._fixed], upper[:, self._fixed]
         self._lower, self._upper = lower[:, free], upper[:, free]
-        self._no_up, self._no_down = change[free] == "decrease", change[free] == "increase"
+        self._no_up = np.array([not feature[j].may_rise for j in free.tolist()], np.bool_)
+        self._no_down = np.array([not feature[j].may_fall for j in free.tolist()], np.bool_)
+        whole = np.array([feature[j].kind != "continuous" for j in range(n_columns)])
         self._above = _above(self._lower, whole[free]) + margins[free]
         self._below = np.where(whole[free], np.floor(self._upper), self._upper) - margins[free]
         self._above_level = _levels(cost, free, self._above)

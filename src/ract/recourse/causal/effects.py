@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from graphlib import CycleError, TopologicalSorter
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,6 @@ from ract._frames import read_table
 from ract.actions import ActionSpace
 from ract.encoding import Encoder
 from ract.errors import InvalidData, InvalidSpec, listing
-from ract.recourse.causal.arrows import find_cycle, sorted_by_cause
 from ract.recourse.causal.lingam import DirectLiNGAM
 
 
@@ -78,10 +78,11 @@ class CausalEffects:
                 f"The effect of {self.names[j]!r} on {self.names[i]!r} is {direct[i, j]}; "
                 "it must be a finite number."
             )
-        cycle = find_cycle(direct != 0)
-        if cycle:
-            told = " -> ".join(self.names[j] for j in [*cycle, cycle[0]])
-            raise InvalidSpec(f"The effects go in a circle: {told}; they must not.")
+        try:
+            self._sorter().prepare()
+        except CycleError as error:
+            circle = " -> ".join(error.args[1])
+            raise InvalidSpec(f"The effects go in a circle: {circle}; they must not.") from None
 
     def __repr__(self) -> str:
         arrows = int((self.direct != 0).sum())
@@ -217,7 +218,14 @@ class CausalEffects:
     @cached_property
     def order(self) -> tuple[str, ...]:
         """The features in causal order: none is caused by a later one."""
-        return tuple(self.names[k] for k in sorted_by_cause(self.direct != 0))
+        return tuple(self._sorter().static_order())
+
+    def _sorter(self) -> TopologicalSorter[str]:
+        """Effects after their causes; those that could come next are in the order of names."""
+        sorter = TopologicalSorter[str](dict.fromkeys(self.names, ()))
+        for effect, causes in zip(self.names, self.direct, strict=True):
+            sorter.add(effect, *(self.names[j] for j in np.flatnonzero(causes)))
+        return sorter
 
     def after(self, people: Any, actions: Any) -> np.ndarray:
         """Features of people after they act and everything has followed: x + a + E a.

@@ -6,7 +6,7 @@ causal order is found from its top: take the feature that looks most like a caus
 others, subtract what it explains, and go on with the rest. Coefficients are then plain least
 squares on the features before.
 
-Which of two features causes the other is judged by the ratio of likelihoods of Hyvarinen and
+Which of two features causes the other is decided by the likelihood ratio of Hyvarinen and
 Smith (JMLR 2013), in which entropies are approximated from two moments (Hyvarinen, 1998).
 """
 
@@ -45,7 +45,7 @@ class Arrows:
 
 @dataclass(frozen=True)
 class DirectLiNGAM:
-    """Estimates a causal order and direct effects; the same table gives the same answer.
+    """Estimates a causal order and direct effects; the same table gives the same result.
 
     Parameters
     ----------

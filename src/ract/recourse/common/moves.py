@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ract.actions import Feature
 from ract.costs import FittedCost, LevelCost, LinearCost
 from ract.encoding import Axis
 from ract.errors import InvalidSpec
@@ -60,8 +61,7 @@ class Moves:
         n_columns = sum(len(axis.columns) for axis in axes)
         self.actionable = np.zeros(n_columns, np.bool_)
         self.whole = np.zeros(n_columns, np.bool_)
-        self._up, self._down = np.zeros(n_columns, np.bool_), np.zeros(n_columns, np.bool_)
-        self._lower, self._upper = np.full(n_columns, -np.inf), np.full(n_columns, np.inf)
+        self._feature: dict[int, Feature] = {}  # of each numeric column
         for axis in axes:
             self._read(axis)
         ordinal = [axis for axis in axes if not axis.is_categorical]
@@ -76,12 +76,9 @@ class Moves:
         self.actionable[columns] = feature.actionable
         if axis.is_categorical:
             return
-        if feature.actionable and (feature.lower is None or feature.upper is None):
+        if feature.actionable and np.isinf(feature.bounds).any():
             raise InvalidSpec(f"Feature {feature.name!r} needs bounds, lower and upper.")
-        self._up[columns] = feature.change in ("any", "increase")
-        self._down[columns] = feature.change in ("any", "decrease")
-        self._lower[columns] = -np.inf if feature.lower is None else feature.lower
-        self._upper[columns] = np.inf if feature.upper is None else feature.upper
+        self._feature[columns[0]] = feature
         self.whole[columns] = feature.kind != "continuous"
 
     def ranges(self, person: np.ndarray, costs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -92,12 +89,13 @@ class Moves:
         lowest = np.tile(person, (len(costs), 1))
         highest = lowest.copy()
         for j in self.numeric:
-            if self._up[j] and self._upper[j] > person[j]:
-                far = self._farthest(j, person[j], self._upper[j], costs)
+            lower, upper = self._feature[j].limits(person[j])
+            if upper > person[j]:
+                far = self._farthest(j, person[j], upper, costs)
                 far = np.floor(far) if self.whole[j] else far
                 highest[:, j] = np.maximum(far, person[j])
-            if self._down[j] and self._lower[j] < person[j]:
-                far = self._farthest(j, person[j], self._lower[j], costs)
+            if lower < person[j]:
+                far = self._farthest(j, person[j], lower, costs)
                 far = np.ceil(far) if self.whole[j] else far
                 lowest[:, j] = np.minimum(far, person[j])
         return lowest, highest
@@ -106,9 +104,7 @@ class Moves:
         """The most that any move costs the person."""
         most = [0.0]
         for j in self.numeric:
-            ends = [person[j]]
-            ends += [max(self._upper[j], person[j])] if self._up[j] else []
-            ends += [min(self._lower[j], person[j])] if self._down[j] else []
+            ends = self._feature[j].limits(person[j])
             most.append(float(np.ptp(self.cost.level(j, np.array(ends)))))
         for columns, table in zip(self.groups, self.switches, strict=True):
             row = table[int(np.argmax(person[columns]))]

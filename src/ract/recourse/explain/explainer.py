@@ -132,18 +132,10 @@ def cell_ends(
     Infinite where there is no end; NaN on axes that stay, and on categorical ones.
     """
     low, high = np.full(len(own), np.nan), np.full(len(own), np.nan)
-    for a in np.flatnonzero((point != own) & ~problem.categorical):
-        feature, thresholds = problem.grid.axes[a].feature, problem.grid.thresholds[a]
-        whole = feature.kind != "continuous"
-        low[a], high[a] = -np.inf, np.inf
-        if lowest[a] > 0:
-            edge = thresholds[lowest[a] - 1]
-            low[a] = np.floor(edge) + 1 if whole else np.nextafter(edge, np.inf)
-        if highest[a] < len(thresholds):
-            edge = thresholds[highest[a]]
-            high[a] = np.floor(edge) if whole else edge
-        if feature.lower is not None and point[a] < own[a]:
-            low[a] = max(low[a], feature.lower)
-        if feature.upper is not None and point[a] > own[a]:
-            high[a] = min(high[a], feature.upper)
+    for a in np.flatnonzero((point != own) & ~problem.categorical).tolist():
+        lower, upper = problem.grid.axes[a].feature.bounds
+        first, last = problem.grid.ends(a)
+        falls = point[a] < own[a]
+        low[a] = max(first[lowest[a]], lower) if falls else first[lowest[a]]
+        high[a] = last[highest[a]] if falls else min(last[highest[a]], upper)
     return low, high

@@ -103,15 +103,12 @@ class RobustSearch:
 
     def _allowed(self, person: np.ndarray, values: np.ndarray) -> bool:
         """Whether values keep to the bounds; those of the search do, so a step beyond may not."""
-        for axis in self.problem.grid.axes:
-            feature, j = axis.feature, axis.columns[0]
-            if axis.is_categorical or values[j] == person[j]:
-                continue
-            if feature.upper is not None and values[j] > max(feature.upper, person[j]):
-                return False
-            if feature.lower is not None and values[j] < min(feature.lower, person[j]):
-                return False
-        return True
+        ordinal = [axis for axis in self.problem.grid.axes if not axis.is_categorical]
+        limits = [axis.feature.limits(person[axis.columns[0]]) for axis in ordinal]
+        return all(
+            low <= values[axis.columns[0]] <= high
+            for axis, (low, high) in zip(ordinal, limits, strict=True)
+        )
 
     def _holds(self, certifier: Certifier, person: np.ndarray, values: np.ndarray) -> bool:
         short = values - self.margin * (values - person)
