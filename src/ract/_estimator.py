@@ -285,7 +285,8 @@ class RecourseClassifierMixin(ClassifierMixin):
 
     def _matrix(self, X: Any) -> np.ndarray:
         """Encoded matrix of new people."""
-        matrix: np.ndarray = self.encoder_.matrix(self._check_table(X))
+        X = self._check_table(X)
+        matrix: np.ndarray = self.encoder_.matrix(X)
         return matrix
 
     def _as_classes(self, decided: np.ndarray) -> np.ndarray:

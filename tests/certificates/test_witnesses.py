@@ -135,7 +135,8 @@ def test_a_person_with_an_action_is_not_passed_off_as_without(forest, people, wi
     record, matrix = witnessed
     seen = Certificate.from_dict(record).everyone
     status = np.repeat(
-        ["accepted", "found", "none"], [seen.accepted, seen.served - 1, seen.without + 1]
+        [Status.ACCEPTED, Status.FOUND, Status.NONE],
+        [seen.accepted, seen.served - 1, seen.without + 1],
     )
     count = Count.of(None, status, seen.confidence)
     everyone = {name: getattr(count, name) for name in record["everyone"]}

@@ -226,7 +226,9 @@ def test_without_effects_the_bound_is_the_exact_cost_up_to_a_step():
         exact = ExactSearch(ensemble, encoder.axes, cost).solve(matrix, cap)
         for i, own in enumerate(matrix):
             outcomes = Outcomes(own, moves, np.zeros((d, d)))
-            bound, point = relaxed.solve(outcomes, outcomes.everything(), cap)
+            bound, point = relaxed.solve(
+                outcomes, outcomes.everything(), cap, np.zeros(1, np.uint8)
+            )
             if not exact.found[i]:
                 assert np.isinf(bound) and point is None
                 continue
