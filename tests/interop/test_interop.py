@@ -42,6 +42,7 @@ from ract.costs import make_cost
 from ract.errors import InvalidData, InvalidSpec
 from ract.interop import read_model
 from ract.recourse.exact.search import ExactSearch
+from ract.recourse.find import find_recourse
 
 N_ROWS = 10_000
 NUMBERS = ["income", "share", "age", "debt", "member"]
@@ -750,3 +751,65 @@ def test_other_libraries_are_not_loaded_unless_a_model_is_theirs():
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     )
     assert result.stdout.strip() == "set()"
+
+
+def zero_heavy(seed, n=1000):
+    """Columns that are mostly zero, on both sides of it, of tiny numbers, and with holes."""
+    rng = np.random.default_rng(seed)
+    mostly = np.where(rng.random((n, 3)) < 0.6, 0.0, rng.normal(size=(n, 3)))
+    frame = pd.DataFrame(mostly, columns=["balance", "change", "holes"])
+    frame["tiny"] = rng.choice(NEAR_ZERO, n)
+    frame["income"] = rng.normal(size=n)
+    good = (frame["balance"] < 0) + 0.6 * (frame["change"] <= 0) + 0.5 * (frame["tiny"] < 0)
+    good += 0.4 * (frame["holes"] > 0) + 0.3 * frame["income"] + rng.normal(0, 0.2, n)
+    holes = frame.assign(holes=frame["holes"].mask(rng.random(n) < 0.2))
+    return frame, holes, (good > good.median()).to_numpy().astype(int)
+
+
+EDGE = float(np.float32(1e-35))  # what LightGBM takes as zero, at most
+NEAR_ZERO = [0.0, 1e-35, EDGE, np.nextafter(EDGE, 0), np.nextafter(EDGE, 1), 5e-324, 1e-310, 2e-35]
+NEAR_ZERO = np.array([*NEAR_ZERO, *(-value for value in NEAR_ZERO), 1e-34, -1e-34])
+
+
+def test_lightgbm_takes_tiny_numbers_as_zero():
+    """At its thresholds of plus and minus 1e-35 decisions differed from the library's own."""
+    lightgbm = pytest.importorskip("lightgbm")
+    frame, holes, y = zero_heavy(0)
+    model = lightgbm.LGBMClassifier(n_estimators=20, verbose=-1, n_jobs=1, min_child_samples=5)
+    rng = np.random.default_rng(1)
+    for trained in (frame, holes):  # missing values change a split's rule for zeros
+        model.fit(trained, y)
+        assert repr(-EDGE) in model.booster_.model_to_string()
+        for people in (frame, frame.astype(np.float32)):
+            rows = people.sample(N_ROWS, replace=True, random_state=0, ignore_index=True)
+            for name in frame.columns[:4]:
+                rows[name] = rng.choice(NEAR_ZERO, N_ROWS).astype(people[name].dtype)
+            read = read_model(model, people)
+            np.testing.assert_array_equal(read.score(rows), model.predict(rows, raw_score=True))
+            np.testing.assert_array_equal(read.decide(rows), model.predict(rows))
+    scaled = make_pipeline(MaxAbsScaler(), model).fit(frame, y)
+    np.testing.assert_array_equal(
+        read_model(scaled, frame).score(rows), scaled.predict(rows, raw_score=True)
+    )
+
+
+def test_lightgbm_keeps_tiny_numbers_of_arrow_tables():
+    lightgbm, pyarrow = pytest.importorskip("lightgbm"), pytest.importorskip("pyarrow")
+    frame, _, y = zero_heavy(2)
+    people = pyarrow.Table.from_pandas(frame)
+    model = lightgbm.LGBMClassifier(n_estimators=8, verbose=-1, n_jobs=1).fit(people, y)
+    read = read_model(model, people)
+    np.testing.assert_array_equal(read.score(people), model.predict(people, raw_score=True))
+
+
+def test_plans_to_below_zero_are_confirmed_by_lightgbm():
+    """A plan that ended at -1e-35, which LightGBM takes as zero, was withdrawn as unknown."""
+    lightgbm = pytest.importorskip("lightgbm")
+    frame, _, _ = zero_heavy(3)
+    frame = frame[["balance", "income"]]
+    model = lightgbm.LGBMClassifier(n_estimators=5, verbose=-1, n_jobs=1)
+    model.fit(frame, frame["balance"] < 0)
+    people = frame[frame["balance"] == 0].head(100)
+    recourse = find_recourse(model, people, actions=ActionSpace.infer(frame), reference=frame)
+    assert (recourse.to_frame()["status"] == "optimal").all()
+    assert model.predict(recourse.counterfactuals).all()

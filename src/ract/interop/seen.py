@@ -72,7 +72,11 @@ class Seen:
         """The model's columns of encoded rows; NaN is what its library takes as missing."""
         with np.errstate(all="ignore"):
             seen = self._through_steps(matrix) if self.steps else self._directly(matrix)
-            return seen.astype(np.float32) if self.reading.rounds else seen
+            if self.reading.rounds:
+                seen = seen.astype(np.float32)
+            if self.reading.near_zero and not self.sparse:
+                seen = np.where(np.abs(seen) <= self.reading.near_zero, seen.dtype.type(0), seen)
+            return seen
 
     def _directly(self, matrix: np.ndarray) -> np.ndarray:
         seen = np.empty((len(matrix), len(self.axis_of)))
