@@ -13,6 +13,7 @@ from ract._frames import is_frame, read_table
 from ract.actions import ActionSpace, Feature
 from ract.encoding import Encoder
 from ract.errors import InvalidData, InvalidSpec, listing
+from ract.interop.agree import check_decisions, check_scores
 from ract.interop.from_lightgbm import read_lightgbm
 from ract.interop.from_sklearn import preparation_of, read_sklearn
 from ract.interop.from_xgboost import read_xgboost
@@ -39,7 +40,8 @@ def read_model(
     takes, down to the last bit: thresholds are carried back through the steps of a pipeline
     and the library's rounding, and scores are added up in the library's order and precision.
     (A scikit-learn forest that predicts in several threads adds up in no fixed order; the
-    scores here are those of one thread.)
+    scores here are those of one thread.) Decisions on up to 1000 of the people are compared with
+    the model's own ``predict``, and a model that differs is refused.
 
     Parameters
     ----------
@@ -90,13 +92,14 @@ def read_model(
     seen = Seen(
         encoder, people, columns, reading, steps if preparation is None else [*steps, preparation]
     )
-    k = _position(desired, reading.classes)
+    k, threshold = _position(desired, reading.classes), _checked(threshold)
     layout = lay_out(reading, pull_back(seen))
-    ensemble = ensemble_of(reading, layout, k, _checked(threshold))
+    ensemble = ensemble_of(reading, layout, k, threshold)
     result = TreeModel(
         encoder, ensemble, reading.classes, reading.classes[k], len(names), reading.link
     )
-    _check_scores(result, seen, k, type(last).__name__)
+    check_scores(result, seen, k, type(last).__name__)
+    check_decisions(model, result, seen.people, seen.matrix, threshold)
     return result
 
 
@@ -217,18 +220,3 @@ def _checked(threshold: Any) -> float | None:
             f"threshold must be a probability above 0 and at most 1, got {threshold!r}."
         )
     return float(threshold)
-
-
-def _check_scores(model: TreeModel, seen: Seen, k: int, name: str) -> None:
-    """Compare with the library's own scores of a few people, in case a new version differs."""
-    matrix = seen.matrix
-    asked = seen.reading.ask(seen.columns(matrix))
-    ensemble = model.ensemble
-    own = ensemble.totals(matrix)[1] if ensemble.combine == "votes" else ensemble.score(matrix)
-    if k == 0:
-        own = 1 - own if seen.reading.link is None else -own
-    if not np.allclose(own, asked, rtol=1e-5, atol=1e-6):
-        raise InvalidSpec(
-            f"{name} was read wrongly: its library gives other scores to the same people; this "
-            "version of the library is not supported."
-        )

@@ -14,7 +14,7 @@ from ract._frames import is_frame, read_table, take_rows
 from ract.encoding import Axis, Encoder
 from ract.errors import InvalidData, InvalidSpec
 from ract.interop.reading import Reading
-from ract.interop.steps import Column
+from ract.interop.steps import Column, as_trained
 
 MOST_PEOPLE = 1000
 # Ends of a column to try, from the widest; some steps refuse large or negative numbers.
@@ -38,8 +38,8 @@ class Seen:
 
     Attributes
     ----------
-    matrix : float (people, encoded columns)
-        Some of the people, from all over the table.
+    people, matrix : table, float (people, encoded columns)
+        Some of the people, from all over the table, and the same encoded.
     axis_of, part_of : lists
         For each of the model's columns the axis that it depends on, and, where the axis is a
         one-hot group of the table's own columns, which of them.
@@ -56,8 +56,8 @@ class Seen:
         self.encoder, self.reading, self.steps = encoder, reading, steps
         n = read_table(people).n_rows
         some = np.unique(np.linspace(0, n - 1, MOST_PEOPLE).astype(np.int64))
-        self.matrix = encoder.matrix(take_rows(people, some))
-        self._is_frame = is_frame(people)
+        self.people = take_rows(people, some)
+        self.matrix = encoder.matrix(self.people)
         self._like = _with_room(people, encoder) if steps else people
         places = [_place(encoder, column.position) for column in columns]
         self.axis_of = [axis for axis, _ in places]
@@ -93,11 +93,7 @@ class Seen:
         table: Any = self.encoder.decode(matrix, like=self._like)
         if isinstance(table, np.ndarray):
             table = table.astype(self._like.dtype)
-        names = getattr(self.steps[0], "feature_names_in_", None)
-        if names is None and self._is_frame:
-            table = np.asarray(table)
-        elif names is not None and not self._is_frame:
-            table = pd.DataFrame(table, columns=list(names))
+        table = as_trained(self.steps, table)
         for step in self.steps:
             table = step.transform(table)
         self.sparse = bool(issparse(table))

@@ -24,6 +24,7 @@ from sklearn.preprocessing import (
     StandardScaler,
 )
 
+from ract._frames import is_frame
 from ract.errors import InvalidData, InvalidSpec, listing
 
 # Each column by itself, and never downward where the input goes up.
@@ -88,6 +89,16 @@ def first_columns(steps: Sequence[Any], names: Sequence[str], is_frame: bool) ->
         raise InvalidData(f"The table lacks {listing(missing)}, which the model was trained on.")
     position = {name: j for j, name in enumerate(names)}
     return [Column(position[name]) for name in trained]
+
+
+def as_trained(steps: Sequence[Any], table: Any) -> Any:
+    """A table as the first step was trained on it: a frame with its names, or an array."""
+    names = getattr(steps[0], "feature_names_in_", None) if steps else None
+    if steps and names is None and is_frame(table):
+        return np.asarray(table)
+    if names is not None and not is_frame(table):
+        return pd.DataFrame(table, columns=list(names))
+    return table
 
 
 def follow(step: Any, columns: list[Column]) -> list[Column]:
