@@ -859,3 +859,23 @@ def test_a_forest_of_many_threads_is_compared_in_one():
     for seed in range(5):
         model = RandomForestClassifier(6, max_depth=2, n_jobs=3, random_state=seed)
         read_model(model.fit(numbers, y), numbers)
+
+
+def test_ranges_stay_where_a_step_takes_values():
+    """Ranges ran to the bounds of the action space, where Box-Cox raises an error."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.exponential(size=(300, 2)) + 0.1, columns=["debt", "loan"])
+    frame["years"] = rng.integers(1, 9, 300)
+    model = make_pipeline(PowerTransformer("box-cox"), RandomForestClassifier(5, random_state=0))
+    model.fit(frame, frame["debt"] + 0.5 * frame["loan"] + 0.1 * frame["years"] < 1.2)
+    space = ActionSpace(
+        [Feature("debt", lower=-5, upper=50), Feature("loan", lower=0), Feature("years", lower=-3)]
+    )
+    recourse = find_recourse(model, frame.head(60), actions=space, reference=frame, ranges=True)
+    assert recourse.found.any() and np.nanmin(recourse.low) > 0
+    plans = recourse.counterfactuals
+    for ends in (recourse.low, recourse.high):
+        assert model.predict(plans.where(np.isnan(ends), ends))[recourse.found].all()
+    tightened = read_model(model, frame, space).encoder.space
+    assert [feature.lower for feature in tightened] == [1e-300, 1e-300, 1]
+    assert tightened["debt"].upper == 50

@@ -56,7 +56,8 @@ def read_model(
         categories are read off it.
     actions : ActionSpace, optional
         Without one, kinds are read off the table and every feature may change. A column that
-        the model takes as categories is categorical.
+        the model takes as categories is categorical. Bounds that a step of the pipeline
+        rejects (Box-Cox takes nothing below zero) are moved to where it takes values.
     desired : label, optional
         The class that people want: that of the action space, or else the second one.
     threshold : float, optional
@@ -96,7 +97,7 @@ def read_model(
     layout = lay_out(reading, pull_back(seen))
     ensemble = ensemble_of(reading, layout, k, threshold)
     result = TreeModel(
-        encoder, ensemble, reading.classes, reading.classes[k], len(names), reading.link
+        seen.tightened(), ensemble, reading.classes, reading.classes[k], len(names), reading.link
     )
     check_scores(result, seen, k, type(last).__name__)
     check_decisions(model, result, seen.people, seen.matrix, threshold)
