@@ -40,6 +40,7 @@ from threadpoolctl import threadpool_limits
 from ract import ActionSpace, Feature, RecourseForestClassifier, RecourseTreeClassifier
 from ract.costs import make_cost
 from ract.errors import InvalidData, InvalidSpec
+from ract.imported import import_model
 from ract.interop import read_model
 from ract.recourse.exact.search import ExactSearch
 from ract.recourse.find import find_recourse
@@ -597,8 +598,11 @@ def test_models_of_our_own_stay_as_they_are(kind):
     np.testing.assert_array_equal(read.probability(frame), read.score(frame))
     fixed = ActionSpace([Feature("age", change="fixed")])
     assert not read_model(model, frame, fixed).encoder.space["age"].actionable
-    with pytest.raises(InvalidSpec, match="takes no threshold"):
-        read_model(model, frame, threshold=0.4)
+    for read in (read_model, import_model):  # the second said to use itself
+        with pytest.raises(
+            InvalidSpec, match="takes no threshold; only a model of another library"
+        ):
+            read(model, frame, threshold=0.4)
     with pytest.raises(InvalidSpec, match="the model was trained for 'approved'"):
         read_model(model, frame, desired="refused")
     with pytest.raises(InvalidSpec, match="desired is 'refused', but the model"):
@@ -879,3 +883,21 @@ def test_ranges_stay_where_a_step_takes_values():
     tightened = read_model(model, frame, space).encoder.space
     assert [feature.lower for feature in tightened] == [1e-300, 1e-300, 1]
     assert tightened["debt"].upper == 50
+
+
+@pytest.mark.parametrize("encoder", [OneHotEncoder(), OrdinalEncoder()])
+def test_categories_that_a_step_was_not_trained_on_are_named(encoder):
+    """The error was the step's own, of a column by its number."""
+    frame, y = table(33)
+    first = ColumnTransformer([("words", encoder, WORDS)], remainder="passthrough")
+    model = make_pipeline(first, DecisionTreeClassifier(max_depth=3)).fit(frame, y)
+    match = "Feature 'region' has 'w', on which the model was not trained; it takes 'n', 's'."
+    with pytest.raises(InvalidData, match=match):
+        read_model(model, frame.assign(region=frame["region"].replace("s", "w")))
+    space = ActionSpace([Feature("region", "categorical", categories=["n", "s", "w"])])
+    with pytest.raises(InvalidData, match=match):
+        read_model(model, frame, space)
+    member = frame.assign(member=0)
+    first = ColumnTransformer([("words", encoder, ["member"])], remainder="drop")
+    model = make_pipeline(first, DecisionTreeClassifier(max_depth=3)).fit(member, y)
+    assert read_model(model, member).encoder.space["member"].kind == "binary"  # never split by

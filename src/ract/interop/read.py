@@ -89,6 +89,7 @@ def read_model(
     names, framed = read_table(people).names, is_frame(people)
     columns = _columns(steps, last, reading, names, framed)
     encoder = _encoder(people, actions, names, columns)
+    _check_categories(encoder, columns)
     preparation = preparation_of(last)
     seen = Seen(
         encoder, people, columns, reading, steps if preparation is None else [*steps, preparation]
@@ -109,8 +110,8 @@ def _own(
 ) -> TreeModel:
     if threshold is not None:
         raise InvalidSpec(
-            f"{type(model).__name__} decides by a rule of its own and takes no threshold; give it "
-            "when training, or to import_model."
+            f"{type(model).__name__} decides by a rule of its own and takes no threshold; only a "
+            "model of another library does, when it is read."
         )
     if desired is not None and desired != model.desired_:
         raise InvalidSpec(
@@ -199,6 +200,21 @@ def _encoder(
         bounds: dict[str, Any] = {} if actions is not None else {"lower": None, "upper": None}
         features[name] = replace(given, kind="categorical", **bounds)
     return Encoder(table, ActionSpace(features.values(), space.desired))
+
+
+def _check_categories(encoder: Encoder, columns: Sequence[Column]) -> None:
+    """Refuse categories on which a step would raise an error."""
+    features = {feature.name: feature for feature in encoder.space}
+    for column in columns:
+        feature = features.get(encoder.feature_names[column.position])
+        if column.known is None or feature is None:
+            continue
+        unknown = [value for value in feature.categories if value not in column.known]
+        if unknown:
+            raise InvalidData(
+                f"Feature {feature.name!r} has {listing(unknown)}, on which the model was not "
+                f"trained; it takes {listing(column.known, 20)}."
+            )
 
 
 def _position(desired: Any, classes: np.ndarray) -> int:
