@@ -118,9 +118,10 @@ def import_model(
     Examples
     --------
     >>> from sklearn.ensemble import RandomForestClassifier
+    >>> from ract import ActionSpace, Feature
     >>> people = np.random.default_rng(0).normal(size=(100, 3))
     >>> forest = RandomForestClassifier(n_estimators=5).fit(people, people[:, 0] > 0)
-    >>> imported = import_model(forest, people)
+    >>> imported = import_model(forest, people, ActionSpace([Feature("x0")]))
     >>> bool((imported.predict(people) == forest.predict(people)).all())
     True
     """

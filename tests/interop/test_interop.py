@@ -3,6 +3,7 @@
 import pickle
 import subprocess
 import sys
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -38,12 +39,16 @@ from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
 from threadpoolctl import threadpool_limits
 
 from ract import ActionSpace, Feature, RecourseForestClassifier, RecourseTreeClassifier
+from ract.actions import AssumedActions
 from ract.costs import make_cost
 from ract.errors import InvalidData, InvalidSpec
 from ract.imported import import_model
 from ract.interop import read_model
 from ract.recourse.exact.search import ExactSearch
 from ract.recourse.find import find_recourse
+
+# Which features may change is not what is read here.
+pytestmark = pytest.mark.filterwarnings("ignore::ract.actions.AssumedActions")
 
 N_ROWS = 10_000
 NUMBERS = ["income", "share", "age", "debt", "member"]
@@ -708,6 +713,18 @@ def test_what_cannot_be_read_of_xgboost_is_refused():
     squares = xgboost.XGBRegressor(n_estimators=3, n_jobs=1).fit(numbers, y)
     with pytest.raises(InvalidSpec, match="XGBRegressor cannot be read"):
         read_model(squares, numbers)
+
+
+def test_models_without_an_action_space_warn_of_what_is_assumed():
+    frame, y = table(34)
+    tree = DecisionTreeClassifier(max_depth=3).fit(frame[NUMBERS], y)
+    space = ActionSpace([Feature("income")])
+    for ask in (import_model, find_recourse):
+        with pytest.warns(AssumedActions, match="so every feature may change, 'income', 'share'"):
+            ask(tree, frame[NUMBERS])
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            ask(tree, frame[NUMBERS], actions=space)
 
 
 def unfitted():

@@ -55,9 +55,10 @@ def read_model(
         A complete table like the one that the model was trained on; kinds, bounds and
         categories are read off it.
     actions : ActionSpace, optional
-        Without one, kinds are read off the table and every feature may change. A column that
-        the model takes as categories is categorical. Bounds that a step of the pipeline
-        rejects (Box-Cox takes nothing below zero) are moved to where it takes values.
+        Without one, kinds are read off the table and every feature may change, as an
+        ``AssumedActions`` warning says. A column that the model takes as categories is
+        categorical. Bounds that a step of the pipeline rejects (Box-Cox takes nothing below
+        zero) are moved to where it takes values.
     desired : label, optional
         The class that people want: that of the action space, or else the second one.
     threshold : float, optional
@@ -70,7 +71,7 @@ def read_model(
     >>> people = np.random.default_rng(0).normal(size=(100, 3))
     >>> income_is_high = people[:, 0] > 0.1
     >>> forest = RandomForestClassifier(n_estimators=5, random_state=0).fit(people, income_is_high)
-    >>> model = read_model(forest, people)
+    >>> model = read_model(forest, people, ActionSpace([Feature("x0")]))
     >>> bool((model.score(people) == forest.predict_proba(people)[:, 1]).all())
     True
     """
