@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ract import ActionSpace, Feature
+from ract import ActionSpace, AssumedActions, Feature
 from ract.errors import InvalidData, InvalidSpec
 
 FRAME = pd.DataFrame(
@@ -23,7 +23,8 @@ FRAME = pd.DataFrame(
 
 @pytest.mark.parametrize("convert", [lambda f: f, pl.from_pandas], ids=["pandas", "polars"])
 def test_infer_reads_kinds_bounds_and_categories(convert):
-    space = ActionSpace.infer(convert(FRAME), fixed=["age"], increase=["income"], desired="yes")
+    declared = {"fixed": ["age"], "increase": ["income"], "groups": {}}
+    space = ActionSpace.infer(convert(FRAME), **declared, desired="yes")
     kinds = {f.name: f.kind for f in space}
     assert kinds == {
         "age": "integer",
@@ -41,9 +42,27 @@ def test_infer_reads_kinds_bounds_and_categories(convert):
 
 def test_category_columns_keep_their_own_order_and_drop_unused_values():
     job = pd.Categorical(["b", "a"], categories=["z", "b", "a"], ordered=True)
-    assert ActionSpace.infer(pd.DataFrame({"job": job}))["job"].categories == ("b", "a")
+    frame = pd.DataFrame({"job": job})
+    assert ActionSpace.infer(frame, increase=["job"])["job"].categories == ("b", "a")
     enum = pl.DataFrame({"job": pl.Series(["b", "a"], dtype=pl.Enum(["z", "b", "a"]))})
-    assert ActionSpace.infer(enum)["job"].categories == ("b", "a")
+    assert ActionSpace.infer(enum, increase=["job"])["job"].categories == ("b", "a")
+
+
+def test_what_is_not_declared_is_assumed_with_a_warning():
+    """Plans changed ages, ended in two categories at once and ranked text by the alphabet."""
+    frame = pd.DataFrame({"age": [20, 40], "a": [1, 0], "b": [False, True], "job": ["x", "w"]})
+    match = (
+        "so every feature may change, 'age', 'a', 'b', 'job'; columns of 0 and 1 are separate even "
+        "if they encode one feature, 'a', 'b'. Say otherwise in an ActionSpace."
+    )
+    with pytest.warns(AssumedActions, match=match):
+        ActionSpace.infer(frame)
+    with pytest.warns(AssumedActions, match="so columns of 0 and 1 are separate even if they enc"):
+        ActionSpace.infer(frame, fixed=["age"])
+    with pytest.warns(AssumedActions, match="so 'job' is in the order of the alphabet, 'w', 'x'."):
+        ActionSpace.infer(frame, increase=["job"], groups={"ab": ["a", "b"]})
+    ActionSpace.infer(frame, fixed=["age"], groups={})
+    ActionSpace.infer(frame, fixed=["a", "b"], decrease=["age"])
 
 
 def test_undeclared_columns_are_fixed_and_keep_the_order_of_the_table():
@@ -103,7 +122,7 @@ def test_toml_round_trip_is_exact(declared, desired):
 
 
 def test_toml_file_round_trip(tmp_path):
-    space = ActionSpace.infer(FRAME, desired="yes")
+    space = ActionSpace.infer(FRAME, fixed=["age"], groups={}, desired="yes")
     path = tmp_path / "actions.toml"
     space.to_toml(path)
     assert ActionSpace.from_toml(path) == space
@@ -115,7 +134,7 @@ def test_a_failed_write_leaves_the_old_file(tmp_path, monkeypatch):
     path.write_text("old")
     monkeypatch.setattr("os.replace", lambda *a: (_ for _ in ()).throw(OSError("disk full")))
     with pytest.raises(OSError, match="disk full"):
-        ActionSpace.infer(FRAME).to_toml(path)
+        ActionSpace([Feature("age")]).to_toml(path)
     assert path.read_text() == "old"
     assert [p.name for p in tmp_path.iterdir()] == ["actions.toml"]
 

@@ -8,6 +8,8 @@ import pytest
 from sklearn.tree import DecisionTreeClassifier
 
 from ract import (
+    ActionSpace,
+    Feature,
     RecourseForestClassifier,
     RecourseTreeClassifier,
     data_fingerprint,
@@ -93,5 +95,7 @@ def test_other_libraries_models():
     tree = DecisionTreeClassifier().fit(X, X[:, 0] > 7)
     with pytest.raises(InvalidSpec, match="import_model"):
         model_fingerprint(tree)
-    assert model_fingerprint(import_model(tree, X)) == model_fingerprint(import_model(tree, X))
-    assert model_fingerprint(read_model(tree, X)).startswith("model-1-")
+    space = ActionSpace([Feature("x0")])
+    imported = (import_model(tree, X, space) for _ in range(2))
+    assert model_fingerprint(next(imported)) == model_fingerprint(next(imported))
+    assert model_fingerprint(read_model(tree, X, space)).startswith("model-1-")

@@ -9,7 +9,7 @@ from ract._version import __version__
 
 if TYPE_CHECKING:
     from ract._fingerprint import data_fingerprint, model_fingerprint
-    from ract.actions import ActionSpace, Feature
+    from ract.actions import ActionSpace, AssumedActions, Feature
     from ract.certificates import certify, guarantee_recourse, verify
     from ract.forest import RecourseForestClassifier
     from ract.imported import import_model
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ActionSpace",
+    "AssumedActions",
     "Feature",
     "RecourseForestClassifier",
     "RecourseTreeClassifier",
@@ -40,6 +41,7 @@ __all__ = [
 
 _HOME = {
     "ActionSpace": "ract.actions",
+    "AssumedActions": "ract.actions",
     "Feature": "ract.actions",
     "RecourseForestClassifier": "ract.forest",
     "RecourseTreeClassifier": "ract.tree",

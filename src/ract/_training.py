@@ -10,7 +10,7 @@ import numpy as np
 
 from ract._core.grower import People
 from ract._frames import Table, read_table
-from ract.actions import ActionSpace
+from ract.actions import ActionSpace, unrestricted
 from ract.costs import Cost, FittedCost, make_cost, require_max_norm
 from ract.encoding import Axis, EncodedColumns, Encoder
 from ract.errors import InvalidSpec
@@ -120,7 +120,7 @@ def space_for_part(actions: ActionSpace | None, whole: Table, part: Table) -> Ac
     kinds and categories come from everybody.
     """
     if actions is None:
-        actions = ActionSpace.infer(whole)
+        actions = unrestricted(whole)
         blank = [replace(f, lower=None, upper=None) for f in actions]
         actions = ActionSpace(blank, actions.desired)
     everybody, some = actions.complete(whole), actions.complete(part)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
@@ -28,6 +29,10 @@ _CONSTRAINT_WORDS = {
     "decrease": "Decreasing only",
     "fixed": "Fix",
 }
+
+
+class AssumedActions(UserWarning):
+    """What people may change was not declared; the message says what was assumed instead."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,7 +272,10 @@ class ActionSpace:
         Text and category columns are categorical, bool columns and numbers that are only 0
         and 1 are binary, integer columns are integers and floats are continuous. Bounds are
         the observed range. Everything may change unless it is named in ``fixed``,
-        ``increase`` or ``decrease``.
+        ``increase`` or ``decrease``. A warning, ``AssumedActions``, says what had to be
+        assumed: that everything may change where nothing is named, that columns of 0 and 1 are
+        separate features, that text which may only increase or decrease is in the order of
+        the alphabet.
 
         Parameters
         ----------
@@ -275,7 +283,8 @@ class ActionSpace:
         fixed, increase, decrease : iterable of str
             Features that may not change, or in one direction only.
         groups : mapping of str to sequence of str, optional
-            Columns that are already one-hot encoded, by the name of their feature.
+            Columns that are already one-hot encoded, by the name of their feature; ``{}`` if
+            there are none.
         desired : label, optional
 
         Examples
@@ -299,7 +308,18 @@ class ActionSpace:
             replace(by_name.get(name, Feature(name)), change=change.get(name, "any"))
             for name in names
         ]
-        return cls(features, desired).complete(table)
+        space = cls(features, desired).complete(table)
+        assumed = _assumptions(space, table, nothing_declared=not (change or groups))
+        if groups is None:
+            assumed += _separate(space)
+        if assumed:
+            warnings.warn(
+                f"What people may change was not declared in full, so {'; '.join(assumed)}. Say "
+                "otherwise in an ActionSpace.",
+                AssumedActions,
+                stacklevel=2,
+            )
+        return space
 
     def complete(self, frame: Any) -> ActionSpace:
         """This space with every blank filled from a table, and checked against it.
@@ -363,6 +383,29 @@ class ActionSpace:
     def to_toml(self, target: str | Path) -> None:
         """Write an action file, whole or not at all."""
         write_whole(target, self.to_toml_text())
+
+
+def unrestricted(table: Table) -> ActionSpace:
+    """Every column as a feature that may change, with all else read off the table."""
+    return ActionSpace(map(Feature, table.names)).complete(table)
+
+
+def _assumptions(space: ActionSpace, table: Table, nothing_declared: bool) -> list[str]:
+    assumed = [f"every feature may change, {listing(space.names)}"] if nothing_declared else []
+    for feature in space:
+        one_way = feature.may_rise != feature.may_fall and not feature.columns
+        if one_way and feature.is_categorical and table.declared_categories(feature.name) is None:
+            assumed.append(
+                f"{feature.name!r} is in the order of the alphabet, {listing(feature.categories)}"
+            )
+    return assumed
+
+
+def _separate(space: ActionSpace) -> list[str]:
+    binary = [feature.name for feature in space if feature.kind == "binary" and feature.actionable]
+    if len(binary) < 2:
+        return []
+    return [f"columns of 0 and 1 are separate even if they encode one feature, {listing(binary)}"]
 
 
 def _described(

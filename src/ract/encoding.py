@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from ract._frames import Table, read_table
-from ract.actions import ActionSpace, Feature, check_kind
+from ract.actions import ActionSpace, Feature, check_kind, unrestricted
 from ract.errors import InvalidData, listing
 
 
@@ -66,7 +66,7 @@ class Encoder:
     def __init__(self, frame: Any, actions: ActionSpace | None = None) -> None:
         table = read_table(frame)
         if actions is None:
-            actions = ActionSpace.infer(table)
+            actions = unrestricted(table)
         self._describe(actions.complete(table), table.names)
         for axis in self.axes:
             if axis.is_categorical:  # numbers were checked when the space was completed

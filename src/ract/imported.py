@@ -14,6 +14,7 @@ from ract.encoding import Encoder
 from ract.ensemble import TreeEnsemble
 from ract.errors import InvalidSpec
 from ract.interop import TreeModel, read_model
+from ract.interop.agree import check_decisions
 from ract.interop.curves import curve_of, record_of
 from ract.interop.model import OwnModel
 from ract.interop.reading import Curve
@@ -117,9 +118,10 @@ def import_model(
     Examples
     --------
     >>> from sklearn.ensemble import RandomForestClassifier
+    >>> from ract import ActionSpace, Feature
     >>> people = np.random.default_rng(0).normal(size=(100, 3))
     >>> forest = RandomForestClassifier(n_estimators=5).fit(people, people[:, 0] > 0)
-    >>> imported = import_model(forest, people)
+    >>> imported = import_model(forest, people, ActionSpace([Feature("x0")]))
     >>> bool((imported.predict(people) == forest.predict(people)).all())
     True
     """
@@ -133,6 +135,7 @@ def import_model(
     ):
         raise InvalidSpec(f"budget must be a number of 0 or more, got {budget!r}.")
     matrix = tree.encoder.matrix(people)
+    check_decisions(model, tree, people, matrix, threshold)
     fitted = make_cost(cost).fit(list(matrix.T), tree.encoder.weights)
     kind = type(unwrapped(model)[1])
     return ImportedClassifier(

@@ -11,7 +11,13 @@ from scipy.stats import binom
 from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
 from sklearn.tree import DecisionTreeClassifier
 
-from ract import ActionSpace, RecourseForestClassifier, RecourseTreeClassifier, import_model
+from ract import (
+    ActionSpace,
+    Feature,
+    RecourseForestClassifier,
+    RecourseTreeClassifier,
+    import_model,
+)
 from ract.certificates import (
     Certificate,
     CertificateWarning,
@@ -217,7 +223,7 @@ def test_people_of_the_training_table_are_noticed(forest, loans):
 
 def test_models_of_other_libraries_are_certified(loans):
     frame = loans.frame.select_dtypes("number")
-    space = ActionSpace.infer(frame, desired="approved")
+    space = ActionSpace(map(Feature, frame.columns), desired="approved")
     model = GradientBoostingClassifier(n_estimators=8, random_state=0)
     model.fit(frame[:800], loans.target[:800])
     how = {"actions": space, "reference": frame[:800]}

@@ -260,9 +260,10 @@ def test_trees_are_walked_as_they_decide(loans, model, tmp_path):
         library = pytest.importorskip("xgboost")
         model = library.XGBClassifier(n_estimators=10)
     model.fit(frame[:800], target[:800])
+    space = ActionSpace(map(Feature, frame.columns))
     for desired in (True, False):
-        how = {"desired": desired, "reference": frame[:800]}
-        tree = read_model(model, frame[:800], desired=desired)
+        how = {"actions": space, "desired": desired, "reference": frame[:800]}
+        tree = read_model(model, frame[:800], space, desired=desired)
         matrix = tree.encoder.matrix(frame)
         np.testing.assert_array_equal(accepts(tree.ensemble, matrix), tree.ensemble.decide(matrix))
         path = tmp_path / "witnesses.npy"

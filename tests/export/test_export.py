@@ -23,6 +23,7 @@ from ract.export import to_json, to_onnx, to_sklearn
 LOANS = load_loans(1500)
 MANY = load_loans(10_000, random_state=1).frame
 NUMBERS = [name for name in LOANS.frame if name not in ("Education", "Purpose")]
+ANY = ActionSpace(map(Feature, NUMBERS))
 
 
 def singles(frame):
@@ -157,7 +158,7 @@ def test_doubles_are_decided_as_their_singles():
 def test_an_imported_tree_goes_back():
     people = LOANS.frame[NUMBERS]
     tree = DecisionTreeClassifier(max_depth=5, random_state=0).fit(people, LOANS.target)
-    exported = to_sklearn(import_model(tree, people, desired="approved"))
+    exported = to_sklearn(import_model(tree, people, ANY, desired="approved"))
     new = singles(MANY[NUMBERS])
     assert np.array_equal(exported.predict(new), tree.predict(new))
 
@@ -165,7 +166,7 @@ def test_an_imported_tree_goes_back():
 def test_sums_are_refused():
     people = LOANS.frame[NUMBERS]
     boosted = GradientBoostingClassifier(n_estimators=5).fit(people, LOANS.target)
-    imported = import_model(boosted, people)
+    imported = import_model(boosted, people, ANY)
     for export in (to_sklearn, to_onnx):
         with pytest.raises(InvalidSpec, match="decides by a sum of scores"):
             export(imported)
@@ -256,7 +257,7 @@ def models_for_json():
     ):
         for desired in ("approved", "refused"):
             model.fit(people, LOANS.target)
-            yield import_model(model, people, desired=desired), NUMBERS
+            yield import_model(model, people, ANY, desired=desired), NUMBERS
 
 
 def test_json_can_be_walked_without_ract():

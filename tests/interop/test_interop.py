@@ -3,6 +3,7 @@
 import pickle
 import subprocess
 import sys
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -38,10 +39,16 @@ from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
 from threadpoolctl import threadpool_limits
 
 from ract import ActionSpace, Feature, RecourseForestClassifier, RecourseTreeClassifier
+from ract.actions import AssumedActions
 from ract.costs import make_cost
 from ract.errors import InvalidData, InvalidSpec
+from ract.imported import import_model
 from ract.interop import read_model
 from ract.recourse.exact.search import ExactSearch
+from ract.recourse.find import find_recourse
+
+# Which features may change is not what is read here.
+pytestmark = pytest.mark.filterwarnings("ignore::ract.actions.AssumedActions")
 
 N_ROWS = 10_000
 NUMBERS = ["income", "share", "age", "debt", "member"]
@@ -596,8 +603,11 @@ def test_models_of_our_own_stay_as_they_are(kind):
     np.testing.assert_array_equal(read.probability(frame), read.score(frame))
     fixed = ActionSpace([Feature("age", change="fixed")])
     assert not read_model(model, frame, fixed).encoder.space["age"].actionable
-    with pytest.raises(InvalidSpec, match="takes no threshold"):
-        read_model(model, frame, threshold=0.4)
+    for read in (read_model, import_model):  # the second said to use itself
+        with pytest.raises(
+            InvalidSpec, match="takes no threshold; only a model of another library"
+        ):
+            read(model, frame, threshold=0.4)
     with pytest.raises(InvalidSpec, match="the model was trained for 'approved'"):
         read_model(model, frame, desired="refused")
     with pytest.raises(InvalidSpec, match="desired is 'refused', but the model"):
@@ -705,6 +715,18 @@ def test_what_cannot_be_read_of_xgboost_is_refused():
         read_model(squares, numbers)
 
 
+def test_models_without_an_action_space_warn_of_what_is_assumed():
+    frame, y = table(34)
+    tree = DecisionTreeClassifier(max_depth=3).fit(frame[NUMBERS], y)
+    space = ActionSpace([Feature("income")])
+    for ask in (import_model, find_recourse):
+        with pytest.warns(AssumedActions, match="so every feature may change, 'income', 'share'"):
+            ask(tree, frame[NUMBERS])
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            ask(tree, frame[NUMBERS], actions=space)
+
+
 def unfitted():
     models = [DecisionTreeClassifier(), RandomForestClassifier(), RecourseTreeClassifier()]
     models += [make_pipeline(StandardScaler(), DecisionTreeClassifier())]
@@ -750,3 +772,149 @@ def test_other_libraries_are_not_loaded_unless_a_model_is_theirs():
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     )
     assert result.stdout.strip() == "set()"
+
+
+def zero_heavy(seed, n=1000):
+    """Columns that are mostly zero, on both sides of it, of tiny numbers, and with holes."""
+    rng = np.random.default_rng(seed)
+    mostly = np.where(rng.random((n, 3)) < 0.6, 0.0, rng.normal(size=(n, 3)))
+    frame = pd.DataFrame(mostly, columns=["balance", "change", "holes"])
+    frame["tiny"] = rng.choice(NEAR_ZERO, n)
+    frame["income"] = rng.normal(size=n)
+    good = (frame["balance"] < 0) + 0.6 * (frame["change"] <= 0) + 0.5 * (frame["tiny"] < 0)
+    good += 0.4 * (frame["holes"] > 0) + 0.3 * frame["income"] + rng.normal(0, 0.2, n)
+    holes = frame.assign(holes=frame["holes"].mask(rng.random(n) < 0.2))
+    return frame, holes, (good > good.median()).to_numpy().astype(int)
+
+
+EDGE = float(np.float32(1e-35))  # what LightGBM takes as zero, at most
+NEAR_ZERO = [0.0, 1e-35, EDGE, np.nextafter(EDGE, 0), np.nextafter(EDGE, 1), 5e-324, 1e-310, 2e-35]
+NEAR_ZERO = np.array([*NEAR_ZERO, *(-value for value in NEAR_ZERO), 1e-34, -1e-34])
+
+
+def test_lightgbm_takes_tiny_numbers_as_zero():
+    """At its thresholds of plus and minus 1e-35 decisions differed from the library's own."""
+    lightgbm = pytest.importorskip("lightgbm")
+    frame, holes, y = zero_heavy(0)
+    model = lightgbm.LGBMClassifier(n_estimators=20, verbose=-1, n_jobs=1, min_child_samples=5)
+    rng = np.random.default_rng(1)
+    for trained in (frame, holes):  # missing values change a split's rule for zeros
+        model.fit(trained, y)
+        assert repr(-EDGE) in model.booster_.model_to_string()
+        for people in (frame, frame.astype(np.float32)):
+            rows = people.sample(N_ROWS, replace=True, random_state=0, ignore_index=True)
+            for name in frame.columns[:4]:
+                rows[name] = rng.choice(NEAR_ZERO, N_ROWS).astype(people[name].dtype)
+            read = read_model(model, people)
+            np.testing.assert_array_equal(read.score(rows), model.predict(rows, raw_score=True))
+            np.testing.assert_array_equal(read.decide(rows), model.predict(rows))
+    scaled = make_pipeline(MaxAbsScaler(), model).fit(frame, y)
+    np.testing.assert_array_equal(
+        read_model(scaled, frame).score(rows), scaled.predict(rows, raw_score=True)
+    )
+
+
+def test_lightgbm_keeps_tiny_numbers_of_arrow_tables():
+    lightgbm, pyarrow = pytest.importorskip("lightgbm"), pytest.importorskip("pyarrow")
+    frame, _, y = zero_heavy(2)
+    people = pyarrow.Table.from_pandas(frame)
+    model = lightgbm.LGBMClassifier(n_estimators=8, verbose=-1, n_jobs=1).fit(people, y)
+    read = read_model(model, people)
+    np.testing.assert_array_equal(read.score(people), model.predict(people, raw_score=True))
+
+
+def test_plans_to_below_zero_are_confirmed_by_lightgbm():
+    """A plan that ended at -1e-35, which LightGBM takes as zero, was withdrawn as unknown."""
+    lightgbm = pytest.importorskip("lightgbm")
+    frame, _, _ = zero_heavy(3)
+    frame = frame[["balance", "income"]]
+    model = lightgbm.LGBMClassifier(n_estimators=5, verbose=-1, n_jobs=1)
+    model.fit(frame, frame["balance"] < 0)
+    people = frame[frame["balance"] == 0].head(100)
+    recourse = find_recourse(model, people, actions=ActionSpace.infer(frame), reference=frame)
+    assert (recourse.to_frame()["status"] == "optimal").all()
+    assert model.predict(recourse.counterfactuals).all()
+
+
+class OldestFirst(RandomForestClassifier):
+    """Approves whoever is over 75, whatever its trees say."""
+
+    def predict(self, X):
+        return np.where(np.asarray(X)[:, 2] > 75, 1, super().predict(X))
+
+
+def test_a_predict_that_is_not_the_trees_own_is_refused():
+    """Statuses were those of the trees, not of the model that people meet."""
+    frame, y = table(30)
+    numbers = frame[NUMBERS]
+    model = OldestFirst(n_estimators=5, random_state=0).fit(numbers, y * (numbers["age"] < 60))
+    match = "OldestFirst.predict decides otherwise than the model's trees for [0-9]+ of 500 people"
+    space = ActionSpace([Feature("income")])
+    for whole in (model, make_pipeline("passthrough", model)):
+        with pytest.raises(InvalidSpec, match=match):
+            read_model(whole, numbers)
+    read_model(model, numbers, threshold=0.5)  # whose decisions come from predict_proba
+    young = numbers[numbers["age"] < 70]
+    read_model(model, young)
+    old = numbers[numbers["age"] > 75]
+    with pytest.raises(InvalidSpec, match=f"for [0-9]+ of {len(old)} people"):
+        find_recourse(model, old, actions=space, reference=young)
+
+
+def test_scores_that_stop_early_are_refused():
+    lightgbm = pytest.importorskip("lightgbm")
+    frame, y = table(31)
+    early = {"pred_early_stop": True, "pred_early_stop_freq": 1, "pred_early_stop_margin": 0.1}
+    model = lightgbm.LGBMClassifier(n_estimators=40, verbose=-1, n_jobs=1, **early)
+    model.fit(frame[NUMBERS], y)
+    with pytest.raises(InvalidSpec, match="LGBMClassifier.predict decides otherwise"):
+        read_model(model, frame[NUMBERS])
+    with pytest.raises(InvalidSpec, match="LGBMClassifier.predict_proba decides otherwise"):
+        read_model(model, frame[NUMBERS], threshold=0.4)
+
+
+def test_a_forest_of_many_threads_is_compared_in_one():
+    """Threads add up in no fixed order, which breaks ties by chance."""
+    frame, y = table(32)
+    numbers = frame[["share", "age", "member"]]
+    for seed in range(5):
+        model = RandomForestClassifier(6, max_depth=2, n_jobs=3, random_state=seed)
+        read_model(model.fit(numbers, y), numbers)
+
+
+def test_ranges_stay_where_a_step_takes_values():
+    """Ranges ran to the bounds of the action space, where Box-Cox raises an error."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.exponential(size=(300, 2)) + 0.1, columns=["debt", "loan"])
+    frame["years"] = rng.integers(1, 9, 300)
+    model = make_pipeline(PowerTransformer("box-cox"), RandomForestClassifier(5, random_state=0))
+    model.fit(frame, frame["debt"] + 0.5 * frame["loan"] + 0.1 * frame["years"] < 1.2)
+    space = ActionSpace(
+        [Feature("debt", lower=-5, upper=50), Feature("loan", lower=0), Feature("years", lower=-3)]
+    )
+    recourse = find_recourse(model, frame.head(60), actions=space, reference=frame, ranges=True)
+    assert recourse.found.any() and np.nanmin(recourse.low) > 0
+    plans = recourse.counterfactuals
+    for ends in (recourse.low, recourse.high):
+        assert model.predict(plans.where(np.isnan(ends), ends))[recourse.found].all()
+    tightened = read_model(model, frame, space).encoder.space
+    assert [feature.lower for feature in tightened] == [1e-300, 1e-300, 1]
+    assert tightened["debt"].upper == 50
+
+
+@pytest.mark.parametrize("encoder", [OneHotEncoder(), OrdinalEncoder()])
+def test_categories_that_a_step_was_not_trained_on_are_named(encoder):
+    """The error was the step's own, of a column by its number."""
+    frame, y = table(33)
+    first = ColumnTransformer([("words", encoder, WORDS)], remainder="passthrough")
+    model = make_pipeline(first, DecisionTreeClassifier(max_depth=3)).fit(frame, y)
+    match = "Feature 'region' has 'w', on which the model was not trained; it takes 'n', 's'."
+    with pytest.raises(InvalidData, match=match):
+        read_model(model, frame.assign(region=frame["region"].replace("s", "w")))
+    space = ActionSpace([Feature("region", "categorical", categories=["n", "s", "w"])])
+    with pytest.raises(InvalidData, match=match):
+        read_model(model, frame, space)
+    member = frame.assign(member=0)
+    first = ColumnTransformer([("words", encoder, ["member"])], remainder="drop")
+    model = make_pipeline(first, DecisionTreeClassifier(max_depth=3)).fit(member, y)
+    assert read_model(model, member).encoder.space["member"].kind == "binary"  # never split by

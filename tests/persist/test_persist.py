@@ -24,6 +24,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from ract import (
     ActionSpace,
+    Feature,
     RecourseForestClassifier,
     RecourseTreeClassifier,
     find_recourse,
@@ -45,6 +46,11 @@ from ract.persist.save import model_bytes
 LOANS = load_loans(600)
 NEW = load_loans(200, random_state=1)
 NUMBERS = LOANS.frame[["Age", "Income", "Debt", "Savings", "LoanAmount"]]
+
+
+def free(people):
+    """An action space in which everything may change."""
+    return ActionSpace(map(Feature, people.columns))
 
 
 def again(model, tmp_path):
@@ -129,7 +135,7 @@ def test_arrays_and_awkward_columns(tmp_path):
     assert np.array_equal(loaded.predict_proba(X), model.predict_proba(X))
     assert not hasattr(loaded, "feature_names_in_")
     frame = pd.DataFrame({"größe": X[:, 0], 'a=b, "c"\n': X[:, 1] > 0, "x": [1, 2, 3] * 100})
-    space = ActionSpace.infer(frame)
+    space = free(frame)
     model = RecourseTreeClassifier(space, max_depth=3).fit(frame, X[:, 2] > 0)
     same(model, again(model, tmp_path), frame)
 
@@ -167,7 +173,7 @@ def xgboost():
 def test_imported_models_come_back_bit_for_bit(make, columns, tmp_path):
     people, target = LOANS.frame[list(columns)], (LOANS.target == "approved").astype(int)
     model = make().fit(people, target)
-    imported = import_model(model, people, budget=0.3)
+    imported = import_model(model, people, free(people), budget=0.3)
     loaded = again(imported, tmp_path)
     new = NEW.frame[list(columns)]
     same(imported, loaded, new)
@@ -175,7 +181,9 @@ def test_imported_models_come_back_bit_for_bit(make, columns, tmp_path):
     own = model.predict_proba(new)[:, 1]
     single = own.dtype == np.float32
     assert np.allclose(loaded.predict_proba(new)[:, 1], own, rtol=1e-6 if single else 0, atol=0)
-    straight = find_recourse(model, new.head(25), reference=people, budget=0.3)
+    straight = find_recourse(
+        model, new.head(25), actions=free(people), reference=people, budget=0.3
+    )
     assert np.array_equal(straight.cost, loaded.recourse(new.head(25)).cost)
     assert loaded.score(new, model.predict(new)) == 1
     assert imported.source.split(".")[0] in ("sklearn", "lightgbm", "xgboost")
@@ -185,7 +193,7 @@ def test_an_imported_model_needs_no_library(tmp_path):
     library = pytest.importorskip("xgboost")
     target = (LOANS.target == "approved").astype(int)
     model = library.XGBClassifier(n_estimators=5).fit(NUMBERS, target)
-    save_model(import_model(model, NUMBERS), tmp_path / "model.ract")
+    save_model(import_model(model, NUMBERS, free(NUMBERS)), tmp_path / "model.ract")
     NUMBERS.head(20).to_csv(tmp_path / "people.csv", index=False)
     code = (
         "import sys; sys.modules['xgboost'] = None; import pandas as pd, ract; "
@@ -501,8 +509,8 @@ def of_all_kinds():
     return [
         model_bytes(forest_, summary={"people": 600}),
         model_bytes(tree, certificates=[{"bound": 0.1}]),
-        model_bytes(import_model(boosted, NUMBERS, budget=0.3)),
-        model_bytes(import_model(shares, NUMBERS, cost="mahalanobis")),
+        model_bytes(import_model(boosted, NUMBERS, free(NUMBERS), budget=0.3)),
+        model_bytes(import_model(shares, NUMBERS, free(NUMBERS), cost="mahalanobis")),
     ]
 
 

@@ -27,7 +27,13 @@ def _train_and_search() -> None:
     """Everything that compiles, on a few people."""
     from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
 
-    from ract import RecourseForestClassifier, RecourseTreeClassifier, find_recourse
+    from ract import (
+        ActionSpace,
+        Feature,
+        RecourseForestClassifier,
+        RecourseTreeClassifier,
+        find_recourse,
+    )
     from ract.datasets import load_loans
 
     loans = load_loans(400)
@@ -49,8 +55,10 @@ def _train_and_search() -> None:
         loans.actions, n_estimators=3, monotonic_cst={"Income": 1}, max_features=None
     ).fit(X, y)
     numbers = X[["Age", "Income", "Debt", "Savings"]]
+    space = ActionSpace(map(Feature, numbers.columns))
     for model in (
         RandomForestClassifier(5, max_depth=3, random_state=0),
         GradientBoostingClassifier(n_estimators=5, random_state=0),
     ):
-        find_recourse(model.fit(numbers, y), numbers.head(40), reference=numbers, budget=0.3)
+        model.fit(numbers, y)
+        find_recourse(model, numbers.head(40), actions=space, reference=numbers, budget=0.3)

@@ -6,7 +6,9 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from scipy.sparse import csr_matrix
 
+from ract._frames import is_frame
 from ract.errors import InvalidData, InvalidSpec
 from ract.interop.curves import CLogistic
 from ract.interop.reading import Reading, codes_in, end_to_end, two_classes
@@ -16,6 +18,9 @@ CATEGORICAL = 1
 DEFAULT_LEFT = 2
 MISSING_TYPE = 12
 ZERO, NAN = 4, 8
+# LightGBM's kZeroThreshold, a single. Rows of arrays and pandas frames drop values up to this size
+# and so make them zero, also where a threshold is the negative of it; Arrow and CSR keep them.
+NEAR_ZERO = float(np.float32(1e-35))
 
 
 def read_lightgbm(model: Any, people: Any) -> Reading:
@@ -35,9 +40,12 @@ def read_lightgbm(model: Any, people: Any) -> Reading:
     averages = "average_output" in header
     # Arrays of anything but floats are turned into singles on the way in.
     rounds = isinstance(people, np.ndarray) and people.dtype not in (np.float32, np.float64)
+    by_arrow = is_frame(people) and not isinstance(people, pd.DataFrame)
 
     def ask(seen: np.ndarray) -> np.ndarray:
-        margin = booster.predict(seen.astype(np.float32 if rounds else np.float64), raw_score=True)
+        # Sparse rows are compared as they are; values near zero have become zero before, or not.
+        seen = csr_matrix(seen, dtype=np.float32 if rounds else np.float64)
+        margin = booster.predict(seen, raw_score=True)
         # Those of a forest are divided only on the way to probabilities.
         return margin / len(blocks) if averages else margin
 
@@ -47,6 +55,7 @@ def read_lightgbm(model: Any, people: Any) -> Reading:
         ask=ask,
         combine="mean" if averages else "sum",
         rounds=rounds,
+        near_zero=0.0 if by_arrow else NEAR_ZERO,
         link=link,
         chooses=lambda margin: link(margin) > 0.5,
         labels=_labels(booster, people),

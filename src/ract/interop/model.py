@@ -33,10 +33,11 @@ class TreeModel:
     Examples
     --------
     >>> from sklearn.tree import DecisionTreeClassifier
+    >>> from ract import ActionSpace, Feature
     >>> from ract.interop import read_model
     >>> people = np.array([[1.0], [2.0], [3.0], [4.0]])
     >>> tree = DecisionTreeClassifier(max_depth=1).fit(people, ["no", "no", "no", "yes"])
-    >>> model = read_model(tree, people)
+    >>> model = read_model(tree, people, ActionSpace([Feature("x0")]))
     >>> float(model.ensemble.threshold[0])  # the largest double that the tree rounds to 3.5
     3.5000001192092896
     >>> model.decide(np.array([[3.4], [3.6]]))

@@ -15,7 +15,7 @@ import numpy as np
 
 from ract.encoding import Axis
 from ract.errors import InvalidSpec
-from ract.interop.seen import Seen
+from ract.interop.seen import Seen, has_few_values
 
 SIGN = np.int64(-(2**63))
 ROWS_AT_A_TIME = 8_000
@@ -78,11 +78,6 @@ def pull_back(seen: Seen) -> Splits:
     return Splits(
         column, threshold, table, np.concatenate(left), np.concatenate(member), values.stem
     )
-
-
-def has_few_values(axis: Axis) -> bool:
-    """Whether an axis is a list of values rather than a range of numbers."""
-    return axis.is_categorical or axis.feature.kind == "binary"
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from ract._frames import is_frame, read_table
 from ract.actions import ActionSpace, Feature
 from ract.encoding import Encoder
 from ract.errors import InvalidData, InvalidSpec, listing
+from ract.interop.agree import check_decisions, check_scores
 from ract.interop.from_lightgbm import read_lightgbm
 from ract.interop.from_sklearn import preparation_of, read_sklearn
 from ract.interop.from_xgboost import read_xgboost
@@ -39,7 +40,8 @@ def read_model(
     takes, down to the last bit: thresholds are carried back through the steps of a pipeline
     and the library's rounding, and scores are added up in the library's order and precision.
     (A scikit-learn forest that predicts in several threads adds up in no fixed order; the
-    scores here are those of one thread.)
+    scores here are those of one thread.) Decisions on up to 1000 of the people are compared with
+    the model's own ``predict``, and a model that differs is refused.
 
     Parameters
     ----------
@@ -53,8 +55,10 @@ def read_model(
         A complete table like the one that the model was trained on; kinds, bounds and
         categories are read off it.
     actions : ActionSpace, optional
-        Without one, kinds are read off the table and every feature may change. A column that
-        the model takes as categories is categorical.
+        Without one, kinds are read off the table and every feature may change, as an
+        ``AssumedActions`` warning says. A column that the model takes as categories is
+        categorical. Bounds that a step of the pipeline rejects (Box-Cox takes nothing below
+        zero) are moved to where it takes values.
     desired : label, optional
         The class that people want: that of the action space, or else the second one.
     threshold : float, optional
@@ -67,7 +71,7 @@ def read_model(
     >>> people = np.random.default_rng(0).normal(size=(100, 3))
     >>> income_is_high = people[:, 0] > 0.1
     >>> forest = RandomForestClassifier(n_estimators=5, random_state=0).fit(people, income_is_high)
-    >>> model = read_model(forest, people)
+    >>> model = read_model(forest, people, ActionSpace([Feature("x0")]))
     >>> bool((model.score(people) == forest.predict_proba(people)[:, 1]).all())
     True
     """
@@ -86,17 +90,19 @@ def read_model(
     names, framed = read_table(people).names, is_frame(people)
     columns = _columns(steps, last, reading, names, framed)
     encoder = _encoder(people, actions, names, columns)
+    _check_categories(encoder, columns)
     preparation = preparation_of(last)
     seen = Seen(
         encoder, people, columns, reading, steps if preparation is None else [*steps, preparation]
     )
-    k = _position(desired, reading.classes)
+    k, threshold = _position(desired, reading.classes), _checked(threshold)
     layout = lay_out(reading, pull_back(seen))
-    ensemble = ensemble_of(reading, layout, k, _checked(threshold))
+    ensemble = ensemble_of(reading, layout, k, threshold)
     result = TreeModel(
-        encoder, ensemble, reading.classes, reading.classes[k], len(names), reading.link
+        seen.tightened(), ensemble, reading.classes, reading.classes[k], len(names), reading.link
     )
-    _check_scores(result, seen, k, type(last).__name__)
+    check_scores(result, seen, k, type(last).__name__)
+    check_decisions(model, result, seen.people, seen.matrix, threshold)
     return result
 
 
@@ -105,8 +111,8 @@ def _own(
 ) -> TreeModel:
     if threshold is not None:
         raise InvalidSpec(
-            f"{type(model).__name__} decides by a rule of its own and takes no threshold; give it "
-            "when training, or to import_model."
+            f"{type(model).__name__} decides by a rule of its own and takes no threshold; only a "
+            "model of another library does, when it is read."
         )
     if desired is not None and desired != model.desired_:
         raise InvalidSpec(
@@ -197,6 +203,21 @@ def _encoder(
     return Encoder(table, ActionSpace(features.values(), space.desired))
 
 
+def _check_categories(encoder: Encoder, columns: Sequence[Column]) -> None:
+    """Refuse categories on which a step would raise an error."""
+    features = {feature.name: feature for feature in encoder.space}
+    for column in columns:
+        feature = features.get(encoder.feature_names[column.position])
+        if column.known is None or feature is None:
+            continue
+        unknown = [value for value in feature.categories if value not in column.known]
+        if unknown:
+            raise InvalidData(
+                f"Feature {feature.name!r} has {listing(unknown)}, on which the model was not "
+                f"trained; it takes {listing(column.known, 20)}."
+            )
+
+
 def _position(desired: Any, classes: np.ndarray) -> int:
     if desired is None:
         return 1
@@ -217,18 +238,3 @@ def _checked(threshold: Any) -> float | None:
             f"threshold must be a probability above 0 and at most 1, got {threshold!r}."
         )
     return float(threshold)
-
-
-def _check_scores(model: TreeModel, seen: Seen, k: int, name: str) -> None:
-    """Compare with the library's own scores of a few people, in case a new version differs."""
-    matrix = seen.matrix
-    asked = seen.reading.ask(seen.columns(matrix))
-    ensemble = model.ensemble
-    own = ensemble.totals(matrix)[1] if ensemble.combine == "votes" else ensemble.score(matrix)
-    if k == 0:
-        own = 1 - own if seen.reading.link is None else -own
-    if not np.allclose(own, asked, rtol=1e-5, atol=1e-6):
-        raise InvalidSpec(
-            f"{name} was read wrongly: its library gives other scores to the same people; this "
-            "version of the library is not supported."
-        )

@@ -48,6 +48,8 @@ class Reading:
         As in TreeEnsemble.
     rounds : bool
         Whether the library rounds a value to single precision before it compares it.
+    near_zero : float
+        Up to this size the library takes a value of a dense table as zero, whatever its sign.
     link : callable, optional
         From margins to probabilities of the second class; without one, scores are probabilities.
     chooses : callable, optional
@@ -77,6 +79,7 @@ class Reading:
     base: float = 0.0
     single: bool = False
     rounds: bool = False
+    near_zero: float = 0.0
     link: Curve | None = None
     chooses: Curve | None = None
     codes: Mapping[int, np.ndarray] = field(default_factory=dict)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import narwhals as nw
@@ -11,10 +12,11 @@ import pandas as pd
 from scipy.sparse import issparse
 
 from ract._frames import is_frame, read_table, take_rows
+from ract.actions import ActionSpace
 from ract.encoding import Axis, Encoder
 from ract.errors import InvalidData, InvalidSpec
 from ract.interop.reading import Reading
-from ract.interop.steps import Column
+from ract.interop.steps import Column, as_trained
 
 MOST_PEOPLE = 1000
 # Ends of a column to try, from the widest; some steps refuse large or negative numbers.
@@ -38,8 +40,8 @@ class Seen:
 
     Attributes
     ----------
-    matrix : float (people, encoded columns)
-        Some of the people, from all over the table.
+    people, matrix : table, float (people, encoded columns)
+        Some of the people, from all over the table, and the same encoded.
     axis_of, part_of : lists
         For each of the model's columns the axis that it depends on, and, where the axis is a
         one-hot group of the table's own columns, which of them.
@@ -56,8 +58,8 @@ class Seen:
         self.encoder, self.reading, self.steps = encoder, reading, steps
         n = read_table(people).n_rows
         some = np.unique(np.linspace(0, n - 1, MOST_PEOPLE).astype(np.int64))
-        self.matrix = encoder.matrix(take_rows(people, some))
-        self._is_frame = is_frame(people)
+        self.people = take_rows(people, some)
+        self.matrix = encoder.matrix(self.people)
         self._like = _with_room(people, encoder) if steps else people
         places = [_place(encoder, column.position) for column in columns]
         self.axis_of = [axis for axis, _ in places]
@@ -72,7 +74,11 @@ class Seen:
         """The model's columns of encoded rows; NaN is what its library takes as missing."""
         with np.errstate(all="ignore"):
             seen = self._through_steps(matrix) if self.steps else self._directly(matrix)
-            return seen.astype(np.float32) if self.reading.rounds else seen
+            if self.reading.rounds:
+                seen = seen.astype(np.float32)
+            if self.reading.near_zero and not self.sparse:
+                seen = np.where(np.abs(seen) <= self.reading.near_zero, seen.dtype.type(0), seen)
+            return seen
 
     def _directly(self, matrix: np.ndarray) -> np.ndarray:
         seen = np.empty((len(matrix), len(self.axis_of)))
@@ -89,11 +95,7 @@ class Seen:
         table: Any = self.encoder.decode(matrix, like=self._like)
         if isinstance(table, np.ndarray):
             table = table.astype(self._like.dtype)
-        names = getattr(self.steps[0], "feature_names_in_", None)
-        if names is None and self._is_frame:
-            table = np.asarray(table)
-        elif names is not None and not self._is_frame:
-            table = pd.DataFrame(table, columns=list(names))
+        table = as_trained(self.steps, table)
         for step in self.steps:
             table = step.transform(table)
         self.sparse = bool(issparse(table))
@@ -151,7 +153,30 @@ class Seen:
                     break
         return widest
 
-    def _accepts(self, columns: np.ndarray, value: float) -> bool:
+    def tightened(self) -> Encoder:
+        """The encoder, with bounds that the steps reject moved to where they take values.
+
+        Box-Cox takes nothing below zero, whatever an action space allows.
+        """
+        axes = {axis.columns[0]: axis for axis in self.axis_of if not has_few_values(axis)}
+        columns = np.array(list(axes), np.int64)
+        bounds = np.array([axis.feature.bounds for axis in axes.values()]).reshape(-1, 2)
+        if not self.steps or all(self._accepts(columns, ends) for ends in bounds.T):
+            return self.encoder
+        features = {feature.name: feature for feature in self.encoder.space}
+        for k, (low, high) in enumerate(zip(*self.domain(columns), strict=True)):
+            feature = axes[columns[k]].feature
+            if feature.kind == "integer":
+                low, high = np.ceil(low), np.floor(high)
+            if not self._accepts(columns[k : k + 1], bounds[k, 0]):
+                feature = replace(feature, lower=low)
+            if not self._accepts(columns[k : k + 1], bounds[k, 1]):
+                feature = replace(feature, upper=high)
+            features[feature.name] = feature
+        space = ActionSpace(features.values(), self.encoder.space.desired)
+        return Encoder.of_space(space, self.encoder.feature_names)
+
+    def _accepts(self, columns: np.ndarray, value: float | np.ndarray) -> bool:
         row = self.matrix[:1].copy()
         row[0, columns] = value
         mine = [j for j, axis in enumerate(self.axis_of) if axis.columns[0] in columns]
@@ -160,6 +185,11 @@ class Seen:
         except ValueError:
             return False
         return self.sparse or not np.isnan(seen).any()
+
+
+def has_few_values(axis: Axis) -> bool:
+    """Whether an axis is a list of values rather than a range of numbers."""
+    return axis.is_categorical or axis.feature.kind == "binary"
 
 
 def _place(encoder: Encoder, position: int) -> tuple[Axis, int]:
@@ -178,11 +208,7 @@ def _with_room(people: Any, encoder: Encoder) -> Any:
     if not is_frame(people):
         array = np.asarray(people)[:1]
         return array.astype(np.float64) if array.dtype.kind in "iu" else array
-    numbers = {
-        axis.feature.name
-        for axis in encoder.axes
-        if not axis.is_categorical and axis.feature.kind != "binary"
-    }
+    numbers = {axis.feature.name for axis in encoder.axes if not has_few_values(axis)}
     if isinstance(people, pd.DataFrame):
         own = dict(zip(encoder.feature_names, people.columns, strict=True))
         whole = [own[name] for name in numbers if people[own[name]].dtype.kind in "iu"]

@@ -24,6 +24,7 @@ from sklearn.preprocessing import (
     StandardScaler,
 )
 
+from ract._frames import is_frame
 from ract.errors import InvalidData, InvalidSpec, listing
 
 # Each column by itself, and never downward where the input goes up.
@@ -55,11 +56,14 @@ class Column:
         Whether a step takes its values as categories, without order.
     altered : bool
         Whether its values are no longer the user's own.
+    known : list, optional
+        The only categories that a step takes; others are an error to it.
     """
 
     position: int
     by_category: bool = False
     altered: bool = False
+    known: list[Any] | None = None
 
 
 def unwrapped(model: Any) -> tuple[list[Any], Any]:
@@ -90,6 +94,16 @@ def first_columns(steps: Sequence[Any], names: Sequence[str], is_frame: bool) ->
     return [Column(position[name]) for name in trained]
 
 
+def as_trained(steps: Sequence[Any], table: Any) -> Any:
+    """A table as the first step was trained on it: a frame with its names, or an array."""
+    names = getattr(steps[0], "feature_names_in_", None) if steps else None
+    if steps and names is None and is_frame(table):
+        return np.asarray(table)
+    if names is not None and not is_frame(table):
+        return pd.DataFrame(table, columns=list(names))
+    return table
+
+
 def follow(step: Any, columns: list[Column]) -> list[Column]:
     """The columns that a fitted step makes of some columns."""
     if isinstance(step, str) and step == "passthrough":
@@ -105,12 +119,12 @@ def follow(step: Any, columns: list[Column]) -> list[Column]:
     if type(step) is SimpleImputer:
         return _through_imputer(step, columns)
     if type(step) is OrdinalEncoder:
-        return [_as_category(step, column) for column in columns]
+        return [_as_category(step, k, column) for k, column in enumerate(columns)]
     if type(step) is OneHotEncoder:
         widths = _widths(step)
         return [
-            _as_category(step, column)
-            for column, width in zip(columns, widths, strict=True)
+            _as_category(step, k, column)
+            for k, (column, width) in enumerate(zip(columns, widths, strict=True))
             for _ in range(width)
         ]
     if type(step) not in RISING or getattr(step, "encode", "ordinal") != "ordinal":
@@ -120,13 +134,15 @@ def follow(step: Any, columns: list[Column]) -> list[Column]:
     return [replace(column, altered=True) for column in columns]
 
 
-def _as_category(step: Any, column: Column) -> Column:
+def _as_category(step: Any, k: int, column: Column) -> Column:
+    """What an encoder of categories makes of the k-th of its columns."""
     if column.altered:
         raise InvalidSpec(
             f"{type(step).__name__} comes after a step that changes values; only columns of the "
             "table itself can be taken as categories."
         )
-    return replace(column, by_category=True, altered=True)
+    known = step.categories_[k].tolist() if step.handle_unknown == "error" else None
+    return replace(column, by_category=True, altered=True, known=known)
 
 
 def _widths(encoder: OneHotEncoder) -> list[int]:

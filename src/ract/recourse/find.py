@@ -60,7 +60,7 @@ def find_recourse(
         People, in the columns of the training table.
     actions : ActionSpace, optional
         What people may change; that of training for ract's own models. Without one, kinds are
-        read off the table and every feature may change.
+        read off the table and every feature may change, as an ``AssumedActions`` warning says.
     desired : label, optional
         The class that people want.
     threshold : float, optional

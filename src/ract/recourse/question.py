@@ -14,6 +14,7 @@ from ract.costs import Cost, FittedCost, make_cost
 from ract.encoding import Encoder
 from ract.ensemble import TreeEnsemble
 from ract.interop import TreeModel, read_model
+from ract.interop.agree import check_decisions
 from ract.interop.model import OwnModel
 from ract.recourse.common.limits import check_budget
 
@@ -73,6 +74,7 @@ class Question:
         known = X if reference is None else reference
         tree = read_model(model, known, actions, desired=desired, threshold=threshold)
         budget, matrix = own_budget(model, budget), tree.encoder.matrix(X)
+        check_decisions(model, tree, X, matrix, threshold)
         if cost is None and hasattr(model, "cost_"):
             fitted: FittedCost = model.cost_
         else:
