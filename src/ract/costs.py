@@ -10,7 +10,7 @@ norm. The exception is the Mahalanobis distance, which does not split by column.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
@@ -318,6 +318,25 @@ def make_cost(cost: str | Cost) -> Cost:
     if not isinstance(cost, Cost):
         raise InvalidSpec(f"cost must be a name or have a fit method, got {cost!r}.")
     return cost
+
+
+def reweighted(cost: FittedCost, factors: np.ndarray) -> FittedCost:
+    """The same cost with the effort of each encoded column multiplied by a factor.
+
+    >>> reweighted(LinearCost("max", np.array([1.0, 2.0])), np.array([3.0, 1.0])).factors
+    array([3., 2.])
+    """
+    if isinstance(cost, LevelCost):
+        pairs = list(zip(cost.knots, cost.levels, strict=True))
+        return _weighted(cost.norm, pairs, factors)
+    if isinstance(cost, LinearCost):
+        return replace(cost, factors=cost.factors * factors)
+    if isinstance(cost, FittedMahalanobis):
+        return replace(cost, weights=cost.weights * factors)
+    raise InvalidSpec(
+        f"Weights of single people are not known to {type(cost).__name__}; only ract's own costs "
+        "can be weighted after they were fitted."
+    )
 
 
 def require_max_norm(cost: FittedCost) -> None:

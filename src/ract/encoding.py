@@ -20,10 +20,14 @@ from ract.errors import InvalidData, listing
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """A feature and the encoded columns that hold it: one, or one per category."""
+    """A feature and the encoded columns that hold it: one, or one per category.
+
+    ``entered`` are the positions of the categories that may be entered; None for all of them.
+    """
 
     feature: Feature
     columns: tuple[int, ...]
+    entered: tuple[int, ...] | None = None
 
     @property
     def is_categorical(self) -> bool:
@@ -141,14 +145,29 @@ class Encoder:
         same_length = table.n_rows == len(matrix)
         return table.like({name: columns[name] for name in table.names}, keep_index=same_length)
 
-    def held(self, matrix: np.ndarray, like: Any) -> np.ndarray:
-        """A matrix as the number columns of a table hold it: singles round, doubles do not."""
-        table, held = read_table(like), matrix
-        for axis in self.axes:
-            narrow = None if axis.is_categorical else table.narrow_float(axis.feature.name)
-            if narrow is not None:
-                held = held.copy() if held is matrix else held
-                held[:, axis.columns[0]] = matrix[:, axis.columns[0]].astype(narrow)
+    def narrow(self, table: Any) -> dict[int, Any]:
+        """The axes whose numbers a table holds with fewer digits than a double, and their types."""
+        table = read_table(table)
+        types = {
+            a: None if axis.is_categorical else table.narrow_float(axis.feature.name)
+            for a, axis in enumerate(self.axes)
+        }
+        return {a: kind for a, kind in types.items() if kind is not None}
+
+    def held(
+        self, matrix: np.ndarray, narrow: dict[int, Any], least: np.ndarray, most: np.ndarray
+    ) -> np.ndarray:
+        """A matrix as the columns of a table hold it, whose ``narrow`` axes are given.
+
+        A value that rounds beyond ``least`` or ``most`` (rows x axes; NaN for no end) steps back.
+        """
+        held = matrix.copy() if narrow else matrix
+        for a, kind in narrow.items():
+            j = self.axes[a].columns[0]
+            near = matrix[:, j].astype(kind)
+            infinite = near.dtype.type(np.inf)
+            near = np.where(near < least[:, a], np.nextafter(near, infinite), near)
+            held[:, j] = np.where(near > most[:, a], np.nextafter(near, -infinite), near)
         return held
 
     def _check_names(self, table: Table) -> None:

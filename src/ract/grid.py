@@ -370,7 +370,10 @@ def may_switch(axis: Axis) -> np.ndarray:
     """Whether a person may leave one category (row) for another (column), or stay."""
     source, target = np.indices((len(axis.columns), len(axis.columns)))
     up, down = axis.feature.may_rise, axis.feature.may_fall
-    return (source == target) | (up & (target > source)) | (down & (target < source))
+    moves = (up & (target > source)) | (down & (target < source))
+    if axis.entered is not None:
+        moves &= np.isin(target, axis.entered)
+    return (source == target) | moves
 
 
 def _levels(cost: FittedCost, column: int, values: np.ndarray, nowhere: float) -> np.ndarray:

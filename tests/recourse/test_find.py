@@ -4,10 +4,18 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from sklearn.ensemble import RandomForestClassifier
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.exceptions import NotFittedError
 
-from ract import ActionSpace, Feature, RecourseForestClassifier, RecourseTreeClassifier, datasets
+from ract import (
+    ActionSpace,
+    Feature,
+    RecourseForestClassifier,
+    RecourseTreeClassifier,
+    datasets,
+    has_recourse,
+    metrics,
+)
 from ract.actions import AssumedActions
 from ract.datasets import load_loans
 from ract.errors import InvalidData, InvalidSpec
@@ -321,7 +329,7 @@ def test_words():
     approved = np.array([False, False, True, True])
     tree = RecourseTreeClassifier(space, max_depth=1, min_samples_leaf=1).fit(frame, approved)
     plans = tree.recourse(frame, budget=np.inf)
-    assert plans[0].describe() == "Raise income from 20 to 36."
+    assert plans[0].describe() == "Raise income from 20 to 36 (36 to 50 will do)."
     assert plans[3].describe() == "Already True: nothing to change."
     none = tree.recourse(frame, budget=0.1)[0]
     assert none.status == "none within budget"
@@ -329,7 +337,7 @@ def test_words():
     fixed = tree.recourse(frame, features=[], budget=np.inf)
     assert fixed.status.tolist() == ["none", "none", "accepted", "accepted"]
     assert fixed[0].describe() == (
-        "No allowed change leads to True; it would if income could change freely."
+        "No allowed change leads to True; it would if the options of this call let income change."
     )
 
 
@@ -353,10 +361,33 @@ def test_wrong_input_is_refused(loans, model):
         model.recourse(people, max_changes=-1)
     with pytest.raises(InvalidSpec, match="time_limit must be"):
         model.recourse(people, time_limit=-1)
+    for wrong in ("a", True, np.nan, np.bool_(True)):
+        with pytest.raises(InvalidSpec, match="time_limit must be"):
+            model.recourse(people, time_limit=wrong)
+        with pytest.raises(InvalidSpec, match="max_changes must be"):
+            has_recourse(model, people, max_changes=wrong)
+    for option in ("features", "forbidden"):
+        with pytest.raises(InvalidSpec, match=rf"{option} takes a list; write \['Income'\]"):
+            model.recourse(people, **{option: "Income"})
+    with pytest.raises(InvalidSpec, match="relations takes a list"):
+        model.recourse(people, relations="Debt <= Savings")
     with pytest.raises((InvalidData, ValueError), match="Income"):
         model.recourse(people.drop(columns="Income"))
     with pytest.raises(InvalidData, match="missing value"):
         model.recourse(people.assign(Income=np.nan))
+
+
+def test_columns_in_another_order_are_refused_whatever_is_asked(loans, model):
+    people = loans.frame.head(5)
+    turned = people[people.columns[::-1]]
+    for ask in (find_recourse, has_recourse, metrics.recourse_ratio, metrics.recourse_risk):
+        with pytest.raises(InvalidData, match="in another order than in training"):
+            ask(model, turned)
+    numbers = loans.frame[["Age", "Income", "Debt"]]
+    forest = RandomForestClassifier(5, random_state=0).fit(numbers, loans.target)
+    for ask in (find_recourse, has_recourse):
+        with pytest.raises(InvalidData, match="in another order than in training"):
+            ask(forest, numbers.head(5)[["Debt", "Age", "Income"]], reference=numbers)
 
 
 def test_time_limits_and_the_accepted(loans, model):
@@ -407,6 +438,89 @@ def test_plans_hold_in_columns_of_single_precision(dtype):
         assert set(recourse.status) == {"accepted", "optimal"}
         assert forest.predict(after).all()
         assert np.asarray(after).dtype == dtype
+
+
+@pytest.mark.parametrize("kind", ["HistGradientBoosting", "LightGBM"])
+def test_alternatives_and_ends_of_ranges_are_accepted_in_columns_of_single_precision(kind):
+    if kind == "LightGBM":
+        lightgbm = pytest.importorskip("lightgbm")
+        model = lightgbm.LGBMClassifier(n_estimators=15, min_child_samples=5, verbose=-1)
+    else:
+        model = HistGradientBoostingClassifier(max_iter=15, min_samples_leaf=5, random_state=0)
+    rng = np.random.default_rng(3)
+    frame = pd.DataFrame(rng.random((400, 3)).astype(np.float32), columns=["a", "b", "c"])
+    model.fit(frame, frame.sum(axis=1) > 1.5)
+    people = frame[~model.predict(frame)].head(60)
+    recourse = find_recourse(
+        model, people, reference=frame, n_alternatives=2, ranges=True, explain=False
+    )
+    assert recourse.found.all()
+    ways = [(i, way) for i, plan in enumerate(recourse) for way in (plan, *plan.alternatives)]
+    assert len(ways) > 2 * len(people)
+    for end in ("after", "low", "high", "goal"):
+        rows = people.iloc[[i for i, _ in ways]].reset_index(drop=True)
+        for k, (_, way) in enumerate(ways):
+            for change in way.changes:
+                at = getattr(change, end)
+                rows.loc[k, change.feature] = np.float32(change.after if at is None else at)
+        assert (rows.dtypes == np.float32).all() and model.predict(rows).all()
+
+
+def test_a_range_of_which_the_model_refuses_an_end_shrinks_to_the_plan():
+    class Picky(RandomForestClassifier):
+        def predict(self, X):  # as a step of a pipeline may that takes no large values
+            return super().predict(X) & (np.asarray(X)[:, 0] < self.most_)
+
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.random((300, 2)), columns=["a", "b"])
+    forest = Picky(5, max_depth=3, random_state=0).fit(frame, frame["a"] > 0.5)
+    forest.most_ = np.inf
+    person = frame[~forest.predict(frame)].head(1)
+    ask = {"reference": frame, "features": ["a"]}
+    (wide,) = find_recourse(forest, person, **ask)[0].changes
+    forest.most_ = wide.high
+    (narrow,) = find_recourse(forest, person, **ask)[0].changes
+    assert wide.low < wide.high and narrow.low == narrow.high == narrow.after == wide.after
+    assert "to exactly" in narrow.describe()
+
+
+@pytest.mark.parametrize("upper", [0.1, 0.3, 0.7, 0.9])
+@pytest.mark.filterwarnings("ignore:The model did not confirm")
+def test_a_single_never_lands_beyond_a_bound(upper):
+    inside = float(np.float32(upper))  # the largest single that the bound allows
+    if inside > upper:
+        inside = float(np.nextafter(np.float32(inside), np.float32(0)))
+    people = pd.DataFrame({"a": np.array([0.01, 0.02, 0.99], np.float32)})
+    space = ActionSpace([Feature("a", "continuous", "increase", lower=0.0, upper=upper)])
+    for cut, attainable in ((inside - 1e-10, True), (inside + (upper - inside) / 2, False)):
+        known = pd.DataFrame({"a": [0.0, np.nextafter(cut, 0), np.nextafter(cut, 1), 1.0]})
+        tree = RecourseTreeClassifier(space, max_depth=1, min_samples_leaf=1)
+        tree.fit(known, known["a"] > cut)
+        for options in ({}, {"margin": 1e-12}):
+            recourse = tree.recourse(people, budget=np.inf, **options)
+            after = recourse.counterfactuals["a"].astype(float)[:2]
+            assert (after <= upper).all()
+            assert recourse.found[:2].tolist() == [attainable] * 2
+            assert attainable or recourse.status[:2].tolist() == ["unknown"] * 2
+
+
+def test_the_long_form_says_why_and_which_budget_would_do(loans, model):
+    people = loans.frame.head(150)
+    recourse = model.recourse(people, budget=0.05)
+    frame = recourse.to_frame()
+    without = frame[np.isin(frame["status"], ["none within budget", "none"])]
+    assert len(without) > 5 and without["reason"].str.startswith("No allowed change").all()
+    needed = without.set_index("person")["budget needed"]
+    assert (needed > 0.05).all()
+    who = needed.index[np.isfinite(needed)][0]
+    enough = model.recourse(people.loc[[who]], budget=float(needed[who]))
+    assert enough.found.all()
+    rest = frame.drop(without.index)
+    assert rest["reason"].isna().all() and rest["budget needed"].isna().all()
+    numbers = frame[frame["low"].notna() & frame["high"].notna()]
+    goal = numbers["goal"].astype(float)
+    assert len(numbers) > 5 and goal.between(numbers["low"], numbers["high"]).all()
+    assert (goal != numbers["to"].astype(float)).any()
 
 
 def test_plausible_plans(loans, model):

@@ -15,13 +15,14 @@ import numpy as np
 from ract.costs import FittedCost
 from ract.encoding import Axis
 from ract.errors import InvalidSpec, listing
+from ract.grid import Grid
 from ract.recourse.causal.effects import effects_of
 from ract.recourse.causal.search import CausalSearch
 from ract.recourse.common.answers import Answers
 from ract.recourse.common.problem import Problem
 from ract.recourse.common.search import Batch
 from ract.recourse.exact.search import ExactSearch
-from ract.recourse.explain.explainer import Explainer
+from ract.recourse.explain.explainer import Explainer, ends_of_cells
 from ract.recourse.heuristic.leaves import LeafSearch
 from ract.recourse.heuristic.live import LiveRegionSearch
 from ract.recourse.heuristic.plausibility import PlausibleSearch, plausibility_of
@@ -55,6 +56,13 @@ class Task:
         return self.question.ensemble, self.axes, self.question.cost
 
     @property
+    def grid(self) -> Grid:
+        """The cells in which no tree differs."""
+        trees = self.question.ensemble
+        splits = trees.feature >= 0
+        return Grid.from_splits(self.axes, trees.feature[splits], trees.threshold[splits])
+
+    @property
     def limits(self) -> dict[str, Any]:
         """Limits as ``solve`` takes them."""
         return asdict(self.options.limits)
@@ -82,20 +90,23 @@ def _register(name: str, *honours: str) -> Callable[[Any], Any]:
 def _exact(task: Task, people: np.ndarray) -> Answers:
     search, budget = ExactSearch.prepared(*task.model), task.question.budget
     batch = Batch.of(people, budget, task.options.limits)
-    search.fill(batch, then=Explainer(search, batch, budget, task.options).explain)
+    rules = task.question.encoder.axes
+    search.fill(batch, then=Explainer(search, batch, budget, task.options, rules).explain)
     return batch.answers
 
 
 @_register("leaves", "method='leaves'", "max_changes")
 def _leaves(task: Task, people: np.ndarray) -> Answers:
-    return LeafSearch(*task.model).solve(people, task.question.budget, **task.limits)
+    answers = LeafSearch(*task.model).solve(people, task.question.budget, **task.limits)
+    return ends_of_cells(task.grid, people, answers)
 
 
 @_register("live", "method='live'", "max_changes")
 def _live(task: Task, people: np.ndarray) -> Answers:
     ensemble, axes, cost = task.model
     search = LiveRegionSearch(ensemble, axes, cost, task.question.known)
-    return search.solve(people, task.question.budget, **task.limits)
+    answers = search.solve(people, task.question.budget, **task.limits)
+    return ends_of_cells(task.grid, people, answers)
 
 
 @_register("solver", "method='solver'", "max_changes", "relations")
@@ -103,7 +114,8 @@ def _solver(task: Task, people: np.ndarray) -> Answers:
     relations = task.options.relations
     start = None if relations else _leaves(task, people).values
     search = SolverSearch(*task.model, relations=relations)
-    return search.solve(people, task.question.budget, start=start, **task.limits)
+    answers = search.solve(people, task.question.budget, start=start, **task.limits)
+    return answers if relations else ends_of_cells(task.grid, people, answers)
 
 
 @_register("causal", "effects", "max_changes")

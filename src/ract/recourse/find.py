@@ -16,7 +16,7 @@ from ract.recourse.common.answers import Answers
 from ract.recourse.common.limits import Limits
 from ract.recourse.common.overrides import Override, groups_of
 from ract.recourse.dispatch import Task, answer, resolved, search_for
-from ract.recourse.options import Options
+from ract.recourse.options import Options, check_names
 from ract.recourse.question import TIME_LIMIT, Question
 from ract.recourse.result import Recourse
 from ract.status import Status
@@ -91,7 +91,9 @@ def find_recourse(
         Only these features may change; these may not.
     overrides : mapping, optional
         By a person's label (the index of a pandas frame, else the row number): features that
-        differ for them, as "fixed", another direction, or a ``Feature``.
+        differ for them, as "fixed", another direction, or a ``Feature``. What a ``Feature``
+        leaves at its default stays as it is, the direction too (the text "any" frees it); its
+        categories are those that the person may enter.
     relations : sequence, optional
         Linear relations that must hold after the plan, such as "a <= b" (solver only).
     plausibility : Plausibility or str, optional
@@ -126,11 +128,11 @@ def find_recourse(
     >>> space = ActionSpace.infer(people, fixed=["age"])
     >>> recourse = find_recourse(forest, people, actions=space)
     >>> recourse[0].describe()
-    'Raise income from 20 to 38.'
+    'Raise income from 20 to 38 (38 to 41 will do).'
     """
     options = Options(
         method, Limits(max_changes, time_limit, n_jobs, progress), margin, ranges, n_alternatives,
-        explain, tuple(relations), plausibility, effects, uncertainty,
+        explain, check_names("relations", relations), plausibility, effects, uncertainty,
     )  # fmt: skip
     question = Question.of(
         model, X, actions=actions, desired=desired, threshold=threshold, reference=reference,
@@ -142,7 +144,7 @@ def find_recourse(
     answers = Answers.unknown(question.matrix)
     answers.accept(accepted)
     for rows, own in groups_of(np.flatnonzero(~accepted), question.labels, axes, overrides):
-        answer(Task(question, options, own), search, rows, answers)
+        answer(Task(question.with_rules(own), options, own), search, rows, answers)
     if answers.outcomes is None:  # else the model decides on what follows, not on X's columns
         _confirm(question, answers)
     return Recourse(question, answers)
@@ -154,8 +156,8 @@ def allowed_axes(
     """The same axes, with features that may not change fixed."""
     axes = tuple(axes)
     names = [axis.feature.name for axis in axes]
-    allowed = set(names if features is None else features)
-    barred = set(forbidden)
+    allowed = set(names if features is None else check_names("features", features))
+    barred = set(check_names("forbidden", forbidden))
     unknown = sorted((allowed | barred) - set(names))
     if unknown:
         raise InvalidSpec(
@@ -171,11 +173,9 @@ def allowed_axes(
 
 
 def _confirm(question: Question, answers: Answers) -> None:
-    """Put every plan and every alternative to the model as a user would.
+    """Put every plan and alternative, and the ends of their ranges, to the model as a user would.
 
-    A value that a column of the table cannot hold (a double in a column of singles) moves on to
-    the next one that it can. A plan that the model refuses is not given: its person is unknown,
-    an alternative is dropped.
+    A plan that the model refuses is not given: its person is unknown, an alternative is dropped.
     """
     tables = [answers, *answers.alternatives.values()]
     owners = [np.arange(len(question.matrix)), *(
@@ -186,11 +186,18 @@ def _confirm(question: Question, answers: Answers) -> None:
     rows = np.concatenate([own[some] for own, some in zip(owners, shown, strict=True)])
     if not len(rows):
         return
-    values = np.concatenate([t.values[some] for t, some in zip(tables, shown, strict=True)])
-    values, accepted = question.confirmed(rows, values)
+    for table in tables:
+        table.add_ends(len(question.encoder.axes))
+    columns = ("values", "low", "high")
+    held = question.confirmed(rows, *(
+        np.concatenate([getattr(t, name)[some] for t, some in zip(tables, shown, strict=True)])
+        for name in columns
+    ))  # fmt: skip
+    accepted = held.accepted
     parts = np.split(np.arange(len(rows)), np.cumsum([len(some) for some in shown])[:-1])
     for table, some, part in zip(tables, shown, parts, strict=True):
-        table.values[some] = values[part]
+        for name in columns:
+            getattr(table, name)[some] = getattr(held, name)[part]
     wrong = shown[0][~accepted[parts[0]]]
     answers.withdraw(wrong, question.matrix)
     for row, some, part in zip(list(answers.alternatives), shown[1:], parts[1:], strict=True):

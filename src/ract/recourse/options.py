@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,6 +12,13 @@ from ract.errors import InvalidSpec, listing
 from ract.recourse.common.limits import Limits, check_count
 
 METHODS = ("exact", "leaves", "live", "solver")
+
+
+def check_names(option: str, given: Any) -> tuple[Any, ...]:
+    """What an option lists; a single text would be read as a list of its letters."""
+    if isinstance(given, (str, bytes)) or not isinstance(given, Iterable):
+        raise InvalidSpec(f"{option} takes a list; write [{given!r}] and not {given!r}.")
+    return tuple(given)
 
 
 @dataclass(frozen=True)

@@ -23,15 +23,21 @@ class Change:
     effort : float
         What this change alone costs.
     low, high : float or None
-        Every value between them serves as well (None: no limit on that side, or not a number).
+        Every value between them serves as well, proved together with the ranges of the plan's
+        other changes. None: no limit on that side; both None: no other value is proved, or it is
+        not a number.
     by_itself : bool
         Whether it follows from the other changes rather than being asked for.
+    switch : bool
+        Whether there is nothing between the two values: categories, yes and no, 0 and 1.
 
     Examples
     --------
+    >>> Change("Income", 41000, 46512.3, 0.2, 46512.3, 47210.8).describe()
+    'raise Income from 41,000 to 46,600 (46,513 to 47,210 will do)'
     >>> Change("Income", 41000, 46500, 0.2).describe()
-    'raise Income from 41,000 to 46,500'
-    >>> Change("Purpose", "car", "home", 0.1).describe()
+    'raise Income from 41,000 to exactly 46,500'
+    >>> Change("Purpose", "car", "home", 0.1, switch=True).describe()
     "change Purpose from 'car' to 'home'"
     """
 
@@ -42,26 +48,47 @@ class Change:
     low: float | None = None
     high: float | None = None
     by_itself: bool = False
+    switch: bool = False
 
-    def describe(self, *, ranges: bool = False) -> str:
-        """The change as an instruction."""
-        if isinstance(self.after, (bool, np.bool_)):
-            return f"change {self.feature} from {_yes(self.before)} to {_yes(self.after)}"
-        if not isinstance(self.after, (int, float, np.number)):
-            return f"change {self.feature} from {self.before!r} to {self.after!r}"
+    @property
+    def goal(self) -> Any:
+        """The value to say: a short number in the proved range, hardly further than ``after``."""
+        if self.switch or self.by_itself:
+            return self.after
+        goal = nice_number(float(self.before), float(self.after), self.low, self.high)
+        return self.after if goal == self.after else goal
+
+    @property
+    def will_do(self) -> str:
+        """Which other numbers serve as well, rounded inside the proved range; "" if none is proved.
+
+        >>> Change("Debt", 900.0, 512.3, 0.1, None, 512.3).will_do
+        '500 or less'
+        """
+        if self.switch or self.by_itself or self.low == self.high:
+            return ""
+        goal = float(self.goal)
+        if self.low is None:
+            return f"{exact_number(goal)} or less"
+        if self.high is None:
+            return f"{exact_number(goal)} or more"
+        low, high = (short_decimal(end, goal, digits=5) for end in (self.low, self.high))
+        return f"{exact_number(low)} to {exact_number(high)}" if low < high else ""
+
+    def describe(self) -> str:
+        """The change as an instruction, with every other value that is proved to serve."""
+        if self.switch:
+            return f"change {self.feature} from {_word(self.before)} to {_word(self.after)}"
         up = self.after > self.before
         if self.by_itself:
             verb = "rises" if up else "falls"
             return f"{self.feature} {verb} by itself to about {number(self.after)}"
-        goal = nice_number(float(self.before), float(self.after), self.low, self.high)
-        verb = "raise" if up else "lower"
-        text = f"{verb} {self.feature} from {number(self.before)} to {number(goal)}"
-        return text + (self._range(up) if ranges else "")
-
-    def _range(self, up: bool) -> str:
-        if self.low is not None and self.high is not None:
-            return f" (anything from {number(self.low, up=True)} to {number(self.high, up=False)})"
-        return " (or more)" if up else " (or less)"
+        text = f"{'raise' if up else 'lower'} {self.feature} from {number(self.before)} to "
+        if not self.will_do:
+            return f"{text}exactly {exact_number(self.goal)}"
+        if self.low is None or self.high is None:
+            return text + self.will_do
+        return f"{text}{exact_number(self.goal)} ({self.will_do} will do)"
 
 
 @dataclass(frozen=True)
@@ -71,18 +98,23 @@ class Obstacle:
     Parameters
     ----------
     features : tuple of str
-        The smallest set of fixed or one-way features whose release would give a plan within the
-        budget; empty if no release would.
+        Rules of the action space: of the smallest set of features whose release would give a plan
+        within the budget, those that are fixed or may move one way only.
     proved : bool
-        Whether no smaller set would do.
+        Whether no smaller set would do; and, if there is none, whether no release would. A search
+        that ended early proves neither.
     budget : float
-        The smallest budget that would do with the features as they are; inf if none would, NaN if
-        that is not known.
+        The smallest budget found that would do with the features as they are; inf if none would,
+        NaN if that is not known.
+    options : tuple of str
+        The features of that set that only the options of the call bar: ``features``,
+        ``forbidden`` or ``overrides``. If lifting options is enough, ``features`` is empty.
     """
 
     features: tuple[str, ...]
     proved: bool
     budget: float
+    options: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -122,14 +154,8 @@ class Plan:
         """Whether there is something that the person can do, or nothing that they have to."""
         return self.status in {s.word for s in (Status.ACCEPTED, Status.OPTIMAL, Status.FOUND)}
 
-    def describe(self, *, ranges: bool = False) -> str:
-        """The plan in words.
-
-        Parameters
-        ----------
-        ranges : bool
-            Say how far each value may differ.
-        """
+    def describe(self) -> str:
+        """The plan in words; numbers with the range that is proved to serve as well."""
         if self.status == Status.ACCEPTED.word:
             return f"Already {self.desired}: nothing to change."
         if self.status == Status.UNKNOWN.word:
@@ -139,9 +165,7 @@ class Plan:
             )
         if not self.changes:
             return self._why_none()
-        texts = [c.describe(ranges=ranges) for c in self.changes if not c.by_itself]
-        texts += [c.describe() for c in self.changes if c.by_itself]
-        text = "; ".join(texts)
+        text = "; ".join(c.describe() for c in sorted(self.changes, key=lambda c: c.by_itself))
         return text[0].upper() + text[1:] + "."
 
     def _why_none(self) -> str:
@@ -151,9 +175,13 @@ class Plan:
         obstacle = self.obstacle
         if obstacle is None:
             return text + "."
+        ways = []
+        if obstacle.options:
+            ways.append(f"the options of this call let {' and '.join(obstacle.options)} change")
         if obstacle.features:
-            names = " and ".join(obstacle.features)
-            text += f"; it would if {names} could change freely"
+            ways.append(f"{' and '.join(obstacle.features)} could change freely")
+        if ways:
+            text += f"; it would if {' and '.join(ways)}"
         if math.isfinite(obstacle.budget):
             text += f"; a budget of {obstacle.budget:.3g} would do"
         return text + "."
@@ -181,30 +209,57 @@ def number(value: Any, *, up: bool | None = None) -> str:
     return f"{rounded / scale:,.{digits}f}".rstrip("0").rstrip(".") if digits else f"{rounded:,}"
 
 
+def exact_number(value: Any) -> str:
+    """A number with all its digits, so that it means the same when it is typed in.
+
+    >>> exact_number(46500.0), exact_number(0.1 + 0.2)
+    ('46,500', '0.30000000000000004')
+    """
+    value = float(value)
+    return f"{value:,.0f}" if value.is_integer() and abs(value) < 1e15 else f"{value:,}"
+
+
 def nice_number(before: float, after: float, low: float | None, high: float | None) -> float:
     """A short decimal that is a little further than a goal, and between two ends.
 
-    Further by a twentieth of the way at most, so that it asks for hardly more.
+    Further by a twentieth of the way at most, so that it asks for hardly more; the goal itself if
+    neither end is known.
 
     >>> nice_number(0.2, 0.4000000001, 0.4000000001, 0.6)
     0.41
     >>> nice_number(41000.0, 46512.3, 46512.3, 46990.0)
     46600.0
     """
-    if after.is_integer():
+    if after.is_integer() or (low is None and high is None):
         return after
-    room = (after - before) / 20
-    least, most = min(after, after + room), max(after, after + room)
-    least = least if low is None else max(least, low)
-    most = most if high is None else min(most, high)
-    digits = -math.floor(math.log10(max(abs(least), abs(most), 1e-300)))
-    toward = math.ceil if after > before else math.floor
-    for places in range(digits, digits + 17):
-        short = round(toward(after * 10.0**places) / 10.0**places, max(places, 0))
-        if least <= short <= most:
+    limit = after + (after - before) / 20
+    if high is not None:
+        limit = min(limit, high)
+    if low is not None:
+        limit = max(limit, low)
+    return short_decimal(after, limit, digits=1)
+
+
+def short_decimal(value: float, limit: float, *, digits: int) -> float:
+    """The decimal of fewest digits, but no fewer than some, from a value up or down to a limit.
+
+    >>> short_decimal(0.1234123, 0.1234181, digits=2), short_decimal(5.53, 5.2, digits=1)
+    (0.123413, 5.5)
+    """
+    toward = math.ceil if limit > value else math.floor
+    first = digits - 1 - math.floor(math.log10(max(abs(value), abs(limit), 1e-300)))
+    for places in range(first, first + 17):
+        try:
+            short = toward(value * 10.0**places) / 10.0**places
+        except OverflowError:
+            break
+        short = round(short, max(places, 0))
+        if min(value, limit) <= short <= max(value, limit):
             return short
-    return after
+    return value
 
 
-def _yes(value: Any) -> str:
-    return "yes" if value else "no"
+def _word(value: Any) -> str:
+    if isinstance(value, (bool, np.bool_)):
+        return "yes" if value else "no"
+    return number(value) if isinstance(value, (int, float, np.number)) else repr(value)

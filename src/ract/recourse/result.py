@@ -26,11 +26,14 @@ _COLUMNS: dict[str, Any] = {
     "feature": None,
     "from": object,
     "to": object,
+    "goal": object,
     "low": float,
     "high": float,
     "effort": float,
     "cost": float,
     "status": None,
+    "reason": None,
+    "budget needed": float,
 }
 
 
@@ -54,8 +57,10 @@ class Recourse(Sequence[Plan]):
     >>> recourse = model.fit(loans.frame, loans.target).recourse(loans.frame.head(20))
     >>> recourse.status[:3].tolist()
     ['accepted', 'accepted', 'optimal']
-    >>> recourse.to_frame().columns.tolist()
-    ['person', 'plan', 'feature', 'from', 'to', 'low', 'high', 'effort', 'cost', 'status']
+    >>> recourse.to_frame().columns.tolist()[:9]
+    ['person', 'plan', 'feature', 'from', 'to', 'goal', 'low', 'high', 'effort']
+    >>> recourse.to_frame().columns.tolist()[9:]
+    ['cost', 'status', 'reason', 'budget needed']
     """
 
     question: Question
@@ -208,6 +213,12 @@ class Recourse(Sequence[Plan]):
         ----------
         form : {"long", "wide"}
             One row per change, or one row per person with the new value of each changed feature.
+
+        Notes
+        -----
+        "to" is the exact value that was put to the model, "goal" a short number to say: it lies
+        between "low" and "high", which are proved to serve as well. "reason" says why there is no
+        plan and "budget needed" which budget would do: inf if none would, missing if unknown.
         """
         if form == "wide":
             return self._wide()
@@ -341,7 +352,10 @@ class Recourse(Sequence[Plan]):
                 for values in (table.effort, table.low, table.high)
             )
             limits = (_limit(low), _limit(high)) if asked else (None, None)
-            changes.append(Change(axis.feature.name, was, now, float(effort), *limits, not asked))
+            switch = axis.feature.kind in ("binary", "categorical")
+            changes.append(
+                Change(axis.feature.name, was, now, float(effort), *limits, not asked, switch)
+            )
         return Plan(
             self.labels[i], self.desired, Status(int(table.status[row])).word,
             float(table.cost[row]), float(table.bound[row]), self.budget, tuple(changes), obstacle,
@@ -354,10 +368,13 @@ def _limit(value: float) -> float | None:
 
 
 def _rows(plan: Plan) -> list[tuple[Any, ...]]:
+    reason = None if plan.has_recourse else plan.describe()
+    needed = np.nan if plan.obstacle is None else plan.obstacle.budget
+    whole = plan.cost, plan.status, reason, needed
     if not plan.changes:
-        empty = (None, None, None, None, None, np.nan)
-        return [(*empty, plan.cost, plan.status)]
+        empty = (None, None, None, None, None, None, np.nan)
+        return [(*empty, *whole)]
     return [
-        (c.feature, c.before, c.after, c.low, c.high, c.effort, plan.cost, plan.status)
+        (c.feature, c.before, c.after, c.goal, c.low, c.high, c.effort, *whole)
         for c in plan.changes
     ]

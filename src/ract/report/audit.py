@@ -208,14 +208,19 @@ def _changes(recourse: Recourse, budget: float) -> pd.DataFrame:
 
 def _held(recourse: Recourse | None) -> pd.DataFrame:
     """By set of features that hold people: how many they hold."""
-    budgets: dict[tuple[str, ...], list[float]] = {}
+    budgets: dict[str, list[float]] = {}
     for obstacle in recourse.obstacles.values() if recourse is not None else ():
-        budgets.setdefault(obstacle.features, []).append(obstacle.budget)
+        nothing = "no release would do" if obstacle.proved else "not known"
+        budgets.setdefault(", ".join(obstacle.features) or nothing, []).append(obstacle.budget)
     rows = [
-        (", ".join(features) or "no release would do", len(of_set), float(np.median(of_set)))
+        (features, len(of_set), _median([budget for budget in of_set if not np.isnan(budget)]))
         for features, of_set in sorted(budgets.items(), key=lambda item: -len(item[1]))
     ]
     return pd.DataFrame(rows, columns=["features", "people", "median budget"])
+
+
+def _median(known: list[float]) -> float:
+    return float(np.median(known)) if known else float("nan")
 
 
 def _without(recourse: Recourse | None) -> pd.DataFrame:

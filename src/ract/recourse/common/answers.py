@@ -101,6 +101,15 @@ class Answers:
         """Take actions back that did not stand the test."""
         self.status[rows], self.cost[rows] = Status.UNKNOWN, np.inf
         self.values[rows] = people[rows]
+        for ends in (self.low, self.high):
+            if ends is not None:
+                ends[rows] = np.nan
+
+    def add_ends(self, n_axes: int) -> tuple[np.ndarray, np.ndarray]:
+        """The ends of ranges, with room for them where the search proved none."""
+        if self.low is None or self.high is None:
+            self.low, self.high = np.full((2, len(self.cost), n_axes), np.nan)
+        return self.low, self.high
 
     def take(self, rows: np.ndarray) -> Answers:
         """The answers of some rows, without what is kept by row."""

@@ -34,7 +34,9 @@ def groups_of(
     axes : sequence of Axis
         The rules of everyone else.
     overrides : mapping, optional
-        By label: features that differ, as a direction or a Feature.
+        By label: features that differ, as a direction or a Feature. What a Feature leaves at its
+        default stays as it is, the direction too (the text "any" frees it); its categories are
+        those that the person may enter.
 
     Examples
     --------
@@ -72,21 +74,46 @@ def _overridden(axes: Sequence[Axis], own: Mapping[str, Override], label: Any) -
             f"{listing(names, 30)}."
         )
     return tuple(
-        replace(axis, feature=_feature(axis.feature, own[axis.feature.name], label))
-        if axis.feature.name in own
-        else axis
+        _ruled(axis, own[axis.feature.name], label) if axis.feature.name in own else axis
         for axis in axes
     )
 
 
-def _feature(feature: Feature, rule: Override, label: Any) -> Feature:
-    if isinstance(rule, Feature):
-        lower = feature.lower if rule.lower is None else rule.lower
-        upper = feature.upper if rule.upper is None else rule.upper
-        return replace(feature, change=rule.change, lower=lower, upper=upper)
-    if rule not in CHANGES:
+def _ruled(axis: Axis, rule: Override, label: Any) -> Axis:
+    """An axis under the rule of one person."""
+    feature = axis.feature
+    if not isinstance(rule, Feature):
+        if rule not in CHANGES:
+            raise InvalidSpec(
+                f"The override of {label!r} says {rule!r} for {feature.name!r}; it takes a Feature "
+                f"or one of {listing(CHANGES)}."
+            )
+        return replace(axis, feature=replace(feature, change=cast(Change, rule)))
+    for name in ("name", "kind", "columns"):
+        given, known = getattr(rule, name), getattr(feature, name)
+        if given and given != known:
+            raise InvalidSpec(
+                f"The override of {label!r} gives {feature.name!r} the {name} {given!r}; it is "
+                f"{known!r} and cannot differ for one person."
+            )
+    unset = Feature(feature.name)
+    given = {
+        name: getattr(rule, name)
+        for name in ("change", "lower", "upper", "weight")
+        if getattr(rule, name) != getattr(unset, name)
+    }
+    return replace(axis, feature=replace(feature, **given), entered=_entered(axis, rule, label))
+
+
+def _entered(axis: Axis, rule: Feature, label: Any) -> tuple[int, ...] | None:
+    """Positions of the categories that a person may enter."""
+    known = axis.feature.categories
+    if not rule.categories or rule.categories == rule.columns:
+        return axis.entered
+    unknown = [category for category in rule.categories if category not in known]
+    if unknown:
         raise InvalidSpec(
-            f"The override of {label!r} says {rule!r} for {feature.name!r}; it takes a Feature or "
-            f"one of {listing(CHANGES)}."
+            f"The override of {label!r} lists {listing(unknown)} for {axis.feature.name!r}; its "
+            f"categories are {listing(known, 20)}."
         )
-    return replace(feature, change=cast(Change, rule))
+    return tuple(known.index(category) for category in rule.categories)

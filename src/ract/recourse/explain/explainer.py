@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
+from functools import cached_property
 
 import numpy as np
 
+from ract.encoding import Axis
+from ract.grid import Grid
 from ract.recourse.common.answers import Answer, Answers
 from ract.recourse.common.limits import LARGEST
 from ract.recourse.common.problem import Problem
@@ -33,10 +37,21 @@ class Explainer:
         Its answers are extended in place.
     budget : float
     options : Options
+    rules : sequence of Axis
+        The rules of the action space, which those of the search may differ from.
     """
 
-    def __init__(self, search: ExactSearch, batch: Batch, budget: float, options: Options) -> None:
+    def __init__(
+        self,
+        search: ExactSearch,
+        batch: Batch,
+        budget: float,
+        options: Options,
+        rules: Sequence[Axis],
+    ) -> None:
         self._search, self._problem, self._options = search, search.problem, options
+        self._rules, self._axes = rules, search.problem.grid.axes
+        self._barred = [a for a, own in enumerate(self._axes) if own != rules[a]]
         self._people, self._answers = batch.people, batch.answers
         self._budget = min(budget, LARGEST)
         shape = (len(batch.people), len(search.problem.grid.axes))
@@ -108,33 +123,65 @@ class Explainer:
         if self._options.ranges:
             certifier = Certifier(self._search.refusing)
             lowest, highest = certifier.widen(asking.own, point, asking.costs)
-        return cell_ends(self._problem, asking.own, lowest, highest, point)
+        return cell_ends(self._problem.grid, asking.own, lowest, highest, point)
 
     def _obstacle(self, person: np.ndarray, asking: Person) -> Obstacle:
-        """The features, or the budget, that keep someone from a plan."""
+        """The options, the rules or the budget that keep someone from a plan."""
         anyhow = asking.cheapest(LARGEST, MAX_NODES)
         needed = np.nan if anyhow.status == Status.UNKNOWN else anyhow.cost
-        free = self._search.released.costs(person[None], asking.own[None])[0]
-        axes = self._problem.grid.axes
+
+        def release(axes: Sequence[int], rules: Problem) -> tuple[tuple[int, ...], bool]:
+            free = rules.costs(person[None], asking.own[None])[0]
+            costs, free = asking.costs, np.minimum(asking.costs, free)
+            return smallest_release(axes, costs, free, solve)
 
         def solve(costs: np.ndarray) -> Answer:
             return replace(asking, costs=costs).cheapest(self._budget, MAX_NODES)
 
-        features, proved = smallest_release(locked(axes), asking.costs, free, solve)
-        return Obstacle(tuple(axes[a].feature.name for a in features), proved, needed)
+        def names(axes: Sequence[int]) -> tuple[str, ...]:
+            return tuple(self._axes[a].feature.name for a in axes)
+
+        barred, proved = release(self._barred, self._allowed) if self._barred else ((), True)
+        if barred:
+            return Obstacle((), proved, needed, names(barred))
+        held, sure = release(sorted({*locked(self._axes), *self._barred}), self._released)
+        ruled = [a for a in locked(self._rules) if a in held]
+        barred = tuple(a for a in held if a not in ruled)
+        return Obstacle(names(ruled), proved and sure, needed, names(barred))
+
+    @cached_property
+    def _allowed(self) -> Problem:
+        """The problem under the rules of the action space alone."""
+        return self._problem.with_axes(self._rules)
+
+    @cached_property
+    def _released(self) -> Problem:
+        """The problem with every feature free to change either way, within its bounds."""
+        return self._allowed.released() if self._barred else self._search.released
+
+
+def ends_of_cells(grid: Grid, people: np.ndarray, answers: Answers) -> Answers:
+    """The same answers with the ends of each plan's own cells, in which no tree differs."""
+    own, points = (grid.cells(list(table.T)).T.astype(int) for table in (people, answers.values))
+    low, high = answers.add_ends(len(grid.axes))
+    for i in np.flatnonzero(answers.found).tolist():
+        low[i], high[i] = cell_ends(grid, own[i], points[i], points[i], points[i])
+    return answers
 
 
 def cell_ends(
-    problem: Problem, own: np.ndarray, lowest: np.ndarray, highest: np.ndarray, point: np.ndarray
+    grid: Grid, own: np.ndarray, lowest: np.ndarray, highest: np.ndarray, point: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Least and largest value of an interval of cells, on the axes that a point changes.
 
     Infinite where there is no end; NaN on axes that stay, and on categorical ones.
     """
     low, high = np.full(len(own), np.nan), np.full(len(own), np.nan)
-    for a in np.flatnonzero((point != own) & ~problem.categorical).tolist():
-        lower, upper = problem.grid.axes[a].feature.bounds
-        first, last = problem.grid.ends(a)
+    for a in np.flatnonzero(point != own).tolist():
+        if grid.axes[a].is_categorical:
+            continue
+        lower, upper = grid.axes[a].feature.bounds
+        first, last = grid.ends(a)
         falls = point[a] < own[a]
         low[a] = max(first[lowest[a]], lower) if falls else first[lowest[a]]
         high[a] = last[highest[a]] if falls else min(last[highest[a]], upper)

@@ -49,7 +49,7 @@ def smallest_release(
         return (), proved
     for a in candidates:
         if works((a,)):
-            return (a,), proved
+            return (a,), True
     kept = list(candidates)
     for a in candidates:
         if works([b for b in kept if b != a]):
