@@ -56,7 +56,7 @@ def test_fingerprints_do_not_change_from_one_version_to_the_next():
     )
     model = RecourseTreeClassifier(cost="range", recourse_weight=0).fit(X, ["no", "yes"])
     assert model_fingerprint(model) == (
-        "model-1-5cc6f4f36aab73c8f6eb468762f7827587d4deb138957e7cd8bb64faf154fc6b"
+        "model-2-5cc6f4f36aab73c8f6eb468762f7827587d4deb138957e7cd8bb64faf154fc6b"
     )
 
 
@@ -94,4 +94,4 @@ def test_other_libraries_models():
     with pytest.raises(InvalidSpec, match="import_model"):
         model_fingerprint(tree)
     assert model_fingerprint(import_model(tree, X)) == model_fingerprint(import_model(tree, X))
-    assert model_fingerprint(read_model(tree, X)).startswith("model-1-")
+    assert model_fingerprint(read_model(tree, X)).startswith("model-2-")
