@@ -16,7 +16,7 @@ import numpy as np
 from sklearn.preprocessing import KBinsDiscretizer
 
 from ract import ActionSpace, Feature
-from ract._training import Setting, prepare
+from ract._training import Setting, Weights, prepare
 
 
 def make_table(n_people: int, n_columns: int) -> np.ndarray:
@@ -31,8 +31,9 @@ def make_table(n_people: int, n_columns: int) -> np.ndarray:
 def grid_and_reach(X: np.ndarray, n_cells: int) -> object:
     """All that training does before the first split."""
     space = ActionSpace([Feature(f"x{j}", "continuous") for j in range(X.shape[1])])
-    setting = Setting(space, "percentile", 0.3, n_cells, only_actionable=False)
-    return prepare(X, np.zeros(len(X), np.uint8), None, setting, with_reach=True)
+    setting = Setting(space, "percentile", 0.3, False, n_cells, only_actionable=False)
+    weights = Weights(None, np.ones(len(X)))
+    return prepare(X, np.zeros(len(X), np.uint8), weights, setting, with_reach=True)
 
 
 def sklearn_bins(X: np.ndarray, n_cells: int) -> np.ndarray:

@@ -4,10 +4,12 @@ from scipy.stats import gaussian_kde
 
 from ract.costs import (
     EMPIRICAL_KNOTS,
+    FEWEST_IN_GROUP,
     LogPercentileCost,
     MahalanobisCost,
     PercentileCost,
     ScaledCost,
+    fit_cost,
     make_cost,
     require_max_norm,
 )
@@ -174,3 +176,73 @@ def test_counting_people_twice_equals_repeating_them(name, rng):
     np.testing.assert_allclose(
         weighted.between(start, stop), plain.between(start, stop), rtol=0.1 if loose else 1e-9
     )
+
+
+def both(column, name="percentile", sample_weight=None):
+    """The exact cost of a column, and the one that shows nobody's values."""
+    return (
+        fit_cost(name, [column], np.ones(1), sample_weight, exact=exact) for exact in (True, False)
+    )
+
+
+def awkward_columns():
+    """Columns with ties, gaps and values that many people share."""
+    rng = np.random.default_rng(1)
+    yield rng.lognormal(10, 1, 400)
+    yield np.round(rng.lognormal(10, 1, 2000), -2)
+    yield rng.poisson(20, 700).astype(float)
+    yield np.concatenate([np.zeros(90), -rng.exponential(10, 30), rng.exponential(1e3, 80)])
+    yield np.concatenate([np.zeros(300), -rng.random(3), rng.random(3)])
+    yield np.concatenate([[5.0] * 40, [6.0, 6.5], [7.0] * 40, rng.normal(9, 1e-9, 20)])
+    yield np.concatenate([-1e12 * rng.random(60), 1e-12 * rng.random(60)])
+    yield np.full(80, 3.0)
+    yield rng.permutation(np.repeat(rng.normal(size=90), rng.integers(1, 9, 90)))
+
+
+@pytest.mark.parametrize("name", ["percentile", "log-percentile"])
+@pytest.mark.parametrize("n_people", [50, 51, 400, 20_000])
+def test_a_kept_cost_has_no_knot_at_the_value_of_a_few_people(name, n_people, rng):
+    """A model file held every income of the training table."""
+    incomes = rng.lognormal(10, 1, n_people)
+    incomes[: n_people // 3] = 30_000.0
+    exact, grouped = both(incomes, name)
+    values, counts = np.unique(incomes, return_counts=True)
+    few = values[counts < FEWEST_IN_GROUP]
+    assert np.isin(exact.knots[0], few).any() and not np.isin(grouped.knots[0], few).any()
+    assert 30_000.0 in grouped.knots[0]
+    assert len(grouped.knots[0]) <= 2 * min(n_people / FEWEST_IN_GROUP, EMPIRICAL_KNOTS)
+
+
+@pytest.mark.parametrize("k", range(9))
+def test_a_kept_cost_is_near_the_exact_one(k):
+    column = list(awkward_columns())[k]
+    exact, grouped = both(column)
+    knots, levels = grouped.knots[0], grouped.levels[0]
+    assert (np.diff(knots) > 0).all() and (np.diff(levels) >= 0).all()
+    assert len(knots) and np.isfinite(knots).all() and 0 < levels[0] <= levels[-1] <= 1
+    off = np.abs(exact.level(0, column) - grouped.level(0, column))
+    # Less than a group; but for one of the few who come right before a value of many.
+    assert np.sort(off)[-2] < FEWEST_IN_GROUP / len(column)
+    assert off.mean() < 0.5 * FEWEST_IN_GROUP / len(column)
+    values, counts = np.unique(column, return_counts=True)
+    shared = values[counts >= FEWEST_IN_GROUP]
+    np.testing.assert_array_equal(exact.level(0, shared), grouped.level(0, shared))
+
+
+def test_a_kept_cost_groups_rows_whatever_they_count(rng):
+    column, weight = rng.normal(size=200), rng.uniform(0.5, 30, 200)
+    exact, grouped = both(column, sample_weight=weight)
+    assert not np.isin(grouped.knots[0], column).any()
+    most = np.sort(weight)[-FEWEST_IN_GROUP:].sum() / weight.sum()
+    assert np.abs(exact.level(0, column) - grouped.level(0, column)).max() < most
+
+
+def test_some_kept_costs_are_exact(rng):
+    for column in ((rng.random(500) < 0.004).astype(float), np.ones(60), rng.normal(size=49)):
+        exact, grouped = both(column)
+        np.testing.assert_array_equal(exact.knots[0], grouped.knots[0])
+        np.testing.assert_array_equal(exact.levels[0], grouped.levels[0])
+    for name in ("kernel-percentile", "range"):
+        exact, grouped = both(rng.normal(size=300), name)
+        values = rng.normal(size=50)
+        np.testing.assert_array_equal(exact.level(0, values), grouped.level(0, values))

@@ -58,7 +58,7 @@ def test_fingerprints_do_not_change_from_one_version_to_the_next():
     )
     model = RecourseTreeClassifier(cost="range", recourse_weight=0).fit(X, ["no", "yes"])
     assert model_fingerprint(model) == (
-        "model-1-5cc6f4f36aab73c8f6eb468762f7827587d4deb138957e7cd8bb64faf154fc6b"
+        "model-2-5cc6f4f36aab73c8f6eb468762f7827587d4deb138957e7cd8bb64faf154fc6b"
     )
 
 
@@ -98,4 +98,4 @@ def test_other_libraries_models():
     space = ActionSpace([Feature("x0")])
     imported = (import_model(tree, X, space) for _ in range(2))
     assert model_fingerprint(next(imported)) == model_fingerprint(next(imported))
-    assert model_fingerprint(read_model(tree, X, space)).startswith("model-1-")
+    assert model_fingerprint(read_model(tree, X, space)).startswith("model-2-")

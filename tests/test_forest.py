@@ -322,8 +322,9 @@ def test_people_without_weight_count_for_nothing(loans):
     assert_same_trees(weighted.ensemble_, doubled.ensemble_)
 
 
-def test_class_weights_are_sample_weights(loans):
-    model = small_forest(loans)
+def test_class_weights_are_sample_weights_of_errors(loans):
+    # That many cells depend on no weights, and class weights are of errors alone.
+    model = small_forest(loans, recourse_weight=0, max_cells=10_000)
     balanced = clone(model).set_params(class_weight="balanced").fit(loans.frame, loans.target)
     by_hand = compute_sample_weight("balanced", loans.target)
     other = clone(model).fit(loans.frame, loans.target, sample_weight=by_hand)

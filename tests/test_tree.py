@@ -229,17 +229,72 @@ def test_only_actionable_uses_no_fixed_feature(loans):
 
 def test_weights_count_people(loans):
     times = np.random.default_rng(0).integers(0, 3, len(loans.frame))
-    model = RecourseTreeClassifier(loans.actions, max_depth=5)
+    # Groups of people, which inexact costs are learned from, count repeated rows.
+    model = RecourseTreeClassifier(loans.actions, max_depth=5, exact_costs=True)
     weighted = clone(model).fit(loans.frame, loans.target, sample_weight=times)
     rows = np.repeat(np.arange(len(times)), times)
     repeated = clone(model).fit(loans.frame.iloc[rows], loans.target.iloc[rows])
     np.testing.assert_array_equal(weighted.ensemble_.threshold, repeated.ensemble_.threshold)
     assert weighted.recourse_risk_ == pytest.approx(repeated.recourse_risk_)
+    # That many cells depend on no weights, and class weights are of errors alone.
+    model.set_params(recourse_weight=0, max_cells=10_000)
     balanced = clone(model).set_params(class_weight="balanced").fit(loans.frame, loans.target)
     share = (loans.target == "approved").mean()
     by_hand = np.where(loans.target == "approved", 0.5 / share, 0.5 / (1 - share))
     other = clone(model).fit(loans.frame, loans.target, sample_weight=by_hand)
     np.testing.assert_array_equal(balanced.ensemble_.threshold, other.ensemble_.threshold)
+
+
+def assert_same_costs(one, other):
+    for name in ("knots", "levels"):
+        for ours, theirs in zip(getattr(one, name), getattr(other, name), strict=True):
+            np.testing.assert_array_equal(ours, theirs)
+
+
+@pytest.mark.parametrize("exact_costs", [False, True])
+@pytest.mark.parametrize("class_weight", ["balanced", {"approved": 50.0, "refused": 1.0}])
+def test_class_weights_do_not_change_what_a_percentile_means(loans, class_weight, exact_costs):
+    model = RecourseTreeClassifier(loans.actions, max_depth=4, exact_costs=exact_costs)
+    times = np.random.default_rng(0).integers(0, 3, len(loans.frame))
+    for sample_weight in (None, times):
+        plain = clone(model).fit(loans.frame, loans.target, sample_weight)
+        weighted = clone(model).set_params(class_weight=class_weight)
+        weighted.fit(loans.frame, loans.target, sample_weight)
+        assert_same_costs(plain.cost_, weighted.cost_)
+        counted = np.repeat(weighted.desired_reached(loans.frame) == 0, 1 if sample_weight is None
+                            else times)  # fmt: skip
+        assert weighted.recourse_risk_ == pytest.approx(counted.mean())
+
+
+def test_max_risk_is_a_share_of_people_whatever_class_weights_say():
+    loans = load_loans(n_people=600)
+    for class_weight in ({"approved": 1.0, "refused": 0.01}, {"approved": 0.01, "refused": 1.0}):
+        model = RecourseTreeClassifier(
+            loans.actions, recourse_weight=0, max_risk=0.05, max_depth=4, budget=0.05,
+            class_weight=class_weight,
+        ).fit(loans.frame, loans.target)  # fmt: skip
+        assert model.recourse_risk(loans.frame) <= 0.05
+
+
+def test_a_model_keeps_no_value_of_fewer_than_five_people(loans):
+    """The cost tables of a model held every training value."""
+    model = RecourseTreeClassifier(loans.actions, max_depth=3)
+    plain = clone(model).fit(loans.frame, loans.target)
+    exact = clone(model).set_params(exact_costs=True).fit(loans.frame, loans.target)
+    matrix = plain.encoder_.matrix(loans.frame)
+    assert_same_costs(exact.cost_, make_cost("percentile").fit(matrix.T, plain.encoder_.weights))
+    shown = 0
+    for column, knots, all_knots in zip(
+        matrix.T, plain.cost_.knots, exact.cost_.knots, strict=True
+    ):
+        values, counts = np.unique(column, return_counts=True)
+        few = values[counts < 5]
+        shown += np.isin(all_knots, few).sum()
+        if not np.array_equal(column, np.round(column)):
+            assert not np.isin(knots, few).any()
+    assert shown > 1000
+    with pytest.raises(InvalidSpec, match="exact_costs must be True or False, got 'no'"):
+        clone(model).set_params(exact_costs="no").fit(loans.frame, loans.target)
 
 
 @pytest.mark.parametrize("relabelling", ["greedy", "exact"])
@@ -342,7 +397,7 @@ def test_a_cost_of_ones_own_can_be_used(loans):
             return type(fitted)("max", fitted.knots, tuple(2 * level for level in fitted.levels))
 
     own = RecourseTreeClassifier(loans.actions, cost=Doubled(), budget=0.6, max_depth=4)
-    plain = RecourseTreeClassifier(loans.actions, budget=0.3, max_depth=4)
+    plain = RecourseTreeClassifier(loans.actions, budget=0.3, max_depth=4, exact_costs=True)
     own.fit(loans.frame, loans.target)
     plain.fit(loans.frame, loans.target)
     np.testing.assert_array_equal(own.ensemble_.threshold, plain.ensemble_.threshold)

@@ -18,7 +18,7 @@ from ract._auto import HELD_OUT, Trial, Validation, WeightSearch, choose_weight,
 from ract._core.attain import Attainment
 from ract._core.grower import CRITERIA, Rules
 from ract._frames import is_frame, read_table, take_rows
-from ract._training import Setting, TrainingSet, people_on, prepare, space_for_part
+from ract._training import Setting, TrainingSet, Weights, people_on, prepare, space_for_part
 from ract.encoding import Axis, Encoder
 from ract.ensemble import TreeEnsemble
 from ract.errors import InvalidData, InvalidSpec, listing
@@ -46,8 +46,6 @@ class Prepared:
     desired : uint8 (everyone,)
     growing : int (people,)
         Their rows.
-    counts : float64 (people,)
-        Their weights.
     training : TrainingSet
     read : dict
         What the estimator learned of columns and classes.
@@ -57,7 +55,6 @@ class Prepared:
     people: Any
     desired: np.ndarray
     growing: np.ndarray
-    counts: np.ndarray
     training: TrainingSet
     read: dict[str, Any]
 
@@ -72,7 +69,10 @@ class RecourseClassifierMixin(ClassifierMixin):
 
     @property
     def _setting(self) -> Setting:
-        return Setting(self.actions, self.cost, self.budget, self.max_cells, self.only_actionable)
+        return Setting(
+            self.actions, self.cost, self.budget, self.exact_costs, self.max_cells,
+            self.only_actionable,
+        )  # fmt: skip
 
     @property
     def _reading(self) -> tuple[Any, ...]:
@@ -89,24 +89,24 @@ class RecourseClassifierMixin(ClassifierMixin):
         X, y = self._read_people(X, y)
         desired = self._read_target(y)
         weights = self._read_weights(sample_weight, y)
-        growing = np.arange(len(y)) if weights is None else np.flatnonzero(weights > 0)
+        growing = np.flatnonzero(weights.growing > 0)
         return self._prepare_rows(X, desired, weights, growing, setting)
 
     def _prepare_rows(
         self,
         X: Any,
         desired: np.ndarray,
-        weights: np.ndarray | None,
+        weights: Weights,
         growing: np.ndarray,
         setting: Setting,
     ) -> Prepared:
         people = X if len(growing) == len(desired) else take_rows(X, growing)
-        counts = None if weights is None else weights[growing]
-        training = prepare(people, desired[growing], counts, setting, with_reach=self._needs_reach)
+        training = prepare(
+            people, desired[growing], weights.of(growing), setting, with_reach=self._needs_reach
+        )
         names = ("classes_", "desired_", "n_features_in_", "feature_names_in_")
         read = {name: vars(self)[name] for name in names if name in vars(self)}
-        counts = np.ones(len(growing)) if counts is None else counts
-        return Prepared(self._reading, people, desired, growing, counts, training, read)
+        return Prepared(self._reading, people, desired, growing, training, read)
 
     def _adopt(self, prepared: Prepared) -> None:
         self.__dict__.update(prepared.read)
@@ -121,7 +121,7 @@ class RecourseClassifierMixin(ClassifierMixin):
             return float(at_least("recourse_weight", self.recourse_weight, 0))
         desired = prepared.desired[prepared.growing]
         self.weight_search_: WeightSearch = self._search_weight(
-            prepared.people, desired, prepared.counts
+            prepared.people, desired, prepared.training.weights
         )
         return self.weight_search_.weight
 
@@ -138,7 +138,7 @@ class RecourseClassifierMixin(ClassifierMixin):
         if len(given) == 2:
             raise InvalidSpec("Give either min_recourse or max_auc_loss as the goal, not both.")
 
-    def _search_weight(self, people: Any, desired: np.ndarray, counts: np.ndarray) -> WeightSearch:
+    def _search_weight(self, people: Any, desired: np.ndarray, weights: Weights) -> WeightSearch:
         """Try weights on some of the people and measure them on the rest."""
         smallest = int(np.bincount(desired, minlength=2).min())
         if len(desired) < FEWEST or smallest < FEWEST // 10:
@@ -154,20 +154,22 @@ class RecourseClassifierMixin(ClassifierMixin):
         part, rest = take_rows(people, grow_on), take_rows(people, hold_out)
         space = space_for_part(self.actions, read_table(people), read_table(part))
         setting = replace(self._setting, actions=space)
-        training = prepare(part, desired[grow_on], counts[grow_on], setting, with_reach=True)
+        training = prepare(part, desired[grow_on], weights.of(grow_on), setting, with_reach=True)
         n_jobs, goal = getattr(self, "n_jobs", None), self.min_recourse
         if goal is None and self.max_auc_loss is None:
             goal = MIN_RECOURSE
         validation = Validation(
-            training.encoder.matrix(rest), desired[hold_out], counts[hold_out],
+            training.encoder.matrix(rest), desired[hold_out], weights.people[hold_out],
             training.encoder.axes, training.cost, self.budget, goal, n_jobs,
         )  # fmt: skip
 
         def attempt(weight: float) -> Trial:
-            ensemble = self._trial_ensemble(training, counts[grow_on], weight)
-            return validation.trial(weight, ensemble)
+            return validation.trial(weight, self._trial_ensemble(training, weight))
 
-        unit = impurity_of_all(desired[grow_on], counts[grow_on], self.criterion)
+        # Of errors, which class weights change, to a person without recourse, which they do not.
+        growing, unweighted = training.weights.growing, training.weights.people
+        unit = impurity_of_all(desired[grow_on], growing, self.criterion)
+        unit *= float(growing.sum() / unweighted.sum())
         return choose_weight(
             attempt, unit, min_recourse=goal, max_auc_loss=self.max_auc_loss, n_people=len(rest)
         )
@@ -177,9 +179,7 @@ class RecourseClassifierMixin(ClassifierMixin):
         state = self.random_state
         return int(state) if is_number(state, whole=True) else 0
 
-    def _trial_ensemble(
-        self, training: TrainingSet, counts: np.ndarray, weight: float
-    ) -> TreeEnsemble:
+    def _trial_ensemble(self, training: TrainingSet, weight: float) -> TreeEnsemble:
         raise NotImplementedError
 
     def _read_people(self, X: Any, y: Any) -> tuple[Any, np.ndarray]:
@@ -224,8 +224,8 @@ class RecourseClassifierMixin(ClassifierMixin):
             )
         return self.classes_[self.classes_.tolist().index(wanted)]
 
-    def _read_weights(self, sample_weight: Any, y: np.ndarray) -> np.ndarray | None:
-        """Weight of each person; None when all count alike."""
+    def _read_weights(self, sample_weight: Any, y: np.ndarray) -> Weights:
+        """How much each person counts."""
         weights = None
         if sample_weight is not None:
             weights = np.asarray(sample_weight, dtype=np.float64)
@@ -235,18 +235,19 @@ class RecourseClassifierMixin(ClassifierMixin):
                 raise InvalidData("sample_weight must be finite and 0 or more for everyone.")
             if not (weights > 0).any():
                 raise InvalidData("sample_weight is zero for everyone.")
+        growing = np.ones(len(y)) if weights is None else weights
         if self.class_weight is not None:
-            by_class = compute_sample_weight(self.class_weight, y)
-            weights = by_class if weights is None else weights * by_class
-        return weights
+            growing = growing * compute_sample_weight(self.class_weight, y)
+        return Weights(weights, growing)
 
-    def _rules(self, training: TrainingSet, weights: np.ndarray, recourse_weight: float) -> Rules:
+    def _rules(self, training: TrainingSet, recourse_weight: float) -> Rules:
         """Growing rules in numbers of people and axes, checked."""
         if self.criterion not in CRITERIA:
             raise InvalidSpec(
                 f"criterion must be one of {listing(CRITERIA)}, got {self.criterion!r}."
             )
-        n_people, axes = len(weights), training.grid.axes
+        weights, axes = training.weights.growing, training.grid.axes
+        n_people = len(weights)
         share = self.min_weight_fraction_leaf
         if not (is_number(share) and 0 <= share <= 0.5):
             raise InvalidSpec(

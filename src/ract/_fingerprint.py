@@ -35,11 +35,11 @@ def model_fingerprint(model: Any) -> str:
     ...     for budget in (0.3, 0.4)
     ... )
     >>> model_fingerprint(one) == model_fingerprint(one), model_fingerprint(one)[:8]
-    (True, 'model-1-')
+    (True, 'model-2-')
     >>> model_fingerprint(one) == model_fingerprint(other)
     False
     """
-    return f"model-1-{_digest(model_parts(model))}"
+    return f"model-2-{_digest(model_parts(model))}"
 
 
 def cost_fingerprint(cost: FittedCost) -> str:

@@ -11,7 +11,7 @@ import numpy as np
 from ract._core.grower import People
 from ract._frames import Table, read_table
 from ract.actions import ActionSpace, unrestricted
-from ract.costs import Cost, FittedCost, make_cost, require_max_norm
+from ract.costs import Cost, FittedCost, fit_cost, require_max_norm
 from ract.encoding import Axis, EncodedColumns, Encoder
 from ract.errors import InvalidSpec
 from ract.grid import Grid
@@ -24,6 +24,7 @@ class Setting:
     actions: ActionSpace | None
     cost: str | Cost
     budget: float
+    exact_costs: bool
     max_cells: int
     only_actionable: bool
 
@@ -33,6 +34,33 @@ class Setting:
         if self.actions is not None and not isinstance(self.actions, ActionSpace):
             kind = type(self.actions).__name__
             raise InvalidSpec(f"actions must be an ActionSpace or None, got {kind}.")
+        if not isinstance(self.exact_costs, (bool, np.bool_)):
+            raise InvalidSpec(f"exact_costs must be True or False, got {self.exact_costs!r}.")
+
+
+@dataclass(frozen=True)
+class Weights:
+    """How much people count.
+
+    Parameters
+    ----------
+    sample : float64 (people,) or None
+        For percentiles, cells and recourse; None if all count alike.
+    growing : float64 (people,)
+        For errors: the same times the weights of classes.
+    """
+
+    sample: np.ndarray | None
+    growing: np.ndarray
+
+    @property
+    def people(self) -> np.ndarray:
+        """Sample weights, ones if all count alike."""
+        return np.ones(len(self.growing)) if self.sample is None else self.sample
+
+    def of(self, rows: np.ndarray) -> Weights:
+        """Those of some people."""
+        return Weights(None if self.sample is None else self.sample[rows], self.growing[rows])
 
 
 @dataclass(frozen=True)
@@ -46,22 +74,25 @@ class TrainingSet:
     grid: Grid
     cost: FittedCost
     people: People
+    weights: Weights
     rows: np.ndarray
 
 
 def prepare(
-    X: Any, desired: np.ndarray, weights: np.ndarray | None, setting: Setting, *, with_reach: bool
+    X: Any, desired: np.ndarray, weights: Weights, setting: Setting, *, with_reach: bool
 ) -> TrainingSet:
     """Encode and bin a table, learn the cost from it and, if asked, find everyone's reach."""
     table = read_table(X)
     encoder = Encoder(table, setting.actions)
     columns = EncodedColumns(table, encoder.axes)  # the encoder has checked this very table
     axes = _axes(encoder, setting.only_actionable)
-    grid = Grid.from_columns(axes, columns, setting.max_cells, sample_weight=weights)
-    cost = make_cost(setting.cost).fit(columns, encoder.weights, sample_weight=weights)
+    grid = Grid.from_columns(axes, columns, setting.max_cells, weights.sample)
+    cost = fit_cost(
+        setting.cost, columns, encoder.weights, weights.sample, exact=setting.exact_costs
+    )
     require_max_norm(cost)
     people = people_on(grid, cost, columns, desired, setting.budget, with_reach=with_reach)
-    return TrainingSet(encoder, grid, cost, people, np.unique(row_hashes(columns)))
+    return TrainingSet(encoder, grid, cost, people, weights, np.unique(row_hashes(columns)))
 
 
 def row_hashes(columns: Iterable[np.ndarray]) -> np.ndarray:

@@ -9,8 +9,9 @@ norm. The exception is the Mahalanobis distance, which does not split by column.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
@@ -24,6 +25,12 @@ Columns = Sequence[np.ndarray]
 
 # The empirical distribution keeps every jump larger than 1 / EMPIRICAL_KNOTS exactly.
 EMPIRICAL_KNOTS = 1024
+# Grouped distributions are made of groups of at least so many people, and only in tables of at
+# least so many: in a smaller one a percentile of groups would mean little.
+FEWEST_IN_GROUP, FEWEST_GROUPED = 5, 50
+# How near the ends of neighbouring groups come to each other, as a share of the distance of their
+# means; and the least distance of a point "just below" a value.
+SHORT_OF, TINY = 0.9, 1e-300
 KERNEL_POINTS = 100
 KERNEL_TAIL = 1e-6
 
@@ -152,8 +159,14 @@ class PercentileCost:
     ) -> LevelCost:
         """Learn each column's distribution."""
         learn = _empirical_levels if self.estimate == "empirical" else _kernel_levels
-        pairs = [learn(np.asarray(columns[j]), sample_weight) for j in range(len(columns))]
-        return _weighted("max", pairs, weights)
+        return _fitted("max", learn, columns, weights, sample_weight)
+
+    def fit_grouped(
+        self, columns: Columns, weights: np.ndarray, sample_weight: np.ndarray | None = None
+    ) -> LevelCost:
+        """Learn each column's distribution without the values of single people (`fit_cost`)."""
+        learn = _grouped_levels if self.estimate == "empirical" else _kernel_levels
+        return _fitted("max", learn, columns, weights, sample_weight)
 
 
 @dataclass(frozen=True)
@@ -168,13 +181,15 @@ class LogPercentileCost:
         self, columns: Columns, weights: np.ndarray, sample_weight: np.ndarray | None = None
     ) -> LevelCost:
         """Learn each column's distribution."""
-        pairs = []
-        for j in range(len(columns)):
-            column = np.asarray(columns[j])
-            knots, share = _empirical_levels(column, sample_weight)
-            n = len(column) if sample_weight is None else float(sample_weight.sum())
-            pairs.append((knots, -np.log1p(-share * n / (n + 1))))
-        return _weighted("l1", pairs, weights)
+        learn = partial(_log_levels, _empirical_levels)
+        return _fitted("l1", learn, columns, weights, sample_weight)
+
+    def fit_grouped(
+        self, columns: Columns, weights: np.ndarray, sample_weight: np.ndarray | None = None
+    ) -> LevelCost:
+        """Learn each column's distribution without the values of single people (`fit_cost`)."""
+        learn = partial(_log_levels, _grouped_levels)
+        return _fitted("l1", learn, columns, weights, sample_weight)
 
 
 def _range(column: np.ndarray, sample_weight: np.ndarray | None) -> float:
@@ -339,6 +354,43 @@ def reweighted(cost: FittedCost, factors: np.ndarray) -> FittedCost:
     )
 
 
+def fit_cost(
+    cost: str | Cost,
+    columns: Columns,
+    weights: np.ndarray,
+    sample_weight: np.ndarray | None = None,
+    *,
+    exact: bool,
+) -> FittedCost:
+    """Learn a cost that is kept with a model.
+
+    Parameters
+    ----------
+    cost : str or Cost
+    columns, weights, sample_weight
+        As in ``Cost.fit``.
+    exact : bool
+        Whether percentiles may keep the values of single people. Otherwise they keep a value
+        only if five rows of the table share it. The others are put together, in their order, in
+        groups of at least five, of which the mean and the mean deviation are kept. Columns of 0
+        and 1, tables of fewer than 50 people, and costs without a ``fit_grouped`` are learned
+        as they are.
+
+    Examples
+    --------
+    >>> incomes = np.arange(1000.0, 1200.0) ** 2
+    >>> exact, grouped = (
+    ...     fit_cost("percentile", [incomes], np.ones(1), exact=exact) for exact in (True, False)
+    ... )
+    >>> len(exact.knots[0]), len(grouped.knots[0]), np.isin(grouped.knots[0], incomes).any()
+    (200, 80, np.False_)
+    """
+    learner = make_cost(cost)
+    fit = learner.fit if exact else getattr(learner, "fit_grouped", learner.fit)
+    fitted: FittedCost = fit(columns, weights, sample_weight)
+    return fitted
+
+
 def require_max_norm(cost: FittedCost) -> None:
     """Refuse costs that training cannot use."""
     if cost.norm != "max":
@@ -350,9 +402,17 @@ def require_max_norm(cost: FittedCost) -> None:
 
 
 Levels = tuple[np.ndarray, np.ndarray]
+Learn = Callable[[np.ndarray, np.ndarray | None], Levels]
 
 
-def _weighted(norm: Norm, pairs: Sequence[Levels], weights: np.ndarray) -> LevelCost:
+def _fitted(
+    norm: Norm,
+    learn: Learn,
+    columns: Columns,
+    weights: np.ndarray,
+    sample_weight: np.ndarray | None,
+) -> LevelCost:
+    pairs = [learn(np.asarray(columns[j]), sample_weight) for j in range(len(columns))]
     knots = tuple(pair[0] for pair in pairs)
     levels = tuple(pair[1] * weight for pair, weight in zip(pairs, weights, strict=True))
     return LevelCost(norm, knots, levels)
@@ -366,16 +426,87 @@ def in_order(column: np.ndarray, sample_weight: np.ndarray | None) -> tuple[np.n
     return column[order], np.cumsum(sample_weight[order])
 
 
+def _last_of_each(ordered: np.ndarray) -> np.ndarray:
+    """Where the last of each run of equal values is."""
+    return np.flatnonzero(np.append(ordered[1:] != ordered[:-1], True))
+
+
+def _log_levels(learn: Learn, column: np.ndarray, sample_weight: np.ndarray | None) -> Levels:
+    """What is left of the log of the share of people above each value, and one more person."""
+    knots, share = learn(column, sample_weight)
+    n = len(column) if sample_weight is None else float(sample_weight.sum())
+    return knots, -np.log1p(-share * n / (n + 1))
+
+
 def _empirical_levels(column: np.ndarray, sample_weight: np.ndarray | None) -> Levels:
     """Share of people at or below each value, thinned where no single value matters."""
     ordered, reached = in_order(column, sample_weight)
-    last = np.flatnonzero(np.append(ordered[1:] != ordered[:-1], True))  # last of each run
+    last = _last_of_each(ordered)
     if len(last) > EMPIRICAL_KNOTS:
         ranks = np.linspace(0, reached[-1], EMPIRICAL_KNOTS)
         at = np.minimum(np.searchsorted(reached[last], ranks), len(last) - 1)
         # The value before a kept one is kept too, so that a jump is not smeared over a gap.
         last = last[np.unique(np.concatenate([[0], at, np.maximum(at - 1, 0)]))]
     return ordered[last], reached[last] / reached[-1]
+
+
+def _grouped_levels(column: np.ndarray, sample_weight: np.ndarray | None) -> Levels:
+    """Share of people at or below a value, without the value of any single person.
+
+    A group is one value that enough people share, or neighbouring values of enough people. It is
+    taken as a uniform distribution with its mean and mean deviation, and kept as two knots: both
+    ends of that, with the shares of its first and last value. Ends stop short of the next group.
+    People between two shared values, or below all, who are too few for a group are kept as a
+    number only: their share is that of the point just below the next value.
+
+    Numbers of people are rows, whatever their weight: someone who counts twice is one person.
+    """
+    ordered, reached = in_order(column, sample_weight)
+    last = _last_of_each(ordered)
+    values, share, counts = ordered[last], reached[last] / reached[-1], np.diff(last, prepend=-1)
+    if len(column) < FEWEST_GROUPED or np.isin(values, (0.0, 1.0)).all():
+        return _empirical_levels(column, sample_weight)
+    fewest = max(FEWEST_IN_GROUP, -(-len(column) // EMPIRICAL_KNOTS))
+    first = _first_of_each_group(counts, fewest)
+    sizes = np.diff(first, append=len(values))
+    people = np.add.reduceat(counts, first)
+    part = counts / np.repeat(people, sizes)
+    low, high = values[first], values[first + sizes - 1]
+    middle = np.clip(np.add.reduceat(values * part, first), low, high)
+    half = 2 * np.add.reduceat(np.abs(values - np.repeat(middle, sizes)) * part, first)
+    few = np.flatnonzero(people < fewest)
+    shown = slice(len(people) - (people[-1] < fewest))  # nothing is above the last to hold them
+    following = middle[np.minimum(few + 1, len(middle) - 1)]
+    middle[few] = np.minimum(np.nextafter(following, -np.inf), following - TINY)
+    half[few] = 0.0
+    middle, half = middle[shown], half[shown]
+    with np.errstate(divide="ignore"):
+        fits = np.minimum(1.0, SHORT_OF * np.diff(middle) / (half[1:] + half[:-1]))
+    ends = middle - half * np.append(1.0, fits), middle + half * np.append(fits, 1.0)
+    knots = np.maximum.accumulate(np.stack(ends, axis=1).ravel())
+    levels = np.stack([share[first], share[first + sizes - 1]], axis=1)[shown].ravel()
+    kept = np.append(knots[:-1] < knots[1:], True)
+    return knots[kept], levels[kept]
+
+
+def _first_of_each_group(counts: np.ndarray, fewest: int) -> np.ndarray:
+    """Where groups of neighbouring values begin.
+
+    counts (values,): the people of each. A value with enough people is a group. Each segment
+    between such values is cut into groups with enough people, or is one that has too few.
+
+    >>> _first_of_each_group(np.array([1, 1, 5, 2, 1, 1, 1, 1, 1, 2, 1]), fewest=3)
+    array([0, 2, 3, 6])
+    """
+    shared, end = counts >= fewest, np.cumsum(counts)
+    start, segment = end - counts, np.cumsum(shared)
+    begin = np.append(0, end[shared])[segment]
+    size = np.append(start[shared], end[-1])[segment] - begin
+    # Wherever a step begins and ends between two values, enough people lie in it.
+    step = fewest - 1 + int(counts[~shared].max(initial=1))
+    place = np.minimum((start - begin) // step, np.maximum(size // step, 1) - 1)
+    changes = shared[1:] | shared[:-1] | (place[1:] != place[:-1])
+    return np.flatnonzero(np.append(True, changes))
 
 
 def _kernel_levels(column: np.ndarray, sample_weight: np.ndarray | None) -> Levels:

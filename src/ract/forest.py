@@ -35,15 +35,15 @@ class RecourseForestClassifier(RecourseClassifierMixin, BaseEstimator):
 
     Parameters
     ----------
-    actions, desired, cost, budget, recourse_weight, min_recourse, max_auc_loss
+    actions, desired, cost, budget, exact_costs, recourse_weight, min_recourse, max_auc_loss
         As in ``RecourseTreeClassifier``.
     n_estimators : int
         Number of trees.
-    criterion, max_cells, only_actionable, monotonic_cst
+    criterion, max_cells, class_weight, only_actionable, monotonic_cst
         As in ``RecourseTreeClassifier``.
     max_depth, min_samples_split, min_samples_leaf, min_weight_fraction_leaf
         As in scikit-learn.
-    min_impurity_decrease, max_features, class_weight
+    min_impurity_decrease, max_features
         As in scikit-learn.
     bootstrap : bool
         Grow each tree on people drawn with replacement rather than on everyone.
@@ -104,6 +104,7 @@ class RecourseForestClassifier(RecourseClassifierMixin, BaseEstimator):
         desired: Any = None,
         cost: str | Cost = "percentile",
         budget: float = 0.3,
+        exact_costs: bool = False,
         recourse_weight: float | Literal["auto"] = 0.1,
         min_recourse: float | None = None,
         max_auc_loss: float | None = None,
@@ -134,6 +135,7 @@ class RecourseForestClassifier(RecourseClassifierMixin, BaseEstimator):
         self.desired = desired
         self.cost = cost
         self.budget = budget
+        self.exact_costs = exact_costs
         self.recourse_weight = recourse_weight
         self.min_recourse = min_recourse
         self.max_auc_loss = max_auc_loss
@@ -167,7 +169,7 @@ class RecourseForestClassifier(RecourseClassifierMixin, BaseEstimator):
         X : frame or array (people x features)
         y : array (people,)
         sample_weight : array (people,), optional
-            How much each person counts, for errors and for recourse alike. Everyone with a
+            How much each person counts, for errors, costs and recourse alike. Everyone with a
             weight above 0 is as likely to be drawn for a bootstrap sample.
         """
         self._check_parameters()
@@ -182,10 +184,10 @@ class RecourseForestClassifier(RecourseClassifierMixin, BaseEstimator):
         """Grow the forest on a table that was read."""
         self._check_parameters()
         self._adopt(prepared)
-        training, counts, growing = prepared.training, prepared.counts, prepared.growing
+        training, growing = prepared.training, prepared.growing
         if before is None or self.recourse_weight != "auto":
             self.recourse_weight_ = self._chosen_weight(prepared)
-        rules = self._rules(training, counts, self.recourse_weight_)
+        rules = self._rules(training, self.recourse_weight_)
         self._n_people, self._monotonic = len(growing), rules.monotonic
         if before is not None and before[0] != self._task:
             task = before[0]
@@ -194,7 +196,7 @@ class RecourseForestClassifier(RecourseClassifierMixin, BaseEstimator):
                 f"{listing(task[1])}, {listing([task[2]])} desired, and columns "
                 f"{listing(task[3])}; and the same monotonic_cst."
             )
-        self._grow(training, counts, rules, kept)
+        self._grow(training, rules, kept)
         self.__dict__.pop("oob_score_", None)
         self.__dict__.pop("oob_decision_function_", None)
         self.__dict__.pop("oob_recourse_ratio_", None)
@@ -247,11 +249,9 @@ class RecourseForestClassifier(RecourseClassifierMixin, BaseEstimator):
         classes, columns = self.classes_.tolist(), self.encoder_.column_names
         return self._n_people, classes, self.desired_, columns, self._monotonic
 
-    def _grow(
-        self, training: TrainingSet, weights: np.ndarray, rules: Rules, kept: TreeEnsemble | None
-    ) -> None:
+    def _grow(self, training: TrainingSet, rules: Rules, kept: TreeEnsemble | None) -> None:
         n_kept = 0 if kept is None else kept.n_trees
-        trees, new = self._new_trees(training, weights, rules, n_kept)
+        trees, new = self._new_trees(training, rules, n_kept)
         needed = int(self._needed(self.n_estimators))
         parts, draws = ([], []) if kept is None else ([kept], self._draws)
         if trees:
@@ -260,11 +260,12 @@ class RecourseForestClassifier(RecourseClassifierMixin, BaseEstimator):
         self._draws: list[tuple[int, int | None]] = [*draws, *new]
 
     def _new_trees(
-        self, training: TrainingSet, weights: np.ndarray, rules: Rules, n_kept: int
+        self, training: TrainingSet, rules: Rules, n_kept: int
     ) -> tuple[list[CellTree], list[tuple[int, int | None]]]:
         """Trees beyond those that are kept, and the seed and sample size of each."""
-        n_drawn = _number_drawn(self.max_samples, len(weights)) if self.bootstrap else None
-        growth = Growth(training, weights, rules, n_drawn, self.max_risk)
+        n_people = len(training.weights.growing)
+        n_drawn = _number_drawn(self.max_samples, n_people) if self.bootstrap else None
+        growth = Growth(training, rules, n_drawn, self.max_risk)
         # All seeds are drawn, those of kept trees too, so that adding trees to a forest gives
         # the same one as growing it at once.
         seeds = check_random_state(self.random_state).randint(2**31 - 1, size=self.n_estimators)
@@ -274,11 +275,8 @@ class RecourseForestClassifier(RecourseClassifierMixin, BaseEstimator):
         )
         return list(track(grown, len(new), "Growing trees", show=self.verbose > 0)), new
 
-    def _trial_ensemble(
-        self, training: TrainingSet, counts: np.ndarray, weight: float
-    ) -> TreeEnsemble:
-        rules = self._rules(training, counts, weight)
-        trees, _ = self._new_trees(training, counts, rules, 0)
+    def _trial_ensemble(self, training: TrainingSet, weight: float) -> TreeEnsemble:
+        trees, _ = self._new_trees(training, self._rules(training, weight), 0)
         return TreeEnsemble.from_cell_trees(
             trees, training.grid, int(self._needed(self.n_estimators))
         )
@@ -319,8 +317,9 @@ class RecourseForestClassifier(RecourseClassifierMixin, BaseEstimator):
         self.oob_decision_function_ = np.full((len(desired), 2), np.nan)
         self.oob_decision_function_[growing] = self._as_probabilities(share, decided)
         refused = asked[(scored & ~decided)[asked]]
+        matrix = matrix[refused]  # no more than is needed: the search takes memory too
         answers = self._search().attains(
-            matrix[refused],
+            matrix,
             self.budget,
             trees=left_out[(scored & ~decided)[asked]],
             needed=self._needed(trees)[refused],
@@ -370,7 +369,6 @@ class Growth:
     Parameters
     ----------
     training : TrainingSet
-    weights : float64 (people,)
     rules : Rules
     n_drawn : int or None
         Size of a bootstrap sample; None grows every tree on everyone.
@@ -378,23 +376,23 @@ class Growth:
     """
 
     training: TrainingSet
-    weights: np.ndarray
     rules: Rules
     n_drawn: int | None
     max_risk: float | None
 
     def tree(self, seed: int) -> CellTree:
         """Grow the tree of a seed; all it keeps is in proportion to its nodes."""
-        people, weights, rules = self.training.people, self.weights, self.rules
+        people, all_weights, rules = self.training.people, self.training.weights, self.rules
+        weights, sample_weight = all_weights.growing, all_weights.people
         if self.n_drawn is not None:
             times, seed = draw_people(len(weights), self.n_drawn, seed)
-            weights = weights * times
-            share = rules.min_weight_leaf / self.weights.sum()
+            weights, sample_weight = weights * times, sample_weight * times
+            share = rules.min_weight_leaf / all_weights.growing.sum()
             rules = replace(rules, min_weight_leaf=share * weights.sum())
-        tree = grow_tree(people, weights, rules, seed)
+        tree = grow_tree(people, weights, rules, seed, sample_weight)
         if self.max_risk is not None:
-            tree = relabelled(tree, people, weights, self.max_risk)
-        return replace(tree, covered=np.zeros(0, np.bool_))
+            tree = relabelled(tree, people, sample_weight, self.max_risk)
+        return replace(tree, covered=np.zeros(0, np.bool_), masses=np.zeros((0, 3)))
 
 
 def _number_drawn(max_samples: Any, n_people: int) -> int:

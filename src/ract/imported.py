@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ract.actions import ActionSpace
-from ract.costs import Cost, FittedCost, make_cost
+from ract.costs import Cost, FittedCost, fit_cost
 from ract.encoding import Encoder
 from ract.ensemble import TreeEnsemble
 from ract.errors import InvalidSpec
@@ -101,6 +101,7 @@ def import_model(
     threshold: float | None = None,
     cost: str | Cost = "percentile",
     budget: float = math.inf,
+    exact_costs: bool = False,
 ) -> ImportedClassifier:
     """Take over a fitted model of scikit-learn, LightGBM or XGBoost, with its pipeline.
 
@@ -114,6 +115,9 @@ def import_model(
         How effort is measured; learned from the people.
     budget : float
         Largest acceptable cost of an action.
+    exact_costs : bool
+        Whether percentile costs keep every value of the people, and with them model files. By
+        default they are learned from groups of at least five people, and show no one's values.
 
     Examples
     --------
@@ -136,7 +140,7 @@ def import_model(
         raise InvalidSpec(f"budget must be a number of 0 or more, got {budget!r}.")
     matrix = tree.encoder.matrix(people)
     check_decisions(model, tree, people, matrix, threshold)
-    fitted = make_cost(cost).fit(list(matrix.T), tree.encoder.weights)
+    fitted = fit_cost(cost, list(matrix.T), tree.encoder.weights, exact=exact_costs)
     kind = type(unwrapped(model)[1])
     return ImportedClassifier(
         tree.encoder, tree.ensemble, fitted, tree.classes, tree.desired,

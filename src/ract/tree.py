@@ -43,6 +43,9 @@ class RecourseTreeClassifier(RecourseClassifierMixin, BaseEstimator):
         object of your own whose norm is "max".
     budget : float
         Largest acceptable cost of an action.
+    exact_costs : bool
+        Whether percentile costs keep every training value, and with them model files. By
+        default they are learned from groups of at least five people, and show no one's values.
     recourse_weight : float or "auto"
         Weight of a person without recourse against a misclassified one. 0 is a plain model and
         skips all work on recourse. "auto" finds the weight that a goal needs, in about three
@@ -63,7 +66,8 @@ class RecourseTreeClassifier(RecourseClassifierMixin, BaseEstimator):
     max_cells : int
         A feature with more distinct values than this is cut at quantiles.
     class_weight : dict or "balanced", optional
-        As in scikit-learn.
+        As in scikit-learn: what errors weigh. Costs, budgets and recourse are those of the
+        people, whatever their class.
     only_actionable : bool
         Use only features that may change (the paper's baseline OAF).
     monotonic_cst : array-like of int (features,) or dict, optional
@@ -127,6 +131,7 @@ class RecourseTreeClassifier(RecourseClassifierMixin, BaseEstimator):
         desired: Any = None,
         cost: str | Cost = "percentile",
         budget: float = 0.3,
+        exact_costs: bool = False,
         recourse_weight: float | Literal["auto"] = 0.1,
         min_recourse: float | None = None,
         max_auc_loss: float | None = None,
@@ -152,6 +157,7 @@ class RecourseTreeClassifier(RecourseClassifierMixin, BaseEstimator):
         self.desired = desired
         self.cost = cost
         self.budget = budget
+        self.exact_costs = exact_costs
         self.recourse_weight = recourse_weight
         self.min_recourse = min_recourse
         self.max_auc_loss = max_auc_loss
@@ -181,7 +187,7 @@ class RecourseTreeClassifier(RecourseClassifierMixin, BaseEstimator):
         X : frame or array (people x features)
         y : array (people,)
         sample_weight : array (people,), optional
-            How much each person counts, for errors and for recourse alike.
+            How much each person counts, for errors, costs and recourse alike.
         """
         self._check_relabelling()
         rng = check_random_state(self.random_state)
@@ -194,8 +200,7 @@ class RecourseTreeClassifier(RecourseClassifierMixin, BaseEstimator):
         growing, held_out = train_test_split(
             np.arange(len(y)), test_size=self.calibration, random_state=rng
         )
-        if weights is not None:
-            growing, held_out = (rows[weights[rows] > 0] for rows in (growing, held_out))
+        growing, held_out = (rows[weights.growing[rows] > 0] for rows in (growing, held_out))
         space = space_for_part(self.actions, read_table(X), read_table(take_rows(X, growing)))
         setting = replace(self._setting, actions=space)
         prepared = self._prepare_rows(X, desired, weights, growing, setting)
@@ -211,55 +216,55 @@ class RecourseTreeClassifier(RecourseClassifierMixin, BaseEstimator):
         self._adopt(prepared)
         self._check_relabelling()
         rng = check_random_state(self.random_state) if rng is None else rng
-        training, counts = prepared.training, prepared.counts
+        training = prepared.training
         self.recourse_weight_ = self._chosen_weight(prepared)
-        rules = self._rules(training, counts, self.recourse_weight_)
-        tree = grow_tree(training.people, counts, rules, seed=int(rng.randint(2**31 - 1)))
+        tree = self._grown(training, self.recourse_weight_, seed=int(rng.randint(2**31 - 1)))
         self.guarantee_: Guarantee | None = None
         if self.max_risk is not None:
-            tree = self._relabelled(tree, training, counts, self.max_risk, calibrated)
-        self._store(tree, training, counts)
+            tree = self._relabelled(tree, training, self.max_risk, calibrated)
+        self._store(tree, training)
         return self
 
-    def _trial_ensemble(
-        self, training: TrainingSet, counts: np.ndarray, weight: float
-    ) -> TreeEnsemble:
-        rules = self._rules(training, counts, weight)
-        tree = grow_tree(training.people, counts, rules, seed=self._split_seed())
+    def _grown(self, training: TrainingSet, weight: float, seed: int) -> CellTree:
+        weights, rules = training.weights, self._rules(training, weight)
+        return grow_tree(training.people, weights.growing, rules, seed, weights.people)
+
+    def _trial_ensemble(self, training: TrainingSet, weight: float) -> TreeEnsemble:
+        tree = self._grown(training, weight, self._split_seed())
         if self.max_risk is not None:
-            tree = self._relabelled(tree, training, counts, self.max_risk, None)
+            tree = self._relabelled(tree, training, self.max_risk, None)
         return TreeEnsemble.from_cell_trees([tree], training.grid, votes_needed=1)
 
     def _relabelled(
         self,
         tree: CellTree,
         training: TrainingSet,
-        counts: np.ndarray,
         max_risk: float,
         calibrated: tuple[Any, np.ndarray] | None,
     ) -> CellTree:
         """The tree with leaves flipped until the risk is at most max_risk (Algorithm 3)."""
         if calibrated is None or self.confidence is None:
             cover = greedy_cover if self.relabelling == "greedy" else exact_cover
-            return relabelled(tree, training.people, counts, max_risk, cover)
+            return relabelled(tree, training.people, training.weights.people, max_risk, cover)
         columns = training.encoder.encode(calibrated[0])
         people = people_on(
             training.grid, training.cost, columns, calibrated[1], self.budget, with_reach=True
         )
         labels, self.guarantee_ = relabel(
-            tree, training.people, counts, people,
+            tree, training.people, training.weights.people, people,
             max_risk=max_risk, confidence=self.confidence, method=self.bound,
         )  # fmt: skip
         return replace(tree, label=labels)
 
-    def _store(self, tree: CellTree, training: TrainingSet, counts: np.ndarray) -> None:
+    def _store(self, tree: CellTree, training: TrainingSet) -> None:
         self.ensemble_ = TreeEnsemble.from_cell_trees([tree], training.grid, votes_needed=1)
         self.__dict__.pop("recourse_risk_", None)
         if self._needs_reach:
             covered = tree.covered
             if self.max_risk is not None:
                 covered = Attainment(tree, training.people).desired_reached(tree.label) > 0
-            self.recourse_risk_ = float(counts[~covered].sum() / counts.sum())
+            people = training.weights.people
+            self.recourse_risk_ = float(people[~covered].sum() / people.sum())
 
     def _check_relabelling(self) -> None:
         self._check_max_risk()

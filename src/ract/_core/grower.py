@@ -132,18 +132,27 @@ def draw_people(n_people: int, n_drawn: int, seed: int) -> tuple[np.ndarray, int
     return times, int(state[0])
 
 
-def grow_tree(people: People, weights: np.ndarray, rules: Rules, seed: int = 0) -> CellTree:
+def grow_tree(
+    people: People,
+    weights: np.ndarray,
+    rules: Rules,
+    seed: int = 0,
+    sample_weight: np.ndarray | None = None,
+) -> CellTree:
     """Grow a tree on the people whose weight is positive (Algorithm 1).
 
     Parameters
     ----------
     people : People
     weights : float64 (people,)
-        Bootstrap counts times sample weights.
+        What an error of each person weighs: bootstrap counts times sample and class weights.
     rules : Rules
     seed : int
         Of the feature sampling.
+    sample_weight : float64 (people,), optional
+        What each person weighs who is without recourse; the same by default.
     """
+    sample_weight = weights if sample_weight is None else sample_weight
     sample = np.flatnonzero(weights > 0).astype(np.uint32)
     n, (n_axes, n_all) = len(sample), people.cells.shape
     depth = n if rules.max_depth is None else min(rules.max_depth, n)
@@ -151,8 +160,9 @@ def grow_tree(people: People, weights: np.ndarray, rules: Rules, seed: int = 0) 
     directions = np.array(rules.monotonic or (0,) * n_axes, np.int64)
     layout = np.column_stack([people.n_cells, tables, sets, directions])
     data = kernel.Data(
-        people.cells, people.lowest, people.highest, layout, can_enter, people.desired, weights
-    )
+        people.cells, people.lowest, people.highest, layout, can_enter, people.desired, weights,
+        sample_weight,
+    )  # fmt: skip
     kernel_rules = kernel.Rules(
         float(rules.recourse_weight),
         CRITERIA[rules.criterion],
@@ -169,7 +179,8 @@ def grow_tree(people: People, weights: np.ndarray, rules: Rules, seed: int = 0) 
     scratch = _scratch(sample, n_all, n_marked, n_axes, depth, n_categories, seed)
     total = float(weights[sample].sum())
     wanted = float(weights[people.desired == 1].sum())
-    root_label = int(total - wanted <= wanted + rules.recourse_weight * total)
+    exposed = float(sample_weight[sample].sum())
+    root_label = int(total - wanted <= wanted + rules.recourse_weight * exposed)
     # Never more nodes than this; pages that are not written to cost nothing.
     most = min(2 * n - 1, 2 ** min(depth + 1, 62) - 1)
     nodes, masses = np.empty((most, 5), np.int32), np.empty((most, 3))

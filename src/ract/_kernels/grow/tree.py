@@ -42,7 +42,8 @@ class Data(NamedTuple):
     cells, lowest, highest (axes, people): cell and reach of everyone. layout (axes, 4) int64:
     number of cells; where a categorical axis' table starts in can_enter, and its set in a node's
     admitted categories (-1 for ordinal axes); direction of a monotonic constraint, or 0.
-    can_enter: flat boolean tables, row = own. desired (people,) uint8; weights (people,) float64.
+    can_enter: flat boolean tables, row = own. desired (people,) uint8. weights, sample_weight
+    (people,) float64: of someone's error, and of someone without recourse.
     """
 
     cells: Any
@@ -52,6 +53,7 @@ class Data(NamedTuple):
     can_enter: Any
     desired: Any
     weights: Any
+    sample_weight: Any
 
 
 class Rules(NamedTuple):
@@ -347,7 +349,7 @@ def grow(data, rules, n_people, total, root_label, scratch, histograms, best, no
         middle = np.int64(-1)
         if depth < rules.max_depth and number >= rules.min_split and pos > 0.0 and neg > 0.0:
             last_reacher, n_exposed, mass = gather_exposed(
-                arena, first_reacher, last_reacher, covered, pending, label, data.weights,
+                arena, first_reacher, last_reacher, covered, pending, label, data.sample_weight,
                 exposed, exposed_weights,
             )  # fmt: skip
             present = Node(pos, neg, number, mass)
