@@ -10,6 +10,7 @@ from functools import cached_property
 import numpy as np
 
 from ract._kernels.search.cell_forest import Forest, Rule
+from ract.actions import Feature
 from ract.costs import FittedCost
 from ract.encoding import Axis
 from ract.ensemble import TreeEnsemble
@@ -34,6 +35,11 @@ class Problem:
     Attributes
     ----------
     grid : Grid
+        Of the axes, and of more at the end for fixed features with many categories.
+    n_features : int
+        How many axes were given.
+    folded : bool (axes of the grid,)
+        Axes of one category each that stand for such features.
     prices : Prices
     categorical : bool (axes,)
     """
@@ -42,23 +48,29 @@ class Problem:
         self.ensemble = ensemble
         self.cost = cost
         splits = ensemble.feature >= 0
-        self.grid = Grid.from_splits(axes, ensemble.feature[splits], ensemble.threshold[splits])
-        _refuse_too_many_categories(self.grid)
+        column, threshold = ensemble.feature[splits], ensemble.threshold[splits]
+        check_categories(axes)
+        self.n_features = len(axes)
+        self.grid = Grid.from_splits(_narrow(axes, column), column, threshold)
+        self.folded = np.array(
+            [a >= len(axes) or axis is not axes[a] for a, axis in enumerate(self.grid.axes)]
+        )
         self.prices = self.grid.price(cost)
         self.categorical = np.array([axis.is_categorical for axis in self.grid.axes])
 
-    def with_axes(self, axes: Sequence[Axis]) -> Problem:
-        """The same model and cost with other rules for the same features."""
+    def released(self) -> Problem:
+        """The same problem with features free to change either way, within their bounds.
+
+        A fixed feature with many categories stays as it is.
+        """
         other = copy(self)
+        axes = [
+            axis if folded else replace(axis, feature=replace(axis.feature, change="any"))
+            for axis, folded in zip(self.grid.axes, self.folded, strict=True)
+        ]
         other.grid = Grid(tuple(axes), self.grid.thresholds)
         other.prices = other.grid.price(self.cost)
         return other
-
-    def released(self) -> Problem:
-        """The same problem with every feature free to change either way, within its bounds."""
-        return self.with_axes(
-            [replace(axis, feature=replace(axis.feature, change="any")) for axis in self.grid.axes]
-        )
 
     def cells(self, people: np.ndarray) -> np.ndarray:
         """Cell of each person on each axis, int64 (people x axes)."""
@@ -162,10 +174,27 @@ class Problem:
         )
 
 
-def _refuse_too_many_categories(grid: Grid) -> None:
-    for axis in grid.axes:
-        if axis.is_categorical and len(axis.columns) > MOST_CATEGORIES:
+def check_categories(axes: Sequence[Axis]) -> None:
+    """Refuse features that may change and have more categories than a search can take."""
+    for axis in axes:
+        feature, n = axis.feature, len(axis.columns)
+        if axis.is_categorical and feature.actionable and n > MOST_CATEGORIES:
             raise InvalidSpec(
-                f"Feature {axis.feature.name!r} has {len(axis.columns)} categories; the exact "
-                f"search takes at most {MOST_CATEGORIES}."
+                f"Feature {feature.name!r} has {n} categories and may change; the search takes at "
+                f"most {MOST_CATEGORIES}. Group the rare ones, or declare the feature fixed."
             )
+
+
+def _narrow(axes: Sequence[Axis], split: np.ndarray) -> list[Axis]:
+    """The axes, with a 0/1 axis for each category of those that have too many for a word.
+
+    They are fixed, so that a person's categories are known. The axis of the first category takes
+    the place of the feature, those of others that are split on come at the end.
+    """
+    narrow, more = list(axes), []
+    for a, axis in enumerate(axes):
+        if axis.is_categorical and len(axis.columns) > MOST_CATEGORIES:
+            feature = Feature(axis.feature.name, "binary", "fixed", weight=axis.feature.weight)
+            narrow[a] = Axis(feature, axis.columns[:1])
+            more += [Axis(feature, (j,)) for j in axis.columns[1:] if j in split]
+    return narrow + more

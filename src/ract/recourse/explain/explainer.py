@@ -39,7 +39,7 @@ class Explainer:
         self._search, self._problem, self._options = search, search.problem, options
         self._people, self._answers = batch.people, batch.answers
         self._budget = min(budget, LARGEST)
-        shape = (len(batch.people), len(search.problem.grid.axes))
+        shape = (len(batch.people), search.problem.n_features)
         self._low, self._high = np.full(shape, np.nan), np.full(shape, np.nan)
         self._answers.low, self._answers.high = self._low, self._high
 
@@ -95,7 +95,7 @@ class Explainer:
 
     def _table(self, person: np.ndarray, asking: Person, plans: list[Candidate]) -> Answers:
         table = Answers.unknown(np.tile(person, (len(plans), 1)))
-        shape = (len(plans), len(asking.own))
+        shape = (len(plans), self._problem.n_features)
         table.low, table.high = np.empty(shape), np.empty(shape)
         table.status[:], table.bound[:] = Status.FOUND, np.nan
         for k, plan in enumerate(plans):
@@ -115,12 +115,15 @@ class Explainer:
         anyhow = asking.cheapest(LARGEST, MAX_NODES)
         needed = np.nan if anyhow.status == Status.UNKNOWN else anyhow.cost
         free = self._search.released.costs(person[None], asking.own[None])[0]
-        axes = self._problem.grid.axes
+        axes, folded = self._problem.grid.axes, self._problem.folded
 
         def solve(costs: np.ndarray) -> Answer:
             return replace(asking, costs=costs).cheapest(self._budget, MAX_NODES)
 
-        features, proved = smallest_release(locked(axes), asking.costs, free, solve)
+        candidates = [a for a in locked(axes) if not folded[a]]
+        features, proved = smallest_release(candidates, asking.costs, free, solve)
+        # What is folded is never released, and might be what holds them.
+        proved = proved and not (folded.any() and not features)
         return Obstacle(tuple(axes[a].feature.name for a in features), proved, needed)
 
 
@@ -138,4 +141,4 @@ def cell_ends(
         falls = point[a] < own[a]
         low[a] = max(first[lowest[a]], lower) if falls else first[lowest[a]]
         high[a] = last[highest[a]] if falls else min(last[highest[a]], upper)
-    return low, high
+    return low[: problem.n_features], high[: problem.n_features]
