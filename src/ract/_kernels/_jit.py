@@ -18,6 +18,7 @@ from numba.core import event
 Kernel = TypeVar("Kernel", bound=Callable[..., object])
 
 _OPTIONS = {"nogil": True, "error_model": "numpy"}
+_INNER = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
 
 def kernel(function: Kernel) -> Kernel:
@@ -67,16 +68,18 @@ def _keeping_in(folder: str) -> Iterator[None]:
 
 
 def inner(function: Kernel) -> Kernel:
-    """Compile a function that only kernels call, as part of them: no way in from Python."""
-    compiled: Kernel = njit(no_cpython_wrapper=True, no_cfunc_wrapper=True, **_OPTIONS)(function)
+    """Compile a function that only kernels call, as part of them: no way in from Python.
+
+    It counts no references to arrays, which saves code and time, and so may neither make nor
+    return any.
+    """
+    compiled: Kernel = njit(_nrt=False, **_INNER, **_OPTIONS)(function)
     return compiled
 
 
-def inlined(function: Kernel) -> Kernel:
-    """As inner, but copied into its caller, which saves counting references to many arrays."""
-    compiled: Kernel = njit(
-        forceinline=True, no_cpython_wrapper=True, no_cfunc_wrapper=True, **_OPTIONS
-    )(function)
+def allocating(function: Kernel) -> Kernel:
+    """As inner, for a function that makes arrays."""
+    compiled: Kernel = njit(**_INNER, **_OPTIONS)(function)
     return compiled
 
 
@@ -91,14 +94,9 @@ class _Notice(event.Listener):
         function = getattr(started.data["dispatcher"], "py_func", None)
         if not self.shown and getattr(function, "__module__", "").startswith("ract."):
             self.shown = True
+            how_often = "once" if self.kept else "each time (set NUMBA_CACHE_DIR to keep it)"
             print(
-                "ract: compiling for this machine, which takes up to half a minute "
-                + (
-                    "once ..."
-                    if self.kept
-                    else "each time: no folder to keep the result in can "
-                    "be written, set NUMBA_CACHE_DIR to one that can ..."
-                ),
+                f"ract: compiling for this machine, which takes up to a minute {how_often} ...",
                 file=sys.stderr,
             )
 
