@@ -20,6 +20,8 @@ from ract.recourse.common.limits import Limits
 from ract.recourse.common.parallel import Watch, in_parts
 
 MOST_CATEGORIES = 64
+# Costs of cells that are worked out at once (64 MB).
+MOST_COSTS = 1 << 23
 
 
 class Problem:
@@ -123,13 +125,16 @@ class Problem:
 
         Returns the seconds that each person took.
         """
+        size = max(1, MOST_COSTS // int(self.grid.n_cells.max() * len(self.grid.axes)))
 
         def run(part: range, watch: Watch) -> None:
-            here = slice(part.start, part.stop)
-            costs = self.costs(people[here], cells[here])
-            for i in part:
-                with watch.timing(i) as stop:
-                    search(i, costs[i - part.start], stop)
+            for first in part[::size]:
+                few = part[first - part.start :][:size]
+                here = slice(few.start, few.stop)
+                costs = self.costs(people[here], cells[here])
+                for i in few:
+                    with watch.timing(i) as stop:
+                        search(i, costs[i - first], stop)
 
         return in_parts(run, len(people), limits)
 
