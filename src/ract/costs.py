@@ -342,8 +342,8 @@ def reweighted(cost: FittedCost, factors: np.ndarray) -> FittedCost:
     array([3., 2.])
     """
     if isinstance(cost, LevelCost):
-        pairs = list(zip(cost.knots, cost.levels, strict=True))
-        return _weighted(cost.norm, pairs, factors)
+        levels = tuple(f * levels for f, levels in zip(factors, cost.levels, strict=True))
+        return replace(cost, levels=levels)
     if isinstance(cost, LinearCost):
         return replace(cost, factors=cost.factors * factors)
     if isinstance(cost, FittedMahalanobis):

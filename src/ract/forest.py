@@ -20,6 +20,7 @@ from ract.actions import ActionSpace
 from ract.costs import Cost
 from ract.ensemble import TreeEnsemble
 from ract.errors import InvalidData, InvalidSpec, listing
+from ract.recourse.common.problem import check_categories
 from ract.recourse.exact.search import ExactSearch
 from ract.status import Status
 
@@ -184,6 +185,8 @@ class RecourseForestClassifier(RecourseClassifierMixin, BaseEstimator):
         """Grow the forest on a table that was read."""
         self._check_parameters()
         self._adopt(prepared)
+        if self.oob_score or self.recourse_weight == "auto":  # searches: better refused now
+            check_categories(self.encoder_.axes)
         training, growing = prepared.training, prepared.growing
         if before is None or self.recourse_weight != "auto":
             self.recourse_weight_ = self._chosen_weight(prepared)

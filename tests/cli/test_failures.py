@@ -241,3 +241,12 @@ def test_a_reader_that_has_seen_enough(folder):
     run.stdout.close()
     _, stderr = run.communicate(timeout=120)
     assert run.returncode == 0 and "Traceback" not in stderr
+
+
+def test_too_little_memory_is_not_a_bug(folder, monkeypatch):
+    def no_room(*_, **__):
+        raise MemoryError("Allocation failed (probably too large).")
+
+    monkeypatch.setattr(RecourseForestClassifier, "fit", no_room)
+    sentence = failing(*fit(folder / "data.csv", folder / "m.ract"), code=3)
+    assert "memory" in sentence and not (folder / "m.ract").exists()

@@ -2,35 +2,84 @@
 
 from __future__ import annotations
 
+import os
+import stat
 import sys
-from collections.abc import Callable
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from functools import cache
+from pathlib import Path
 from typing import Any, TypeVar
 
-from numba import njit
+from numba import config, njit
 from numba.core import event
 
 Kernel = TypeVar("Kernel", bound=Callable[..., object])
 
 _OPTIONS = {"nogil": True, "error_model": "numpy"}
+_INNER = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
 
 def kernel(function: Kernel) -> Kernel:
-    """Compile on first use, without the interpreter lock, and keep the result on disk."""
-    compiled: Kernel = njit(cache=True, **_OPTIONS)(function)
+    """Compile on first use, without the interpreter lock, and keep the result on disk.
+
+    Numba looks for a folder that can be written: NUMBA_CACHE_DIR, beside the package, the user's
+    cache. In a container there may be none, and it raises RuntimeError.
+    """
+    compiled: Kernel
+    with suppress(RuntimeError):
+        compiled = njit(cache=True, **_OPTIONS)(function)
+        return compiled
+    with suppress(RuntimeError), _keeping_in(temporary_folder()):
+        compiled = njit(cache=True, **_OPTIONS)(function)
+        return compiled
+    _NOTICE.kept = False
+    compiled = njit(**_OPTIONS)(function)
     return compiled
+
+
+@cache
+def temporary_folder() -> str:
+    """A folder of this user alone in the temporary directory; empty if there can be none.
+
+    Compiled code is run when it is read, so that nobody else may be able to put it there.
+    """
+    user = os.getuid() if hasattr(os, "getuid") else 0  # temporary folders of Windows have a user
+    try:
+        folder = Path(tempfile.gettempdir()) / f"ract-numba-{user}"
+        folder.mkdir(mode=0o700, exist_ok=True)
+        found = folder.lstat()
+    except OSError:
+        return ""
+    theirs = stat.S_ISDIR(found.st_mode) and (os.name == "nt" or found.st_uid == user)
+    private = os.name == "nt" or not found.st_mode & 0o022
+    return str(folder) if theirs and private else ""
+
+
+@contextmanager
+def _keeping_in(folder: str) -> Iterator[None]:
+    """Have kernels that are declared in the meantime kept in a folder."""
+    before, config.CACHE_DIR = config.CACHE_DIR, folder
+    try:
+        yield
+    finally:
+        config.CACHE_DIR = before
 
 
 def inner(function: Kernel) -> Kernel:
-    """Compile a function that only kernels call, as part of them: no way in from Python."""
-    compiled: Kernel = njit(no_cpython_wrapper=True, no_cfunc_wrapper=True, **_OPTIONS)(function)
+    """Compile a function that only kernels call, as part of them: no way in from Python.
+
+    It counts no references to arrays, which saves code and time, and so may neither make nor
+    return any.
+    """
+    compiled: Kernel = njit(_nrt=False, **_INNER, **_OPTIONS)(function)
     return compiled
 
 
-def inlined(function: Kernel) -> Kernel:
-    """As inner, but copied into its caller, which saves counting references to many arrays."""
-    compiled: Kernel = njit(
-        forceinline=True, no_cpython_wrapper=True, no_cfunc_wrapper=True, **_OPTIONS
-    )(function)
+def allocating(function: Kernel) -> Kernel:
+    """As inner, for a function that makes arrays."""
+    compiled: Kernel = njit(**_INNER, **_OPTIONS)(function)
     return compiled
 
 
@@ -39,13 +88,15 @@ class _Notice(event.Listener):
 
     def __init__(self) -> None:
         self.shown = False
+        self.kept = True
 
     def on_start(self, started: Any) -> None:
         function = getattr(started.data["dispatcher"], "py_func", None)
         if not self.shown and getattr(function, "__module__", "").startswith("ract."):
             self.shown = True
+            how_often = "once" if self.kept else "each time (set NUMBA_CACHE_DIR to keep it)"
             print(
-                "ract: compiling for this machine, which takes up to half a minute once ...",
+                f"ract: compiling for this machine, which takes up to a minute {how_often} ...",
                 file=sys.stderr,
             )
 
@@ -53,4 +104,5 @@ class _Notice(event.Listener):
         pass
 
 
-event.register("numba:compile", _Notice())
+_NOTICE = _Notice()
+event.register("numba:compile", _NOTICE)

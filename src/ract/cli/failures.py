@@ -48,6 +48,8 @@ def sentences() -> Iterator[None]:
     except BrokenPipeError:  # whoever read standard output has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise typer.Exit(FINE) from None
+    except MemoryError:
+        _end("There is not enough memory for this; nothing was written.", NOT_WRITTEN)
     except OSError as error:
         from ract.datasets import DataUnavailable
 

@@ -10,7 +10,8 @@ from ract.cli import options
 def warmup(json: options.Json = False) -> None:
     """Compile everything now, for container images.
 
-    Compiled code is kept beside the package, or in NUMBA_CACHE_DIR if that is set.
+    Compiled code is kept in NUMBA_CACHE_DIR if that is set, else beside the package, in the
+    user's cache or in the temporary directory: the first that this user can write.
 
     Example: ract warmup
     """

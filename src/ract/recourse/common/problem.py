@@ -10,6 +10,7 @@ from functools import cached_property
 import numpy as np
 
 from ract._kernels.search.cell_forest import Forest, Rule
+from ract.actions import Feature
 from ract.costs import FittedCost
 from ract.encoding import Axis
 from ract.ensemble import TreeEnsemble
@@ -19,6 +20,8 @@ from ract.recourse.common.limits import Limits
 from ract.recourse.common.parallel import Watch, in_parts
 
 MOST_CATEGORIES = 64
+# Costs of cells that are worked out at once (64 MB).
+MOST_COSTS = 1 << 23
 
 
 class Problem:
@@ -34,6 +37,11 @@ class Problem:
     Attributes
     ----------
     grid : Grid
+        Of the axes, and of more at the end for fixed features with many categories.
+    n_features : int
+        How many axes were given.
+    folded : bool (axes of the grid,)
+        Axes of one category each that stand for such features.
     prices : Prices
     categorical : bool (axes,)
     """
@@ -42,23 +50,32 @@ class Problem:
         self.ensemble = ensemble
         self.cost = cost
         splits = ensemble.feature >= 0
-        self.grid = Grid.from_splits(axes, ensemble.feature[splits], ensemble.threshold[splits])
-        _refuse_too_many_categories(self.grid)
+        column, threshold = ensemble.feature[splits], ensemble.threshold[splits]
+        check_categories(axes)
+        self.n_features = len(axes)
+        self.grid = Grid.from_splits(_narrow(axes, column), column, threshold)
+        self.folded = np.array(
+            [a >= len(axes) or axis is not axes[a] for a, axis in enumerate(self.grid.axes)]
+        )
         self.prices = self.grid.price(cost)
         self.categorical = np.array([axis.is_categorical for axis in self.grid.axes])
 
     def with_axes(self, axes: Sequence[Axis]) -> Problem:
-        """The same model and cost with other rules for the same features."""
-        other = copy(self)
-        other.grid = Grid(tuple(axes), self.grid.thresholds)
+        """The same model and cost with other rules; those of folded features stay."""
+        other, n = copy(self), self.n_features
+        kept = zip(self.grid.axes[:n], axes, self.folded[:n], strict=True)
+        given = [own if folded else new for own, new, folded in kept]
+        other.grid = Grid((*given, *self.grid.axes[n:]), self.grid.thresholds)
         other.prices = other.grid.price(self.cost)
         return other
 
     def released(self) -> Problem:
-        """The same problem with every feature free to change either way, within its bounds."""
-        return self.with_axes(
-            [replace(axis, feature=replace(axis.feature, change="any")) for axis in self.grid.axes]
-        )
+        """The same problem with features free to change either way, within their bounds.
+
+        A fixed feature with many categories stays as it is.
+        """
+        axes = self.grid.axes[: self.n_features]
+        return self.with_axes([replace(a, feature=replace(a.feature, change="any")) for a in axes])
 
     def cells(self, people: np.ndarray) -> np.ndarray:
         """Cell of each person on each axis, int64 (people x axes)."""
@@ -111,13 +128,16 @@ class Problem:
 
         Returns the seconds that each person took.
         """
+        size = max(1, MOST_COSTS // int(self.grid.n_cells.max() * len(self.grid.axes)))
 
         def run(part: range, watch: Watch) -> None:
-            here = slice(part.start, part.stop)
-            costs = self.costs(people[here], cells[here])
-            for i in part:
-                with watch.timing(i) as stop:
-                    search(i, costs[i - part.start], stop)
+            for first in part[::size]:
+                few = part[first - part.start :][:size]
+                here = slice(few.start, few.stop)
+                costs = self.costs(people[here], cells[here])
+                for i in few:
+                    with watch.timing(i) as stop:
+                        search(i, costs[i - first], stop)
 
         return in_parts(run, len(people), limits)
 
@@ -162,10 +182,27 @@ class Problem:
         )
 
 
-def _refuse_too_many_categories(grid: Grid) -> None:
-    for axis in grid.axes:
-        if axis.is_categorical and len(axis.columns) > MOST_CATEGORIES:
+def check_categories(axes: Sequence[Axis]) -> None:
+    """Refuse features that may change and have more categories than a search can take."""
+    for axis in axes:
+        feature, n = axis.feature, len(axis.columns)
+        if axis.is_categorical and feature.actionable and n > MOST_CATEGORIES:
             raise InvalidSpec(
-                f"Feature {axis.feature.name!r} has {len(axis.columns)} categories; the exact "
-                f"search takes at most {MOST_CATEGORIES}."
+                f"Feature {feature.name!r} has {n} categories and may change; the search takes at "
+                f"most {MOST_CATEGORIES}. Group the rare ones, or declare the feature fixed."
             )
+
+
+def _narrow(axes: Sequence[Axis], split: np.ndarray) -> list[Axis]:
+    """The axes, with a 0/1 axis for each category of those that have too many for a word.
+
+    They are fixed, so that a person's categories are known. The axis of the first category takes
+    the place of the feature, those of others that are split on come at the end.
+    """
+    narrow, more = list(axes), []
+    for a, axis in enumerate(axes):
+        if axis.is_categorical and len(axis.columns) > MOST_CATEGORIES:
+            feature = Feature(axis.feature.name, "binary", "fixed", weight=axis.feature.weight)
+            narrow[a] = Axis(feature, axis.columns[:1])
+            more += [Axis(feature, (j,)) for j in axis.columns[1:] if j in split]
+    return narrow + more

@@ -7,14 +7,18 @@ from functools import cached_property
 
 import numpy as np
 
+from ract._kernels.search.bits import OWN_WIDTH
 from ract._kernels.search.boxes import Boxes, make_boxes
 from ract._kernels.search.cell_forest import Box, Forest, Rule, polish, prune, tidy
 from ract._kernels.search.decide_sums import decide_sums
 from ract._kernels.search.decide_votes import decide_votes
 from ract.recourse.common.answers import Answer
 from ract.recourse.common.problem import Problem
-from ract.recourse.exact.cheapest import cheapest
+from ract.recourse.exact.cheapest import QUICK_NODES, cheapest
 from ract.status import Status
+
+# Numbers that the tables of one question may hold (1 GB); larger questions have no answer.
+MOST_NUMBERS = 1 << 27
 
 
 @dataclass(frozen=True)
@@ -167,8 +171,20 @@ class Person:
 
     def attains(self, budget: float, max_nodes: int) -> int:
         """Whether some desired point is within a budget: FOUND, NONE or UNKNOWN."""
-        most = self.model.within(self.model.simplified, self.own, self.costs, budget)
-        return self._look(most, max_nodes, self.own.copy())[0]
+        model = self.model
+        most = model.within(model.simplified, self.own, self.costs, budget)
+        status, nodes = self._look(most, max_nodes, self.own.copy())
+        if status != Status.UNKNOWN or nodes > 0:
+            return status
+        # The question is too large. A smaller budget asks a smaller one and may do.
+        prices = np.unique(self.costs[self.costs <= budget])
+        at, step = 0, 1 + len(prices) // 24
+        while at < len(prices) and not self.stop[0]:
+            left = model.within(most, self.own, self.costs, prices[at])
+            if self._look(left, QUICK_NODES, self.own.copy())[0] == Status.FOUND:
+                return Status.FOUND
+            at, step = at + step, step * 2
+        return Status.UNKNOWN
 
     def _ask(self, left: Left, max_nodes: int) -> Answer:
         """Whether some point of what is left is desired, and what it costs at least."""
@@ -183,15 +199,22 @@ class Person:
         return Answer(Status.FOUND, cost, 0.0, point, nodes)
 
     def _look(self, left: Left, max_nodes: int, point: np.ndarray) -> tuple[int, int]:
-        """Whether some point of what is left is desired, and nodes; point becomes that point."""
-        model = self.model
+        """Whether some point of what is left is desired, and nodes; point becomes that point.
+
+        UNKNOWN without a node: the question is too large for memory.
+        """
+        model, n_nodes = self.model, len(left.forest.axis)
         if left.best < model.least:
             return Status.NONE, 0
+        if n_nodes * len(self.own) > MOST_NUMBERS:  # half of the nodes are boxes with two ends
+            return Status.UNKNOWN, 0
         leaves, ends, numbers, start = make_boxes(
             left.forest, np.int64(model.by_votes), left.box, self.own, model.problem.categorical,
             self.costs.shape[1],
         )  # fmt: skip
         boxes = Boxes._make([*leaves, *ends, numbers[0], start, numbers[1]])
+        if _size(boxes, len(left.forest.root)) > MOST_NUMBERS:
+            return Status.UNKNOWN, 0
         decide = self._decide_votes if model.by_votes else self._decide_sum
         return decide(left, boxes, max_nodes, point)
 
@@ -218,3 +241,10 @@ class Person:
             self.own, model.problem.categorical, max_nodes, self.stop, point,
         )  # fmt: skip
         return answer
+
+
+def _size(boxes: Boxes, n_trees: int) -> int:
+    """About how many numbers the tables of a question hold: masks of cells, bounds of boxes."""
+    active, n_boxes = boxes.n_cells > 1, len(boxes.tree)
+    n_words = n_trees + n_boxes // OWN_WIDTH
+    return int(3 * boxes.n_cells[active].sum() * n_words + 3 * active.sum() * n_boxes)

@@ -51,10 +51,12 @@ class Explainer:
     ) -> None:
         self._search, self._problem, self._options = search, search.problem, options
         self._rules, self._axes = rules, search.problem.grid.axes
-        self._barred = [a for a, own in enumerate(self._axes) if own != rules[a]]
+        features = range(search.problem.n_features)
+        self._kept = [a for a in features if not search.problem.folded[a]]
+        self._barred = [a for a in self._kept if self._axes[a] != rules[a]]
         self._people, self._answers = batch.people, batch.answers
         self._budget = min(budget, LARGEST)
-        shape = (len(batch.people), len(search.problem.grid.axes))
+        shape = (len(batch.people), search.problem.n_features)
         self._low, self._high = np.full(shape, np.nan), np.full(shape, np.nan)
         self._answers.low, self._answers.high = self._low, self._high
 
@@ -110,7 +112,7 @@ class Explainer:
 
     def _table(self, person: np.ndarray, asking: Person, plans: list[Candidate]) -> Answers:
         table = Answers.unknown(np.tile(person, (len(plans), 1)))
-        shape = (len(plans), len(asking.own))
+        shape = (len(plans), self._problem.n_features)
         table.low, table.high = np.empty(shape), np.empty(shape)
         table.status[:], table.bound[:] = Status.FOUND, np.nan
         for k, plan in enumerate(plans):
@@ -123,7 +125,9 @@ class Explainer:
         if self._options.ranges:
             certifier = Certifier(self._search.refusing)
             lowest, highest = certifier.widen(asking.own, point, asking.costs)
-        return cell_ends(self._problem.grid, asking.own, lowest, highest, point)
+        n = self._problem.n_features
+        low, high = cell_ends(self._problem.grid, asking.own, lowest, highest, point)
+        return low[:n], high[:n]
 
     def _obstacle(self, person: np.ndarray, asking: Person) -> Obstacle:
         """The options, the rules or the budget that keep someone from a plan."""
@@ -144,7 +148,10 @@ class Explainer:
         barred, proved = release(self._barred, self._allowed) if self._barred else ((), True)
         if barred:
             return Obstacle((), proved, needed, names(barred))
-        held, sure = release(sorted({*locked(self._axes), *self._barred}), self._released)
+        kept = [a for a in locked(self._axes) if a in self._kept]
+        held, sure = release(sorted({*kept, *self._barred}), self._released)
+        # A feature that is folded is never released, and might be what holds them.
+        sure = sure and bool(held or not self._problem.folded.any())
         ruled = [a for a in locked(self._rules) if a in held]
         barred = tuple(a for a in held if a not in ruled)
         return Obstacle(names(ruled), proved and sure, needed, names(barred))
