@@ -53,14 +53,20 @@ class Change:
         if self.by_itself:
             verb = "rises" if up else "falls"
             return f"{self.feature} {verb} by itself to about {number(self.after)}"
-        goal = nice_number(float(self.before), float(self.after), self.low, self.high)
+        if self.low is None and self.high is None:  # no other value is known to do
+            goal = exact_number(self.after)
+        else:
+            nice = nice_number(float(self.before), float(self.after), self.low, self.high)
+            goal = number(nice)
         verb = "raise" if up else "lower"
-        text = f"{verb} {self.feature} from {number(self.before)} to {number(goal)}"
+        text = f"{verb} {self.feature} from {number(self.before)} to {goal}"
         return text + (self._range(up) if ranges else "")
 
     def _range(self, up: bool) -> str:
         if self.low is not None and self.high is not None:
             return f" (anything from {number(self.low, up=True)} to {number(self.high, up=False)})"
+        if self.low is None and self.high is None:
+            return ""
         return " (or more)" if up else " (or less)"
 
 
@@ -179,6 +185,16 @@ def number(value: Any, *, up: bool | None = None) -> str:
     rounding: Any = round if up is None else math.ceil if up else math.floor
     rounded = rounding(scaled)
     return f"{rounded / scale:,.{digits}f}".rstrip("0").rstrip(".") if digits else f"{rounded:,}"
+
+
+def exact_number(value: Any) -> str:
+    """The shortest decimal that reads back as the same number.
+
+    >>> exact_number(46500.0), exact_number(1234.567891)
+    ('46,500', '1,234.567891')
+    """
+    value = float(value)
+    return f"{value:,.0f}" if value.is_integer() and abs(value) < 2**53 else f"{value:,}"
 
 
 def nice_number(before: float, after: float, low: float | None, high: float | None) -> float:
