@@ -104,8 +104,9 @@ def find_recourse(
         reference people by DirectLiNGAM. Rules and costs hold for what people do themselves;
         the model decides on what they end at.
     uncertainty : float, optional
-        By which share effects may be off: plans then hold at a sample of ways to be off, and
-        fewer people have one. 0.3 for estimated effects, 0 for given ones.
+        By which share direct effects may be off, each on its own: plans then hold in every
+        combination of weaker and stronger ones, or in a sample of them if there are more than
+        six, and fewer people have one. 0.3 for estimated effects, 0 for given ones.
     explain : bool
         Say why, where there is no plan.
     time_limit : float or None
@@ -143,8 +144,7 @@ def find_recourse(
     answers.accept(accepted)
     for rows, own in groups_of(np.flatnonzero(~accepted), question.labels, axes, overrides):
         answer(Task(question, options, own), search, rows, answers)
-    if answers.outcomes is None:  # else the model decides on what follows, not on X's columns
-        _confirm(question, answers)
+    _confirm(question, answers)
     return Recourse(question, answers)
 
 
@@ -175,7 +175,8 @@ def _confirm(question: Question, answers: Answers) -> None:
 
     A value that a column of the table cannot hold (a double in a column of singles) moves on to
     the next one that it can. A plan that the model refuses is not given: its person is unknown,
-    an alternative is dropped.
+    an alternative is dropped. With effects the model decides on outcomes, which are found as the
+    table holds them.
     """
     tables = [answers, *answers.alternatives.values()]
     owners = [np.arange(len(question.matrix)), *(
@@ -186,11 +187,12 @@ def _confirm(question: Question, answers: Answers) -> None:
     rows = np.concatenate([own[some] for own, some in zip(owners, shown, strict=True)])
     if not len(rows):
         return
-    values = np.concatenate([t.values[some] for t, some in zip(tables, shown, strict=True)])
+    decided = [t.values if t.outcomes is None else t.outcomes for t in tables]
+    values = np.concatenate([ends[some] for ends, some in zip(decided, shown, strict=True)])
     values, accepted = question.confirmed(rows, values)
     parts = np.split(np.arange(len(rows)), np.cumsum([len(some) for some in shown])[:-1])
-    for table, some, part in zip(tables, shown, parts, strict=True):
-        table.values[some] = values[part]
+    for ends, some, part in zip(decided, shown, parts, strict=True):
+        ends[some] = values[part]
     wrong = shown[0][~accepted[parts[0]]]
     answers.withdraw(wrong, question.matrix)
     for row, some, part in zip(list(answers.alternatives), shown[1:], parts[1:], strict=True):

@@ -101,6 +101,8 @@ class Answers:
         """Take actions back that did not stand the test."""
         self.status[rows], self.cost[rows] = Status.UNKNOWN, np.inf
         self.values[rows] = people[rows]
+        if self.outcomes is not None:
+            self.outcomes[rows] = people[rows]
 
     def take(self, rows: np.ndarray) -> Answers:
         """The answers of some rows, without what is kept by row."""
