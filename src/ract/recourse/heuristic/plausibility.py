@@ -188,7 +188,7 @@ class PlausibleSearch(Search):
         self._walks = Walks(problem, plausibility.is_plausible, accepted)
         model = problem.ensemble, problem.grid.axes, problem.cost
         self._first: ExactSearch | LeafSearch = (
-            ExactSearch(*model) if problem.cost.norm == "max" else LeafSearch(*model)
+            ExactSearch.prepared(*model) if problem.cost.norm == "max" else LeafSearch(*model)
         )
 
     def fill(self, batch: Batch) -> None:
