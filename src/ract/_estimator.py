@@ -287,7 +287,7 @@ class RecourseClassifierMixin(ClassifierMixin):
     def _matrix(self, X: Any) -> np.ndarray:
         """Encoded matrix of new people."""
         X = self._check_table(X)
-        matrix: np.ndarray = self.encoder_.matrix(X)
+        matrix: np.ndarray = self.encoder_.matrix(X, kinds=False)
         return matrix
 
     def _as_classes(self, decided: np.ndarray) -> np.ndarray:

@@ -296,14 +296,16 @@ def _pandas_like(
             if dtype.kind == "f" or np.array_equal(cast, values):
                 data[name] = cast
                 continue
-        keeps = not (pd.api.types.is_integer_dtype(dtype) and _has_fractions(values))
+        whole = pd.api.types.is_integer_dtype(dtype) or pd.api.types.is_bool_dtype(dtype)
+        keeps = not (whole and _has_fractions(values))
         data[name] = pd.Series(values, index=index, dtype=dtype if keeps else None)
     return pd.DataFrame(data, index=index)
 
 
 def _dtype_that_holds(dtype: Any, values: np.ndarray) -> Any:
-    """The column's own dtype, unless it is an integer one and the values have fractions."""
-    return nw.Float64() if dtype.is_integer() and _has_fractions(values) else dtype
+    """The column's own dtype, unless it holds whole numbers only and the values have fractions."""
+    whole = dtype.is_integer() or dtype == nw.Boolean
+    return nw.Float64() if whole and _has_fractions(values) else dtype
 
 
 def _has_fractions(values: np.ndarray) -> bool:

@@ -116,17 +116,22 @@ class Encoder:
         """Number of encoded columns."""
         return len(self.column_names)
 
-    def encode(self, frame: Any) -> EncodedColumns:
-        """Check a table and give its encoded columns, each made when it is asked for."""
+    def encode(self, frame: Any, *, kinds: bool = True) -> EncodedColumns:
+        """Check a table and give its encoded columns, each made when it is asked for.
+
+        kinds: whether whole numbers must be whole. A model decides on any numbers, such as those
+        that people end at when effects follow their actions.
+        """
         table = read_table(frame)
         self._check_names(table)
         for axis in self.axes:
-            _check_axis(table, axis)
+            if kinds or axis.is_categorical:
+                _check_axis(table, axis)
         return EncodedColumns(table, self.axes)
 
-    def matrix(self, frame: Any) -> np.ndarray:
-        """Check a table and give its encoded columns as one float matrix (people x columns)."""
-        return np.ascontiguousarray(np.stack(list(self.encode(frame))).T)
+    def matrix(self, frame: Any, *, kinds: bool = True) -> np.ndarray:
+        """The same as one float matrix (people x columns)."""
+        return np.ascontiguousarray(np.stack(list(self.encode(frame, kinds=kinds))).T)
 
     def decode(self, matrix: Any, like: Any) -> Any:
         """The table that encodes to a matrix, in the library, names and dtypes of ``like``.

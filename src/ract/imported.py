@@ -62,7 +62,7 @@ class ImportedClassifier:
 
     def predict(self, X: Any) -> np.ndarray:
         """Class of each person, as the model's own library decides."""
-        decided = self.ensemble_.decide(self.encoder_.matrix(X))
+        decided = self.ensemble_.decide(self.encoder_.matrix(X, kinds=False))
         other = self.classes_[self.classes_ != self.desired_][0]
         return np.where(decided, self.desired_, other).astype(self.classes_.dtype)
 

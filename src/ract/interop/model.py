@@ -57,7 +57,7 @@ class TreeModel:
         A probability for trees and forests, a margin (log odds as a rule) for boosted trees;
         in single precision for XGBoost.
         """
-        matrix, ensemble = self.encoder.matrix(X), self.ensemble
+        matrix, ensemble = self.encoder.matrix(X, kinds=False), self.ensemble
         if ensemble.combine != "votes":
             return ensemble.score(matrix, n_jobs=n_jobs)
         return ensemble.totals(matrix, n_jobs=n_jobs)[1]
@@ -73,7 +73,7 @@ class TreeModel:
 
     def decide(self, X: Any, *, n_jobs: int | None = None) -> np.ndarray:
         """Whether the model gives each person the desired class."""
-        return self.ensemble.decide(self.encoder.matrix(X), n_jobs=n_jobs)
+        return self.ensemble.decide(self.encoder.matrix(X, kinds=False), n_jobs=n_jobs)
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -124,7 +125,7 @@ def _causal(task: Task, people: np.ndarray) -> Answers:
     ensemble, axes, cost = task.model
     search = CausalSearch(
         ensemble, axes, cost, options.effects, uncertainty=options.uncertainty or 0.0,
-        accepted=question.known,
+        accepted=question.known, held=partial(question.encoder.held, like=question.people),
     )  # fmt: skip
     return search.solve(people, question.budget, **task.limits)
 

@@ -106,8 +106,9 @@ def find_recourse(
         reference people by DirectLiNGAM. Rules and costs hold for what people do themselves;
         the model decides on what they end at.
     uncertainty : float, optional
-        By which share effects may be off: plans then hold at a sample of ways to be off, and
-        fewer people have one. 0.3 for estimated effects, 0 for given ones.
+        By which share direct effects may be off, each on its own: plans then hold in every
+        combination of weaker and stronger ones, or in a sample of them if there are more than
+        six, and fewer people have one. 0.3 for estimated effects, 0 for given ones.
     explain : bool
         Say why, where there is no plan.
     time_limit : float or None
@@ -145,8 +146,7 @@ def find_recourse(
     answers.accept(accepted)
     for rows, own in groups_of(np.flatnonzero(~accepted), question.labels, axes, overrides):
         answer(Task(question.with_rules(own), options, own), search, rows, answers)
-    if answers.outcomes is None:  # else the model decides on what follows, not on X's columns
-        _confirm(question, answers)
+    _confirm(question, answers)
     return Recourse(question, answers)
 
 
@@ -176,6 +176,7 @@ def _confirm(question: Question, answers: Answers) -> None:
     """Put every plan and alternative, and the ends of their ranges, to the model as a user would.
 
     A plan that the model refuses is not given: its person is unknown, an alternative is dropped.
+    With effects the model decides on outcomes, which are found as the table holds them.
     """
     tables = [answers, *answers.alternatives.values()]
     owners = [np.arange(len(question.matrix)), *(
@@ -188,16 +189,20 @@ def _confirm(question: Question, answers: Answers) -> None:
         return
     for table in tables:
         table.add_ends(len(question.encoder.axes))
-    columns = ("values", "low", "high")
+    decided = ["values" if table.outcomes is None else "outcomes" for table in tables]
+    columns = [(name, "low", "high") for name in decided]
     held = question.confirmed(rows, *(
-        np.concatenate([getattr(t, name)[some] for t, some in zip(tables, shown, strict=True)])
-        for name in columns
+        np.concatenate([
+            getattr(table, names[k])[some]
+            for table, names, some in zip(tables, columns, shown, strict=True)
+        ])
+        for k in range(3)
     ))  # fmt: skip
     accepted = held.accepted
     parts = np.split(np.arange(len(rows)), np.cumsum([len(some) for some in shown])[:-1])
-    for table, some, part in zip(tables, shown, parts, strict=True):
-        for name in columns:
-            getattr(table, name)[some] = getattr(held, name)[part]
+    for table, names, some, part in zip(tables, columns, shown, parts, strict=True):
+        for name, new in zip(names, (held.values, held.low, held.high), strict=True):
+            getattr(table, name)[some] = new[part]
     wrong = shown[0][~accepted[parts[0]]]
     answers.withdraw(wrong, question.matrix)
     for row, some, part in zip(list(answers.alternatives), shown[1:], parts[1:], strict=True):

@@ -124,7 +124,7 @@ def test_a_feature_that_nobody_can_change_is_moved_through_its_cause():
     assert solutions.status[0] == Status.OPTIMAL
     assert solutions.cost[0] == pytest.approx(0.2, abs=2e-6)  # two of ten units of work
     assert solutions.values[0, 1] == 3.0
-    assert 4.0 < search.after(person, solutions.values)[0, 1] < 4.00002
+    assert 4.0 < solutions.outcomes[0, 1] < 4.00002
     assert search.solve(person, 0.19).status[0] == Status.NONE
 
 
@@ -139,7 +139,7 @@ def test_an_integer_that_follows_is_judged_as_the_real_number_it_becomes():
     person = np.array([[5.0, 3.0]])
     solutions = search.solve(person, max_gap=0.0)
     assert solutions.cost[0] == pytest.approx(0.025, abs=2e-6)
-    assert search.after(person, solutions.values)[0, 1] == pytest.approx(3.25, abs=1e-4)
+    assert solutions.outcomes[0, 1] == pytest.approx(3.25, abs=1e-4)
 
 
 def test_a_category_can_be_a_cause():
@@ -155,7 +155,7 @@ def test_a_category_can_be_a_cause():
     person[0, cook] = 1.0
     solutions = search.solve(person, max_gap=0.0)
     assert solutions.status[0] == Status.OPTIMAL and solutions.values[0, clerk] == 1.0
-    assert search.after(person, solutions.values)[0, pay] == 5.0
+    assert solutions.outcomes[0, pay] == 5.0
     wrong = CausalEffects.from_edges({("pay", "job=clerk"): 5.0})
     with pytest.raises(InvalidSpec, match="'job' is categorical"):
         CausalSearch(stump_on(pay, 2.5), encoder.axes, cost, wrong)

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,10 @@ from ract.actions import ActionSpace
 from ract.encoding import Encoder
 from ract.errors import InvalidData, InvalidSpec, listing
 from ract.recourse.causal.lingam import DirectLiNGAM
+
+# Direct effects that are tried in every combination of weaker and stronger; of more, a sample.
+MOST_FOR_CORNERS = 6
+MIXED_WAYS = 8
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -100,6 +105,8 @@ class CausalEffects:
         names : sequence of str, optional
             All features; by default those that the arrows name.
         """
+        for pair, weight in edges.items():
+            _check_arrow(pair, weight)
         if names is None:
             names = list(dict.fromkeys(name for pair in edges for name in pair))
         position = {name: k for k, name in enumerate(names)}
@@ -210,10 +217,52 @@ class CausalEffects:
     @cached_property
     def total(self) -> np.ndarray:
         """Total effects E, along all paths: people who act with a end at x + a + E a."""
-        total, paths = np.zeros_like(self.direct), self.direct
-        while paths.any():  # paths of 1, 2, ... arrows; without a cycle they come to an end
-            total, paths = total + paths, paths @ self.direct
-        return total
+        return _total(self.direct)
+
+    def perturbed(self, share: float, acting: np.ndarray | None = None) -> np.ndarray:
+        """Total effects when direct effects are off by a share, each on its own.
+
+        With at most 6 direct effects these are all the ways in which each of them is weaker or
+        stronger by the whole share. With more they are a sample: all weaker, all stronger, and
+        16 mixed ways, of which 8 treat everything that acts on the same feature alike.
+
+        Parameters
+        ----------
+        share : float
+            0 or more; 0.3 makes an effect of 2 one of 1.4 or 2.6.
+        acting : bool (names,), optional
+            Features that people act on. Only what follows from them counts.
+
+        Returns
+        -------
+        float (ways, names, names)
+            Without any for a share of 0.
+
+        Examples
+        --------
+        >>> effects = CausalEffects.from_edges({("a", "b"): 2.0, ("b", "c"): 1.0})
+        >>> effects.perturbed(0.5)[:, 2, 0]  # of a on c
+        array([0.5, 1.5, 1.5, 4.5])
+        """
+        n = len(self.names)
+        if acting is None:
+            acting = np.ones(n, np.bool_)
+        changes = acting | (self.total[:, acting] != 0).any(axis=1)
+        effect, cause = np.nonzero(self.direct * changes)
+        if not share or not len(cause):
+            return np.empty((0, n, n))
+        if len(cause) <= MOST_FOR_CORNERS:
+            signs = np.array(list(product((-1.0, 1.0), repeat=len(cause))))
+        else:
+            rng = np.random.default_rng(0)
+            alike = np.repeat([[-1.0], [1.0]], len(cause), axis=1)
+            each = rng.choice([-1.0, 1.0], (MIXED_WAYS, len(cause)))
+            signs = np.concatenate(
+                [alike, each, rng.choice([-1.0, 1.0], (MIXED_WAYS, n))[:, effect]]
+            )
+        direct = np.tile(self.direct, (len(signs), 1, 1))
+        direct[:, effect, cause] *= 1.0 + share * signs
+        return _total(direct)
 
     @cached_property
     def order(self) -> tuple[str, ...]:
@@ -302,6 +351,14 @@ class CausalEffects:
         return "\n".join(lines) or "Nothing follows from any change."
 
 
+def _total(direct: np.ndarray) -> np.ndarray:
+    """Total effects of direct ones (..., names, names)."""
+    total, paths = np.zeros_like(direct), direct
+    while paths.any():  # paths of 1, 2, ... arrows; without a cycle they come to an end
+        total, paths = total + paths, paths @ direct
+    return total
+
+
 def _check_names(names: Sequence[Any]) -> None:
     strange = [name for name in names if not isinstance(name, str)]
     if strange:
@@ -309,6 +366,15 @@ def _check_names(names: Sequence[Any]) -> None:
     twice = [name for k, name in enumerate(names) if name in names[:k]]
     if twice:
         raise InvalidSpec(f"The effects name {listing(twice)} twice.")
+
+
+def _check_arrow(pair: Any, weight: Any) -> None:
+    if not (isinstance(pair, tuple) and len(pair) == 2):
+        raise InvalidSpec(f"An arrow is a pair (cause, effect) of names, got {pair!r}.")
+    if not isinstance(weight, (int, float, np.number)) or isinstance(weight, bool):
+        raise InvalidSpec(
+            f"The effect of {pair[0]!r} on {pair[1]!r} must be a number, got {weight!r}."
+        )
 
 
 def _allowed_arrows(allowed: Any, exogenous: Sequence[str], names: Sequence[str]) -> np.ndarray:

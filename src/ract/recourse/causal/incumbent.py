@@ -12,8 +12,6 @@ from ract.recourse.common.outcomes import Outcomes
 POINTS = 33
 REFINEMENTS = 4
 ROUNDS = 3
-# With uncertain effects, outcomes are tried with so many features off at random.
-MIXED_WAYS = 8
 
 
 class Incumbent:
@@ -29,6 +27,8 @@ class Incumbent:
         Largest cost that is of interest at first.
     tolerance : float
         Only what is cheaper by this much is an improvement.
+    stop : uint8 (1,)
+        Set when the time is up.
     max_changes : int, optional
         Most features that may change.
 
@@ -36,8 +36,10 @@ class Incumbent:
     ----------
     values : float (columns,) or None
         What to set.
+    ends : float (columns,)
+        What that leads to, as the model was asked; the person as they are without an action.
     cost : float
-        Of that; infinite if there is none.
+        Of the action; infinite if there is none.
     cap : float
         Largest cost that would be an improvement.
     """
@@ -49,48 +51,61 @@ class Incumbent:
         cost: FittedCost,
         cap: float,
         tolerance: float,
+        stop: np.ndarray,
         max_changes: int | None = None,
     ) -> None:
-        self.outcomes, self.cap, self._tolerance = outcomes, cap, tolerance
+        self.outcomes, self.cap, self._tolerance, self._stop = outcomes, cap, tolerance, stop
         self.values: np.ndarray | None = None
+        self.ends = outcomes.person
         self.cost = np.inf
         self._ensemble, self._cost, self._max_changes = ensemble, cost, max_changes
-        self._signs = _signs(outcomes)
 
     def offer(self, values: np.ndarray) -> bool:
         """Take the cheapest of some actions (rows x columns) that is one, if it is better."""
+        values = self.allowed(self.outcomes.landed(values, self.cap))
         cost = self._cost.between(np.tile(self.outcomes.person, (len(values), 1)), values)
-        good = cost <= self.cap
-        if self._max_changes is not None:
-            good &= self._changes(values) <= self._max_changes
-        good[good] = self._desired(values[good])
+        good = self._desired(values)
         if not good.any():
             return False
         best = int(np.argmin(np.where(good, cost, np.inf)))
-        self._shorten(values[best])
+        return self._keep(self._shortened(values[best])) or self._keep(values[best])
+
+    def _keep(self, values: np.ndarray) -> bool:
+        """Keep an action whose outcome, computed as it is reported, is desired."""
+        if not self._desired(values[None])[0]:
+            return False
+        self.values, self.cost = values, self._price(values)
+        self.ends, self.cap = self.outcomes.ends(values[None])[0], self.cost - self._tolerance
         return True
 
     def _desired(self, values: np.ndarray) -> np.ndarray:
-        """Whether the outcomes are desired, however far off they are within their doubt."""
+        """Whether the outcomes are desired, also if last digits or effects are otherwise."""
         if not len(values):
             return np.zeros(0, np.bool_)
-        ends, doubt = self.outcomes.ends(values), self.outcomes.doubt(values)
-        trials = (ends + self._signs[:, None, :] * doubt).reshape(-1, ends.shape[1])
-        decided = self._ensemble.decide(trials).reshape(len(self._signs), len(values))
-        return np.logical_and.reduce(decided, axis=0)
+        good = self._ensemble.decide(self.outcomes.ends(values))
+        if good.any():
+            others = self.outcomes.variants(values[good])
+            decided = self._ensemble.decide(others.reshape(-1, others.shape[2]))
+            good[good] = decided.reshape(others.shape[:2]).all(axis=0)
+        return good
 
-    def _changes(self, values: np.ndarray) -> np.ndarray:
-        moved, moves = values != self.outcomes.person, self.outcomes.moves
-        changes = moved[:, moves.numeric].sum(axis=1)
-        for columns in moves.groups:
-            changes = changes + moved[:, columns].any(axis=1)
-        return changes
+    def allowed(self, values: np.ndarray) -> np.ndarray:
+        """Those of some actions that would be better and do not change too many features."""
+        person, moves = self.outcomes.person, self.outcomes.moves
+        good = self._cost.between(np.tile(person, (len(values), 1)), values) <= self.cap
+        if self._max_changes is not None:
+            moved = values != person
+            changes = moved[:, moves.numeric].sum(axis=1)
+            for columns in moves.groups:
+                changes = changes + moved[:, columns].any(axis=1)
+            good &= changes <= self._max_changes
+        return values[good]
 
     def _price(self, values: np.ndarray) -> float:
         return float(self._cost.between(self.outcomes.person[None], values[None])[0])
 
-    def _shorten(self, values: np.ndarray) -> None:
-        """Keep an action, each of its changes as small as it can be, the dearest first."""
+    def _shortened(self, values: np.ndarray) -> np.ndarray:
+        """The action with each of its changes as small as it can be, the dearest first."""
         moves, person = self.outcomes.moves, self.outcomes.person
         values, price = values.copy(), self._price(values)
         for _ in range(ROUNDS):
@@ -101,12 +116,13 @@ class Incumbent:
                     values = trial
             changed = [int(j) for j in moves.numeric if values[j] != person[j]]
             for j in sorted(changed, key=lambda j: -self._effort(j, float(values[j]))):
+                if self._stop[0]:
+                    return values
                 values[j] = self._nearest(values, j)
             before, price = price, self._price(values)
             if not price < before - self._tolerance:
                 break
-        self.values, self.cost = values, price
-        self.cap = price - self._tolerance
+        return values
 
     def _effort(self, column: int, value: float) -> float:
         ends = np.array([self.outcomes.person[column], value])
@@ -118,9 +134,10 @@ class Incumbent:
         whole = self.outcomes.moves.whole[j]
         for _ in range(REFINEMENTS):
             line = np.linspace(near, far, POINTS)
-            line = np.round(line) if whole else line
             trials = np.tile(values, (POINTS, 1))
-            trials[:, j] = line
+            trials[:, j] = np.round(line) if whole else line
+            trials = self.outcomes.held(trials)
+            line = trials[:, j]
             good = self._desired(trials)
             good[-1] = True
             first = int(np.argmax(good))
@@ -130,14 +147,3 @@ class Incumbent:
             if near == far or (whole and abs(far - near) <= 1):
                 break
         return far
-
-
-def _signs(outcomes: Outcomes) -> np.ndarray:
-    """Ways to be off, as shares of the doubt (ways x columns): none, all alike, and some more."""
-    d = len(outcomes.person)
-    ways = np.repeat([0.0, -1.0, 1.0], d).reshape(3, d)
-    if outcomes.uncertainty == 0.0:
-        return ways
-    mixed = np.random.default_rng(0).choice([-1.0, 1.0], (MIXED_WAYS, d))
-    each = np.eye(d)[outcomes.effects.any(axis=1)]
-    return np.concatenate([ways, mixed, each, -each])

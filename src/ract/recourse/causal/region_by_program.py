@@ -160,7 +160,7 @@ def _region_rows(
     thin = least > most
     least[thin] = most[thin] = (least[thin] + most[thin]) / 2
     rows, least, most = rows / size[:, None], least / size, most / size
-    if outcomes.uncertainty == 0.0:
+    if not outcomes.spread.any():
         return rows, least, most
     off = _doubt_rows(outcomes, parts)[matters] / size[:, None]
     nowhere = np.full(len(rows), np.inf)
@@ -173,13 +173,13 @@ def _region_rows(
 
 def _doubt_rows(outcomes: Outcomes, parts: _Parts) -> np.ndarray:
     """How far each outcome may be off per unit of moves and options."""
-    numeric, effects = outcomes.moves.numeric, np.abs(outcomes.effects)
-    blocks = [effects[np.ix_(numeric, parts.column)] * np.abs(parts.unit)]
+    numeric, spread = outcomes.moves.numeric, outcomes.spread
+    blocks = [spread[np.ix_(numeric, parts.column)] * np.abs(parts.unit)]
     for choice in parts.open_choices:
         columns, own = outcomes.moves.groups[choice.group], outcomes.own[choice.group]
-        both = effects[:, columns[choice.options]] + effects[:, columns[own], None]
+        both = spread[:, columns[choice.options]] + spread[:, columns[own], None]
         blocks.append(np.where(choice.options == own, 0.0, both)[numeric])
-    return outcomes.uncertainty * np.hstack(blocks)
+    return np.hstack(blocks)
 
 
 class _Rows:

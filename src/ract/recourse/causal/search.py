@@ -1,15 +1,18 @@
 """Search for actions that count on their consequences: the model decides on x + a + E a.
 
 Branch and bound over the actions that have effects. Each part of them is bounded by a search that
-the exact method solves (``relaxed``), and the point that it suggests is aimed at: the region
+the exact method solves (``bound``), and the point that it suggests is aimed at: the region
 around the point in which enough trees vote for the person is entered one feature after another
-(``entering``) or by a linear program (``program``). Whatever comes out is run through the model.
+(``region_by_steps``) or by a linear program (``region_by_program``). While nothing has been found,
+votes are raised from there one feature at a time (``climb``). Whatever comes out is run through the
+model.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from heapq import heappop, heappush
+from typing import Any
 
 import numpy as np
 
@@ -18,24 +21,26 @@ from ract.encoding import Axis
 from ract.ensemble import TreeEnsemble
 from ract.errors import InvalidSpec
 from ract.recourse.causal.bound import STEPS, Relaxation
+from ract.recourse.causal.climb import climb
 from ract.recourse.causal.effects import CausalEffects
 from ract.recourse.causal.incumbent import Incumbent
 from ract.recourse.causal.region_by_program import enter_region
 from ract.recourse.common.anchors import Anchors
-from ract.recourse.common.limits import check_count
+from ract.recourse.common.limits import LARGEST, check_count
 from ract.recourse.common.moves import Moves
 from ract.recourse.common.outcomes import ActionBox, Outcomes
 from ract.recourse.common.parallel import for_each
 from ract.recourse.common.region_by_steps import enter_by_steps
 from ract.recourse.common.search import Batch, Search
 from ract.recourse.exact.search import ExactSearch
+from ract.recourse.plan import Obstacle
 from ract.status import Status
 
 # An action that is cheaper by less is no improvement.
 TOLERANCE = 1e-6
-# Near an action that almost works, the search looks at this share of the range on both sides.
-NEARBY = 0.1
 PLAIN_NODES = 1000
+# By default; with uncertain effects, of which bounds do not know, more nodes find little.
+MAX_NODES, MAX_NODES_UNCERTAIN = 3, 2
 MOST_ENTERED = 16
 
 
@@ -64,13 +69,16 @@ class CausalSearch(Search):
     effects : CausalEffects
         Among encoded columns, by their names; no category may be an effect.
     uncertainty : float
-        Share by which each effect may be off, such as 0.2 for estimated ones. The cheapest
-        action ends just across the edge of a decision, and comes to nothing if an effect is a
-        little weaker than thought; with this, actions are sought that hold all the same. (This
-        is tried for some of the ways to be off; the lower bounds do not know of it.)
+        Share by which each direct effect may be off, such as 0.2 for estimated ones. The
+        cheapest action ends just across the edge of a decision, and comes to nothing if an effect
+        is a little weaker than thought; with this, actions hold in all the ways of
+        ``CausalEffects.perturbed``. (The lower bounds do not know of it.)
     accepted : float (people, columns), optional
         People like those that got the desired class. An ensemble that does not decide by votes
         needs them, as places to aim at; without votes nothing is proved.
+    held : callable, optional
+        Rows as the people's table holds them, such as rounded to singles; actions and outcomes
+        are such rows then.
 
     Examples
     --------
@@ -95,35 +103,40 @@ class CausalSearch(Search):
         *,
         uncertainty: float = 0.0,
         accepted: np.ndarray | None = None,
+        held: Callable[[np.ndarray], np.ndarray] | None = None,
     ) -> None:
         require_max_norm(cost)
-        if not 0.0 <= uncertainty < np.inf:
-            raise InvalidSpec(f"uncertainty must be 0 or more, got {uncertainty!r}.")
-        self._uncertainty = uncertainty
+        _check_uncertainty(uncertainty)
         self._ensemble, self._cost, self._moves = ensemble, cost, Moves(axes, cost)
         named = effects.among(column_names(axes))
         _refuse_effects_on_categories(axes, named)
         # Nobody acts on a fixed feature, so nothing follows from it.
         self._effects = np.where(self._moves.actionable, named.total, 0.0)
+        others = named.perturbed(uncertainty, self._moves.actionable)
+        self._others = np.where(self._moves.actionable, others, 0.0)
+        nobody = np.zeros((0, len(named.names)))
+        self._held = None if held is None or held(nobody) is nobody else held
+        causes = np.abs(np.concatenate([self._effects[None], self._others])).max(axis=(0, 1)) > 0
+        self._causes = np.array([causes[list(axis.columns)].any() for axis in axes])
         self._order = np.array([named.names.index(name) for name in named.order])
         self._plain: ExactSearch | None = None
         self._relaxed: Relaxation | None = None
         if ensemble.combine == "votes":
-            self._plain = ExactSearch(ensemble, axes, cost)
+            self._plain = ExactSearch.prepared(ensemble, axes, cost)
             receives = np.asarray(self._effects.any(axis=1))
             self._relaxed = Relaxation(ensemble, axes, cost, receives)
         else:
             self._anchors = _anchors_of(ensemble, accepted)
 
-    def after(self, people: np.ndarray, values: np.ndarray) -> np.ndarray:
-        """What people end at when they set ``values`` and everything has followed."""
-        return values + (values - people) @ self._effects.T
-
-    def fill(self, batch: Batch, *, max_nodes: int = 30, max_gap: float = 0.01) -> None:
+    def fill(self, batch: Batch, *, max_nodes: int | None = None, max_gap: float = 0.01) -> None:
         """Branch and bound for each person; outcomes with effects stand beside the values."""
         people, answers, limits = batch.people, batch.answers, batch.limits
+        if max_nodes is None:
+            max_nodes = MAX_NODES_UNCERTAIN if len(self._others) else MAX_NODES
         _check(limits.max_changes, max_nodes, max_gap)
-        if self._plain is not None and not self._effects.any() and limits.max_changes is None:
+        answers.outcomes = outcomes = people.copy()
+        simple = not self._causes.any() and self._held is None and limits.max_changes is None
+        if self._plain is not None and simple:
             self._plain.fill(batch)
             answers.outcomes = answers.values.copy()
             return
@@ -136,12 +149,13 @@ class CausalSearch(Search):
             one = _PersonSearch(self, people[i], batch.budgets[i], limits.max_changes, stop)
             answers.status[i] = one.run(max_nodes, max_gap)
             answers.cost[i], answers.bound[i] = one.best.cost, one.bound
-            answers.nodes[i] = one.nodes
+            answers.nodes[i], outcomes[i] = one.nodes, one.best.ends
             if one.best.values is not None:
                 answers.values[i] = one.best.values
+            if answers.status[i] == Status.NONE:
+                answers.obstacles[i] = one.obstacle(max_nodes)
 
         answers.seconds = for_each(search, len(people), limits)
-        answers.outcomes = self.after(people, answers.values)
 
 
 class _PersonSearch:
@@ -157,10 +171,13 @@ class _PersonSearch:
     ) -> None:
         self._search, self._max_changes, self._stop = search, max_changes, stop
         self._budget = budget
-        self._outcomes = Outcomes(person, search._moves, search._effects, search._uncertainty)
-        cap = min(budget, search._moves.dearest(person))
+        self._outcomes = Outcomes(
+            person, search._moves, search._effects, search._others, search._held
+        )
+        self._dearest = search._moves.dearest(person)
+        cap = min(budget, self._dearest)
         self.best = Incumbent(
-            self._outcomes, search._ensemble, search._cost, cap, TOLERANCE, max_changes
+            self._outcomes, search._ensemble, search._cost, cap, TOLERANCE, stop, max_changes
         )
         self.bound, self.nodes, self._pushed = 0.0, 0, 0
         self._queue: list[tuple[float, int, ActionBox]] = []
@@ -171,12 +188,10 @@ class _PersonSearch:
         relaxed, plain = self._search._relaxed, self._search._plain
         if relaxed is None or plain is None:
             self._aim_at_accepted(self._search._anchors)
+            if self.best.values is None:
+                self._climb()
             return Status.UNKNOWN if self.best.values is None else Status.FOUND
-        person = self._outcomes.person
-        found, values = plain.cheapest(person, self._budget, PLAIN_NODES, self._stop)
-        if found.point is not None:  # try it, and to end where it would lead without effects
-            self.best.offer(values[None])
-            self._aim_near(values)
+        self._begin(plain)
         left_over = np.inf  # least bound of the parts that could be neither decided nor split
         self._push(0.0, self._outcomes.everything())
         while self._queue and self.nodes < max_nodes and not self._stop[0]:
@@ -198,6 +213,36 @@ class _PersonSearch:
                 self._push(bound, part)
         return self._status_at(min([left_over, *(bound for bound, _, _ in self._queue)]))
 
+    def obstacle(self, max_nodes: int) -> Obstacle:
+        """Why there is no action within the budget: whether there is one at any cost."""
+        needed = np.inf
+        if self._budget < self._dearest:
+            anyhow = _PersonSearch(
+                self._search, self._outcomes.person, self._dearest, self._max_changes, self._stop
+            )
+            # Any action will do: then another budget helps, but which is the least is not known.
+            if anyhow.run(max_nodes, max_gap=LARGEST) != Status.NONE:
+                needed = np.nan
+        return Obstacle((), False, needed)
+
+    def _begin(self, plain: ExactSearch) -> None:
+        """Try what is cheapest without effects, and what leaves all causes alone."""
+        person, causes = self._outcomes.person, self._search._causes
+        limits = self._budget, PLAIN_NODES, self._stop, self._max_changes
+        found, values = plain.cheapest(person, *limits)
+        if found.point is None or not self._offer_cleared(values):
+            alone, values_alone = plain.cheapest(person, *limits, still=causes)
+            if alone.point is not None:
+                self._offer_cleared(values_alone)
+        if found.point is not None and not self._stop[0]:  # to end where it leads without effects
+            self._aim_near(values)
+        if self.best.values is None:
+            self._climb()
+
+    def _offer_cleared(self, values: np.ndarray) -> bool:
+        cleared = self._outcomes.cleared(values, self.best.cap)
+        return self.best.offer(np.stack([values, cleared]))
+
     def _push(self, bound: float, box: ActionBox) -> None:
         self._pushed += 1
         heappush(self._queue, (bound, -self._pushed, box))  # of equals, the newest first
@@ -212,15 +257,15 @@ class _PersonSearch:
         return Status.FOUND if found else Status.UNKNOWN
 
     def _aim(self, point: np.ndarray) -> bool:
-        """Try to get near a point; failing that for the first time, near where that led."""
+        """Try to get near a point; while there is no action, to climb from where that led."""
         if self._aim_near(point):
             return True
         if self.best.values is not None:
             return False
-        assert self._search._relaxed is not None
-        near = self._outcomes.around(self._aimed, self.best.cap, NEARBY)
-        _, point_near = self._search._relaxed.solve(self._outcomes, near, self.best.cap, self._stop)
-        return point_near is not None and self._aim_near(point_near)
+        return self._climb()
+
+    def _climb(self) -> bool:
+        return climb(self.best, self._search._ensemble, self._aimed, self._stop)
 
     def _aim_near(self, point: np.ndarray) -> bool:
         """Try to enter the region in which enough trees, the nearest, vote as at the point."""
@@ -277,6 +322,12 @@ def _anchors_of(ensemble: TreeEnsemble, accepted: np.ndarray | None) -> Anchors:
             "people to whom it gives the desired class."
         )
     return Anchors.among(ensemble, accepted)
+
+
+def _check_uncertainty(uncertainty: Any) -> None:
+    number = isinstance(uncertainty, (int, float, np.number)) and not isinstance(uncertainty, bool)
+    if not (number and 0.0 <= uncertainty < np.inf):
+        raise InvalidSpec(f"uncertainty must be 0 or more, got {uncertainty!r}.")
 
 
 def _check(max_changes: int | None, max_nodes: int, max_gap: float) -> None:

@@ -104,6 +104,8 @@ class Answers:
         for ends in (self.low, self.high):
             if ends is not None:
                 ends[rows] = np.nan
+        if self.outcomes is not None:
+            self.outcomes[rows] = people[rows]
 
     def add_ends(self, n_axes: int) -> tuple[np.ndarray, np.ndarray]:
         """The ends of ranges, with room for them where the search proved none."""

@@ -11,6 +11,7 @@ tighter the box of outcomes.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -66,8 +67,10 @@ class Outcomes:
     moves : Moves
     effects : float (columns, columns)
         Total effects E: ``effects[i, j]`` of column j on column i.
-    uncertainty : float
-        Share by which each of them may be off.
+    others : float (ways, columns, columns), optional
+        What the total effects may be instead.
+    held : callable, optional
+        Rows as the people's table holds them, where it holds less than doubles.
 
     Examples
     --------
@@ -85,23 +88,65 @@ class Outcomes:
     """
 
     def __init__(
-        self, person: np.ndarray, moves: Moves, effects: np.ndarray, uncertainty: float = 0.0
+        self,
+        person: np.ndarray,
+        moves: Moves,
+        effects: np.ndarray,
+        others: np.ndarray | None = None,
+        held: Callable[[np.ndarray], np.ndarray] | None = None,
     ) -> None:
         self.person, self.moves, self.effects = person, moves, effects
-        self.uncertainty = uncertainty
+        self.others = np.empty((0, *effects.shape)) if others is None else others
+        # How far each effect may be off, at most.
+        self.spread = np.abs(self.others - effects).max(axis=0, initial=0.0)
+        self._held = held
+        self._digits = ROUNDING if held is None else float(np.finfo(np.float32).eps)
         self.own = tuple(int(np.argmax(person[columns])) for columns in moves.groups)
-        self._receives = effects.any(axis=1)
+        self._receives = effects.any(axis=1) | self.spread.any(axis=1)
         self._ranges: dict[tuple[float, int], tuple[np.ndarray, np.ndarray, np.ndarray]] = {}
 
     def ends(self, values: np.ndarray) -> np.ndarray:
         """What the person ends at when they set values (rows x columns)."""
-        return values + (values - self.person) @ self.effects.T
+        return self.held(values + (values - self.person) @ self.effects.T)
 
-    def doubt(self, values: np.ndarray) -> np.ndarray:
-        """How far ``ends`` may be off, by uncertain effects and by rounding (rows x columns)."""
-        follows = np.abs(values - self.person) @ np.abs(self.effects).T
-        rounding = ROUNDING * (np.abs(values) + follows) * (follows > 0)
-        return self.uncertainty * follows + rounding
+    def variants(self, values: np.ndarray) -> np.ndarray:
+        """The same if last digits or effects are otherwise (ways x rows x columns)."""
+        change = values - self.person
+        ends = values + change @ self.effects.T
+        size = np.abs(change) @ np.abs(self.effects).T
+        exact = self.moves.whole & ~self._receives
+        digits = ROUNDING * (np.abs(values) + np.abs(self.person) + size)
+        digits *= ((change != 0) & ~exact) | (size > 0)
+        others = values + change @ self.others.transpose(0, 2, 1)
+        ways = np.concatenate([(ends - digits)[None], (ends + digits)[None], others])
+        return self.held(ways.reshape(-1, ends.shape[1])).reshape(ways.shape)
+
+    def held(self, rows: np.ndarray) -> np.ndarray:
+        """Rows as the people's table holds them."""
+        return rows if self._held is None else self._held(rows)
+
+    def landed(self, values: np.ndarray, cap: float) -> np.ndarray:
+        """Values that the table holds, next to given ones and within reach (rows x columns)."""
+        near = self.held(values)
+        if near is values or np.array_equal(near, values):
+            return values
+        away = np.where(values > self.person, np.inf, -np.inf).astype(np.float32)
+        single = near.astype(np.float32)
+        steps = [np.where(near == values, near, np.nextafter(single, s * away)) for s in (1, -1)]
+        rows = np.concatenate([near, *map(self.held, steps)])
+        _, [low], [high] = self.ranges(cap)
+        numeric = self.moves.numeric
+        return rows[((rows >= low) & (rows <= high))[:, numeric].all(axis=1)]
+
+    def cleared(self, values: np.ndarray, cap: float) -> np.ndarray:
+        """Values a little further, so that last digits of sums do not matter, within reach."""
+        _, [low], [high] = self.ranges(cap)
+        change = values - self.person
+        further = 4.0 * ROUNDING * (np.abs(values) + np.abs(self.person)) * np.sign(change)
+        moved = np.clip(values + np.where(self.moves.whole, 0.0, further), low, high)
+        values = values.copy()
+        values[self.moves.numeric] = moved[self.moves.numeric]
+        return values
 
     def everything(self) -> ActionBox:
         """No limits."""
@@ -139,7 +184,7 @@ class Outcomes:
                 least += np.where(some, change, np.inf).min(axis=2)
                 most += np.where(some, change, -np.inf).max(axis=2)
         size = np.abs(self.person) + np.abs(cut) + np.abs(raised) + np.abs(least) + np.abs(most)
-        room = 2.0 * ROUNDING * size * ((least != 0) | (most != 0))
+        room = 2.0 * self._digits * size * ((least != 0) | (most != 0))
         return Reached(costs, low, high, low + least - room, high + most + room)
 
     def hull(self, cap: float) -> tuple[np.ndarray, np.ndarray]:
@@ -222,17 +267,3 @@ class Outcomes:
         highest[column] = np.floor(middle) if whole else middle
         lowest[column] = np.floor(middle) + 1 if whole else middle
         return [replace(box, highest=highest), replace(box, lowest=lowest)]
-
-    def around(self, values: np.ndarray, cap: float, share: float) -> ActionBox:
-        """The actions near given values in the columns with effects, by a share of their range."""
-        _, [low], [high] = self.ranges(cap)
-        reach = share * (high - low)
-        acts = self.effects.any(axis=0) & (high > low)
-        lowest = np.where(acts, values - reach, -np.inf)
-        highest = np.where(acts, values + reach, np.inf)
-        groups = []
-        for columns in self.moves.groups:
-            here = np.arange(len(columns)) == np.argmax(values[columns])
-            matters = self.effects[:, columns].any()
-            groups.append(here if matters else np.ones(len(columns), np.bool_))
-        return ActionBox(lowest, highest, tuple(groups))

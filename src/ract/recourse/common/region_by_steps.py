@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from ract.recourse.common.anchors import admitted_categories
-from ract.recourse.common.outcomes import Outcomes
+from ract.recourse.common.outcomes import ROUNDING, Outcomes
 
 
 def enter_by_steps(
@@ -43,30 +43,33 @@ def enter_by_steps(
         price = np.where(admitted & (table[own] <= cap), table[own], np.inf)
         price[:, own] = np.minimum(price[:, own], np.finfo(np.float64).max)  # stay if stuck
         values[:, columns] = np.eye(len(columns))[price.argmin(axis=1)]
+    summed = bool(outcomes.effects.any())  # else what is set is where it ends, to the last digit
     numeric = np.zeros(len(person), np.bool_)
     numeric[moves.numeric] = True
     for i in order[numeric[order]]:
         follows = (values - person) @ outcomes.effects[i]
-        doubt = outcomes.uncertainty * (np.abs(values - person) @ np.abs(outcomes.effects[i]))
-        least, most = _inside(lower[:, i] + doubt, upper[:, i] - doubt, follows, moves.whole[i])
+        doubt = np.abs(values - person) @ outcomes.spread[i]
+        low_edge, high_edge = lower[:, i] + doubt, upper[:, i] - doubt
+        size = abs(person[i]) + np.abs(follows) if summed else np.zeros(len(follows))
+        least, most = _inside(low_edge, high_edge, follows, size, moves.whole[i])
         values[:, i] = np.clip(np.minimum(np.maximum(person[i], least), most), low[i], high[i])
     return values
 
 
 def _inside(
-    lower: np.ndarray, upper: np.ndarray, follows: np.ndarray, whole: bool
+    lower: np.ndarray, upper: np.ndarray, follows: np.ndarray, size: np.ndarray, whole: bool
 ) -> tuple[np.ndarray, np.ndarray]:
     """Least and most that a feature may be set to, so that it ends in (lower, upper]."""
     least, most = np.nextafter(lower, np.inf), upper
-    moved = follows != 0
-    if moved.any():
-        least = np.where(moved, lower - follows + _rounding(lower, follows), least)
-        most = np.where(moved, upper - follows - _rounding(upper, follows), most)
+    summed = (size > 0) & ((follows != 0) | (not whole))
+    if summed.any():
+        least = np.where(summed, lower - follows + _rounding(lower, size), least)
+        most = np.where(summed, upper - follows - _rounding(upper, size), most)
     if whole:
         least, most = np.ceil(least), np.floor(most)
     return least, most
 
 
-def _rounding(edge: np.ndarray, follows: np.ndarray) -> np.ndarray:
-    """What a sum of the two may be off by."""
-    return 4.0 * np.spacing(np.maximum(np.abs(follows), np.where(np.isfinite(edge), abs(edge), 0)))
+def _rounding(edge: np.ndarray, size: np.ndarray) -> np.ndarray:
+    """What a sum of this size that ends at the edge may be off by."""
+    return 4.0 * ROUNDING * (size + np.where(np.isfinite(edge), abs(edge), 0.0))

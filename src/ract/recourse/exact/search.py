@@ -105,16 +105,26 @@ class ExactSearch(Search):
         answers.seconds = self._for_each(search, people, cells, batch.limits, max_nodes, **trees)
 
     def cheapest(
-        self, person: np.ndarray, budget: float, max_nodes: int, stop: np.ndarray
+        self,
+        person: np.ndarray,
+        budget: float,
+        max_nodes: int,
+        stop: np.ndarray,
+        max_changes: int | None = None,
+        still: np.ndarray | None = None,
     ) -> tuple[Answer, np.ndarray]:
         """One person's answer and encoded values after it, for searches that begin with this one.
 
-        stop (1,) uint8: set when the person's time is up.
+        stop (1,) uint8: set when the person's time is up. still (axes,) bool: features that stay
+        as they are.
         """
         problem, row = self.problem, person[None]
         own = problem.cells(row)
         costs = problem.costs(row, own)[0]
-        found = Person(self.model, own[0], costs, len(costs), stop).cheapest(budget, max_nodes)
+        if still is not None:
+            costs[still] = np.where(np.arange(costs.shape[1]) == own[0][still, None], 0.0, np.inf)
+        changes = len(costs) if max_changes is None else max_changes
+        found = Person(self.model, own[0], costs, changes, stop).cheapest(budget, max_nodes)
         point = own[0] if found.point is None else found.point
         return found, problem.values_of(person, own[0], point)
 

@@ -10,10 +10,12 @@ from ract._kernels.search import leaves as kernel
 from ract.costs import FittedCost
 from ract.encoding import Axis
 from ract.ensemble import TreeEnsemble
+from ract.recourse.common.answers import Answer
 from ract.recourse.common.point_cost import PointCost
 from ract.recourse.common.problem import Problem
 from ract.recourse.common.search import Batch, Search
 from ract.recourse.exact.decide import Model
+from ract.status import Status
 
 
 class LeafSearch(Search):
@@ -56,6 +58,24 @@ class LeafSearch(Search):
         status, answers.cost, answers.bound, nodes = numbers.T.copy()
         answers.status, answers.nodes = status.astype(np.int8), nodes.astype(np.int64)
         answers.values = problem.values(people, cells, points)
+
+    def cheapest(
+        self, person: np.ndarray, budget: float, max_nodes: int, stop: np.ndarray
+    ) -> tuple[Answer, np.ndarray]:
+        """One person's answer and encoded values after it, for searches that begin with this one.
+
+        The search knows no nodes; ``max_nodes`` is there as in ``ExactSearch``.
+        """
+        problem, row = self._problem, person[None]
+        [own] = problem.cells(row)
+        [costs] = problem.costs(row, own[None])
+        point, numbers = own.copy(), np.empty(4)
+        self._one(person, own, costs, budget, len(costs), stop, point, numbers)
+        status, cost, bound, nodes = numbers.tolist()
+        found = Answer(
+            Status(int(status)), cost, bound, point if np.isfinite(cost) else None, int(nodes)
+        )
+        return found, problem.values_of(person, own, point)
 
     def _one(
         self, person: np.ndarray, own: np.ndarray, costs: np.ndarray, budget: float,

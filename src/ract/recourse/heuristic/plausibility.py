@@ -9,11 +9,14 @@ from sklearn.ensemble import IsolationForest
 from sklearn.neighbors import LocalOutlierFactor
 
 from ract.errors import InvalidData, InvalidSpec, listing
+from ract.recourse.common.limits import LARGEST
 from ract.recourse.common.parallel import for_each
 from ract.recourse.common.problem import Problem
 from ract.recourse.common.search import Batch, Search
 from ract.recourse.exact.search import ExactSearch
+from ract.recourse.heuristic.leaves import LeafSearch
 from ract.recourse.heuristic.plausible_walks import Walks
+from ract.recourse.plan import Obstacle
 from ract.status import Status
 
 METHODS = ("isolation_forest", "local_outlier_factor")
@@ -158,8 +161,9 @@ def _mask(desired: Any, n_people: int) -> np.ndarray:
 class PlausibleSearch(Search):
     """A cheap action for each person that leads to a plausible row.
 
-    Ways start from the action that is cheapest without regard to plausibility, and from where
-    the desired regions around accepted people, who are plausible themselves, cost least to enter.
+    Ways start from the action that is cheapest without regard to plausibility, from where the
+    desired regions around accepted people, who are plausible themselves, cost least to enter, and
+    from the person where efforts add up.
     They lead on towards accepted people, nearest first: a feature at a time, the cheapest first
     and as far as the person can go. Of all rows on the way, the cheapest that has the desired
     class and is plausible wins, with the fewest changes among equals.
@@ -182,9 +186,10 @@ class PlausibleSearch(Search):
     def __init__(self, problem: Problem, plausibility: Plausibility, accepted: np.ndarray) -> None:
         self._problem, self._plausibility = problem, plausibility
         self._walks = Walks(problem, plausibility.is_plausible, accepted)
-        self._exact: ExactSearch | None = None
-        if problem.ensemble.combine == "votes" and problem.cost.norm == "max":
-            self._exact = ExactSearch(problem.ensemble, problem.grid.axes, problem.cost)
+        model = problem.ensemble, problem.grid.axes, problem.cost
+        self._first: ExactSearch | LeafSearch = (
+            ExactSearch.prepared(*model) if problem.cost.norm == "max" else LeafSearch(*model)
+        )
 
     def fill(self, batch: Batch) -> None:
         """Nodes count the rows that were scored."""
@@ -198,19 +203,22 @@ class PlausibleSearch(Search):
                 answers.status[i], answers.cost[i] = Status.OPTIMAL, 0.0
                 return
             known = None
-            if self._exact is not None:
-                first, values = self._exact.cheapest(people[i], budgets[i], PLAIN_NODES, stop)
-                answers.bound[i] = first.bound
-                if first.status == Status.NONE:
-                    answers.status[i] = Status.NONE
-                    return
-                if first.point is not None:
-                    known = values
-                    if self._plausibility.is_plausible(values[None])[0]:
-                        answers.status[i], answers.cost[i] = first.status, first.cost
-                        answers.values[i] = values
-                        if first.status == Status.OPTIMAL:
-                            return
+            first, values = self._first.cheapest(people[i], budgets[i], PLAIN_NODES, stop)
+            answers.bound[i] = first.bound
+            if first.status == Status.NONE:
+                answers.status[i] = Status.NONE
+                anyhow, _ = self._first.cheapest(people[i], LARGEST, PLAIN_NODES, stop)
+                # Another budget may help, but which is the least is not known.
+                needed = np.inf if anyhow.status == Status.NONE else np.nan
+                answers.obstacles[i] = Obstacle((), False, needed)
+                return
+            if first.point is not None:
+                known = values
+                if self._plausibility.is_plausible(values[None])[0]:
+                    answers.status[i], answers.cost[i] = first.status, first.cost
+                    answers.values[i] = values
+                    if first.status == Status.OPTIMAL:
+                        return
             found, price, answers.nodes[i] = self._walks.cheapest(
                 people[i], budgets[i], known, stop
             )

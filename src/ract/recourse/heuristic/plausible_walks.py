@@ -71,11 +71,16 @@ class Walks:
         return person, np.inf, len(order)
 
     def _rows(self, outcomes: Outcomes, cap: float, known: np.ndarray | None) -> np.ndarray:
-        """Rows on the ways from entries into regions, and from a known action, to people."""
+        """Rows on the ways to people from entries into regions, a known action, and the person.
+
+        Where efforts add up, the ways from the person matter: those that begin in a region have
+        spent the budget on features that need not change.
+        """
         starts, ends = self._starts(outcomes, cap)
-        if known is not None:
-            near = self._near(outcomes.person, np.arange(len(self._anchors.points)))
-            starts = np.concatenate([starts, np.tile(known, (len(near), 1))])
+        near = self._near(outcomes.person, np.arange(len(self._anchors.points)))
+        begin = [] if self._problem.cost.norm == "max" else [outcomes.person]
+        for start in begin if known is None else [*begin, known]:
+            starts = np.concatenate([starts, np.tile(start, (len(near), 1))])
             ends = np.concatenate([ends, self._anchors.points[near]])
         goals, efforts, columns = self._goals(outcomes, cap, starts, ends)
         now, rows = starts.copy(), [starts]
