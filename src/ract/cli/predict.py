@@ -28,7 +28,7 @@ def predict(
     from ract.cli.inputs import open_model
     from ract.cli.messages import print_summary, progress, refuse_both, share
     from ract.cli.outputs import table_writer
-    from ract.cli.tables import Chunks, in_context
+    from ract.cli.tables import Chunks, naming_lines
 
     refuse_both(output, json)
     classifier = open_model(model).model
@@ -39,7 +39,7 @@ def predict(
     with table_writer(output) as write, progress("Predicting") as done:
         for chunk in chunks:
             X = model_columns(chunk, classifier.encoder_, people, id)
-            with in_context(chunk, people):
+            with naming_lines(people, csv, chunk.index[0]):
                 prediction = classifier.predict(X)
                 probability = classifier.predict_proba(X)[:, k]
             columns = {"person": X.index, "prediction": prediction, "probability": probability}

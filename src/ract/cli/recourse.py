@@ -71,7 +71,7 @@ def recourse(
     from ract.cli.letters import letter_writer
     from ract.cli.messages import print_summary, progress, refuse_both
     from ract.cli.outputs import table_writer
-    from ract.cli.tables import Chunks, in_context, peeked
+    from ract.cli.tables import Chunks, naming_lines, peeked
 
     if output is None and letters is None:
         output = "-"
@@ -87,7 +87,7 @@ def recourse(
         with progress("Searching", show=not is_only) as done:
             for chunk in read:
                 X = model_columns(chunk, classifier.encoder_, people, id)
-                with in_context(chunk, people):
+                with naming_lines(people, csv, chunk.index[0]):
                     found = classifier.recourse(X, progress=bar, **given)
                 write(found.to_frame())
                 n_letters += write_letters(found, chunk.index, search.ranges)
