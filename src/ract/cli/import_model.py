@@ -62,7 +62,7 @@ def import_model(
     """
     from ract.cli.columns import desired_class
     from ract.cli.inputs import open_actions
-    from ract.cli.messages import print_summary
+    from ract.cli.messages import print_summary, say_if_unrestricted
     from ract.cli.tables import naming_lines, read_whole, refuse_formatted_numbers
     from ract.imported import import_model as take_over
     from ract.persist import save_model
@@ -78,6 +78,7 @@ def import_model(
         imported = take_over(
             model, people, space, desired=label, threshold=threshold, cost=cost, budget=budget
         )
+    say_if_unrestricted(imported.encoder_.space)
     summary = {
         "source": imported.source,
         "people": len(people),

@@ -58,6 +58,12 @@ def init(
                 f"Note: {feature.name!r} has {len(feature.categories)} different values; if it "
                 f"names people, leave it out with --drop {feature.name!r} here and in ract fit."
             )
+    for feature in space:
+        if feature.is_categorical and feature.change in ("increase", "decrease"):
+            say(
+                f"Note: the categories of {feature.name!r} are taken in the order of the alphabet, "
+                f"{' < '.join(map(str, feature.categories))}; put them in order in the action file."
+            )
     text = space.to_toml_text()
     if output == "-":
         sys.stdout.write(text)
