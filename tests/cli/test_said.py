@@ -1,5 +1,9 @@
 """What commands say on standard error: what they assumed, and how far they are."""
 
+import os
+import subprocess
+import sys
+
 import pandas as pd
 import pytest
 from typer.testing import CliRunner
@@ -85,3 +89,21 @@ def test_control_characters_do_not_reach_the_page(folder, tmp_path):
     )  # fmt: skip
     page = (tmp_path / "r.html").read_text(encoding="utf-8")
     assert ">A[31m<" in page and "\x1b" not in page and "\u202e" not in page
+
+
+def test_predicting_loads_no_training_and_no_search(folder, tmp_path):
+    """Importing scikit-learn's models and the searches took longer than the prediction."""
+    script = (
+        "import sys; from ract.cli import app\n"
+        "try: app(sys.argv[1:])\n"
+        "except SystemExit: pass\n"
+        "print(*sys.modules, file=sys.stderr)"
+    )
+    arguments = ["predict", folder / "declared.ract", folder / "data.csv", "-o", tmp_path / "o.csv"]
+    found = subprocess.run(
+        [sys.executable, "-c", script, *map(str, arguments)],
+        capture_output=True, text=True, check=True, env=os.environ,
+    )  # fmt: skip
+    loaded = set(found.stderr.split())
+    heavy = {"sklearn", "scipy.stats", "ract.recourse.find", "joblib", "jinja2"}
+    assert "ract.ensemble" in loaded and not heavy & loaded
