@@ -57,7 +57,7 @@ def test_nobody_gets_a_plan_from_an_inferred_space_without_a_word(folder, tmp_pa
 def test_an_order_of_words_that_was_assumed_is_said(folder):
     given = ("init", folder / "data.csv", "--target", "Decision", "--increase", "Purpose")
     said = run(*given).stderr
-    assert "'Purpose' are taken in the order of the alphabet, Business < NewCar <" in said
+    assert "'Purpose' are taken in this order: Business < NewCar <" in said
 
 
 def test_a_long_run_without_a_terminal_prints_a_line_now_and_then(capsys, monkeypatch):

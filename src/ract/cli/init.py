@@ -61,8 +61,8 @@ def init(
     for feature in space:
         if feature.is_categorical and feature.change in ("increase", "decrease"):
             say(
-                f"Note: the categories of {feature.name!r} are taken in the order of the alphabet, "
-                f"{' < '.join(map(str, feature.categories))}; put them in order in the action file."
+                f"Note: the categories of {feature.name!r} are taken in this order: "
+                f"{' < '.join(map(str, feature.categories))}; correct it in the action file."
             )
     text = space.to_toml_text()
     if output == "-":
