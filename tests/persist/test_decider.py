@@ -12,7 +12,8 @@ from ract import (
     save_model,
 )
 from ract.datasets import load_loans
-from ract.persist import decider, read_decider
+from ract.persist import decider
+from ract.persist.decider import read_decider
 
 LOANS = load_loans(300)
 X, y, NUMBERS = LOANS.frame, LOANS.target, LOANS.frame[["Income", "Debt", "Savings"]]

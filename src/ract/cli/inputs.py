@@ -33,7 +33,7 @@ def open_model(path: Path) -> Any:
 
 def open_decider(path: Path) -> Any:
     """The decisions of a model file, which take less to read than the model."""
-    from ract.persist import read_decider
+    from ract.persist.decider import read_decider
 
     with readable(path):
         return read_decider(path)
