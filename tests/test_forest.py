@@ -1,6 +1,7 @@
 import itertools
 import os
 import pickle
+import sys
 import warnings
 
 import numpy as np
@@ -440,7 +441,9 @@ def test_a_forest_ranks_better_than_a_tree(data_home):
     assert accuracy_score(y.iloc[test], forest.predict(data.frame.iloc[test])) > 0.69
 
 
-def test_progress_is_shown_on_the_error_stream_when_asked(loans, capsys):
+def test_progress_is_shown_on_the_error_stream_when_asked(loans, capsys, monkeypatch):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    monkeypatch.setenv("TERM", "xterm")
     small_forest(loans, verbose=1).fit(loans.frame, loans.target)
     shown = capsys.readouterr()
     assert "Growing trees" in shown.err and "100%" in shown.err and not shown.out

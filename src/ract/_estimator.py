@@ -20,15 +20,12 @@ from ract._core.grower import CRITERIA, Rules
 from ract._frames import is_frame, read_table, take_rows
 from ract._training import Setting, TrainingSet, Weights, people_on, prepare, space_for_part
 from ract.encoding import Axis, Encoder
-from ract.ensemble import TreeEnsemble
+from ract.ensemble import TreeEnsemble, on_its_side
 from ract.errors import InvalidData, InvalidSpec, listing
 from ract.grid import Grid
 from ract.recourse.find import find_recourse
 from ract.recourse.result import Recourse
 
-# The two floats nearest to one half that sum to one: either class may be the desired one.
-ABOVE_HALF = np.nextafter(0.5, 1.0)
-BELOW_HALF = 1.0 - ABOVE_HALF
 # The goal of an automatic weight when none is stated, and how few people it can do with.
 MIN_RECOURSE, FEWEST = 0.95, 50
 
@@ -296,7 +293,7 @@ class RecourseClassifierMixin(ClassifierMixin):
 
     def _as_probabilities(self, share: np.ndarray, decided: np.ndarray) -> np.ndarray:
         """Shares of the desired class, held on the decision's side of one half."""
-        held = np.where(decided, np.maximum(share, ABOVE_HALF), np.minimum(share, BELOW_HALF))
+        held = on_its_side(share, decided)
         second = held if self.classes_[1] == self.desired_ else 1 - held
         return np.column_stack([1 - second, second])
 

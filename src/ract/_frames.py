@@ -115,6 +115,10 @@ class Table:
     def _checked_numbers(self, name: str) -> np.ndarray:
         try:
             values = np.ascontiguousarray(self._raw(name), dtype=np.float64)
+        except OverflowError:
+            raise InvalidData(
+                f"Column {name!r} holds a number that is too large for double precision."
+            ) from None
         except (TypeError, ValueError):
             self._refuse_missing(name)
             raise InvalidData(
@@ -173,6 +177,8 @@ class ArrayTable(Table):
             return "bool"
         try:
             values.astype(np.float64)
+        except OverflowError:
+            pass  # a number, which ``numbers`` refuses
         except (TypeError, ValueError):
             return "label"
         whole = all(isinstance(value, (int, np.integer)) for value in values)

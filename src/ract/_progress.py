@@ -1,21 +1,27 @@
-"""The progress bar: on the error stream, with a description, the share done and the time left."""
+"""Progress on the error stream: a bar on a terminal, elsewhere a line now and then."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from time import monotonic
 from typing import TypeVar
 
 Item = TypeVar("Item")
 # Times left are estimated from the whole run: rich's 30 seconds are less than a slow step takes.
 ESTIMATE_PERIOD = 1e6
+LINE_PERIOD = 30.0  # seconds between lines where there is no terminal
 
 
 @contextmanager
 def progress_bar(
     description: str, total: float = 1.0, *, show: bool = True, transient: bool = False
 ) -> Iterator[Callable[[float], None]]:
-    """A bar while a block runs, which calls the function it gets with how much is done so far.
+    """Show progress while a block runs, which calls its function with how much is done so far.
+
+    On a terminal or in a notebook that is a bar; elsewhere it is a line every half a minute, so
+    that the log of a long run is not silent and that of a short one is not noisy.
 
     Parameters
     ----------
@@ -23,12 +29,15 @@ def progress_bar(
     total : float
         How much there is to do.
     show : bool
-        Without it there is no bar.
+        Without it nothing is shown.
     transient : bool
         Remove the bar at the end.
     """
     if not show:
         yield lambda done: None
+        return
+    if not (sys.stderr.isatty() or "ipykernel" in sys.modules):
+        yield _lines(description, total)
         return
     from rich.console import Console
     from rich.progress import Progress
@@ -39,6 +48,19 @@ def progress_bar(
     with bar:
         task = bar.add_task(description, total=total)
         yield lambda done: bar.update(task, completed=done)
+
+
+def _lines(description: str, total: float) -> Callable[[float], None]:
+    """Print the share done, at most once per period."""
+    last = monotonic()
+
+    def report(done: float) -> None:
+        nonlocal last
+        if monotonic() - last >= LINE_PERIOD:
+            last = monotonic()
+            print(f"{description}: {done / total:.0%} done.", file=sys.stderr, flush=True)
+
+    return report
 
 
 def track(

@@ -476,8 +476,9 @@ def _check_bounds_meet_data(feature: Feature, low: float, high: float) -> None:
 def check_kind(name: str, kind: Kind, values: np.ndarray) -> None:
     """Refuse numbers that a kind does not allow."""
     if kind == "integer":
-        wrong = values != np.floor(values)
-        allowed = "whole numbers"
+        # From 2^53 on whole numbers round to others, so that two people's values become one.
+        wrong = (values != np.floor(values)) | (np.abs(values) >= 2**53)
+        allowed = "whole numbers below 2^53"
     elif kind == "binary":
         wrong = (values != 0) & (values != 1)
         allowed = "0 or 1"

@@ -15,7 +15,6 @@ from functools import partial
 from typing import Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
-from scipy.stats import gaussian_kde
 
 from ract._kernels.cells import interpolate
 from ract.errors import InvalidSpec, listing
@@ -511,6 +510,8 @@ def _first_of_each_group(counts: np.ndarray, fewest: int) -> np.ndarray:
 
 def _kernel_levels(column: np.ndarray, sample_weight: np.ndarray | None) -> Levels:
     """The authors' percentile: a cumulated kernel density on 100 points, 1e-6 beyond each end."""
+    from scipy.stats import gaussian_kde  # takes longer to import than most predictions take
+
     if column.min() == column.max():
         return column[:1].astype(np.float64), np.array([0.5])
     low, high = np.quantile(column, [0.001, 0.999])

@@ -6,16 +6,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from joblib import Parallel, delayed, effective_n_jobs
-from scipy.sparse import csr_array
 
 from ract._core.grower import CellTree
 from ract._kernels.predict import add_totals, find_leaves
 from ract._memo import Memo
 from ract.grid import Grid
+
+if TYPE_CHECKING:  # imported where they are used: few predictions need them
+    from scipy.sparse import csr_array
 
 Combine = Literal["votes", "mean", "sum"]
 
@@ -23,6 +24,9 @@ Combine = Literal["votes", "mean", "sum"]
 FEWEST_PER_THREAD = 512
 # Searches that are kept prepared: the model's own, and those of a few other rules or costs.
 PREPARED = 4
+# The two floats nearest to one half that sum to one: either class may be the desired one.
+ABOVE_HALF = np.nextafter(0.5, 1.0)
+BELOW_HALF = 1.0 - ABOVE_HALF
 
 
 @dataclass(frozen=True)
@@ -190,7 +194,11 @@ class TreeEnsemble:
         sums : float64 (people,), or float32 if sums are single
         """
         X = np.ascontiguousarray(X, dtype=np.float64)
-        n_parts = max(1, min(effective_n_jobs(n_jobs), len(X) // FEWEST_PER_THREAD))
+        n_parts = 1
+        if len(X) >= 2 * FEWEST_PER_THREAD:
+            from joblib import Parallel, delayed, effective_n_jobs
+
+            n_parts = max(1, min(effective_n_jobs(n_jobs), len(X) // FEWEST_PER_THREAD))
         if n_parts == 1:
             return self._totals(X, self.root[trees])
         ends = np.linspace(0, len(X), n_parts + 1).astype(np.int64)
@@ -229,6 +237,8 @@ class TreeEnsemble:
 
     def decision_path(self, X: np.ndarray) -> csr_array:
         """Nodes that each person passes, as a sparse matrix (people x nodes)."""
+        from scipy.sparse import csr_array
+
         parent = self.parent
         node = self.apply(X).astype(np.int64)
         person = np.broadcast_to(np.arange(len(X))[:, None], node.shape)
@@ -301,6 +311,11 @@ def _columns_and_thresholds(
     feature[inside] = np.concatenate(columns)[which]
     threshold[inside] = np.concatenate(cuts)[which]
     return feature, threshold
+
+
+def on_its_side(share: np.ndarray, decided: np.ndarray) -> np.ndarray:
+    """Shares of the desired class, held on the decision's side of one half."""
+    return np.where(decided, np.maximum(share, ABOVE_HALF), np.minimum(share, BELOW_HALF))
 
 
 def _shifted(nodes: Sequence[np.ndarray], first: np.ndarray) -> np.ndarray:

@@ -148,7 +148,7 @@ def test_bad_people_and_models(folder, tmp_path):
         (ask(model, people, "--forbidden", "Height"), "'Height' is not a feature"),
         (ask(model, people, "--id", "Name"), "--id names 'Name'"),
         (ask(model, people, "--margin", 2), "margin must be"),
-        (ask(model, people, "--letters", people), "is a file"),
+        (ask(model, people, "--letters", people, "--id", "Age"), "is a file"),
         (["recourse", model, people, "-o", tmp_path / "plans.doc"], "must end in"),
         (["predict", model, tmp_path / "no.csv"], "There is no file"),
         (["export", tmp_path / "no.ract", "-o", tmp_path / "m.json"], "There is no file"),
@@ -169,7 +169,7 @@ def test_a_bad_row_far_down_is_found(folder, tmp_path):
     people.loc[2500, "Purpose"] = "Boat"
     path = written(tmp_path, "people.csv", people)
     sentence = failing("recourse", folder / "model.ract", path, "-o", tmp_path / "plans.csv")
-    assert "Among rows 2000 to 2999" in sentence and "'Boat' in row 500" in sentence
+    assert f"'Boat' in line 2502 of {path}" in sentence
     assert not (tmp_path / "plans.csv").exists()
 
 

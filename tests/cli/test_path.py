@@ -17,7 +17,6 @@ from ract import ActionSpace, RecourseForestClassifier, load_model
 from ract.cli import app, tables
 from ract.datasets import load_loans
 from ract.persist import read_model_file
-from ract.recourse.plan import nice_number
 
 LOANS = load_loans(800)
 NEW = load_loans(70, random_state=1).frame
@@ -158,53 +157,6 @@ def test_options_reach_the_search(folder, tmp_path):
         NEW, max_changes=1, forbidden=["LoanAmount"], n_alternatives=1, budget=0.5
     )
     same_plans(pd.read_csv(out), expected.to_frame())
-
-
-def assert_goals_hold(model, recourse, refused):
-    """The rounded goals that letters name do what they say."""
-    people, n_rounded = NEW.astype({"Age": float, "Guarantor": object}), 0
-    for i in refused:
-        for change in recourse[int(i)].changes:
-            goal = change.after
-            if isinstance(goal, float):
-                goal = nice_number(change.before, goal, change.low, change.high)
-                n_rounded += goal != change.after
-            people.loc[people.index[i], change.feature] = goal
-    people = people.astype(NEW.dtypes.to_dict())
-    helped = [int(i) for i in refused if recourse[int(i)].changes]
-    assert n_rounded > 10
-    assert (model.predict(people.iloc[helped]) == "approved").all()
-
-
-def test_letters(folder, tmp_path):
-    letters = tmp_path / "letters"
-    people = pd.read_csv(folder / "people.csv")
-    people.loc[:, "Name"] = [f"<b>{k}</b>/../x" for k in range(len(people))]
-    people.to_csv(tmp_path / "people.csv", index=False)
-    result = run(
-        "recourse", folder / "model.ract", tmp_path / "people.csv", "--letters", letters,
-        "--id", "Name", "--n-alternatives", 1, "--budget", 0.15,
-    )  # fmt: skip
-    assert result.stdout == ""
-    model = load_model(folder / "model.ract")
-    recourse = model.recourse(NEW, n_alternatives=1, budget=0.15)
-    refused = np.flatnonzero(recourse.status != "accepted")
-    pages = sorted(letters.iterdir())
-    assert len(pages) == len(refused) > 10
-    for i, page in zip(refused, pages, strict=True):
-        text, plan = page.read_text(encoding="utf-8"), recourse[int(i)]
-        assert page.name.startswith(f"{i:07d}-") and "/" not in page.name
-        assert f"&lt;b&gt;{i}&lt;/b&gt;" in text and "<b>" not in text
-        assert "http" not in text and "src=" not in text
-        for change in plan.changes:
-            assert change.feature in text
-        if plan.changes:
-            assert "Your way to" in text
-        else:
-            assert "not a judgement of you" in text
-    assert_goals_hold(model, recourse, refused)
-    kinds = {bool(recourse[int(i)].changes) for i in refused}
-    assert kinds == {True, False}
 
 
 def test_import_and_recourse(folder, tmp_path):

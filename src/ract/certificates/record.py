@@ -117,9 +117,10 @@ class Certificate:
         """The statement in plain words; bounds are rounded up."""
         sure, seen = f"{100 * self.confidence:.4g}%", self.everyone
         limit = "at any cost" if math.isinf(self.budget) else f"within a budget of {self.budget:g}"
+        who = "held-out people" if self.overlap == 0 else "people"
         text = (
             f"With {sure} confidence at most {percent_up(seen.risk_bound)} of people are without "
-            f"recourse {limit}: {seen.without + seen.unknown} of {seen.people} held-out people are"
+            f"recourse {limit}: {seen.without + seen.unknown} of {seen.people} {who} are"
         )
         if seen.unknown:
             text += f", {seen.unknown} of them because the search ended early"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
@@ -44,11 +43,12 @@ def audit(
     from ract import report
     from ract.cli.columns import held_out, training_table
     from ract.cli.inputs import open_model
-    from ract.cli.messages import print_summary, share
+    from ract.cli.messages import print_summary, say_if_unrestricted, share
     from ract.report.render import open_templates
 
     open_templates(templates)  # a mistake is said before the search, which may take minutes
     file = open_model(model)
+    say_if_unrestricted(file.model.encoder_.space)
     held = held_out(
         people,
         csv,
@@ -66,7 +66,7 @@ def audit(
         training=training_table(file, held, training, csv),
         max_people=max_people,
         title=title,
-        progress=sys.stderr.isatty(),
+        progress=True,
         **asdict(bound),
     )
     found.save(output, templates)

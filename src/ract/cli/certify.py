@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
@@ -48,10 +47,11 @@ def certify(
     from ract import certificates
     from ract.cli.columns import held_out, training_table
     from ract.cli.inputs import open_model
-    from ract.cli.messages import print_summary
+    from ract.cli.messages import print_summary, say_if_unrestricted
     from ract.persist import save_model
 
     file = open_model(model)
+    say_if_unrestricted(file.model.encoder_.space)
     held = held_out(people, csv, file.model, groups=groups)
     if check is not None:
         _check(check, file.model, held, witnesses, bound.n_jobs, as_json=json)
@@ -59,7 +59,7 @@ def certify(
     certificate = certificates.certify(
         file.model, held.frame, groups=held.groups, max_risk=max_risk,
         training=training_table(file, held, training, csv), witnesses=witnesses,
-        progress=sys.stderr.isatty(), **asdict(bound),
+        progress=True, **asdict(bound),
     )  # fmt: skip
     if output is not None:
         certificate.save(output)
@@ -81,7 +81,7 @@ def _check(
         record = certificates.read_record(path)
     checked = certificates.verify(
         record, model, held.frame, groups=held.groups, witnesses=witnesses, n_jobs=n_jobs,
-        progress=sys.stderr.isatty(),
+        progress=True,
     )  # fmt: skip
     summary = {"agrees": bool(checked), **asdict(checked)}
     print_summary(summary, str(checked), as_json=as_json)

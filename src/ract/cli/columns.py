@@ -12,7 +12,7 @@ import pandas as pd
 from ract._fingerprint import data_fingerprint
 from ract.cli.failures import BadInput
 from ract.cli.options import Csv, TrainingData
-from ract.cli.tables import name_of, read_whole, refuse_formatted_numbers
+from ract.cli.tables import name_of, naming_lines, read_whole, refuse_formatted_numbers
 from ract.encoding import Encoder
 from ract.errors import listing
 
@@ -20,6 +20,8 @@ from ract.errors import listing
 def features_and_target(table: TrainingData, csv: Csv) -> tuple[pd.DataFrame, pd.Series]:
     """Features and target of a training table; two classes, nothing missing."""
     frame, target, drop = read_whole(table.data, csv), table.target, table.drop or []
+    for name in frame.columns.difference(drop):
+        refuse_formatted_numbers(frame[name], name)
     require_column(target, frame, "--target", table.data)
     for name in drop:
         require_column(name, frame, "--drop", table.data)
@@ -46,7 +48,10 @@ def features_and_target(table: TrainingData, csv: Csv) -> tuple[pd.DataFrame, pd
 def training_set(table: TrainingData, csv: Csv, space: Any) -> tuple[pd.DataFrame, pd.Series, Any]:
     """Features and target of a training table, and the desired class."""
     X, y = features_and_target(table, csv)
-    return X, y, desired_class(table.desired, classes_of(y), space)
+    label = desired_class(table.desired, classes_of(y), space)
+    with naming_lines(table.data, csv):
+        Encoder(X, space)  # refuses here what it would refuse later, when lines are not known
+    return X, y, label
 
 
 def classes_of(y: pd.Series) -> list[Any]:
@@ -141,7 +146,10 @@ def held_out(
     if groups is not None:
         require_column(groups, whole, "--groups", source)
     labels = None if groups is None else whole[groups].to_numpy()
-    return HeldOut(model_columns(whole, model.encoder_, source, id), y, labels)
+    frame = model_columns(whole, model.encoder_, source, id)
+    with naming_lines(source, csv):
+        model.encoder_.encode(frame)  # refuses here what it would refuse later, without lines
+    return HeldOut(frame, y, labels)
 
 
 def training_table(file: Any, people: HeldOut, source: str | None, csv: Csv) -> Any:

@@ -28,6 +28,7 @@ def data(
     ] = None,
     n_people: Annotated[int, typer.Option(min=1, help="How many people; loans only.")] = 5000,
     random_state: options.RandomState = 0,
+    id: Annotated[str | None, typer.Option(help="Also name the people, in this column.")] = None,
 ) -> None:
     """Write a data set to a file.
 
@@ -52,8 +53,11 @@ def data(
     else:
         found = getattr(datasets, f"fetch_{name}")()
     target = str(found.target.name)
+    table = found.frame.assign(**{target: found.target})
+    if id is not None:
+        table.insert(0, id, [f"P-{k}" for k in range(1, len(table) + 1)])
     with table_writer(output) as write:
-        write(found.frame.assign(**{target: found.target}))
+        write(table)
     if actions is not None:
         found.actions.to_toml(actions)
     say(

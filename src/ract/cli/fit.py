@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -80,14 +79,15 @@ def fit(
     from ract._fingerprint import data_fingerprint
     from ract.cli.columns import training_set
     from ract.cli.inputs import open_actions
-    from ract.cli.messages import print_summary
+    from ract.cli.messages import print_summary, say_if_unrestricted
     from ract.persist import save_model
 
     space = open_actions(actions)
     given = asdict(parameters) | {"recourse_weight": _weight(parameters.recourse_weight)}
-    estimator = estimator_for(model, actions=space, verbose=int(sys.stderr.isatty()), **given)
+    estimator = estimator_for(model, actions=space, verbose=1, **given)
     X, y, label = training_set(table, csv, space)
     estimator.set_params(desired=label).fit(X, y.to_numpy())
+    say_if_unrestricted(estimator.encoder_.space)
     summary = {
         "model": model,
         "people": len(X),

@@ -62,8 +62,8 @@ def import_model(
     """
     from ract.cli.columns import desired_class
     from ract.cli.inputs import open_actions
-    from ract.cli.messages import print_summary
-    from ract.cli.tables import read_whole
+    from ract.cli.messages import print_summary, say_if_unrestricted
+    from ract.cli.tables import naming_lines, read_whole, refuse_formatted_numbers
     from ract.imported import import_model as take_over
     from ract.persist import save_model
 
@@ -72,9 +72,13 @@ def import_model(
     left_out = [*([] if target is None else [target]), *(drop or [])]
     people = _features(read_whole(reference, csv), model, left_out, reference)
     label = desired_class(desired, _classes(model), space)
-    imported = take_over(
-        model, people, space, desired=label, threshold=threshold, cost=cost, budget=budget
-    )
+    for name in people.columns:
+        refuse_formatted_numbers(people[name], name)
+    with naming_lines(reference, csv):
+        imported = take_over(
+            model, people, space, desired=label, threshold=threshold, cost=cost, budget=budget
+        )
+    say_if_unrestricted(imported.encoder_.space)
     summary = {
         "source": imported.source,
         "people": len(people),

@@ -42,22 +42,27 @@ def init(
     from ract.actions import ActionSpace
     from ract.cli.columns import classes_of, desired_class, features_and_target
     from ract.cli.messages import print_summary, refuse_both, say
+    from ract.cli.tables import naming_lines
 
     refuse_both(output, json)
     X, y = features_and_target(table, csv)
     classes = classes_of(y)
-    space = ActionSpace.infer(
-        X,
-        fixed=fixed or (),
-        increase=increase or (),
-        decrease=decrease or (),
-        desired=None if table.desired is None else desired_class(table.desired, classes),
-    )
+    label = None if table.desired is None else desired_class(table.desired, classes)
+    with naming_lines(table.data, csv):
+        space = ActionSpace.infer(
+            X, fixed=fixed or (), increase=increase or (), decrease=decrease or (), desired=label
+        )
     for feature in space:
         if len(feature.categories) > MANY_CATEGORIES:
             say(
                 f"Note: {feature.name!r} has {len(feature.categories)} different values; if it "
                 f"names people, leave it out with --drop {feature.name!r} here and in ract fit."
+            )
+    for feature in space:
+        if feature.is_categorical and feature.change in ("increase", "decrease"):
+            say(
+                f"Note: the categories of {feature.name!r} are taken in this order: "
+                f"{' < '.join(map(str, feature.categories))}; correct it in the action file."
             )
     text = space.to_toml_text()
     if output == "-":

@@ -31,6 +31,14 @@ def open_model(path: Path) -> Any:
         return read_model_file(path)
 
 
+def open_decider(path: Path) -> Any:
+    """The decisions of a model file, which take less to read than the model."""
+    from ract.persist.decider import read_decider
+
+    with readable(path):
+        return read_decider(path)
+
+
 def open_actions(path: Path | None) -> Any:
     """The action space of an action file; None without one."""
     from ract.actions import ActionSpace

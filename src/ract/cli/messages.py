@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from typing import Any
@@ -12,6 +11,7 @@ import typer
 
 from ract._progress import progress_bar
 from ract.cli.failures import BadInput
+from ract.errors import listing
 
 
 def say(text: str) -> None:
@@ -27,6 +27,23 @@ def print_summary(summary: Mapping[str, Any], sentence: str, *, as_json: bool) -
         say(sentence)
 
 
+def say_if_unrestricted(space: Any) -> None:
+    """Say what plans assume when nobody has said what people may change.
+
+    Parameters
+    ----------
+    space : ActionSpace
+        One that was inferred restricts nothing.
+    """
+    if all(feature.change == "any" for feature in space):
+        names = [feature.name for feature in space]
+        say(
+            f"Note: plans may change every column, in any direction and without the others: "
+            f"{listing(names, 12)}. Nothing was said about what people cannot change; ract init "
+            "writes an action file for that."
+        )
+
+
 def refuse_both(output: str | None, as_json: bool) -> None:
     """Standard output takes the result or the summary, not both."""
     if as_json and output == "-":
@@ -34,8 +51,8 @@ def refuse_both(output: str | None, as_json: bool) -> None:
 
 
 def progress(words: str, *, show: bool = True) -> AbstractContextManager[Callable[[float], None]]:
-    """A bar on standard error, if that is a terminal; its function takes the share done."""
-    return progress_bar(words, show=show and sys.stderr.isatty(), transient=True)
+    """A bar or lines on standard error; the function takes the share done."""
+    return progress_bar(words, show=show, transient=True)
 
 
 def share(part: float) -> str:

@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 
 from ract._files import whole_file
+from ract._printable import formula_safe
 from ract.cli.failures import BadInput, optional_library
 
 Write = Callable[[pd.DataFrame], None]
@@ -67,7 +68,9 @@ def _as_csv(file: BinaryIO) -> Iterator[Write]:
 
     def write(frame: pd.DataFrame) -> None:
         nonlocal n_written
-        frame.to_csv(text, index=False, header=n_written == 0, lineterminator="\n")
+        frame.apply(_safe_cells).to_csv(
+            text, index=False, header=n_written == 0, lineterminator="\n"
+        )
         n_written += 1
 
     try:
@@ -120,6 +123,14 @@ def _as_parquet(file: BinaryIO) -> Iterator[Write]:
     finally:
         if writer is not None:
             writer.close()
+
+
+def _safe_cells(column: pd.Series) -> pd.Series:
+    """Texts that a spreadsheet does not run; other values as they are."""
+    if column.dtype.kind in "biuf":
+        return column
+    cells = [formula_safe(cell) if isinstance(cell, str) else cell for cell in column]
+    return pd.Series(cells, column.index, object)
 
 
 def _one_type(column: pd.Series) -> pd.Series:

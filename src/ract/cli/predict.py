@@ -25,23 +25,21 @@ def predict(
     import pandas as pd
 
     from ract.cli.columns import model_columns, text_columns
-    from ract.cli.inputs import open_model
+    from ract.cli.inputs import open_decider
     from ract.cli.messages import print_summary, progress, refuse_both, share
     from ract.cli.outputs import table_writer
-    from ract.cli.tables import Chunks, in_context
+    from ract.cli.tables import Chunks, naming_lines
 
     refuse_both(output, json)
-    classifier = open_model(model).model
-    desired = classifier.desired_
-    k = classifier.classes_.tolist().index(desired)
+    decider = open_decider(model)
+    desired, encoder = decider.model.desired, decider.model.encoder
     n_people = n_desired = 0
-    chunks = Chunks(people, csv, AT_ONCE, text_columns(classifier.encoder_))
+    chunks = Chunks(people, csv, AT_ONCE, text_columns(encoder))
     with table_writer(output) as write, progress("Predicting") as done:
         for chunk in chunks:
-            X = model_columns(chunk, classifier.encoder_, people, id)
-            with in_context(chunk, people):
-                prediction = classifier.predict(X)
-                probability = classifier.predict_proba(X)[:, k]
+            X = model_columns(chunk, encoder, people, id)
+            with naming_lines(people, csv, chunk.index[0]):
+                prediction, probability = decider.decide(X)
             columns = {"person": X.index, "prediction": prediction, "probability": probability}
             write(pd.DataFrame(columns))
             n_people += len(X)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -25,9 +24,9 @@ class Search:
     margin: Annotated[
         float, typer.Option(help="Plans hold if changes fall short by up to this share.")
     ] = 0.0
-    ranges: Annotated[bool, typer.Option("--ranges", help="Say how far each value may differ.")] = (
-        False
-    )
+    ranges: Annotated[
+        bool, typer.Option("--ranges", help="Widen the range of each value; letters do.")
+    ] = False
     features: Annotated[
         list[str] | None, typer.Option(help="Only this feature may change. May be given again.")
     ] = None
@@ -52,8 +51,12 @@ def recourse(
         ),
     ] = None,
     letters: Annotated[
-        Path | None, typer.Option(help="Folder for one page for each person who is refused.")
+        Path | None,
+        typer.Option(help="Folder for one page for each person who is refused; needs --id."),
     ] = None,
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Remove the letters that the folder holds.")
+    ] = False,
     search: Search,
     id: options.Id = None,
     json: options.Json = False,
@@ -64,33 +67,44 @@ def recourse(
     The table has one row per change (one row without a change for people who have no plan or
     need none). Long files are read, searched and written in chunks, so that memory stays small.
 
-    Example: ract recourse model.ract people.csv -o plans.csv --letters letters
+    Example: ract recourse model.ract people.csv -o plans.csv --letters letters --id Name
     """
     from ract.cli.columns import model_columns, text_columns
+    from ract.cli.failures import BadInput
     from ract.cli.inputs import open_model
     from ract.cli.letters import letter_writer
-    from ract.cli.messages import print_summary, progress, refuse_both
+    from ract.cli.messages import print_summary, progress, refuse_both, say_if_unrestricted
     from ract.cli.outputs import table_writer
-    from ract.cli.tables import Chunks, in_context, peeked
+    from ract.cli.tables import Chunks, naming_lines, peeked
 
     if output is None and letters is None:
         output = "-"
     refuse_both(output, json)
+    if letters is not None and id is None:
+        raise BadInput("--letters needs --id, the column whose values name the people's letters.")
     classifier = open_model(model).model
-    given = asdict(search) | {"forbidden": search.forbidden or ()}
+    say_if_unrestricted(classifier.encoder_.space)
+    given = asdict(search) | {
+        "forbidden": search.forbidden or (),
+        "ranges": search.ranges or letters is not None,
+    }
     statuses: Counter[str] = Counter()
     n_within = n_letters = 0
     chunks = Chunks(people, csv, text=text_columns(classifier.encoder_))
-    with table_writer(output) as write, letter_writer(letters, classifier) as write_letters:
+    with (
+        table_writer(output) as write,
+        letter_writer(letters, classifier, replace=replace) as write_letters,
+    ):
         is_only, read = peeked(chunks)
-        bar = is_only and sys.stderr.isatty()
         with progress("Searching", show=not is_only) as done:
             for chunk in read:
                 X = model_columns(chunk, classifier.encoder_, people, id)
-                with in_context(chunk, people):
-                    found = classifier.recourse(X, progress=bar, **given)
+                if letters is not None and chunk[id].isna().any():
+                    raise BadInput(f"--id names {id!r}, which is empty for some people.")
+                with naming_lines(people, csv, chunk.index[0]):
+                    found = classifier.recourse(X, progress=is_only, **given)
                 write(found.to_frame())
-                n_letters += write_letters(found, chunk.index, search.ranges)
+                n_letters += write_letters(found)
                 statuses.update(found.status.tolist())
                 n_within += int(found.within_budget.sum())
                 done(chunks.share)

@@ -7,8 +7,9 @@ import io
 import re
 import sys
 import warnings
+from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
@@ -28,19 +29,23 @@ WHOLE = 2**31 - 1  # the most rows that the readers take at once
 # "None" is a word that people use for a category, so it is not among them.
 MISSING = ["", "NA", "N/A", "#N/A", "NaN", "nan", "NULL", "null"]
 
-# 1.234,56 or 1,234 or 12,5 or $1,234.50 or 45%: numbers to people, text to a computer.
+LONGEST_HEAD = 2**22  # characters of the line with the column names
+
+# 1.234,56 or 1,234 or 12,5 or $1,234.50 or 45%: numbers to people, text to a computer. Spaces are
+# matched once and never given back (*+), so that a cell of spaces takes linear time.
 _LOOKS_LIKE_A_NUMBER = re.compile(
-    r"\s*[-+(]?\s*[$€£]?\s*\d{1,3}(?:[.,'\s\u00a0\u202f]?\d{3})*(?:[.,]\d+)?\s*[$€£%]?\s*\)?\s*"
+    r"\s*+[-+(]?\s*+[$€£]?\s*+\d{1,3}(?:[.,'\s\u00a0\u202f]?\d{3})*(?:[.,]\d+)?"
+    r"\s*+[$€£%]?\s*+\)?\s*+"
 )
+
+# A row in a message; quoted text is a value of the table and stays as it is.
+_ROW = re.compile(r"'[^']*'|\"[^\"]*\"|\brow (\d+)\b")
 
 
 def read_whole(source: str, csv: Csv) -> pd.DataFrame:
     """All rows of a table."""
     chunks = list(Chunks(source, csv, WHOLE))
-    frame = pd.concat(chunks, ignore_index=True) if len(chunks) > 1 else chunks[0]
-    for name in frame.columns:
-        refuse_formatted_numbers(frame[name], name)
-    return frame
+    return pd.concat(chunks, ignore_index=True) if len(chunks) > 1 else chunks[0]
 
 
 @dataclass
@@ -87,7 +92,7 @@ class Chunks:
             n_bytes = path.stat().st_size
             if n_bytes == 0:
                 raise BadInput(f"{path} is empty.")
-            if path.suffix.lower() in (".parquet", ".pq"):
+            if _is_parquet(path):
                 yield from self._parquet(path)
                 return
             with path.open("rb") as file:
@@ -155,17 +160,24 @@ def peeked(chunks: Chunks) -> tuple[bool, Iterator[pd.DataFrame]]:
 
 
 @contextmanager
-def in_context(chunk: pd.DataFrame, source: str) -> Iterator[None]:
-    """Add to an error about row numbers which rows of the file the chunk has."""
+def naming_lines(source: str, csv: Csv, first: int = 0) -> Iterator[None]:
+    """Say in an error about a row which line of the file that is.
+
+    Parameters
+    ----------
+    source : path or "-"
+    csv : Csv
+    first : int
+        Row of the file with which the table begins that the error is about.
+    """
+
+    def place(match: re.Match[str]) -> str:
+        return match[0] if match[1] is None else _place(source, csv, first + int(match[1]))
+
     try:
         yield
     except InvalidData as error:
-        first, last = int(chunk.index[0]), int(chunk.index[-1])
-        if first == 0:
-            raise
-        raise InvalidData(
-            f"Among rows {first} to {last} of {name_of(source)}, counted from 0 there: {error}"
-        ) from None
+        raise InvalidData(_ROW.sub(place, str(error))) from None
 
 
 def refuse_formatted_numbers(column: pd.Series, name: str) -> None:
@@ -178,10 +190,11 @@ def refuse_formatted_numbers(column: pd.Series, name: str) -> None:
     if all(_LOOKS_LIKE_A_NUMBER.fullmatch(value) for value in values):
         example = next((value for value in values if not _is_plain(value)), None)
         if example is not None:
+            shown = example if len(example) < 40 else f"{example[:30]}..."
             raise BadInput(
-                f"Column {name!r} holds {example!r}, which looks like a number in a spreadsheet's "
-                "writing; save plain numbers such as 1234.56, or say how they are written with "
-                "--decimal and --thousands."
+                f"Column {name!r} holds {shown!r}, which is too large or looks like a number in a "
+                "spreadsheet's writing; save plain numbers such as 1234.56, or say how they are "
+                "written with --decimal and --thousands."
             )
 
 
@@ -210,11 +223,52 @@ def _codec(encoding: str) -> str:
     return "utf-8-sig" if encoding.lower().replace("_", "-") in ("utf-8", "utf8") else encoding
 
 
+def _place(source: str, csv: Csv, row: int) -> str:
+    """Where a row is: its line in a CSV file, or its number where there is no line to be had."""
+    line = None
+    if source != "-" and not _is_parquet(Path(source)):
+        with (
+            suppress(csv_lines.Error),
+            Path(source).open(encoding=_codec(csv.encoding), newline="") as file,
+        ):
+            _, delimiter = _header(file, source, csv.delimiter)
+            line = next(islice(_first_lines(file, delimiter), row, None), None)
+    if line is None:
+        return f"row {row} of {name_of(source)}, counted from 0,"
+    return f"line {line} of {source}"
+
+
+def _first_lines(file: Any, delimiter: str) -> Iterator[int]:
+    """The line with which each row begins; blank lines are no rows, and a cell may have several."""
+    file.seek(0)
+    reader = csv_lines.reader(file, delimiter=delimiter)
+    next(reader)
+    for record in reader:
+        if len(record) > 1 or (record and record[0].strip()):
+            yield reader.line_num - sum(cell.count("\n") for cell in record)
+
+
+def _head(lines: Any) -> Iterator[str]:
+    """The lines of the head, which goes on while a quote is open; not all of them if too long."""
+    n_quotes = n_read = 0
+    while line := lines.readline(LONGEST_HEAD + 1):
+        yield line
+        n_quotes, n_read = n_quotes + line.count('"'), n_read + len(line)
+        if n_quotes % 2 == 0 or n_read > LONGEST_HEAD:
+            return
+
+
+def _is_parquet(path: Path) -> bool:
+    return path.suffix.lower() in (".parquet", ".pq")
+
+
 def _header(lines: Any, name: str, delimiter: str | None) -> tuple[list[str], str]:
     """Column names from the first line, and the delimiter."""
-    first = lines.readline()
-    while first.count('"') % 2 and (more := lines.readline()):
-        first += more
+    first = "".join(_head(lines))
+    if len(first) > LONGEST_HEAD:
+        raise BadInput(
+            f"The head of {name} has more than {LONGEST_HEAD:,} characters; a quote may be open."
+        )
     if not first.strip():
         raise BadInput(f"{name} is empty.")
     if "\0" in first:
@@ -222,11 +276,16 @@ def _header(lines: Any, name: str, delimiter: str | None) -> tuple[list[str], st
     delimiter = delimiter or _likely_delimiter(first)
     if len(delimiter) != 1:
         raise BadInput(f"--delimiter must be one character, got {delimiter!r}.")
-    header = next(csv_lines.reader(io.StringIO(first), delimiter=delimiter))
+    try:
+        header = next(csv_lines.reader(io.StringIO(first, newline=""), delimiter=delimiter))
+    except csv_lines.Error as error:
+        raise BadInput(
+            f"{name} has a column name that cannot be read: {one_line(error)}."
+        ) from None
     unnamed = [k for k, column in enumerate(header) if not column.strip()]
     if unnamed:
         raise BadInput(f"Column {unnamed[0] + 1} of {name} has no name in the first line.")
-    twice = sorted({column for column in header if header.count(column) > 1})
+    twice = sorted(column for column, n in Counter(header).items() if n > 1)
     if twice:
         raise BadInput(f"{name} has more than one column called {listing(twice)}.")
     return header, delimiter

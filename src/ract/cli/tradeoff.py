@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -39,8 +38,9 @@ def tradeoff(
     from ract.cli.columns import training_set
     from ract.cli.fit import estimator_for
     from ract.cli.inputs import open_actions
-    from ract.cli.messages import print_summary, refuse_both
+    from ract.cli.messages import print_summary, refuse_both, say_if_unrestricted
     from ract.cli.outputs import table_writer
+    from ract.encoding import Encoder
     from ract.selection import tradeoff_curve
 
     refuse_both(output, json)
@@ -52,9 +52,10 @@ def tradeoff(
     )
     X, y, label = training_set(table, csv, space)
     estimator.set_params(desired=label)
+    say_if_unrestricted(Encoder(X, space).space)
     curve = tradeoff_curve(
         estimator, X, y.to_numpy(), param, [_value(text) for text in values.split(",")], cv,
-        n_jobs=n_jobs, progress=sys.stderr.isatty(),
+        n_jobs=n_jobs, progress=True,
     )  # fmt: skip
     frame = curve.to_frame()
     with table_writer(output) as write:

@@ -2,7 +2,20 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from ract.interop.model import TreeModel
-from ract.interop.read import read_model
+
+if TYPE_CHECKING:
+    from ract.interop.read import read_model
 
 __all__ = ["TreeModel", "read_model"]
+
+
+def __getattr__(name: str) -> Any:
+    """Import the reader, and scikit-learn with it, on first use."""
+    if name == "read_model":
+        from ract.interop.read import read_model
+
+        return read_model
+    raise AttributeError(f"module 'ract.interop' has no attribute {name!r}")

@@ -8,7 +8,6 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 import numpy as np
-from scipy.special import expit
 
 from ract.errors import InvalidSpec
 
@@ -21,7 +20,7 @@ class Logistic:
 
     def __call__(self, margin: np.ndarray) -> np.ndarray:
         """Probabilities of margins."""
-        return expit(margin if self.steepness == 1 else self.steepness * margin)
+        return _expit(margin if self.steepness == 1 else self.steepness * margin)
 
 
 @dataclass(frozen=True)
@@ -41,7 +40,7 @@ class SingleLogistic:
 
     def __call__(self, margin: np.ndarray) -> np.ndarray:
         """Probabilities of margins."""
-        return expit(np.asarray(margin, np.float64)).astype(np.float32)
+        return _expit(np.asarray(margin, np.float64)).astype(np.float32)
 
 
 @dataclass(frozen=True)
@@ -59,6 +58,12 @@ _CURVES: dict[str, Any] = {
     "single-logistic": SingleLogistic,
     "step": Step,
 }
+
+
+def _expit(margin: np.ndarray) -> np.ndarray:
+    from scipy.special import expit  # forests do without it, and it takes a while to import
+
+    return np.asarray(expit(margin))
 
 
 def _exp(x: float) -> float:

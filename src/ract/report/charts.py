@@ -19,6 +19,8 @@ from html import escape
 import numpy as np
 from markupsafe import Markup
 
+from ract._printable import printable
+
 WIDTH, RIGHT, ROW = 640, 20, 26
 LABELS = 190  # where a plot with a label for each row begins
 LEFT, TOP, BOTTOM, HEIGHT = 50, 22, 200, 242  # the plot, and the box, of a chart over costs
@@ -157,4 +159,4 @@ def _line(kind: str, x1: float, y1: float, x2: float, y2: float) -> str:
 
 
 def _text(x: float, y: float, text: str, anchor: str = "start") -> str:
-    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{escape(text)}</text>'
+    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{escape(printable(text))}</text>'

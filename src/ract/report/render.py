@@ -26,6 +26,7 @@ from jinja2 import (
 )
 from jinja2.sandbox import SandboxedEnvironment
 
+from ract._printable import printable
 from ract.errors import InvalidSpec, listing
 
 OURS = PackageLoader("ract.report")
@@ -48,6 +49,11 @@ def short(value: Any) -> str:
     return "no budget" if math.isinf(value) else f"{float(value):.3g}"
 
 
+def _shown(value: Any) -> Any:
+    """What is printed for a value: text without control characters, drawings as they are."""
+    return printable(value) if type(value) is str else value
+
+
 def thousands(count: int) -> str:
     """A count with separators."""
     return f"{count:,}"
@@ -67,7 +73,7 @@ def open_templates(folder: str | Path | None = None) -> SandboxedEnvironment:
         loaders.insert(1, FileSystemLoader(folder))
     environment = SandboxedEnvironment(
         loader=ChoiceLoader(loaders), autoescape=True, undefined=StrictUndefined,
-        trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True,
+        trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True, finalize=_shown,
     )  # fmt: skip
     environment.filters |= {
         "percent": percent, "points": points, "short": short, "thousands": thousands,

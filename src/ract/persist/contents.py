@@ -1,0 +1,105 @@
+"""What every model file holds, read and checked; without the learners and searches that made it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+
+from ract.errors import InvalidFile
+from ract.interop.curves import curve_of
+from ract.persist.archive import MOST_BYTES, parsed, unpack
+from ract.persist.arrays import from_npy
+from ract.persist.checked import (
+    checked_classes,
+    checked_cost,
+    checked_desired,
+    checked_encoder,
+    checked_ensemble,
+)
+from ract.persist.values import entry, number
+
+Arrays = Mapping[str, np.ndarray]
+Read = TypeVar("Read")
+
+
+@dataclass(frozen=True)
+class Contents:
+    """The parts of a model file.
+
+    Parameters
+    ----------
+    kind : {"tree", "forest", "imported"}
+    manifest, meta : dict
+        What the file says of itself, and of the model.
+    arrays : dict of arrays
+    """
+
+    kind: str
+    manifest: dict[str, Any]
+    meta: dict[str, Any]
+    arrays: Arrays
+
+    @classmethod
+    def of_bytes(cls, data: bytes) -> Contents:
+        """The parts of a file's content."""
+        manifest, members = unpack(data)
+        meta = parsed(members.pop("model.json", b""), "model.json")
+        arrays = {name.removesuffix(".npy"): from_npy(held, name) for name, held in members.items()}
+        kind = entry(manifest, "kind", str)
+        if kind not in ("tree", "forest", "imported"):
+            raise InvalidFile(f"it holds a model of kind {kind!r:.60}, which is unknown")
+        return cls(kind, manifest, meta, arrays)
+
+    def core(self) -> dict[str, Any]:
+        """What every model has."""
+        model = entry(self.meta, "model", dict)
+        classes = checked_classes(model, self.meta.get("class_type"))
+        encoder = checked_encoder(entry(model, "encoder", dict))
+        budget = number(model, "budget", infinite=True)
+        if budget < 0:
+            raise InvalidFile(f"its budget is {budget}")
+        core = {
+            "classes_": classes,
+            "desired_": checked_desired(model, classes),
+            "encoder_": encoder,
+            "ensemble_": checked_ensemble(
+                entry(model, "ensemble", dict), self._under("ensemble."), encoder
+            ),
+            "cost_": checked_cost(
+                entry(model, "cost", dict), self._under("cost."), encoder.n_columns
+            ),
+            "budget": budget,
+        }
+        combine = core["ensemble_"].combine
+        if self.kind != "imported":
+            if combine != "votes" or core["cost_"].norm != "max":
+                raise InvalidFile(
+                    "its trees do not vote, or its cost is none that ract trains with"
+                )
+            return core
+        try:
+            core["link"] = curve_of(model.get("link"))
+        except ValueError as error:
+            raise InvalidFile(f"its link is invalid: {error}") from None
+        if combine != "mean" and (core["link"] is None) != (combine == "votes"):
+            raise InvalidFile("its trees and its link do not fit")
+        return core
+
+    def _under(self, start: str) -> dict[str, np.ndarray]:
+        found = self.arrays.items()
+        return {name.removeprefix(start): array for name, array in found if name.startswith(start)}
+
+
+def read_contents(source: str | Path, read: Callable[[bytes], Read]) -> Read:
+    """What is read from a model file; what is wrong with it comes with the file's name."""
+    path = Path(source)
+    if path.stat().st_size > MOST_BYTES:
+        raise InvalidFile(f"{path} is larger than any model file.")
+    try:
+        return read(path.read_bytes())
+    except InvalidFile as error:
+        raise InvalidFile(f"{path} cannot be read as a model: {error}.") from None

@@ -1,0 +1,113 @@
+"""Tables made to break a reader: a sentence with the file's line, in time linear in their size."""
+
+import time
+
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+from ract import ActionSpace, RecourseTreeClassifier, save_model
+from ract.cli import app
+from ract.cli.tables import refuse_formatted_numbers
+from ract.datasets import load_loans
+from ract.errors import InvalidData
+from tests.cli.test_failures import failing, fit, written
+
+LOANS = load_loans(200)
+DATA = LOANS.frame.assign(Decision=LOANS.target)
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory):
+    path = tmp_path_factory.mktemp("hostile") / "model.ract"
+    save_model(
+        RecourseTreeClassifier(LOANS.actions, max_depth=2).fit(LOANS.frame, LOANS.target), path
+    )
+    return path
+
+
+def with_cell(column, row, text, frame=DATA):
+    frame = frame.astype({column: object})
+    frame.loc[row, column] = text
+    return frame
+
+
+@pytest.mark.parametrize("n_digits", [20, 400, 5000])
+@pytest.mark.parametrize("column", ["Income", "Age"])
+def test_a_number_of_many_digits_is_refused_in_a_sentence(tmp_path, model, column, n_digits):
+    whole = DATA.astype({"Income": int})
+    path = written(tmp_path, "data.csv", with_cell(column, 3, "9" * n_digits, whole))
+    arguments = [fit(path, tmp_path / "model.ract")]
+    if column == "Age" or n_digits > 20:
+        arguments.append(["predict", model, path, "-o", tmp_path / "out.csv"])
+    for one in arguments:
+        sentence = failing(*one)
+        assert f"'{column}'" in sentence and len(sentence) < 400
+
+
+@pytest.mark.parametrize("spread", [0, 10**6])
+def test_whole_numbers_that_floats_cannot_tell_apart_are_refused(tmp_path, spread):
+    numbers = [2**53 + 1 + k * spread for k in range(len(DATA))]
+    path = written(tmp_path, "data.csv", DATA.assign(Account=numbers))
+    sentence = failing(*fit(path, tmp_path / "model.ract"))
+    assert "'Account'" in sentence and "2^53" in sentence and "line 2" in sentence
+    with pytest.raises(InvalidData, match="2\\^53"):
+        ActionSpace.infer(pd.DataFrame({"Account": numbers}))
+
+
+def test_a_column_that_is_left_out_may_hold_any_number(tmp_path):
+    path = written(tmp_path, "data.csv", DATA.assign(Account=10**30, Price="1.234,56"))
+    arguments = ["init", path, "--target", "Decision", "--drop", "Account", "--drop", "Price"]
+    assert CliRunner().invoke(app, [str(one) for one in arguments]).exit_code == 0
+
+
+def test_a_column_name_without_end_is_refused(tmp_path):
+    path = written(tmp_path, "data.csv", "a" * 200_000 + ",Decision\n1,approved\n")
+    assert "column name" in failing(*fit(path, tmp_path / "model.ract"))
+
+
+def test_an_unclosed_quote_in_the_head_is_refused_early(tmp_path):
+    path = written(tmp_path, "data.csv", 'a,"b\n' + "1,approved\n" * 1_200_000)
+    start = time.process_time()
+    assert "quote" in failing(*fit(path, tmp_path / "model.ract"))
+    assert time.process_time() - start < 5
+
+
+def test_a_cell_of_spaces_takes_linear_time():
+    column = pd.Series([" " * 20_000 + "x", " " * 20_000 + "1" * 20_000 + "x"])
+    start = time.process_time()
+    refuse_formatted_numbers(column, "Income")
+    assert time.process_time() - start < 1
+
+
+def test_many_columns_of_the_same_name_take_linear_time(tmp_path):
+    path = written(tmp_path, "data.csv", ",".join(["a"] * 100_000) + "\n1\n")
+    start = time.process_time()
+    assert "more than one column" in failing(*fit(path, tmp_path / "model.ract"))
+    assert time.process_time() - start < 5
+
+
+def test_an_error_about_a_row_names_the_line_of_the_file(tmp_path, model):
+    frame = with_cell("Purpose", 3, "Boat", LOANS.frame)
+    path = written(tmp_path, "people.csv", frame)
+    sentence = failing("predict", model, path, "-o", tmp_path / "out.csv")
+    assert f"in line 5 of {path}" in sentence and "row 3" not in sentence
+    lines = path.read_text().splitlines()
+    path.write_text("\n".join([lines[0], "", *lines[1:3], "  ", *lines[3:]]))
+    assert "line 7 of" in failing("recourse", model, path, "-o", tmp_path / "out.csv")
+    named = frame.assign(Name="two\nlines")
+    path = written(tmp_path, "people.csv", named[["Name", *LOANS.frame.columns]])
+    assert "line 8 of" in failing("audit", model, path, "-o", tmp_path / "out.html", "--id", "Name")
+    assert "line 8 of" in failing("certify", model, path)
+
+
+def test_an_error_about_a_training_row_names_the_line_of_the_file(tmp_path):
+    path = written(tmp_path, "data.csv", DATA.assign(Income=DATA["Income"].where(DATA.index != 7)))
+    assert f"the first in line 9 of {path}" in failing(*fit(path, tmp_path / "model.ract"))
+    assert "the first in line 9" in failing("init", path, "--target", "Decision")
+
+
+def test_standard_input_has_rows(model):
+    given = with_cell("Purpose", 3, "row 3", LOANS.frame).to_csv(index=False).encode()
+    sentence = failing("predict", model, "-", given=given)
+    assert "holds 'row 3' in row 3 of standard input, counted from 0," in sentence
