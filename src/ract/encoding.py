@@ -160,7 +160,11 @@ class Encoder:
         return {a: kind for a, kind in types.items() if kind is not None}
 
     def held(
-        self, matrix: np.ndarray, narrow: dict[int, Any], least: np.ndarray, most: np.ndarray
+        self,
+        matrix: np.ndarray,
+        narrow: dict[int, Any],
+        least: np.ndarray | None = None,
+        most: np.ndarray | None = None,
     ) -> np.ndarray:
         """A matrix as the columns of a table hold it, whose ``narrow`` axes are given.
 
@@ -171,8 +175,11 @@ class Encoder:
             j = self.axes[a].columns[0]
             near = matrix[:, j].astype(kind)
             infinite = near.dtype.type(np.inf)
-            near = np.where(near < least[:, a], np.nextafter(near, infinite), near)
-            held[:, j] = np.where(near > most[:, a], np.nextafter(near, -infinite), near)
+            if least is not None:
+                near = np.where(near < least[:, a], np.nextafter(near, infinite), near)
+            if most is not None:
+                near = np.where(near > most[:, a], np.nextafter(near, -infinite), near)
+            held[:, j] = near
         return held
 
     def _check_names(self, table: Table) -> None:

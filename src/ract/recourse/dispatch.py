@@ -123,9 +123,10 @@ def _solver(task: Task, people: np.ndarray) -> Answers:
 def _causal(task: Task, people: np.ndarray) -> Answers:
     question, options = task.question, task.options
     ensemble, axes, cost = task.model
+    narrow = question.encoder.narrow(question.people)
     search = CausalSearch(
         ensemble, axes, cost, options.effects, uncertainty=options.uncertainty or 0.0,
-        accepted=question.known, held=partial(question.encoder.held, like=question.people),
+        accepted=question.known, held=partial(question.encoder.held, narrow=narrow),
     )  # fmt: skip
     return search.solve(people, question.budget, **task.limits)
 
