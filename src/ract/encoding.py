@@ -131,7 +131,11 @@ class Encoder:
 
     def matrix(self, frame: Any, *, kinds: bool = True) -> np.ndarray:
         """The same as one float matrix (people x columns)."""
-        return np.ascontiguousarray(np.stack(list(self.encode(frame, kinds=kinds))).T)
+        columns = self.encode(frame, kinds=kinds)
+        matrix = np.empty((columns.n_rows, len(columns)))
+        for j in range(len(columns)):  # one at a time: a large table is not held twice
+            matrix[:, j] = columns[j]
+        return matrix
 
     def decode(self, matrix: Any, like: Any) -> Any:
         """The table that encodes to a matrix, in the library, names and dtypes of ``like``.

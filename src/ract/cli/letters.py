@@ -237,7 +237,7 @@ def _no_plan(plan: Plan, desired: str) -> list[str]:
         ]
     obstacle = plan.obstacle
     held = () if obstacle is None else obstacle.features
-    barred = obstacle.options
+    barred = () if obstacle is None else obstacle.options
     text = (
         f"We looked at every change that {'this search allows' if barred else 'is within reach'}, "
         f"and none of them leads to <em>{desired}</em>. This is "
