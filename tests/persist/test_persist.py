@@ -502,6 +502,7 @@ def mutated_bytes(data, rng):
 
 STRANGE = [
     None, True, -1, 0, 1, 2**31, 2**63, 10**400, 1e308, -0.0, "", "x", "continuous", "fixed", "inf",
+    2**53 + 1, " " * 1600 + "x", "[" * 5000, nested_keys(12), [[]] * 1000, [[[[[[]]]]]] * 200,
     [], [1], [[]], {}, {"float": "nan"}, {"float": "inf"}, {"pairs": [[1, 2]]}, {"cost": "x"},
 ]  # fmt: skip
 
@@ -598,7 +599,7 @@ def fuzz(n, seed):
 
 @pytest.mark.filterwarnings("ignore:The model did not confirm", "ignore::RuntimeWarning")
 def test_mutated_files_never_do_harm():
-    assert 0 < fuzz(1000, seed=0) < 500
+    assert 0 < fuzz(300, seed=0) < 150
 
 
 @pytest.mark.slow
