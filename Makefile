@@ -53,7 +53,8 @@ test-slow: $(VENV)/.installed-test ## run the tests marked slow
 
 .PHONY: test-lowest
 test-lowest: $(LOWEST)/.installed ## run tests of other libraries on the lowest versions declared
-	$(LOWEST)/bin/python -m pytest -n $(WORKERS) --dist loadfile $(LOWEST_TESTS)
+	$(LOWEST)/bin/python -m pytest -n $(WORKERS) --dist loadfile \
+		-W ignore::DeprecationWarning -W ignore::FutureWarning $(LOWEST_TESTS)
 
 .PHONY: coverage
 coverage: $(VENV)/.installed-test ## run the tests with kernels as plain Python and report coverage
