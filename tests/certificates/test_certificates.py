@@ -23,6 +23,7 @@ from ract.certificates.record import digest_of
 from ract.datasets import load_loans
 from ract.errors import InvalidData, InvalidSpec
 from ract.recourse.reachable import has_recourse
+from tests.builders import quick_of
 
 
 @pytest.fixture(scope="module")
@@ -57,15 +58,15 @@ def test_the_bound_is_the_exact_binomial_one(forest, loans):
     assert certificate.budget == 0.15 and "at most" in str(certificate)
 
 
-def test_bounds_are_broken_no_more_often_than_promised(forest, population):
-    """500 draws; the share of broken bounds may be 10% and a little noise."""
+@pytest.mark.parametrize("n_draws", quick_of(1, [100, 500]))
+def test_bounds_are_broken_no_more_often_than_promised(forest, population, n_draws):
+    """The share of broken bounds may be 10% and a little noise."""
     people, served = population
     truth = 1 - served.mean()
     young = (people["Age"] < 40).to_numpy()
     by_group = {True: 1 - served[young].mean(), False: 1 - served[~young].mean()}
     rng = np.random.default_rng(0)
     broken = broken_groups = 0
-    n_draws = 500
     for _ in range(n_draws):
         rows = rng.choice(len(people), 150, replace=False)
         drawn = people.iloc[rows]
@@ -355,7 +356,8 @@ def test_an_imported_model_is_lowered_itself(loans, model):
         np.testing.assert_array_equal(accepted[clear], (share >= given.threshold)[clear])
 
 
-def test_the_promise_of_fewer_votes_holds(forest, population):
+@pytest.mark.parametrize("n_draws", quick_of(1, [40, 200]))
+def test_the_promise_of_fewer_votes_holds(forest, population, n_draws):
     people, _ = population
     true_risk = {
         votes: 1
@@ -365,7 +367,7 @@ def test_the_promise_of_fewer_votes_holds(forest, population):
         ).mean()
         for votes in range(1, int(forest.ensemble_.cutoff) + 1)
     }
-    rng, broken, n_draws = np.random.default_rng(1), 0, 200
+    rng, broken = np.random.default_rng(1), 0
     for _ in range(n_draws):
         drawn = people.iloc[rng.choice(len(people), 150, replace=False)]
         given = guarantee_recourse(forest, drawn, max_risk=0.08, confidence=0.9)
