@@ -8,6 +8,12 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
+# The lowest versions in pyproject.toml, which run on the lowest Python, and the tests that meet them.
+LOWEST := .venv-lowest
+LOWEST_PYTHON ?= $(shell command -v python3.11 || echo $(PYTHON))
+LOWEST_TESTS := $(addprefix tests/,cli/test_cli.py export plot test_actions.py test_costs.py \
+	test_datasets.py test_encoding.py test_files.py test_progress.py)
+
 # Tests and benchmarks on the real data read it here when nobody said otherwise.
 ifndef RACT_DATA_HOME
 ifneq ($(wildcard ../shared/data/.),)
@@ -28,7 +34,7 @@ endif
 
 .PHONY: help
 help: ## say what there is
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-11s %s\n", $$1, $$2}' Makefile
 
 .PHONY: install
 install: $(VENV)/.installed-dev ## set up .venv with everything that development needs
@@ -44,6 +50,11 @@ test: $(VENV)/.installed-test ## run the tests and the examples in docstrings
 .PHONY: test-slow
 test-slow: $(VENV)/.installed-test ## run the tests marked slow
 	$(BIN)/pytest -n $(WORKERS) --dist loadfile -m slow
+
+.PHONY: test-lowest
+test-lowest: $(LOWEST)/.installed ## run tests of other libraries on the lowest versions declared
+	$(LOWEST)/bin/python -m pytest -n $(WORKERS) --dist loadfile \
+		-W ignore::DeprecationWarning -W ignore::FutureWarning $(LOWEST_TESTS)
 
 .PHONY: coverage
 coverage: $(VENV)/.installed-test ## run the tests with kernels as plain Python and report coverage
@@ -73,7 +84,7 @@ docs: $(VENV)/.installed-docs ## build the documentation into docs/_build/html
 
 .PHONY: clean
 clean: ## remove the virtual environment, caches and everything built
-	rm -rf $(VENV) build dist docs/_build .coverage .coverage.* htmlcov
+	rm -rf $(VENV) $(LOWEST) build dist docs/_build .coverage .coverage.* htmlcov
 	rm -rf .hypothesis .numba_cache .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
@@ -88,4 +99,11 @@ $(VENV)/.installed-core: pyproject.toml | $(BIN)/python
 
 $(VENV)/.installed-%: pyproject.toml | $(BIN)/python
 	$(PIP) install --quiet -e ".[$*]"
+	@touch $@
+
+$(LOWEST)/.installed: pyproject.toml
+	$(LOWEST_PYTHON) -m venv --clear $(LOWEST)
+	$(LOWEST)/bin/python -m pip --disable-pip-version-check install --quiet uv
+	$(LOWEST)/bin/uv pip install --quiet --python $(LOWEST)/bin/python \
+		--resolution lowest-direct -e ".[test]"
 	@touch $@

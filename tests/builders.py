@@ -9,6 +9,7 @@ import dataclasses
 
 import numpy as np
 import pandas as pd
+import pytest
 
 from ract import ActionSpace, Feature
 from ract._core.grower import People
@@ -22,6 +23,12 @@ KINDS = ["continuous", "integer", "binary", "categorical"]
 WHOLE_KINDS = ["integer", "integer", "binary", "categorical"]
 MOSTLY_REAL_KINDS = ["continuous"] * 3 + WHOLE_KINDS
 CHANGES = ["any", "any", "increase", "decrease", "fixed"]
+
+
+def quick_of(n_quick, numbers):
+    """Numbers to parametrize with: the first few always, the rest only with ``make test-slow``."""
+    rest = (pytest.param(number, marks=pytest.mark.slow) for number in numbers[n_quick:])
+    return [*numbers[:n_quick], *rest]
 
 
 # Tables

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import os
+from importlib.metadata import version
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 
 # Numba notices a change of a kernel's own file but not of the files that it calls into. Compiled
-# code for tests is therefore kept by the state of all kernels. Set before Numba is imported.
+# code for tests is therefore kept by the state of all kernels, and by Numba's version, since two
+# environments would overwrite each other's. Set before Numba is imported.
 _sources = sorted((ROOT / "src" / "ract" / "_kernels").rglob("*.py"))
 _state = hashlib.sha256(b"".join(path.read_bytes() for path in _sources)).hexdigest()[:16]
-os.environ.setdefault("NUMBA_CACHE_DIR", str(ROOT / ".numba_cache" / _state))
+_kept = ROOT / ".numba_cache" / f"{_state}-{version('numba')}"
+os.environ.setdefault("NUMBA_CACHE_DIR", str(_kept))
 
 import numpy as np  # noqa: E402
 import pytest  # noqa: E402

@@ -29,6 +29,7 @@ from ract.certificates.record import digest_of
 from ract.datasets import load_loans
 from ract.errors import InvalidData, InvalidSpec
 from ract.recourse.reachable import has_recourse
+from tests.builders import quick_of
 
 
 @pytest.fixture(scope="module")
@@ -63,15 +64,15 @@ def test_the_bound_is_the_exact_binomial_one(forest, loans):
     assert certificate.budget == 0.15 and "at most" in str(certificate)
 
 
-def test_bounds_are_broken_no_more_often_than_promised(forest, population):
-    """500 draws; the share of broken bounds may be 10% and a little noise."""
+@pytest.mark.parametrize("n_draws", quick_of(1, [100, 500]))
+def test_bounds_are_broken_no_more_often_than_promised(forest, population, n_draws):
+    """The share of broken bounds may be 10% and a little noise."""
     people, served = population
     truth = 1 - served.mean()
     young = (people["Age"] < 40).to_numpy()
     by_group = {True: 1 - served[young].mean(), False: 1 - served[~young].mean()}
     rng = np.random.default_rng(0)
     broken = broken_groups = 0
-    n_draws = 500
     for _ in range(n_draws):
         rows = rng.choice(len(people), 150, replace=False)
         drawn = people.iloc[rows]
@@ -181,12 +182,60 @@ def test_a_damaged_record_is_reported_not_raised(tmp_path):
         verify(path)
 
 
+def test_a_number_of_thousands_of_digits_is_no_certificate(forest, loans, tmp_path):
+    """It was a ValueError of Python's own."""
+    text = json.dumps(certify(forest, loans.frame[1000:1100]).to_dict())
+    path = tmp_path / "long.json"
+    for digits, problem in ((5000, "is not JSON"), (400, "")):
+        path.write_text(text.replace('"people": 100', f'"people": {"9" * digits}'))
+        if problem:
+            with pytest.raises(InvalidData, match=problem):
+                verify(path)
+        else:
+            assert "are not possible" in str(verify(path))
+    path.write_text("[" * 100_000)
+    with pytest.raises(InvalidData, match="is not a certificate: it is nested too deep"):
+        verify(path)
+    path.write_text(" " * 9_000_000)
+    with pytest.raises(InvalidData, match="is not a certificate: it is longer than"):
+        verify(path)
+
+
+@pytest.mark.parametrize(
+    "search",
+    [
+        None, [], {"max_changes": -1}, {"max_changes": True}, {"max_changes": 10**400},
+        {"max_changes": 1.5}, {"time_limit": "a"}, {"time_limit": -1.0}, {"time_limit": 10**400},
+        {"method": "leaves"}, {"method": ["exact"]}, {"n_jobs": 10**9},
+    ],
+)  # fmt: skip
+def test_limits_of_the_search_that_are_none_do_not_reach_it(forest, loans, search):
+    people = loans.frame[1000:1100]
+    record = certify(forest, people).to_dict() | {"search": search}
+    record["digest"] = digest_of(record)
+    assert "a value in it is not possible" in str(verify(record, forest, people))
+
+
 def test_no_change_of_a_record_goes_unnoticed_or_breaks_the_check(forest, loans, tmp_path):
     """Every value replaced by strange ones, the digest as it was and made anew."""
     record = certify(
         forest, loans.frame[1000:1200], groups="Guarantor", witnesses=tmp_path / "witnesses.npy"
     ).to_dict()
-    strange = [None, True, -1, 0, 10**30, 0.5, float("nan"), float("inf"), "x", [], {}, [{}]]
+    strange = [
+        None,
+        True,
+        -1,
+        0,
+        10**30,
+        10**400,
+        0.5,
+        float("nan"),
+        float("inf"),
+        "x",
+        [],
+        {},
+        [{}],
+    ]
     places = [(name,) for name in record] + [("everyone", name) for name in record["everyone"]]
     places += [("groups", 0, name) for name in record["groups"][0]]
     places += [("search", name) for name in record["search"]]
@@ -313,7 +362,8 @@ def test_an_imported_model_is_lowered_itself(loans, model):
         np.testing.assert_array_equal(accepted[clear], (share >= given.threshold)[clear])
 
 
-def test_the_promise_of_fewer_votes_holds(forest, population):
+@pytest.mark.parametrize("n_draws", quick_of(1, [40, 200]))
+def test_the_promise_of_fewer_votes_holds(forest, population, n_draws):
     people, _ = population
     true_risk = {
         votes: 1
@@ -323,7 +373,7 @@ def test_the_promise_of_fewer_votes_holds(forest, population):
         ).mean()
         for votes in range(1, int(forest.ensemble_.cutoff) + 1)
     }
-    rng, broken, n_draws = np.random.default_rng(1), 0, 200
+    rng, broken = np.random.default_rng(1), 0
     for _ in range(n_draws):
         drawn = people.iloc[rng.choice(len(people), 150, replace=False)]
         given = guarantee_recourse(forest, drawn, max_risk=0.08, confidence=0.9)

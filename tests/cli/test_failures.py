@@ -221,14 +221,15 @@ def test_a_full_disk_behind_standard_output(folder):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals differ")
-def test_an_interrupted_run_leaves_nothing(folder, tmp_path):
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_run_leaves_nothing(folder, tmp_path, sent):
     out = tmp_path / "plans.csv"
     run = started("recourse", folder / "model.ract", "-", "-o", out, stdin=subprocess.PIPE)
     end = time.monotonic() + 120
     while not list(tmp_path.iterdir()) and time.monotonic() < end:
         time.sleep(0.05)  # until the file has been begun
     assert list(tmp_path.iterdir()) and run.poll() is None
-    run.send_signal(signal.SIGINT)
+    run.send_signal(sent)
     _, stderr = run.communicate(timeout=60)
     assert run.returncode == 130
     assert stderr.splitlines()[-1] == "Interrupted; no file was left half written."

@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 import sys
+import tracemalloc
 import zipfile
 from copy import deepcopy
 
@@ -42,6 +43,7 @@ from ract.persist.archive import pack
 from ract.persist.arrays import from_npy, to_npy
 from ract.persist.load import from_bytes
 from ract.persist.save import model_bytes
+from ract.persist.strict_json import parse_json
 
 LOANS = load_loans(600)
 NEW = load_loans(200, random_state=1)
@@ -325,6 +327,77 @@ def test_a_bomb_is_not_unpacked():
         from_bytes(out.getvalue())
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"[" + b"[]," * 3_000_000 + b"1]",
+        b'{"a":[' + b"[[[[[[[[]]]]]]]]," * 400_000 + b"1]}",
+        b'{"a":[' + b'{"":{"":{}}},' * 600_000 + b"1]}",
+        b"[" * 8_000_000,
+        b'{"a":' * 1_500_000,
+        b'{"a":"' + b'\\"' * 4_000_000,
+        b'"' * 8_000_000,
+    ],
+    ids=["long", "lists", "objects", "open", "open objects", "escapes", "quotes"],
+)
+def test_json_is_not_parsed_before_its_length_and_depth_are_known(good, text):
+    """A file of 58 kB took 1.8 GB before it was refused."""
+    members = members_of(good)
+    head = json.loads(members.pop("manifest.json"))
+    members["model.json"] = text
+    data = pack(members, {key: head[key] for key in ("ract", "kind", "fingerprint")})
+    del text, members
+    tracemalloc.start()
+    try:
+        with pytest.raises(InvalidFile, match=r"larger than in any|allowed|is not JSON"):
+            from_bytes(data)
+        assert tracemalloc.get_traced_memory()[1] < 1e8
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_member_is_not_unpacked_beyond_the_length_that_it_claims(good):
+    """Lengths in a zip file are claims: 60 MB behind a claim of 300 bytes were unpacked."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("model.json", b" " * 60_000_000)
+        archive.infolist()[0].file_size = 300
+    data = out.getvalue()
+    tracemalloc.start()
+    try:
+        with pytest.raises(InvalidFile, match="damaged"):
+            from_bytes(data)
+        assert tracemalloc.get_traced_memory()[1] < 5e6
+    finally:
+        tracemalloc.stop()
+
+
+def test_brackets_inside_texts_are_no_nesting():
+    deep = {"a\\": "[" * 100, 'b"\\"': ["{" * 100, '\\"[['] * 20, "c": "\\"}
+    assert parse_json(json.dumps(deep).encode()) == deep
+    for n, fits in ((32, True), (33, False)):
+        text = b"[" * n + b"]" * n
+        if fits:
+            parse_json(text)
+            continue
+        with pytest.raises(ValueError, match="is nested too deep; 32 levels are allowed"):
+            parse_json(text)
+    for text in (b"", b"{", b"NaN", b"[1e5, -Infinity]", b"9" * 5000, b"\xff", b'"\\'):
+        with pytest.raises(ValueError, match="is not JSON"):
+            parse_json(text)
+
+
+def test_what_could_not_be_read_again_is_not_written(tmp_path):
+    model = RecourseTreeClassifier(LOANS.actions, max_depth=2).fit(LOANS.frame, LOANS.target)
+    deep = 1
+    for _ in range(40):
+        deep = [deep]
+    for summary in ({"a": deep}, {"a": "x" * 9_000_000}, {"a": [[]] * 300_000}):
+        with pytest.raises(InvalidSpec, match="cannot be stored: its JSON"):
+            save_model(model, tmp_path / "model.ract", summary=summary)
+    assert not list(tmp_path.iterdir())
+
+
 def test_a_pickle_inside_is_not_run(good):
     class Evil:
         def __reduce__(self):
@@ -437,6 +510,7 @@ def mutated_bytes(data, rng):
 
 STRANGE = [
     None, True, -1, 0, 1, 2**31, 2**63, 10**400, 1e308, -0.0, "", "x", "continuous", "fixed", "inf",
+    2**53 + 1, " " * 1600 + "x", "[" * 5000, nested_keys(12), [[]] * 1000, [[[[[[]]]]]] * 200,
     [], [1], [[]], {}, {"float": "nan"}, {"float": "inf"}, {"pairs": [[1, 2]]}, {"cost": "x"},
 ]  # fmt: skip
 
@@ -533,7 +607,7 @@ def fuzz(n, seed):
 
 @pytest.mark.filterwarnings("ignore:The model did not confirm", "ignore::RuntimeWarning")
 def test_mutated_files_never_do_harm():
-    assert 0 < fuzz(1000, seed=0) < 500
+    assert 0 < fuzz(300, seed=0) < 150
 
 
 @pytest.mark.slow

@@ -23,12 +23,13 @@ import numpy as np
 
 from ract._fingerprint import cost_fingerprint, data_fingerprint, model_fingerprint
 from ract._training import row_hashes
-from ract.certificates.record import Certificate, CertificateWarning, Count
+from ract.certificates.record import Certificate, CertificateWarning, Count, is_count
 from ract.certificates.witnesses import write_witnesses
 from ract.encoding import Encoder
 from ract.errors import InvalidData, InvalidSpec
 from ract.groups import groups_of
 from ract.guarantee import clopper_pearson_upper, sequence_people_needed
+from ract.persist.values import LARGEST_WHOLE
 from ract.recourse.exact.search import ExactSearch
 from ract.recourse.question import TIME_LIMIT, Question
 from ract.recourse.reachable import reach
@@ -151,8 +152,10 @@ def _check(confidence: float, max_risk: float | None, none_sample: int, random_s
         if value is not None and not (isinstance(value, (int, float)) and 0 < value < 1):
             raise InvalidSpec(f"{name} must lie between 0 and 1, got {value!r}.")
     for name, n in (("none_sample", none_sample), ("random_state", random_state)):
-        if not isinstance(n, int) or n < 0:
-            raise InvalidSpec(f"{name} must be a whole number of 0 or more, got {n!r}.")
+        if not is_count(n):
+            raise InvalidSpec(
+                f"{name} must be a whole number from 0 to {LARGEST_WHOLE - 1}, got {n!r}."
+            )
 
 
 def _check_size(counts: list[Count], max_risk: float | None) -> None:

@@ -18,6 +18,8 @@ from ract._serialize import canonical
 from ract._version import __version__
 from ract.errors import InvalidData
 from ract.guarantee import clopper_pearson_upper, percent_up
+from ract.persist.strict_json import MOST_JSON, parse_json
+from ract.persist.values import LARGEST_WHOLE
 from ract.status import Status
 
 FORMAT = "ract certificate 1"
@@ -167,13 +169,11 @@ class Certificate:
             all(isinstance(text, str) for text in (*texts, certificate.version))
             and _is_share(certificate.confidence)
             and _is_amount(certificate.budget)
-            and isinstance(certificate.search, dict)
-            and _is_absent_or(_is_count, certificate.search.get("max_changes"))
-            and _is_absent_or(_is_amount, certificate.search.get("time_limit"))
-            and _is_absent_or(_is_count, certificate.overlap)
+            and _is_search(certificate.search)
+            and _is_absent_or(is_count, certificate.overlap)
             and isinstance(certificate.witnesses, (str, type(None)))
-            and _is_count(certificate.none_sample)
-            and _is_count(certificate.seed)
+            and is_count(certificate.none_sample)
+            and is_count(certificate.seed)
         ):
             raise InvalidData("The certificate is damaged: a value in it is not possible.")
         return certificate
@@ -190,10 +190,12 @@ class Certificate:
 
 def read_record(path: str | Path) -> dict[str, Any]:
     """The JSON values of a certificate's file."""
+    with Path(path).open("rb") as file:
+        content = file.read(MOST_JSON + 1)
     try:
-        record = json.loads(Path(path).read_text(encoding="utf-8"))
-    except (json.JSONDecodeError, UnicodeDecodeError, RecursionError):
-        raise InvalidData(f"{path} is not a certificate: it is not JSON.") from None
+        record = parse_json(content)
+    except ValueError as error:
+        raise InvalidData(f"{path} is not a certificate: it {error}.") from None
     if not isinstance(record, dict):
         raise InvalidData(f"{path} is not a certificate.")
     return record
@@ -210,21 +212,33 @@ def _count(values: dict[str, Any]) -> Count:
     count = Count(**values)
     numbers = (count.people, count.accepted, count.served, count.without, count.unknown)
     if not (
-        all(_is_count(number) for number in numbers)
+        all(is_count(number) for number in numbers)
         and sum(numbers) == 2 * count.people > 0
         and _is_share(count.confidence)
-        and isinstance(count.risk_bound, (int, float))
+        and _is_amount(count.risk_bound)
     ):
         raise ValueError(f"the counts of {count.group!r} are not possible")
     return count
+
+
+def _is_search(search: Any) -> bool:
+    """Whether these are limits of the exact search, the only one that proves that there is none."""
+    return (
+        isinstance(search, dict)
+        and search.keys() <= {"method", "max_changes", "time_limit"}
+        and search.get("method", "exact") == "exact"
+        and _is_absent_or(is_count, search.get("max_changes"))
+        and _is_absent_or(_is_amount, search.get("time_limit"))
+    )
 
 
 def _is_absent_or(kind: Callable[[Any], bool], value: Any) -> bool:
     return value is None or kind(value)
 
 
-def _is_count(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+def is_count(value: Any) -> bool:
+    """Whether a value is a whole number that every JSON reader takes as it is."""
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < LARGEST_WHOLE
 
 
 def _is_amount(value: Any) -> bool:

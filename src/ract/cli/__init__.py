@@ -9,6 +9,8 @@ turns them into one sentence. Modules of commands import nothing heavy at their 
 
 from __future__ import annotations
 
+import signal
+
 import typer
 
 from ract._version import __version__
@@ -77,5 +79,6 @@ for command, name in (
 
 
 def main() -> None:
-    """Run the command line."""
+    """Run the command line; who ends it politely interrupts it."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     app()

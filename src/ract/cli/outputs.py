@@ -13,7 +13,7 @@ from typing import Any, BinaryIO
 import numpy as np
 import pandas as pd
 
-from ract._files import whole_file
+from ract._files import is_stream, whole_file
 from ract._printable import formula_safe
 from ract.cli.failures import BadInput, optional_library
 
@@ -58,6 +58,8 @@ def form_of(output: str) -> Any:
     ):
         if name.endswith(end):
             return form
+    if is_stream(output):
+        return _as_csv
     raise BadInput(f"{output} must end in .csv, .parquet, .json or .jsonl, or be - for CSV.")
 
 

@@ -19,7 +19,8 @@ import zlib
 from collections.abc import Mapping
 from typing import Any
 
-from ract.errors import InvalidFile
+from ract.errors import InvalidFile, InvalidSpec
+from ract.persist.strict_json import MOST_JSON, check_json, parse_json
 
 MANIFEST = "manifest.json"
 FORMAT, VERSION = "ract model", 1
@@ -84,22 +85,23 @@ def unpack(data: bytes) -> tuple[dict[str, Any], dict[str, bytes]]:
 
 def parsed(content: bytes, name: str) -> dict[str, Any]:
     """The JSON object that a member holds."""
-
-    def refuse(constant: str) -> None:
-        raise ValueError(constant)
-
     try:
-        values = json.loads(content.decode("utf-8"), parse_constant=refuse)
-    except (ValueError, RecursionError):
-        raise InvalidFile(f"{name} in it is not JSON") from None
+        values = parse_json(content)
+    except ValueError as error:
+        raise InvalidFile(f"{name} in it {error}") from None
     if not isinstance(values, dict):
         raise InvalidFile(f"{name} in it is not a JSON object")
     return values
 
 
 def json_bytes(values: Mapping[str, Any]) -> bytes:
-    """JSON values as the content of a member."""
-    return json.dumps(values, indent=1, allow_nan=False).encode("utf-8")
+    """JSON values as the content of a member, which can be read again."""
+    content = json.dumps(values, indent=1, allow_nan=False).encode("utf-8")
+    try:
+        check_json(content)
+    except ValueError as error:
+        raise InvalidSpec(f"The model cannot be stored: its JSON {error}.") from None
+    return content
 
 
 def _listed(members: Mapping[str, bytes]) -> dict[str, dict[str, Any]]:
@@ -121,7 +123,16 @@ def _contents(archive: zipfile.ZipFile, n_bytes: int) -> dict[str, bytes]:
     total = sum(info.file_size for info in infos)
     if total > min(MOST_BYTES, FREELY_UNPACKED + MOST_UNPACKED_BY * n_bytes):
         raise InvalidFile(f"it claims to unpack to {total} bytes, more than any model file")
-    return {info.filename: archive.read(info) for info in infos}
+    for info in infos:
+        if info.filename.endswith(".json") and info.file_size > MOST_JSON:
+            raise InvalidFile(f"{info.filename} in it is larger than in any model file")
+    return {info.filename: _content(archive, info) for info in infos}
+
+
+def _content(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
+    """A member as long as it claims to be; read without a limit, more would be unpacked first."""
+    with archive.open(info) as file:
+        return file.read(info.file_size)
 
 
 def _check_version(manifest: Mapping[str, Any]) -> None:

@@ -61,12 +61,10 @@ def labels(meta: Any, key: str) -> list[Label]:
     return [label(value, key) for value in entry(meta, key, list)]
 
 
-def value_of(meta: Any, depth: int = 0) -> Any:
+def value_of(meta: Any) -> Any:
     """What ``ract._serialize.plain`` made JSON of."""
-    if depth > 20:
-        raise InvalidFile("values in it are nested too deep")
     if isinstance(meta, list):
-        return [value_of(one, depth + 1) for one in meta]
+        return [value_of(one) for one in meta]
     if not isinstance(meta, dict):
         return meta
     if set(meta) == {"float"} and meta["float"] in ("inf", "-inf", "nan"):
@@ -76,4 +74,4 @@ def value_of(meta: Any, depth: int = 0) -> Any:
         raise InvalidFile(f"a value in it is {meta!r:.60}")
     if not all(isinstance(pair, list) and len(pair) == 2 for pair in pairs):
         raise InvalidFile("a table in it has items that are not pairs")
-    return {label(value_of(k, depth + 1), "a key"): value_of(v, depth + 1) for k, v in pairs}
+    return {label(value_of(k), "a key"): value_of(v) for k, v in pairs}
