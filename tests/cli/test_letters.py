@@ -120,7 +120,9 @@ def test_a_number_without_a_proved_range_is_said_to_be_exact():
 
 
 def none(**obstacle):
-    obstacle = SimpleNamespace(**{"proved": True, "budget": np.inf, "features": ()} | obstacle)
+    obstacle = SimpleNamespace(
+        **{"proved": True, "budget": np.inf, "features": (), "options": ()} | obstacle
+    )
     return letter(Plan("A", "approved", "none", np.inf, np.inf, 0.3, obstacle=obstacle), "refused")
 
 

@@ -22,7 +22,10 @@ WORDS = [
     b"None", b"=1+1", b"1.234,56", b"0x10", b"1_000", b"\xc2\xa0", b"\xe2\x80\xae", b"true",
 ]  # fmt: skip
 
-pytestmark = pytest.mark.filterwarnings("ignore:The 'float_precision' argument is deprecated")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:The 'float_precision' argument is deprecated"),
+    pytest.mark.filterwarnings("ignore::ract.actions.AssumedActions"),
+]
 
 
 def mutated(rng):

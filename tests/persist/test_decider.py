@@ -5,6 +5,7 @@ import pytest
 from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
 
 from ract import (
+    ActionSpace,
     RecourseForestClassifier,
     RecourseTreeClassifier,
     import_model,
@@ -17,6 +18,7 @@ from ract.persist.decider import read_decider
 
 LOANS = load_loans(300)
 X, y, NUMBERS = LOANS.frame, LOANS.target, LOANS.frame[["Income", "Debt", "Savings"]]
+SPACE = ActionSpace([LOANS.actions[name] for name in NUMBERS])
 MODELS = {
     "tree": lambda: RecourseTreeClassifier(LOANS.actions, max_depth=4).fit(X, y),
     "shares": lambda: RecourseForestClassifier(LOANS.actions, n_estimators=9).fit(X, y),
@@ -24,10 +26,13 @@ MODELS = {
         LOANS.actions, n_estimators=9, probability="votes", desired="refused"
     ).fit(X, y),
     "boosted": lambda: import_model(
-        GradientBoostingClassifier(n_estimators=9).fit(NUMBERS, y), NUMBERS, desired="approved"
+        GradientBoostingClassifier(n_estimators=9).fit(NUMBERS, y),
+        NUMBERS,
+        SPACE,
+        desired="approved",
     ),
     "forest": lambda: import_model(
-        RandomForestClassifier(9, max_depth=4).fit(NUMBERS, y), NUMBERS, desired="refused"
+        RandomForestClassifier(9, max_depth=4).fit(NUMBERS, y), NUMBERS, SPACE, desired="refused"
     ),
 }
 

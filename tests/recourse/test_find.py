@@ -385,9 +385,10 @@ def test_columns_in_another_order_are_refused_whatever_is_asked(loans, model):
             ask(model, turned)
     numbers = loans.frame[["Age", "Income", "Debt"]]
     forest = RandomForestClassifier(5, random_state=0).fit(numbers, loans.target)
+    space = ActionSpace([loans.actions[name] for name in numbers])
     for ask in (find_recourse, has_recourse):
         with pytest.raises(InvalidData, match="in another order than in training"):
-            ask(forest, numbers.head(5)[["Debt", "Age", "Income"]], reference=numbers)
+            ask(forest, turned[["Debt", "Age", "Income"]], reference=numbers, actions=space)
 
 
 def test_time_limits_and_the_accepted(loans, model):
@@ -452,8 +453,9 @@ def test_alternatives_and_ends_of_ranges_are_accepted_in_columns_of_single_preci
     model.fit(frame, frame.sum(axis=1) > 1.5)
     people = frame[~model.predict(frame)].head(60)
     recourse = find_recourse(
-        model, people, reference=frame, n_alternatives=2, ranges=True, explain=False
-    )
+        model, people, actions=ActionSpace([Feature(name) for name in frame]), reference=frame,
+        n_alternatives=2, ranges=True, explain=False,
+    )  # fmt: skip
     assert recourse.found.all()
     ways = [(i, way) for i, plan in enumerate(recourse) for way in (plan, *plan.alternatives)]
     assert len(ways) > 2 * len(people)
@@ -476,10 +478,12 @@ def test_a_range_of_which_the_model_refuses_an_end_shrinks_to_the_plan():
     forest = Picky(5, max_depth=3, random_state=0).fit(frame, frame["a"] > 0.5)
     forest.most_ = np.inf
     person = frame[~forest.predict(frame)].head(1)
-    ask = {"reference": frame, "features": ["a"]}
-    (wide,) = find_recourse(forest, person, **ask)[0].changes
+    space = ActionSpace([Feature(name, "continuous", lower=0, upper=1) for name in frame])
+    ask = {"actions": space, "features": ["a"]}
+    (wide,) = find_recourse(forest, person, reference=frame, **ask)[0].changes
     forest.most_ = wide.high
-    (narrow,) = find_recourse(forest, person, **ask)[0].changes
+    usual = frame[frame["a"] < wide.high]  # among whom the model decides as its trees do
+    (narrow,) = find_recourse(forest, person, reference=usual, **ask)[0].changes
     assert wide.low < wide.high and narrow.low == narrow.high == narrow.after == wide.after
     assert "to exactly" in narrow.describe()
 

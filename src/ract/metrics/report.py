@@ -73,10 +73,10 @@ def recourse_report(
     >>> report = recourse_report(tree, loans.frame, loans.target, groups="Guarantor")
     >>> ratios = report[report["metric"] == "recourse ratio"]
     >>> ratios[["group", "people", "value", "low", "high"]].round(3)
-           group  people  value    low   high
-    3   everyone     600  0.997  0.988  0.999
-    13     False     433  0.998  0.987  1.000
-    23      True     167  0.994  0.967  0.999
+           group  people  value    low  high
+    3   everyone     600  0.998  0.991   1.0
+    13     False     433  0.998  0.987   1.0
+    23      True     167  1.000  0.978   1.0
     """
     asked = {"explain": False, **options, "reference": reference}
     recourse = find_recourse(model, X, **(asked | {"budget": np.inf}))

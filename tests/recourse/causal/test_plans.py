@@ -78,7 +78,7 @@ def test_numbers_in_sentences_are_those_that_were_put_to_the_model(lending, kind
     for plan in recourse:
         for change in plan.changes:
             if not change.by_itself and isinstance(change.after, float):
-                text = change.describe(ranges=True).rsplit(" to ", 1)[1]
+                text = change.describe().rsplit(" to exactly ", 1)[1]
                 assert float(text.replace(",", "")) == change.after
                 written += 1
     assert written > 10

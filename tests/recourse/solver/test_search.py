@@ -233,7 +233,7 @@ def loans_forest(n_trees, depth, weight):
     loans = load_loans(n_people=800)
     model = RecourseForestClassifier(
         loans.actions, n_estimators=n_trees, max_depth=depth, recourse_weight=weight,
-        random_state=0,
+        exact_costs=True, random_state=0,
     ).fit(loans.frame, loans.target)  # fmt: skip
     matrix = model.encoder_.matrix(loans.frame)
     return model, matrix, matrix[~model.ensemble_.decide(matrix)]
