@@ -18,7 +18,6 @@ from numba.core import event
 Kernel = TypeVar("Kernel", bound=Callable[..., object])
 
 _OPTIONS = {"nogil": True, "error_model": "numpy"}
-_INNER = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
 
 def kernel(function: Kernel) -> Kernel:
@@ -68,18 +67,16 @@ def _keeping_in(folder: str) -> Iterator[None]:
 
 
 def inner(function: Kernel) -> Kernel:
-    """Compile a function that only kernels call, as part of them: no way in from Python.
-
-    It counts no references to arrays, which saves code and time, and so may neither make nor
-    return any.
-    """
-    compiled: Kernel = njit(_nrt=False, **_INNER, **_OPTIONS)(function)
+    """Compile a function that only kernels call, as part of them: no way in from Python."""
+    compiled: Kernel = njit(no_cpython_wrapper=True, no_cfunc_wrapper=True, **_OPTIONS)(function)
     return compiled
 
 
-def allocating(function: Kernel) -> Kernel:
-    """As inner, for a function that makes arrays."""
-    compiled: Kernel = njit(**_INNER, **_OPTIONS)(function)
+def inlined(function: Kernel) -> Kernel:
+    """As inner, but copied into its caller, which saves counting references to many arrays."""
+    compiled: Kernel = njit(
+        forceinline=True, no_cpython_wrapper=True, no_cfunc_wrapper=True, **_OPTIONS
+    )(function)
     return compiled
 
 

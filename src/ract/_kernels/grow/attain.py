@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ract._kernels._jit import allocating, inner, kernel
+from ract._kernels._jit import inner, kernel
 
 
 class Tree(NamedTuple):
@@ -56,7 +56,7 @@ def has_other(sets, row, first, n, cell):
     return False
 
 
-@allocating
+@inner
 def longer(array, length):
     """The array itself if it has room, else a copy with room for twice the length."""
     if length <= array.shape[0]:

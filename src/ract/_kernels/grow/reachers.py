@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ract._kernels._jit import allocating, inner
+from ract._kernels._jit import inner
 from ract._kernels.grow.split import attains_another
 
 
@@ -103,7 +103,7 @@ def split_crossing(data, split, label, arena, node, first, last, reachers, scrat
     return end - reachers[0], n_left
 
 
-@allocating
+@inner
 def append_reachers(arena, end, people, n_people):
     """Put people behind the first end reachers; returns the arena, grown at need."""
     if end + n_people > arena.shape[0]:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ract._kernels._jit import inner, kernel
+from ract._kernels._jit import inlined, inner, kernel
 from ract._kernels._random import next_below
 from ract._kernels.grow.histogram import (
     add_exposed,
@@ -153,7 +153,7 @@ def draw_sorted(axes, n, state):
         axes[k] = drawn
 
 
-@inner
+@inlined
 def choose_split(data, rules, node, frozen, first, last, n_exposed, row, scratch, histograms, best):
     """Search the sampled axes for the split with the least objective.
 
@@ -294,7 +294,7 @@ def decrease(rules, label, node, best):
     )
 
 
-@inner
+@inlined
 def carry_out(data, rules, label, node, first, last, total, scratch, best):
     """Part the people by the best split; returns the boundary, or -1 if it must not be made."""
     axis = best.split[0]

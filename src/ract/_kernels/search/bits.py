@@ -17,13 +17,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ract._kernels._jit import allocating, inner
+from ract._kernels._jit import inlined, inner
 from ract._kernels.search.boxes import place_point
 
 # Shared words leave the sign alone, so that no addition overflows.
 OWN_WIDTH, SHARED_WIDTH = 64, 63
-# Which box meets which is worked out only where the table has at most so many words (512 MB).
-MOST_MEETING = 1 << 26
 # A number with a different top six bits for each of its 64 shifts tells which bit is set.
 SHIFTED = 0x03F79D71B4CB0A89
 PLACE = np.zeros(64, np.int64)
@@ -67,7 +65,7 @@ class Bits(NamedTuple):
     bounds: Any
 
 
-@inner
+@inlined
 def lowest_bit(word):
     """Position of the lowest set bit of a word that is not 0."""
     return PLACE[(((word & -word) * SHIFTED) >> 58) & 63]
@@ -171,7 +169,7 @@ def fill_masks(boxes, categorical, bits):
                 mask[c, s] = upto[c, s] & after[c, s]
 
 
-@allocating
+@inner
 def make_bits(boxes, categorical, n_trees, shared):
     """Everything about the boxes that stays the same during a search."""
     n_axes, n_boxes = boxes.n_cells.shape[0], boxes.tree.shape[0]
@@ -199,7 +197,7 @@ def make_bits(boxes, categorical, n_trees, shared):
     return bits
 
 
-@inner
+@inlined
 def find_trees(bits, alive, sets, row, out):
     """Set out (words,) to the trees with an alive box in a row of sets (rows, words).
 
@@ -223,7 +221,7 @@ def find_trees(bits, alive, sets, row, out):
     return n
 
 
-@inner
+@inlined
 def mark_ends(bits, alive, stamp, begins, ends):
     """Stamp the ordinal cells where an alive box begins, and where one ends."""
     for s in range(alive.shape[0]):
@@ -275,18 +273,16 @@ class State(NamedTuple):
     """Where a search stands; rows of two-dimensional arrays are its levels.
 
     alive int64 (levels, words). chosen int64 (levels, active): cell of an axis or -1. lists int64
-    (3, cells): stamps of begins and ends, and the cells left of each axis. losses float64 (cells,):
-    what is lost with each cell left. n_left int64 (active,): how many are left. options int64
-    (levels, cells + 1): cells to try, tried and n_options int64 (levels,): how many of them;
-    axis_of: of which axis. stamps int64 (1,). meets int64 (boxes, words), known int8 (boxes,): the
-    boxes that a box meets, once worked out; no rows if they are too many. trees int64 (words,):
-    room.
+    (4, cells): stamps of begins and ends, the cells left of each axis, and room. n_left int64
+    (active,): how many are left. options int64 (levels, cells + 1): cells to try, tried and
+    n_options int64 (levels,): how many of them; axis_of: of which axis. stamps int64 (1,).
+    meets int64 (boxes, words), known int8 (boxes,): the boxes that a box meets, once worked out.
+    trees int64 (words,): room.
     """
 
     alive: Any
     chosen: Any
     lists: Any
-    losses: Any
     n_left: Any
     options: Any
     n_options: Any
@@ -298,7 +294,7 @@ class State(NamedTuple):
     trees: Any
 
 
-@allocating
+@inner
 def new_state(bits, n_boxes):
     """The start of a search: every box is alive, no cell is chosen."""
     n_active, n_levels = bits.active.shape[0], bits.active.shape[0] + 2
@@ -307,12 +303,11 @@ def new_state(bits, n_boxes):
     for r in range(n_boxes):
         alive[0, bits.slot[r]] |= bits.bit[r]
     levels = np.zeros((4, n_levels), np.int64)
-    n_meeting = n_boxes if n_boxes * n_words <= MOST_MEETING else 0
     return State(
-        alive, np.full((n_levels, n_active), -1), np.zeros((3, n_cells), np.int64),
-        np.zeros(n_cells), levels[0], np.zeros((n_levels, n_cells + 1), np.int64), levels[1],
-        levels[2], levels[3], np.zeros(1, np.int64), np.empty((n_meeting, n_words), np.int64),
-        np.zeros(n_boxes, np.int8), np.zeros(n_words, np.int64),
+        alive, np.full((n_levels, n_active), -1), np.zeros((4, n_cells), np.int64), levels[0],
+        np.zeros((n_levels, n_cells + 1), np.int64), levels[1], levels[2], levels[3],
+        np.zeros(1, np.int64), np.empty((n_boxes, n_words), np.int64), np.zeros(n_boxes, np.int8),
+        np.zeros(n_words, np.int64),
     )  # fmt: skip
 
 
@@ -336,8 +331,7 @@ def go_on(bits, state, depth):
 @inner
 def read_point(boxes, bits, chosen, own, categorical, point):
     """Original cells of a full choice."""
-    for a in range(point.shape[0]):
-        point[a] = 0
+    found = np.zeros(own.shape[0], np.int64)
     for k in range(bits.active.shape[0]):
-        point[bits.active[k]] = chosen[k]
-    place_point(boxes, own, categorical, point)
+        found[bits.active[k]] = chosen[k]
+    place_point(boxes, found, own, categorical, point)

@@ -154,8 +154,11 @@ def make_boxes(forest, least, box, own, categorical, most_cells):
 
 
 @inner
-def place_point(boxes, own, categorical, point):
-    """Turn compressed cells into original ones: of each the one nearest to the own cell."""
+def place_point(boxes, found, own, categorical, point):
+    """Original cells of a point of compressed ones: of each the one nearest to the own cell."""
     for a in range(own.shape[0]):
-        low, end = boxes.start[a, point[a]], boxes.start[a, point[a] + 1]
-        point[a] = low if categorical[a] else min(max(own[a], low), end - 1)
+        low = boxes.start[a, found[a]]
+        if categorical[a]:
+            point[a] = low
+        else:
+            point[a] = min(max(own[a], low), boxes.start[a, found[a] + 1] - 1)

@@ -18,11 +18,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ract._kernels._jit import allocating, inner
+from ract._kernels._jit import inlined, inner
 from ract._kernels.search.bits import find_meeting, find_trees, lowest_bit
 
 # What a tree is: lost or used up, without a partner, or else its partner's number.
-USED, FREE = np.int64(-2), np.int64(-1)
+USED, FREE = -2, -1
 # Only trees with so few alive boxes are tried against several others.
 MOST_ALIVE = 6
 # Rows of sets of trees: alive, without a partner, one of each pair, and room.
@@ -35,8 +35,7 @@ class Conflicts(NamedTuple):
     missed int64 (boxes, words): alive trees that an alive box does not meet. against int64 (trees,
     words): alive trees that an alive tree conflicts with. sets int64 (4, words). mate, n_against,
     n_alive, order int64 (trees,): what a tree is; its numbers of conflicts and of alive boxes;
-    alive trees, those with fewest conflicts first. first int64 (trees + 1,), units int64 (boxes,):
-    room.
+    alive trees, those with fewest conflicts first. units int64 (boxes,): room.
     """
 
     missed: Any
@@ -46,28 +45,27 @@ class Conflicts(NamedTuple):
     n_against: Any
     n_alive: Any
     order: Any
-    first: Any
     units: Any
 
 
-@allocating
+@inner
 def new_conflicts(n_trees, n_boxes, n_words):
     """Room for a search."""
     trees = np.zeros((4, n_trees), np.int64)
     return Conflicts(
         np.zeros((n_boxes, n_words), np.int64), np.zeros((n_trees, n_words), np.int64),
         np.zeros((4, n_words), np.int64), trees[0], trees[1], trees[2], trees[3],
-        np.zeros(n_trees + 1, np.int64), np.zeros(n_boxes, np.int64),
+        np.zeros(n_boxes, np.int64),
     )  # fmt: skip
 
 
-@inner
+@inlined
 def holds(bits, sets, row, t):
     """Whether a row of sets holds tree t."""
     return sets[row, bits.words[t]] & bits.own[t] != 0
 
 
-@inner
+@inlined
 def find_conflicts(boxes, bits, categorical, alive, state, room):
     """Set missed, against and numbers of conflicts and boxes for what is alive."""
     met = room.sets[ROOM]
@@ -97,13 +95,12 @@ def find_conflicts(boxes, bits, categorical, alive, state, room):
         room.n_against[t] = n
 
 
-@inner
+@inlined
 def rank_trees(bits, room):
     """List the alive trees by number of conflicts, all without a partner; returns how many."""
     n_trees = room.mate.shape[0]
-    first, n = room.first, 0
-    for k in range(n_trees + 1):
-        first[k] = 0
+    first = np.zeros(n_trees + 1, np.int64)
+    n = 0
     for t in range(n_trees):
         room.mate[t] = USED
         if room.n_alive[t] > 0:
@@ -123,7 +120,7 @@ def rank_trees(bits, room):
     return n
 
 
-@inner
+@inlined
 def use(bits, room, t, mate):
     """Say what a tree is that is without a partner no more."""
     room.mate[t] = mate
@@ -131,7 +128,7 @@ def use(bits, room, t, mate):
     room.sets[PAIRED, bits.words[t]] &= ~bits.own[t]
 
 
-@inner
+@inlined
 def partner(boxes, bits, room, sets, row):
     """A tree without a partner in a row of sets; -1 if there is none."""
     for s in range(sets.shape[1]):
@@ -141,7 +138,7 @@ def partner(boxes, bits, room, sets, row):
     return -1
 
 
-@inner
+@inlined
 def pair_up(boxes, bits, room, n, slack):
     """Pair trees greedily; returns how many pairs there are. Stops above slack."""
     lost = 0
@@ -159,14 +156,14 @@ def pair_up(boxes, bits, room, n, slack):
     return lost
 
 
-@inner
+@inlined
 def misses(bits, room, r, u):
     """Whether box r misses tree u and its partner, if it has one."""
     v = room.mate[u]
     return holds(bits, room.missed, r, u) and (v < 0 or holds(bits, room.missed, r, v))
 
 
-@inner
+@inlined
 def missed_unit(boxes, bits, room, r):
     """A pair (one of its trees) or a tree without partner that box r misses; -1 if none."""
     for s in range(room.sets.shape[1]):
@@ -179,7 +176,7 @@ def missed_unit(boxes, bits, room, r):
     return partner(boxes, bits, room, room.missed, r)
 
 
-@inner
+@inlined
 def add_tree(boxes, bits, alive, room, t):
     """Whether tree t costs one more; if so, it and what it was set against are used up."""
     n_units = 0

@@ -15,9 +15,11 @@ solution only when the whole forest, added up as the model does, accepts it.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
-from ract._kernels._jit import inner, kernel
+from ract._kernels._jit import inlined, inner, kernel
 from ract._kernels.search.bits import (
     find_meeting,
     go_on,
@@ -28,14 +30,13 @@ from ract._kernels.search.bits import (
     read_point,
     restrict,
 )
-from ract._kernels.search.branching import branch, branching_axis, go_home, left_home
 from ract._kernels.search.cell_forest import is_wanted
-from ract._kernels.search.decide_votes import FOUND, NONE, UNKNOWN
+from ract._kernels.search.decide_votes import FOUND, NONE, UNKNOWN, go_home, left_home
 
 SHARPNESS = 0.5
 
 
-@inner
+@inlined
 def best_box(bits, t, alive, sets, row):
     """The best alive box of a tree in a row of sets; -1 if there is none."""
     for s in range(bits.words[t], bits.words[t + 1]):
@@ -45,7 +46,7 @@ def best_box(bits, t, alive, sets, row):
     return -1
 
 
-@inner
+@inlined
 def find_best(bits, value, alive, state, best):
     """Best alive box of each tree; returns the sum of their values, -inf if a tree has none."""
     sum_ = 0.0
@@ -57,7 +58,7 @@ def find_best(bits, value, alive, state, best):
     return sum_
 
 
-@inner
+@inlined
 def lost_with_cell(bits, value, alive, cell, best, slack):
     """What the best sum loses with a cell; anything above slack may stand for more."""
     lost = 0.0
@@ -89,10 +90,12 @@ def different_cells(n_cells, base, is_categorical, home, stamp, begins, ends, ce
 
 
 @inner
-def propagate(boxes, bits, categorical, value, least, changes, alive, chosen, state, best):
+def propagate(
+    boxes, bits, categorical, value, least, changes, alive, chosen, state, losses, best
+):  # fmt: skip
     """Drop cells and boxes that cannot take part; returns the best sum, -inf if below least.
 
-    As for votes; losses are those of the best sum.
+    As for votes. losses (all cells,): what the best sum loses with each cell left.
     """
     n_active, n_left, stamps = bits.active.shape[0], state.n_left, state.stamps
     begins, ends, cells = state.lists[0], state.lists[1], state.lists[2]
@@ -118,7 +121,7 @@ def propagate(boxes, bits, categorical, value, least, changes, alive, chosen, st
                         lost = lost_with_cell(bits, value, alive, base + c, best, sum_ - least)
                     if lost <= sum_ - least:
                         cells[base + n] = c
-                        state.losses[base + n] = lost
+                        losses[base + n] = lost
                         n += 1
                 if n == 0:
                     return -np.inf
@@ -137,7 +140,7 @@ def propagate(boxes, bits, categorical, value, least, changes, alive, chosen, st
             return sum_
 
 
-@inner
+@inlined
 def best_together(boxes, bits, categorical, value, alive, t, u, best, state):
     """The best sum of an alive box of tree t and one of tree u that meet; -inf without such."""
     joint = -np.inf
@@ -155,7 +158,7 @@ def best_together(boxes, bits, categorical, value, alive, t, u, best, state):
     return joint
 
 
-@inner
+@inlined
 def lost_in_pairs(boxes, bits, categorical, value, alive, slack, best, state, used):
     """What pairs of trees lose at least because their best boxes do not meet; stops above slack."""
     n_trees, lost = best.shape[0], 0.0
@@ -182,6 +185,36 @@ def lost_in_pairs(boxes, bits, categorical, value, alive, slack, best, state, us
     return lost
 
 
+@inner
+def branching_axis(bits, chosen, n_left, losses, slack, unit):
+    """The open axis with the least slack over its cells; -1 if every axis has one cell left."""
+    best, least = -1, np.inf
+    for i in range(bits.active.shape[0]):
+        if chosen[i] >= 0:
+            continue
+        score = 0.0
+        for q in range(n_left[i]):
+            score += math.exp(SHARPNESS * (slack - losses[bits.offset[i] + q]) / unit)
+        if score < least:
+            least = score
+            best = i
+    return best
+
+
+@inner
+def sort_by_loss(cells, losses, base, n, out):
+    """Copy the cells of an axis to out, those that lose least first."""
+    for q in range(n):
+        c, lost = cells[base + q], losses[base + q]
+        p = q
+        while p > 0 and losses[base + p - 1] > lost:
+            losses[base + p] = losses[base + p - 1]
+            out[p] = out[p - 1]
+            p -= 1
+        losses[base + p] = lost
+        out[p] = c
+
+
 @kernel
 def decide_sums(
     boxes, n_trees, value, least, unit, changes, forest, rule, own, categorical, max_nodes, stop,
@@ -194,9 +227,9 @@ def decide_sums(
     The rest as for votes.
     """
     bits = make_bits(boxes, categorical, n_trees, False)
-    state = new_state(bits, boxes.tree.shape[0])
+    state, losses = new_state(bits, boxes.tree.shape[0]), np.zeros(bits.mask.shape[0])
     best, used = np.zeros(n_trees, np.int64), np.zeros(n_trees, np.int64)
-    nodes, depth = 0, np.int64(0)  # a plain 0 would be a type of its own
+    nodes, depth = 0, 0
     while depth >= 0:
         nodes += 1
         if nodes > max_nodes or stop[0]:
@@ -204,18 +237,21 @@ def decide_sums(
         alive, chosen = state.alive[depth], state.chosen[depth]
         state.n_options[depth] = 0
         state.tried[depth] = 0
-        slack = -least + propagate(
-            boxes, bits, categorical, value, least, changes, alive, chosen, state, best
-        )
-        if slack >= 0 and state.meets.shape[0] > 0:
+        slack = propagate(
+            boxes, bits, categorical, value, least, changes, alive, chosen, state, losses, best
+        ) - least  # fmt: skip
+        if slack >= 0:
             slack -= lost_in_pairs(boxes, bits, categorical, value, alive, slack, best, state, used)
         if slack >= 0:
-            i = branching_axis(bits, chosen, state, slack, SHARPNESS, unit)
-            if i >= 0:
-                branch(bits, state, depth, i)
-            else:
+            i = branching_axis(bits, chosen, state.n_left, losses, slack, unit)
+            if i < 0:
                 read_point(boxes, bits, chosen, own, categorical, point)
                 if is_wanted(forest, rule, point, categorical):
                     return FOUND, nodes
+            else:
+                state.axis_of[depth] = i
+                n = state.n_left[i]
+                state.n_options[depth] = n
+                sort_by_loss(state.lists[2], losses, bits.offset[i], n, state.options[depth])
         depth = go_on(bits, state, depth)
     return NONE, nodes

@@ -17,6 +17,8 @@ out; when the limit is reached, every other axis stays at home.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from ract._kernels._jit import inner, kernel
@@ -29,7 +31,6 @@ from ract._kernels.search.bits import (
     read_point,
     restrict,
 )
-from ract._kernels.search.branching import branch, branching_axis, go_home, left_home
 from ract._kernels.search.conflicts import lost_to_conflicts, new_conflicts
 from ract.status import Status
 
@@ -62,10 +63,10 @@ def propagate(boxes, bits, categorical, needed, changes, alive, chosen, state):
     """Drop cells and boxes that cannot take part; returns the trees alive, -1 if too few.
 
     changes: how many axes may leave home. alive (words,), chosen (active,): of the level. The
-    state's losses are set to how many trees are lost with each cell left.
+    last row of the state's lists is set to how many trees stay alive with each cell left.
     """
     n_active, n_left, stamps = bits.active.shape[0], state.n_left, state.stamps
-    begins, ends, cells = state.lists[0], state.lists[1], state.lists[2]
+    begins, ends, cells, counts = state.lists[0], state.lists[1], state.lists[2], state.lists[3]
     while True:
         count = find_trees(bits, alive, state.alive, np.int64(0), state.trees)
         if count < needed:
@@ -88,7 +89,7 @@ def propagate(boxes, bits, categorical, needed, changes, alive, chosen, state):
                         together = find_trees(bits, alive, bits.mask, base + c, state.trees)
                     if together >= needed:
                         cells[base + n] = c
-                        state.losses[base + n] = count - together
+                        counts[base + n] = together
                         n += 1
                 if n == 0:
                     return -1
@@ -107,6 +108,61 @@ def propagate(boxes, bits, categorical, needed, changes, alive, chosen, state):
             return count
 
 
+@inner
+def left_home(chosen, home, cells, base, n):
+    """Whether an axis has no way to stay at home."""
+    if chosen >= 0:
+        return chosen != home
+    for q in range(n):
+        if cells[base + q] == home:
+            return False
+    return True
+
+
+@inner
+def go_home(boxes, bits, alive, chosen, cells, n_left):
+    """Send every axis that can still stay at home there; returns whether a box was lost."""
+    changed = False
+    for i in range(bits.active.shape[0]):
+        home, base = boxes.home[bits.active[i]], bits.offset[i]
+        if chosen[i] < 0 and not left_home(chosen[i], home, cells, base, n_left[i]):
+            chosen[i] = home
+            n_left[i] = 1
+            cells[base] = home
+            changed = restrict(alive, bits.mask, cells, base, np.int64(1)) or changed
+    return changed
+
+
+@inner
+def branching_axis(bits, needed, chosen, n_left, counts):
+    """The open axis with the least slack over its cells; -1 if every axis has one cell left."""
+    best, least = -1, np.inf
+    for i in range(bits.active.shape[0]):
+        if chosen[i] >= 0:
+            continue
+        score = 0.0
+        for q in range(n_left[i]):
+            score += math.exp(SHARPNESS * (counts[bits.offset[i] + q] - needed))
+        if score < least:
+            least = score
+            best = i
+    return best
+
+
+@inner
+def sort_by_count(cells, counts, base, n, out):
+    """Copy the cells of an axis to out, those with most trees first."""
+    for q in range(n):
+        c, k = cells[base + q], counts[base + q]
+        p = q
+        while p > 0 and counts[base + p - 1] < k:
+            counts[base + p] = counts[base + p - 1]
+            out[p] = out[p - 1]
+            p -= 1
+        counts[base + p] = k
+        out[p] = c
+
+
 @kernel
 def decide_votes(boxes, n_trees, needed, changes, own, categorical, max_nodes, stop, point):
     """Whether a point lies in desired boxes of at least needed of n_trees trees.
@@ -116,9 +172,8 @@ def decide_votes(boxes, n_trees, needed, changes, own, categorical, max_nodes, s
     UNKNOWN (stopped, or more than max_nodes nodes), and the number of nodes.
     """
     bits, n_boxes = make_bits(boxes, categorical, n_trees, True), boxes.tree.shape[0]
-    state = new_state(bits, n_boxes)
-    room = new_conflicts(n_trees, state.meets.shape[0], bits.mask.shape[1])
-    nodes, depth = 0, np.int64(0)  # a plain 0 would be a type of its own
+    state, room = new_state(bits, n_boxes), new_conflicts(n_trees, n_boxes, bits.mask.shape[1])
+    nodes, depth = 0, 0
     while depth >= 0:
         nodes += 1
         if nodes > max_nodes or stop[0]:
@@ -128,15 +183,18 @@ def decide_votes(boxes, n_trees, needed, changes, own, categorical, max_nodes, s
         state.tried[depth] = 0
         count = propagate(boxes, bits, categorical, needed, changes, alive, chosen, state)
         slack = count - needed
-        if count >= 0 and slack < SCARCE * count and state.meets.shape[0] > 0:
+        if count >= 0 and slack < SCARCE * count:
             lost = lost_to_conflicts(boxes, bits, categorical, alive, slack, state, room)
             if lost > slack:
                 count = -1
         if count >= 0:
-            i = branching_axis(bits, chosen, state, slack, SHARPNESS, 1.0)
+            i = branching_axis(bits, needed, chosen, state.n_left, state.lists[3])
             if i < 0:
                 read_point(boxes, bits, chosen, own, categorical, point)
                 return FOUND, nodes
-            branch(bits, state, depth, i)
+            state.axis_of[depth] = i
+            n = state.n_left[i]
+            state.n_options[depth] = n
+            sort_by_count(state.lists[2], state.lists[3], bits.offset[i], n, state.options[depth])
         depth = go_on(bits, state, depth)
     return NONE, nodes

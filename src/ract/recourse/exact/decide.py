@@ -244,7 +244,11 @@ class Person:
 
 
 def _size(boxes: Boxes, n_trees: int) -> int:
-    """About how many numbers the tables of a question hold: masks of cells, bounds of boxes."""
+    """About how many numbers the tables of a question hold.
+
+    Masks of cells, bounds of boxes, and which boxes meet or miss which.
+    """
     active, n_boxes = boxes.n_cells > 1, len(boxes.tree)
     n_words = n_trees + n_boxes // OWN_WIDTH
-    return int(3 * boxes.n_cells[active].sum() * n_words + 3 * active.sum() * n_boxes)
+    masks = 3 * boxes.n_cells[active].sum() * n_words
+    return int(masks + 3 * active.sum() * n_boxes + 2 * n_boxes * n_words)
