@@ -38,6 +38,7 @@ class Parameters:
         str,
         typer.Option(help="Measure of effort: percentile, kernel-percentile, range, std or mad."),
     ] = "percentile"
+    exact_costs: options.ExactCosts = False
     criterion: Annotated[str, typer.Option(help="gini, entropy or error.")] = "gini"
     max_depth: Annotated[
         int | None, typer.Option(help="Largest depth of a tree; no limit by default.")

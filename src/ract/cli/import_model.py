@@ -45,6 +45,7 @@ def import_model(
             "log-percentile or mahalanobis."
         ),
     ] = "percentile",
+    exact_costs: options.ExactCosts = False,
     budget: options.Budget = float("inf"),
     trust: Annotated[
         bool, typer.Option("--trust", help="Load a pickle, which runs whatever code is in it.")
@@ -76,8 +77,9 @@ def import_model(
         refuse_formatted_numbers(people[name], name)
     with naming_lines(reference, csv):
         imported = take_over(
-            model, people, space, desired=label, threshold=threshold, cost=cost, budget=budget
-        )
+            model, people, space, desired=label, threshold=threshold, cost=cost, budget=budget,
+            exact_costs=exact_costs,
+        )  # fmt: skip
     say_if_unrestricted(imported.encoder_.space)
     summary = {
         "source": imported.source,

@@ -55,6 +55,12 @@ Training = Annotated[
 ]
 ModelKind = Annotated[str, typer.Option(help="forest or tree.")]
 NEstimators = Annotated[int, typer.Option(help="Trees of a forest.")]
+ExactCosts = Annotated[
+    bool,
+    typer.Option(
+        "--exact-costs", help="Keep costs to the last value, single people's values included."
+    ),
+]
 Budget = Annotated[float, typer.Option(help="Largest acceptable cost of an action.")]
 ModelBudget = Annotated[
     float | None,

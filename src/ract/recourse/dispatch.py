@@ -126,7 +126,7 @@ def _causal(task: Task, people: np.ndarray) -> Answers:
     narrow = question.encoder.narrow(question.people)
     search = CausalSearch(
         ensemble, axes, cost, options.effects, uncertainty=options.uncertainty or 0.0,
-        accepted=question.known, held=partial(question.encoder.held, narrow=narrow),
+        reference=question.known, held=partial(question.encoder.held, narrow=narrow),
     )  # fmt: skip
     return search.solve(people, question.budget, **task.limits)
 

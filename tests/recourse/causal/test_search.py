@@ -176,10 +176,10 @@ def test_other_costs_and_other_ways_to_decide():
         )  # fmt: skip
         accepted = matrix[mean.decide(matrix)]
         if not len(accepted):
-            with pytest.raises(InvalidSpec, match="needs accepted"):
-                CausalSearch(mean, encoder.axes, cost, effects, accepted=matrix)
+            with pytest.raises(InvalidSpec, match="needs reference"):
+                CausalSearch(mean, encoder.axes, cost, effects, reference=matrix)
             continue
-        by_mean = CausalSearch(mean, encoder.axes, cost, effects, accepted=matrix).solve(
+        by_mean = CausalSearch(mean, encoder.axes, cost, effects, reference=matrix).solve(
             matrix, 2.0
         )
         check_values(encoder, ensemble, cost, matrix, by_mean, total=total, budget=2.0)

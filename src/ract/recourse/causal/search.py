@@ -73,7 +73,7 @@ class CausalSearch(Search):
         cheapest action ends just across the edge of a decision, and comes to nothing if an effect
         is a little weaker than thought; with this, actions hold in all the ways of
         ``CausalEffects.perturbed``. (The lower bounds do not know of it.)
-    accepted : float (people, columns), optional
+    reference : float (people, columns), optional
         People like those that got the desired class. An ensemble that does not decide by votes
         needs them, as places to aim at; without votes nothing is proved.
     held : callable, optional
@@ -102,7 +102,7 @@ class CausalSearch(Search):
         effects: CausalEffects,
         *,
         uncertainty: float = 0.0,
-        accepted: np.ndarray | None = None,
+        reference: np.ndarray | None = None,
         held: Callable[[np.ndarray], np.ndarray] | None = None,
     ) -> None:
         require_max_norm(cost)
@@ -126,7 +126,7 @@ class CausalSearch(Search):
             receives = np.asarray(self._effects.any(axis=1))
             self._relaxed = Relaxation(ensemble, axes, cost, receives)
         else:
-            self._anchors = _anchors_of(ensemble, accepted)
+            self._anchors = _anchors_of(ensemble, reference)
 
     def fill(self, batch: Batch, *, max_nodes: int | None = None, max_gap: float = 0.01) -> None:
         """Branch and bound for each person; outcomes with effects stand beside the values."""
@@ -315,13 +315,13 @@ def _refuse_effects_on_categories(axes: Sequence[Axis], effects: CausalEffects) 
             )
 
 
-def _anchors_of(ensemble: TreeEnsemble, accepted: np.ndarray | None) -> Anchors:
-    if accepted is None or not ensemble.decide(accepted).any():
+def _anchors_of(ensemble: TreeEnsemble, reference: np.ndarray | None) -> Anchors:
+    if reference is None or not ensemble.decide(reference).any():
         raise InvalidSpec(
-            f"Causal search in an ensemble that decides by {ensemble.combine!r} needs accepted: "
+            f"Causal search in an ensemble that decides by {ensemble.combine!r} needs reference: "
             "people to whom it gives the desired class."
         )
-    return Anchors.among(ensemble, accepted)
+    return Anchors.among(ensemble, reference)
 
 
 def _check_uncertainty(uncertainty: Any) -> None:

@@ -31,16 +31,16 @@ class LiveRegionSearch(Search):
         With norm "max", "l1" or "l2", or the Mahalanobis distance. Under the latter the nearest
         point of a region is the one that is nearest in each feature, which need not be the
         cheapest.
-    accepted : float (known people, columns)
+    reference : float (people, columns)
         Encoded people; those whom the ensemble refuses are left out.
     """
 
     def __init__(
-        self, ensemble: TreeEnsemble, axes: Sequence[Axis], cost: FittedCost, accepted: np.ndarray
+        self, ensemble: TreeEnsemble, axes: Sequence[Axis], cost: FittedCost, reference: np.ndarray
     ) -> None:
         self._point_cost = PointCost(cost, axes)
         self._problem = Problem(ensemble, axes, self._point_cost.by_column)
-        self._regions = _live_regions(self._problem, accepted[ensemble.decide(accepted)])
+        self._regions = _live_regions(self._problem, reference[ensemble.decide(reference)])
         # Axes on which nobody moves rule out most regions at once.
         fixed = [not axis.feature.actionable for axis in axes]
         self._order = np.argsort(np.logical_not(fixed), kind="stable")

@@ -178,14 +178,14 @@ class PlausibleSearch(Search):
         The model, and what actions cost.
     plausibility : Plausibility
         Fitted.
-    accepted : float (people, columns)
+    reference : float (people, columns)
         Encoded people, such as the training people; those who have the desired class and are
         plausible are used.
     """
 
-    def __init__(self, problem: Problem, plausibility: Plausibility, accepted: np.ndarray) -> None:
+    def __init__(self, problem: Problem, plausibility: Plausibility, reference: np.ndarray) -> None:
         self._problem, self._plausibility = problem, plausibility
-        self._walks = Walks(problem, plausibility.is_plausible, accepted)
+        self._walks = Walks(problem, plausibility.is_plausible, reference)
         model = problem.ensemble, problem.grid.axes, problem.cost
         self._first: ExactSearch | LeafSearch = (
             ExactSearch.prepared(*model) if problem.cost.norm == "max" else LeafSearch(*model)

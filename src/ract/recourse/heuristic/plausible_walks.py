@@ -27,7 +27,7 @@ class Walks:
         The model, and what actions cost.
     is_plausible : function of rows
         Which rows are plausible, as an array of bool.
-    accepted : float (people, columns)
+    reference : float (people, columns)
         Those with the desired class who are plausible are aimed at.
     """
 
@@ -35,14 +35,14 @@ class Walks:
         self,
         problem: Problem,
         is_plausible: Callable[[np.ndarray], np.ndarray],
-        accepted: np.ndarray,
+        reference: np.ndarray,
     ) -> None:
         self._problem, self._is_plausible = problem, is_plausible
         self._moves = Moves(problem.grid.axes, problem.cost)
-        accepted = np.asarray(accepted, dtype=np.float64)
-        accepted = accepted[is_plausible(accepted)]
-        self._anchors = Anchors.among(problem.ensemble, accepted)
-        self._no_effects = np.zeros((accepted.shape[1],) * 2)
+        reference = np.asarray(reference, dtype=np.float64)
+        reference = reference[is_plausible(reference)]
+        self._anchors = Anchors.among(problem.ensemble, reference)
+        self._no_effects = np.zeros((reference.shape[1],) * 2)
 
     def cheapest(
         self, person: np.ndarray, budget: float, known: np.ndarray | None, stop: np.ndarray
