@@ -1,0 +1,138 @@
+"""Reasons for people: from a model and a table to what hurt each of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ract.costs import Cost
+from ract.errors import InvalidSpec
+from ract.reasons.mending import Mending, mend
+from ract.reasons.principal import Principal, principal_reasons
+from ract.reasons.reference import (
+    N_REFERENCE,
+    Against,
+    Reference,
+    check_kept,
+    choose_reference,
+    kept_reference,
+)
+from ract.reasons.result import Reasons
+from ract.reasons.shapley import cutoff_of, score_of, shapley_values
+from ract.recourse.common.limits import Limits, check_count
+from ract.recourse.question import TIME_LIMIT, Question
+
+MAX_REASONS = 4
+
+
+def find_reasons(
+    model: Any,
+    X: Any,
+    *,
+    reference: Any = None,
+    against: Against = "margin",
+    n_reference: int | None = N_REFERENCE,
+    actions: Any = None,
+    desired: Any = None,
+    threshold: float | None = None,
+    cost: str | Cost | None = None,
+    budget: float | None = None,
+    max_reasons: int = MAX_REASONS,
+    responsiveness: bool = True,
+    time_limit: float | None = TIME_LIMIT,
+    n_jobs: int | None = None,
+    progress: bool = False,
+    strict: bool = False,
+) -> Reasons:
+    """Why each refused person was refused, and whether a reason can be mended.
+
+    How much each feature moved the score that decides (the share of votes, the mean probability,
+    or the sum of scores) is its interventional Shapley value against reference people: exact, and
+    all values of a person add up to their score less the mean one of the reference. The features
+    that lowered it most are the principal reasons. All columns of a category are one feature.
+
+    Parameters
+    ----------
+    model : fitted classifier
+        One of ract's, or any that ``ract.find_recourse`` takes; not a list.
+    X : frame or array
+        People, in the columns of the training table.
+    reference : frame or array, optional
+        A table of people to compare with, such as the training table. Without one, those that the
+        model has kept (``keep_reference=True``).
+    against : {"margin", "accepted", "mean"}
+        Whom of them: the tenth of the accepted with the lowest scores (20 at least), all who are
+        accepted, or everyone.
+    n_reference : int, optional
+        The most people to compare with, evenly spread over the scores of those; None for all.
+    actions, desired, threshold, cost, budget
+        As in ``ract.find_recourse``.
+    max_reasons : int
+        How many principal reasons to give at most. A feature that did not hurt is none, nor is one
+        to which less than a hundredth of the harm is due.
+    responsiveness : bool
+        Find out for each reason whether it can be mended alone, with others, or not at all.
+    time_limit : float or None
+        Seconds for the searches of each person; what they leave open is unknown.
+    n_jobs : int, optional
+        Threads.
+    progress : bool
+        Show a bar with the time left.
+    strict : bool
+        Refuse the whole table if a row cannot be read, as in ``ract.find_recourse``.
+
+    Examples
+    --------
+    >>> from ract import RecourseForestClassifier
+    >>> from ract.datasets import load_loans
+    >>> loans = load_loans(n_people=1000)
+    >>> model = RecourseForestClassifier(loans.actions, n_estimators=20, random_state=0)
+    >>> model.fit(loans.frame, loans.target)
+    RecourseForestClassifier(...)
+    >>> reasons = find_reasons(model, loans.frame.head(20), reference=loans.frame)
+    >>> reasons
+    Reasons of 20 people: 13 accepted, 7 refused
+    >>> [reason.feature for reason in reasons[2].reasons]
+    ['LatePayments', 'Debt', 'ExistingLoans', 'YearsEmployed']
+    """
+    check_count("max_reasons", max_reasons)
+    if n_reference is not None and check_count("n_reference", n_reference) < 1:
+        raise InvalidSpec("n_reference must be 1 or more, or None for all; got 0.")
+    if isinstance(model, (list, tuple)):
+        raise InvalidSpec(f"Reasons are those of one model, got a list of {len(model)}.")
+    limits = Limits(None, time_limit, n_jobs, progress)
+    if reference is None:
+        check_kept(model, against)
+    question = Question.of(
+        model, X, actions=actions, desired=desired, threshold=threshold, reference=reference,
+        cost=cost, budget=budget, strict=strict,
+    )  # fmt: skip
+    compared = _reference(question, against, n_reference)
+    ensemble, axes = question.ensemble, question.encoder.axes
+    parts = shapley_values(
+        ensemble, axes, question.matrix, compared.matrix, n_jobs=n_jobs, progress=progress
+    )
+    refused = np.flatnonzero(~question.decide(n_jobs=n_jobs)).tolist()
+    found = {row: principal_reasons(parts[row], max_reasons) for row in refused}
+    mendings = _mendings(question, found, limits) if responsiveness else {}
+    score = score_of(ensemble, question.matrix, n_jobs)
+    return Reasons(question, compared, parts, score, cutoff_of(ensemble), found, mendings)
+
+
+def _reference(question: Question, against: Against, n_reference: int | None) -> Reference:
+    if question.reference is None:
+        return kept_reference(question.model, question.ensemble, against)
+    return choose_reference(question.ensemble, question.known, against, n_reference)
+
+
+def _mendings(
+    question: Question, found: dict[int, list[Principal]], limits: Limits
+) -> dict[tuple[int, int], Mending]:
+    """What mending each reason does, by person and feature."""
+    pairs = [(row, reason.axis) for row, reasons in found.items() for reason in reasons]
+    larger = [reason.larger for reasons in found.values() for reason in reasons]
+    if not pairs:
+        return {}
+    rows, axes = zip(*pairs, strict=True)
+    return dict(zip(pairs, mend(question, rows, axes, larger, limits), strict=True))
