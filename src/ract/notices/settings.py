@@ -1,0 +1,337 @@
+"""What the lender says in notices: who they are, and the code and sentence of every reason."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import tomli_w
+
+from ract.actions import Feature
+from ract.errors import InvalidSpec, listing
+from ract.notices.language import Language
+from ract.notices.standard import LISTS, check_list, reasons_for, spoken
+
+DIRECTIONS = ("too_low", "too_high", "category", "missing")
+
+HEADER = """\
+# What notices say. Fill in [notice], and edit labels and sentences until a reader would understand
+# them. What is left empty in [notice] is left out.
+#   too_low, too_high, category   the reason that a feature is, by what is wrong with its value
+#   code, hmda                    your own code, and HMDA's from 1 to 9 (0: none)
+#   sentence                      what the person reads; {value} becomes the value that was scored
+#   [words]                       what to write for categories, such as  car = "a car"
+"""
+
+# A sentence for each direction where no list has one.
+_PLAIN = {
+    "en": ("{label}: too low", "{label}: too high", "{label}: {{value}}", "{label}: not given"),
+    "de": (
+        "{label}: zu niedrig",
+        "{label}: zu hoch",
+        "{label}: {{value}}",
+        "{label}: nicht angegeben",
+    ),
+    "fr": (
+        "{label} : trop bas",
+        "{label} : trop élevé",
+        "{label} : {{value}}",
+        "{label} : non renseigné",
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Details:
+    """What the lender fills in; what is empty is left out of notices.
+
+    Parameters
+    ----------
+    creditor, address : str
+        Who decided, and where they are.
+    decided_by : str
+        Which office or person; with ``automated``, who answers for the decision.
+    automated : bool
+        Whether a program decided alone.
+    contact : str
+        How to reach a person who can look at the case again.
+    contest_days : int
+        Until when the decision can be contested; 0 for no limit.
+    not_considered : tuple of str
+        What had no part in the decision.
+    source : str
+        Name and address of an agency whose information was used.
+    agency : str
+        United States: name and address of the agency that supervises the creditor under the Equal
+        Credit Opportunity Act. The notice that this law asks for is then added.
+    promise_days : int
+        For how long the creditor keeps to the plans on a notice; 0 without a promise.
+    """
+
+    creditor: str = ""
+    address: str = ""
+    decided_by: str = ""
+    automated: bool = True
+    contact: str = ""
+    contest_days: int = 0
+    not_considered: tuple[str, ...] = ()
+    source: str = ""
+    agency: str = ""
+    promise_days: int = 0
+
+
+@dataclass(frozen=True)
+class Code:
+    """The code and the sentence of a reason."""
+
+    code: str
+    sentence: str
+    hmda: int = 0
+
+
+@dataclass(frozen=True)
+class FeatureText:
+    """What a feature is called, and the reasons that it can be."""
+
+    label: str
+    codes: Mapping[str, Code] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class NoticeSettings:
+    """Everything that notices take from the lender, as in the file of ``ract notice init``.
+
+    Parameters
+    ----------
+    language : str
+        Of the sentences, such as "en" or "fr-CH".
+    details : Details
+    features : mapping of str to FeatureText
+    words : mapping of str to str
+        What to write for categories.
+
+    Examples
+    --------
+    >>> from ract import RecourseTreeClassifier
+    >>> from ract.datasets import load_loans
+    >>> loans = load_loans(n_people=500)
+    >>> model = RecourseTreeClassifier(loans.actions, max_depth=3).fit(loans.frame, loans.target)
+    >>> settings = NoticeSettings.suggest(model)
+    >>> settings.features["Income"].codes["too_low"]
+    Code(code='8', sentence='Income insufficient for amount of credit requested', hmda=1)
+    >>> NoticeSettings.from_toml_text(settings.to_toml_text()) == settings
+    True
+    """
+
+    language: str = "en"
+    details: Details = field(default_factory=Details)
+    features: Mapping[str, FeatureText] = field(default_factory=dict)
+    words: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def suggest(cls, model: Any, *, language: str = "en", codes: str = "regulation-b") -> Any:
+        """Settings to start from: a code and a sentence for every reason that a model can have.
+
+        Parameters
+        ----------
+        model : fitted classifier of ract, or imported model
+        language : str
+        codes : {"regulation-b", "hmda", "none"}
+            The list that codes are from; its phrases are English. With "none" features are
+            numbered.
+        """
+        check_list(codes)
+        base = Language(language).base
+        plain = dict(zip(DIRECTIONS, _PLAIN.get(base, _PLAIN["en"]), strict=True))
+        used = used_features(model)
+        suggested = {
+            (feature.name, direction): reasons_for(feature.name, direction)
+            for feature in used
+            for direction in directions_of(feature)
+        }
+        texts = {}
+        for number, feature in enumerate(used, 1):
+            label, made = spoken(feature.name), {}
+            for direction in directions_of(feature):
+                both = suggested[feature.name, direction]
+                sentence = plain[direction].format(label=label)
+                code = str(number)
+                if codes != "none":
+                    which = list(LISTS).index(codes)
+                    code = str(both[which])
+                    alone = [pair[which] for pair in suggested.values()].count(both[which]) == 1
+                    phrase = LISTS[codes][both[which] - 1]
+                    if base == "en" and phrase != "Other":
+                        sentence = phrase if alone else f"{phrase} ({sentence})"
+                made[direction] = Code(code, sentence, both[1])
+            texts[feature.name] = FeatureText(label, made)
+        return cls(language, Details(), texts)
+
+    @classmethod
+    def from_toml(cls, path: str | Path) -> NoticeSettings:
+        """Settings from a file."""
+        try:
+            return cls.from_toml_text(Path(path).read_text(encoding="utf-8"))
+        except UnicodeDecodeError:
+            raise InvalidSpec(f"{path} is not UTF-8 text.") from None
+        except InvalidSpec as error:
+            raise InvalidSpec(f"{path}: {error}") from None
+
+    @classmethod
+    def from_toml_text(cls, text: str) -> NoticeSettings:
+        """Settings from the text of a file; what it does not know is refused."""
+        try:
+            document = tomllib.loads(text)
+        except (ValueError, RecursionError) as error:
+            raise InvalidSpec(f"Malformed TOML: {' '.join(str(error).split())}.") from None
+        _known(document, ("language", "notice", "words", "features"), "The file")
+        language = _typed(document.get("language", "en"), str, "language")
+        Language(language)
+        words = _typed(document.get("words", {}), dict, "[words]")
+        for word, meant in words.items():
+            _typed(meant, str, f"[words] {word}")
+        tables = _typed(document.get("features", {}), dict, "[features]")
+        features = {name: _feature(name, table) for name, table in tables.items()}
+        return cls(language, _details(document.get("notice", {})), features, words)
+
+    def to_toml_text(self) -> str:
+        """The text of a file, to be edited."""
+        details = asdict(self.details)
+        lines = [HEADER, tomli_w.dumps({"language": self.language}), "[notice]"]
+        lines.append(tomli_w.dumps(details | {"not_considered": list(details["not_considered"])}))
+        lines += ["[words]", tomli_w.dumps(dict(self.words))]
+        for name, text in self.features.items():
+            head = tomli_w.dumps({"features": {name: {"label": text.label}}}).splitlines()[-2:]
+            lines += head
+            lines += [f"{way} = {{ {_inline(code)} }}" for way, code in text.codes.items()]
+            lines.append("")
+        return "\n".join(lines)
+
+    def label(self, feature: str) -> str:
+        """What to call a feature."""
+        text = self.features.get(feature)
+        return feature if text is None else text.label
+
+    def check(self, model: Any) -> None:
+        """Refuse settings that leave a reason of the model without a code, or blur two of them.
+
+        Raises
+        ------
+        InvalidSpec
+            If a feature that the model decides by lacks a code for a direction, if a feature is
+            unknown to the model, if two features have the same sentence, or if something is said
+            not to be considered that the model decides by.
+        """
+        used = used_features(model)
+        known = {axis.feature.name for axis in model.encoder_.axes}
+        if unknown := [name for name in self.features if name not in known]:
+            raise InvalidSpec(
+                f"{listing(unknown)} has a code but is no feature of the model; it has "
+                f"{listing(sorted(known), 30)}."
+            )
+        said: dict[str, tuple[str, str]] = {}
+        for feature in used:
+            text = self.features.get(feature.name, FeatureText(feature.name))
+            for direction in directions_of(feature):
+                way = direction.replace("_", " ")
+                if direction not in text.codes:
+                    raise InvalidSpec(
+                        f"There is no code for {feature.name!r} ({way}), which the model decides "
+                        "by; ract notice init writes one for every reason."
+                    )
+                sentence = text.codes[direction].sentence.casefold()
+                other, its_way = said.setdefault(sentence, (feature.name, way))
+                if other != feature.name:
+                    raise InvalidSpec(
+                        f"{other!r} ({its_way}) and {feature.name!r} ({way}) have the same "
+                        f"sentence, {text.codes[direction].sentence!r}; each reason needs its own."
+                    )
+        names = {
+            name.casefold(): feature.name
+            for feature in used
+            for name in (feature.name, self.label(feature.name), *feature.columns)
+        }
+        for thing in self.details.not_considered:
+            if thing.casefold() in names:
+                raise InvalidSpec(
+                    f"not_considered names {thing!r}, but the model decides by "
+                    f"{names[thing.casefold()]!r}."
+                )
+
+
+def used_features(model: Any) -> list[Feature]:
+    """The features that some tree of a model asks about: what it decides by."""
+    if not hasattr(model, "ensemble_"):
+        raise InvalidSpec(
+            "Notices need a fitted model of ract, or what ract.import_model makes, got "
+            f"{type(model).__name__}."
+        )
+    asked = set(np.unique(model.ensemble_.feature).tolist())
+    return [axis.feature for axis in model.encoder_.axes if asked & set(axis.columns)]
+
+
+def directions_of(feature: Feature) -> Sequence[str]:
+    """In which ways a feature can be a reason."""
+    is_switch = feature.kind in ("binary", "categorical")
+    known = DIRECTIONS[2:3] if is_switch else DIRECTIONS[:2]
+    return known if feature.missing is None else (*known, "missing")
+
+
+def _details(table: Any) -> Details:
+    table = dict(_typed(table, dict, "[notice]"))
+    kinds = {one.name: type(one.default) for one in fields(Details)}
+    _known(table, list(kinds), "[notice]")
+    for name, value in table.items():
+        _typed(value, list if kinds[name] is tuple else kinds[name], f"[notice] {name}")
+        if kinds[name] is int and value < 0:
+            raise InvalidSpec(f"[notice] {name} must be 0 or more, got {value}.")
+    for thing in table.get("not_considered", ()):
+        _typed(thing, str, "[notice] not_considered")
+    return Details(**table | {"not_considered": tuple(table.get("not_considered", ()))})
+
+
+def _feature(name: str, table: Any) -> FeatureText:
+    where = f"Feature {name!r}"
+    table = _typed(table, dict, where)
+    _known(table, ("label", *DIRECTIONS), where)
+    codes = {}
+    for direction in DIRECTIONS:
+        if direction in table:
+            entry, at = _typed(table[direction], dict, where), f"{where}, {direction}"
+            _known(entry, ("code", "sentence", "hmda"), at)
+            given = {key: _typed(entry.get(key, ""), str, f"{at}, {key}").strip()
+                     for key in ("code", "sentence")}  # fmt: skip
+            if not all(given.values()):
+                raise InvalidSpec(f"{at} needs a code and a sentence, got {entry!r}.")
+            hmda = _typed(entry.get("hmda", 0), int, f"{at}, hmda")
+            if not 0 <= hmda <= 9:
+                raise InvalidSpec(f"{at}: hmda must be from 1 to 9, or 0 for none, got {hmda}.")
+            codes[direction] = Code(given["code"], given["sentence"], hmda)
+    return FeatureText(_typed(table.get("label", name), str, f"{where}, label"), codes)
+
+
+def _known(table: Mapping[str, Any], known: Sequence[str], where: str) -> None:
+    if unknown := [key for key in table if key not in known]:
+        raise InvalidSpec(
+            f"{where} has unknown entry {listing(unknown)}; known are {listing(known, 20)}."
+        )
+
+
+def _typed(value: Any, kind: type, where: str) -> Any:
+    if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
+        words = {str: "text", int: "a whole number", bool: "true or false", list: "a list"}
+        raise InvalidSpec(f"{where} must be {words.get(kind, 'a table')}, got {value!r}.")
+    return value
+
+
+def _inline(code: Code) -> str:
+    """A code as the inside of an inline table."""
+    return ", ".join(
+        tomli_w.dumps({key: value}).strip()
+        for key, value in asdict(code).items()
+        if key != "hmda" or value
+    )

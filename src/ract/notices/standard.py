@@ -1,0 +1,124 @@
+"""Built-in lists of reasons, and which of them the name of a feature suggests.
+
+The reasons of Regulation B's sample form C-1 (12 CFR part 1002, appendix C) are numbered here in
+the order of the form, which has no numbers itself. HMDA's codes are those of Regulation C
+(12 CFR 1003.4(a)(16)).
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from ract.errors import InvalidSpec, listing
+
+FORM_C_1 = (
+    "Credit application incomplete",
+    "Insufficient number of credit references provided",
+    "Unacceptable type of credit references provided",
+    "Unable to verify credit references",
+    "Temporary or irregular employment",
+    "Unable to verify employment",
+    "Length of employment",
+    "Income insufficient for amount of credit requested",
+    "Excessive obligations in relation to income",
+    "Unable to verify income",
+    "Length of residence",
+    "Temporary residence",
+    "Unable to verify residence",
+    "No credit file",
+    "Limited credit experience",
+    "Poor credit performance with us",
+    "Delinquent past or present credit obligations with others",
+    "Collection action or judgment",
+    "Garnishment or attachment",
+    "Foreclosure or repossession",
+    "Bankruptcy",
+    "Number of recent inquiries on credit bureau report",
+    "Value or type of collateral not sufficient",
+    "Other",
+)
+
+HMDA = (
+    "Debt-to-income ratio",
+    "Employment history",
+    "Credit history",
+    "Collateral",
+    "Insufficient cash (downpayment, closing costs)",
+    "Unverifiable information",
+    "Credit application incomplete",
+    "Mortgage insurance denied",
+    "Other",
+)
+
+LISTS = {"regulation-b": FORM_C_1, "hmda": HMDA}
+
+OTHER_C_1, OTHER_HMDA = len(FORM_C_1), len(HMDA)
+
+
+@dataclass(frozen=True)
+class _Hint:
+    """Words in a feature's name, the direction that hurts, and the reason in both lists."""
+
+    words: str
+    direction: str
+    form_c_1: int
+    hmda: int
+
+
+# The first hint that fits decides. A direction that no hint names is "other".
+_HINTS = (
+    _Hint("", "missing", 1, 7),
+    _Hint(r"inquir|\binq", "too_high", 22, 3),
+    _Hint(r"bankrupt", "too_high", 21, 3),
+    _Hint(r"foreclos|repossess", "too_high", 20, 3),
+    _Hint(r"garnish|attachment", "too_high", 19, 3),
+    _Hint(r"since.*(delq|delinq|late)|never.*(delq|delinq)", "too_low", 17, 3),
+    _Hint(
+        r"^(?!.*(since|never)).*(delinq|delq|\blate\b|overdue|past due|arrears|missed|derog)",
+        "too_high",
+        17,
+        3,
+    ),
+    _Hint(r"collection|judgment|judgement", "too_high", 18, 3),
+    _Hint(r"collateral|property value|home value|appraisal", "too_low", 23, 4),
+    _Hint(r"loan to value|\bltv\b", "too_high", 23, 4),
+    _Hint(r"\bincome|salary|\bwage|earnings", "too_low", 8, 1),
+    _Hint(r"\bdebt|\bdti\b|obligation|burden|installment|utili[sz]ation", "too_high", 9, 1),
+    _Hint(r"employ|\bjob\b|years at work", "too_low", 7, 2),
+    _Hint(r"residen|at address", "too_low", 11, OTHER_HMDA),
+    _Hint(r"in file|oldest|credit history|credit experience|total trades", "too_low", 15, 3),
+    _Hint(r"savings|\bcash\b|down ?payment|deposit", "too_low", OTHER_C_1, 5),
+)
+
+
+def reasons_for(name: str, direction: str) -> tuple[int, int]:
+    """The reasons that a feature's name suggests, in form C-1 and in HMDA's list.
+
+    >>> reasons_for("annual_income", "too_low"), reasons_for("annual_income", "too_high")
+    ((8, 1), (24, 9))
+    """
+    words = spoken(name).lower()
+    for hint in _HINTS:
+        if hint.direction == direction and re.search(hint.words, words):
+            return hint.form_c_1, hint.hmda
+    return OTHER_C_1, OTHER_HMDA
+
+
+def spoken(name: str) -> str:
+    """A column's name as words.
+
+    >>> spoken("AverageMInFile"), spoken("loan_amount"), spoken("DTI"), spoken("Years at work")
+    ('Average M in file', 'Loan amount', 'DTI', 'Years at work')
+    """
+    parts = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|(?<=[a-z])(?=\d)", " ", name)
+    words = re.sub(r"[_\s]+", " ", parts).strip().split(" ")
+    rest = [word if word.isupper() else word.lower() for word in words[1:]]
+    return " ".join([words[0][:1].upper() + words[0][1:], *rest])
+
+
+def check_list(name: str) -> str:
+    """The name of a built-in list, or "none"."""
+    if name not in (*LISTS, "none"):
+        raise InvalidSpec(f"codes must be one of {listing((*LISTS, 'none'))}, got {name!r}.")
+    return name

@@ -1,0 +1,378 @@
+"""Notices: sentences that are true and easy to read, and text that stays text."""
+
+import base64
+import copy
+import datetime
+import html.parser
+import json
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from ract import LastingCurve, RecourseForestClassifier
+from ract.calibration import Point
+from ract.datasets import load_loans
+from ract.errors import InvalidSpec
+from ract.notices import Code, Details, FeatureText, Notices, NoticeSettings, few_changes
+from ract.reasons import PersonReasons, Reason
+from ract.recourse.plan import Change, Obstacle, Plan
+
+LOANS = load_loans(800)
+MODEL = RecourseForestClassifier(LOANS.actions, n_estimators=10, random_state=0).fit(
+    LOANS.frame, LOANS.target
+)
+DAY = datetime.date(2026, 3, 9)
+DETAILS = Details(
+    creditor="Sample Bank", address="1 Main Street", decided_by="Credit Office",
+    contact="Jane Roe, 555-0100, review@example.org", contest_days=60,
+    not_considered=("religion", "sex"), source="Example Bureau, P.O. Box 1",
+    agency="CFPB, 1700 G Street NW, Washington, DC 20552", promise_days=180,
+)  # fmt: skip
+LANGUAGES = ("en", "de", "fr")
+
+INCOME = Change("Income", 41000, 46512.75, 0.2, 46512.75, 52000.5)
+DEBT = Change("Debt", 900.0, 512.3, 0.1, None, 512.3)
+PURPOSE = Change("Purpose", "car", "home", 0.1, switch=True)
+PLAN = Plan("A", "approved", "optimal", 0.2, 0.2, 0.3, (INCOME,))
+REASONS = PersonReasons("A", "approved", "refused", 0.3, 0.5, 0.6, "margin", (
+    Reason("Income", 31000, 45000, -0.2, 0.5, "too low", ("Debt",), alone=True, with_others=True,
+           from_value=43500.0, asked=True),
+    Reason("Debt", 900.0, 700.0, -0.19, 0.3, "too high", ("Income",), alone=False,
+           with_others=True, asked=True),
+    Reason("Age", 22, 40, -0.1, 0.1, "too low", changeable=False, alone=False, with_others=False,
+           asked=True),
+    Reason("Purpose", "car", "home", -0.1, 0.1, "category", alone=False, with_others=None,
+           asked=True),
+))  # fmt: skip
+
+
+def notices(language="en", details=DETAILS, **more):
+    settings = NoticeSettings.suggest(MODEL, language=language)
+    return Notices(MODEL, replace(settings, details=details), date=DAY, **more)
+
+
+def prose(text):
+    """A text on one line."""
+    return " ".join(text.split())
+
+
+def test_numbers_and_dates_are_those_of_the_language():
+    texts = {
+        name: prose(notices(name).render(PLAN, REASONS, "text")) for name in (*LANGUAGES, "de-CH")
+    }
+    assert "46,600 (from 46,513 to 52,000 will do)" in texts["en"]
+    assert "46.600 (jeder Wert von 46.513 bis 52.000 reicht)" in texts["de"]
+    assert "46\u2019600" in texts["de-CH"] and "9. März 2026" in texts["de-CH"]
+    assert "(toute valeur de 46 513 à 52 000 suffit)" in prose(texts["fr"])
+    for name, decided, until in (
+        ("en", "March 9, 2026", "September 5, 2026"),
+        ("de", "9. März 2026", "5. September 2026"),
+        ("fr", "9 mars 2026", "5 septembre 2026"),
+    ):
+        assert decided in texts[name] and until in texts[name]
+
+
+def test_every_kind_of_change_is_said_with_what_will_do():
+    found = notices().render(replace(PLAN, changes=(DEBT, PURPOSE)))
+    assert "lower it to <strong>500</strong> or less" in found
+    assert "change it to <strong>home</strong>" in found
+    exact = replace(INCOME, before=4.1, after=4.65, low=None, high=None)
+    assert "raise it to exactly" not in found
+    low = replace(exact, low=4.65, high=4.65)
+    assert "raise it to exactly <strong>4.65</strong>" in notices().render(
+        replace(PLAN, changes=(low,))
+    )
+    narrow = replace(exact, after=4.65000001, low=4.65000001, high=4.65000002)
+    assert "(from 4.65000001 to 4.65000002 will do)" in notices().render(
+        replace(PLAN, changes=(narrow,))
+    )
+    follows = replace(INCOME, by_itself=True)
+    assert "follows from the rest: about 46,513" in notices().render(
+        replace(PLAN, changes=(DEBT, follows))
+    )
+
+
+def test_reasons_say_what_was_used_and_what_a_change_does():
+    text = notices().render(PLAN, REASONS)
+    assert "We used: 31,000 *. A change of this alone would have led to a yes, at 43,500" in text
+    assert "We used: 900 *. A change of this helps if other things change too." in text
+    assert "We used: 22. This is not something that you can change." in text
+    assert "We do not know yet if a change of this helps." in text
+    assert "Reasons marked * counted about the same" in text
+    assert text.index("Income insufficient") < text.index("Excessive obligations")
+    alone = replace(REASONS, reasons=REASONS.reasons[:1])
+    text = notices().render(PLAN, alone)
+    assert "This was the main reason." in text and " *" not in text  # tied with none that is named
+    between = replace(REASONS.reasons[0], until=50000.25)
+    assert "would have led to a yes, from 43,500 to 50,000." in notices().render(
+        PLAN, replace(alone, reasons=(between,))
+    )
+
+
+def test_a_way_that_goes_against_a_reason_is_left_out_if_there_is_another():
+    lower = replace(PLAN, changes=(replace(INCOME, after=30000.0, low=20000.0, high=30000.0),))
+    both = replace(lower, alternatives=(replace(PLAN, changes=(DEBT, PURPOSE)),))
+    text = notices().render(both, REASONS)
+    assert "lower it to <strong>500</strong>" in text and "30,000</strong>" not in text
+    assert "lower it to <strong>30,000</strong>" in notices().render(lower, REASONS)
+    assert "lower it to <strong>30,000</strong>" in notices().render(both)
+
+
+def test_reasons_that_blur_or_belong_to_others_are_refused():
+    with pytest.raises(InvalidSpec, match="^The reasons are those of 'B', and the plan is that of"):
+        notices().render(PLAN, replace(REASONS, person="B"))
+    with pytest.raises(InvalidSpec, match=r"^Person 'A' has no principal reason"):
+        notices().render(PLAN, replace(REASONS, reasons=()))
+    with pytest.raises(InvalidSpec, match=r"^There is no code for 'Income' \(too low\)\.$"):
+        Notices(MODEL).render(PLAN, REASONS)
+    settings = NoticeSettings.suggest(MODEL)
+    for name in ("Purpose", "Education"):  # alike only once the value is in them
+        text = FeatureText(name, {"category": Code("1", "It is {value}" + "." * (name > "F"))})
+        settings = replace(settings, features={**settings.features, name: text})
+    purpose, other = REASONS.reasons[3], replace(REASONS.reasons[3], feature="Education")
+    both = (replace(purpose, value="a"), replace(other, value="a."))
+    with pytest.raises(InvalidSpec, match=r"^Two reasons of 'A' have the same sentence, 'It"):
+        Notices(MODEL, settings).render(PLAN, replace(REASONS, reasons=both))
+
+
+@pytest.mark.parametrize("status", ["accepted", "invalid"])
+def test_who_is_not_refused_gets_no_notice(status):
+    with pytest.raises(InvalidSpec, match=r"^Person 'A' (is accepted|cannot be read)"):
+        notices().render(replace(PLAN, status=status, changes=()))
+
+
+def test_a_notice_says_how_long_its_ways_hold():
+    quiet = replace(DETAILS, promise_days=0)
+
+    def said(plan, details=quiet):
+        return notices(details=details).render(plan)
+
+    lasting = replace(PLAN, strength=0.9, needed=0.8, lasting=0.9)
+    assert "in at least 90 of 100 cases, a way like yours still led to a yes" in said(lasting)
+    weaker = replace(PLAN, strength=0.7, needed=0.8)
+    assert "We cannot say if this will still hold then." in said(weaker)
+    assert "If our rules change, this may change too." in said(PLAN)
+    long = replace(lasting, changes=(INCOME, DEBT), alternatives=(weaker,))
+    text = said(long)
+    assert "a way like way 2 still led to a yes after that. We cannot say that of the oth" in text
+    assert text.index("Way 1") < text.index("Way 2") < text.index("Debt")
+    assert "ways like these still led" in said(replace(long, alternatives=(lasting,)))
+    assert "We promise" not in said(PLAN)
+    promise = "if you come back by <strong>September 5, 2026</strong>"
+    assert promise in said(PLAN, DETAILS)
+    none = replace(PLAN, status="none", changes=())
+    assert "We promise" not in said(none, DETAILS)
+
+
+def none(**obstacle):
+    obstacle = Obstacle(**{"proved": True, "budget": np.inf, "features": ()} | obstacle)
+    return notices().render(replace(PLAN, status="none", changes=(), obstacle=obstacle))
+
+
+def test_what_the_operator_barred_is_not_called_a_fact_of_life():
+    both = none(features=("Age",), options=("Income", "Debt"))
+    assert "The decision hangs on: Age. We cannot ask anyone to change this." in both
+    assert "We left these out of the search: Income, Debt." in both
+    only = none(options=("Income",))
+    assert "hangs on" not in only and "limit of our rules" not in only
+    assert "limit of our rules" in none(features=("Age",))
+    assert "more effort than we would ask" in none(features=(), budget=0.7)
+    unknown = notices().render(replace(PLAN, status="unknown", changes=()))
+    assert "we have not shown that there is none" in unknown
+
+
+def test_who_decides_and_how_to_contest_it():
+    text = notices().render(PLAN, form="text")
+    assert "until May 8, 2026" in prose(text) and "Jane Roe, 555-0100" in prose(text)
+    assert "Federal Equal Credit Opportunity Act" in text and "within 60 days" in prose(text)
+    assert "We did not look at: religion, sex." in prose(text)
+    assert "Credit Office, Sample Bank must answer for it." in prose(text)
+    bare = notices(details=Details(automated=False)).render(PLAN, form="text")
+    assert "We made this decision with the help" in prose(bare) and "Federal" not in bare
+
+
+def syllables(word, language):
+    """About how many syllables a word has: groups of vowels, and what each language leaves out."""
+    word = word.lower()
+    if language == "fr":
+        word = re.sub(r"(?<=[^aeiouyéèêàâîïôûùëœ])(es?|ent)$", "", word) or word
+    if language == "en":
+        word = re.sub(r"(?<=[^aeiouyl])es?$|(?<=[^td])ed$", "", word) or word
+    groups = {"de": r"ei|ie|au|eu|äu|[aeiouyäöü]", "en": r"[aeiouy]+"}
+    return max(1, len(re.findall(groups.get(language, r"[aeiouyéèêàâîïôûùëœ]+"), word)))
+
+
+def ease(text, language):
+    """Flesch's reading ease, in the versions of Amstad (de) and of Kandel and Moles (fr)."""
+    sentences = [s for s in re.split(r"[.!?:;]\s", text) if re.search(r"\w{2}", s)]
+    words = re.findall(r"[^\W\d_]+", text)
+    length = len(words) / len(sentences)
+    spoken = sum(syllables(word, language) for word in words) / len(words)
+    return {
+        "en": 206.835 - 1.015 * length - 84.6 * spoken,
+        "de": 180 - length - 58.5 * spoken,
+        "fr": 207 - 1.015 * length - 73.6 * spoken,
+    }[language]
+
+
+def test_the_score_of_readability_tells_easy_from_hard():
+    easy = "We looked at it. We can not say yes to you now. Please ask us why. "
+    hard = "Notwithstanding considerations, interventional attributions necessitate. "
+    assert ease(easy, "en") > 90 > 0 > ease(hard, "en")
+    assert ease("Wir sagen heute Nein. Das tut uns leid. ", "de") > 75
+    assert ease("Nous ne pouvons pas dire oui. Merci de nous le dire. ", "fr") > 75
+
+
+@pytest.mark.parametrize(("language", "least"), [("en", 70), ("de", 60), ("fr", 70)])
+def test_notices_are_easy_to_read(language, least):
+    """70 is plain English, 60 is what German officials are asked for."""
+    plain = Details(contest_days=30, promise_days=30, source="A")
+    one = notices(language, plain)
+    ways = replace(PLAN, strength=0.9, needed=0.8, lasting=0.9, alternatives=(PLAN,))
+    held = Obstacle(("Age",), True, 0.5, ("Income",))
+    for plan in (ways, replace(PLAN, changes=(), status="none", obstacle=held),
+                 replace(PLAN, changes=(), status="unknown")):  # fmt: skip
+        text = one.render(plan, REASONS, "text")
+        body = " ".join(line for line in text.splitlines() if not line.isupper())
+        body = re.sub(
+            r"(We looked only at this|Wir haben nur das angesehen|que ceci)[^.]*\.", "", body
+        )
+        assert ease(prose(body), language) >= least, (language, ease(prose(body), language))
+        jargon = r"feature|model\b|Modell|modèle|score|Shapley|threshold|budget|optimal|probab"
+        assert not re.search(jargon, text)
+
+
+class Tags(html.parser.HTMLParser):
+    """The tags of a page, and its text."""
+
+    def __init__(self, page):
+        super().__init__()
+        self.tags, self.text = [], ""
+        self.feed(page)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append((tag, tuple(attrs)))
+
+    def handle_data(self, data):
+        self.text += data
+
+
+EVIL = "<script>alert(1)</script>\"'&{{ 7*7 }}{% if %}\x1b[2J\u202e\nWHY: none"
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_nothing_that_anyone_typed_becomes_markup(language):
+    def all_texts(evil):
+        text = FeatureText(evil, {"category": Code(evil, evil + "{value}")})
+        settings = NoticeSettings.suggest(MODEL, language=language)
+        settings = replace(
+            settings,
+            features={**settings.features, "Purpose": text},
+            words={"home": evil},
+            details=Details(evil, evil, evil, True, evil, 0, (f"{evil}!",), evil, evil),
+        )
+        plan = replace(PLAN, person=evil, changes=(replace(PURPOSE, before=evil),))
+        reasons = replace(REASONS, person=evil, reasons=(replace(REASONS.reasons[3], value=evil),))
+        one = Notices(MODEL, settings, date=DAY)
+        return [one.render(plan, reasons, form) for form in ("html", "text", "json")]
+
+    tame, evil = all_texts("word"), all_texts(EVIL)
+    assert Tags(tame[0]).tags == Tags(evil[0]).tags
+    assert "49" not in Tags(evil[0]).text and "<script>alert(1)</script>" in Tags(evil[0]).text
+    for text in evil[:2]:
+        assert "\x1b" not in text and "\u202e" not in text
+    assert "WHY: none" not in [line.strip() for line in evil[1].splitlines()]
+    assert json.loads(evil[2])["details"]["creditor"] == EVIL
+
+
+def test_a_folder_replaces_a_sentence_or_brings_a_language(tmp_path):
+    own = '{% extends "ract/en.jinja" %}{% block title %}Your mortgage{% endblock %}'
+    (tmp_path / "en.jinja").write_text(own)
+    text = notices(templates=tmp_path).render(PLAN, REASONS)
+    assert "<h1>Your mortgage</h1>" in text and "Why we cannot accept it" in text
+    with pytest.raises(InvalidSpec, match=r"^There are no sentences for the language 'it': built"):
+        notices("it", templates=tmp_path)
+    (tmp_path / "it.jinja").write_text("{% extends layout %}{% block title %}Esito{% endblock %}")
+    with pytest.raises(InvalidSpec, match=r"Required block 'reference' not found\.$"):
+        notices("it", templates=tmp_path).render(PLAN)
+    (tmp_path / "it.jinja").write_text(
+        '{% extends "ract/fr.jinja" %}{% block title %}Esito{% endblock %}'
+    )
+    assert "<h1>Esito</h1>" in notices("it", templates=tmp_path).render(PLAN)
+
+
+def test_a_mistake_in_a_template_is_one_sentence(tmp_path):
+    path = tmp_path / "notice.txt"
+    path.write_text("\n{{ persn }}")
+    with pytest.raises(InvalidSpec, match=r"notice\.txt, line 2: 'persn' is undefined\.$"):
+        notices(templates=tmp_path).render(PLAN, form="text")
+    path.write_text("\n\n{% for %}")
+    with pytest.raises(InvalidSpec, match=r"notice\.txt, line 3: Expected .*\.$"):
+        notices(templates=tmp_path)
+    with pytest.raises(InvalidSpec, match=r"^form must be one of 'html', 'text', 'json', got 'pdf"):
+        notices().render(PLAN, form="pdf")
+    with pytest.raises(InvalidSpec, match=r"^The sentences of the settings are in 'en', and noti"):
+        Notices(MODEL, NoticeSettings.suggest(MODEL), language="fr")
+
+
+def test_more_changes_only_where_few_would_not_do():
+    people = load_loans(80, random_state=3).frame
+    few = few_changes(MODEL.recourse, people, max_changes=2, n_alternatives=1, budget=0.6)
+    usual = MODEL.recourse(people, budget=0.6)
+    limited = MODEL.recourse(people, budget=0.6, max_changes=2)
+    assert (few.found == usual.found).all() and 0 < limited.found.sum() < usual.found.sum()
+    assert (few.n_changes[limited.found] <= 2).all()
+    more = few.found & ~limited.found
+    np.testing.assert_allclose(few.cost[more], usual.cost[more])
+    for i in np.flatnonzero(few.found):
+        assert MODEL.predict(few.counterfactuals.iloc[[i]])[0] == "approved"
+        assert all(len(way.changes) <= 2 for way in few[i].alternatives)
+
+
+def test_one_that_lasts_comes_with_one_of_few_changes():
+    model = copy.copy(MODEL)
+    model.lasting_ = LastingCurve((Point(0.9, 500, 500, 500, 500, (1.0, 1.0)),), 0.9, 0.9)
+    people = load_loans(60, random_state=4).frame
+    people.loc[3, "Income"] = np.nan
+    found = few_changes(model.recourse, people, max_changes=1, budget=0.6)
+    assert found.status[3] == "invalid"
+    both = [plan for plan in found if plan.alternatives and plan.lasting]
+    assert both
+    for plan in both:
+        assert plan.lasting == 0.9 and len(plan.changes) > 1
+        assert plan.alternatives[0].lasting is None and len(plan.alternatives[0].changes) == 1
+
+
+PAPER = {"A4": (8.27, 11.69), "US letter": (8.5, 11.0)}
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_usual_notice_prints_on_one_page(browser, tmp_path, language):
+    change = [replace(INCOME, feature=name) for name in ("Income", "Savings", "LoanAmount")]
+    way = replace(PLAN, changes=tuple(change), strength=0.9, needed=0.8, lasting=0.9)
+    plan = replace(way, alternatives=(way, way))
+    path = tmp_path / "notice.html"
+    path.write_text(notices(language).render(plan, REASONS), encoding="utf-8")
+    browser.set_window_size(900, 1300)
+    browser.get(path.as_uri())
+    assert len(browser.find_elements("css selector", "table.plan")) == 3
+    assert len(browser.find_elements("css selector", "table.reasons tr")) == 4
+    assert [entry for entry in browser.get_log("browser") if entry["level"] == "SEVERE"] == []
+    for name, (wide, high) in PAPER.items():
+        printed = browser.execute_cdp_cmd(
+            "Page.printToPDF", {"paperWidth": wide, "paperHeight": high}
+        )
+        pdf = base64.b64decode(printed["data"])
+        assert len(re.findall(rb"/Type\s*/Page\b", pdf)) == 1, name
+
+
+def test_a_notice_fits_a_phone(browser, tmp_path):
+    path = tmp_path / "notice.html"
+    path.write_text(notices().render(replace(PLAN, person="x" * 300)), encoding="utf-8")
+    size = {"width": 390, "height": 800, "deviceScaleFactor": 1, "mobile": True}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+    browser.get(path.as_uri())
+    assert browser.execute_script("return document.documentElement.scrollWidth") <= 390
+    browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
