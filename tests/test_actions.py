@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ract import ActionSpace, AssumedActions, Feature
+from ract.actions.proposed import fixed_by_name
 from ract.errors import InvalidData, InvalidSpec
 
 FRAME = pd.DataFrame(
@@ -52,17 +53,88 @@ def test_what_is_not_declared_is_assumed_with_a_warning():
     """Plans changed ages, ended in two categories at once and ranked text by the alphabet."""
     frame = pd.DataFrame({"age": [20, 40], "a": [1, 0], "b": [False, True], "job": ["x", "w"]})
     match = (
-        "so every feature may change, 'age', 'a', 'b', 'job'; columns of 0 and 1 are separate even "
-        "if they encode one feature, 'a', 'b'. Say otherwise in an ActionSpace."
+        "so 'age' is fixed, by the name; every other feature may change, 'a', 'b', 'job'; columns "
+        "of 0 and 1 are separate even if they encode one feature, 'a', 'b'. Say otherwise in an "
+        "ActionSpace."
     )
     with pytest.warns(AssumedActions, match=match):
-        ActionSpace.infer(frame)
+        assert not ActionSpace.infer(frame)["age"].actionable
     with pytest.warns(AssumedActions, match="so columns of 0 and 1 are separate even if they enc"):
         ActionSpace.infer(frame, fixed=["age"])
-    with pytest.warns(AssumedActions, match="so 'job' is in the order of the alphabet, 'w', 'x'."):
-        ActionSpace.infer(frame, increase=["job"], groups={"ab": ["a", "b"]})
+    with pytest.warns(AssumedActions, match="so every feature may change, 'age', 'a', 'b', 'job';"):
+        assert ActionSpace.infer(frame, fixed=())["age"].actionable
     ActionSpace.infer(frame, fixed=["age"], groups={})
     ActionSpace.infer(frame, fixed=["a", "b"], decrease=["age"])
+
+
+@pytest.mark.filterwarnings("ignore::ract.AssumedActions")
+def test_a_direction_of_text_asks_for_an_order():
+    frame = pd.DataFrame({"job": ["x", "w"]})
+    says = "'job' may only increase, but its values 'w', 'x' are text without an order; list them"
+    with pytest.raises(InvalidSpec, match=says):
+        ActionSpace.infer(frame, increase=["job"])
+    with pytest.raises(InvalidSpec, match=says):
+        ActionSpace([Feature("job", change="increase")]).complete(frame)
+    with pytest.raises(InvalidSpec, match="are text without an order"):  # in the alphabet's order
+        ActionSpace.infer(frame.astype("category"), increase=["job"])
+    given = ActionSpace.infer(frame, increase=["job"], orders={"job": ["x", "w"]})
+    assert given["job"].categories == ("x", "w")
+
+
+def one_hot(n=60):
+    """Four groups: of a shared name, with longer names, of neighbours, of scattered columns."""
+    rng = np.random.default_rng(0)
+    home, job = rng.choice(["own", "rent"], n), rng.choice(["a", "b", "c"], n)
+    side, race = rng.integers(0, 3, n), rng.integers(0, 3, n)
+    columns = {"white": race == 0, "income": rng.random(n), "home:own": home == "own"}
+    columns |= {"job_class_a": job == "a", "job_class_b": job == "b", "home:rent": home == "rent"}
+    columns |= {"north": side == 0, "south": side == 1, "west": side == 2, "black": race == 1}
+    columns |= {"job_class_c": job == "c", "phone": rng.integers(0, 2, n), "asian": race == 2}
+    return pd.DataFrame({name: np.asarray(values) * 1 for name, values in columns.items()})
+
+
+@pytest.mark.parametrize("convert", [lambda f: f, pl.from_pandas], ids=["pandas", "polars"])
+def test_one_hot_columns_are_recognised(convert):
+    with pytest.warns(AssumedActions, match="'north', 'south', 'west' are one feature, 'north/sou"):
+        space = ActionSpace.infer(convert(one_hot()))
+    assert {f.name: f.columns for f in space if f.columns} == {
+        "home": ("home:own", "home:rent"),
+        "job_class": ("job_class_a", "job_class_b", "job_class_c"),
+        "north/south/west": ("north", "south", "west"),
+        "white/black/asian": ("white", "black", "asian"),
+    }
+    assert space["home"].categories == ("own", "rent")
+    assert [f.name for f in space if not f.actionable] == ["white/black/asian"]
+
+
+def test_what_is_almost_one_hot_is_not_taken_for_it():
+    frame = one_hot()
+    for name, row in (("home:own", 3), ("north", 4), ("job_class_a", 5), ("white", 6)):
+        frame.loc[row, name] = 1 - frame.loc[row, name]
+    with pytest.warns(AssumedActions, match="columns of 0 and 1 are separate"):
+        assert not any(f.columns for f in ActionSpace.infer(frame))
+    with pytest.warns(AssumedActions, match="columns of 0 and 1 are separate"):
+        assert not any(f.columns for f in ActionSpace.infer(one_hot(10)))  # no evidence
+    frame = one_hot()
+    with pytest.warns(AssumedActions, match="'job_class_a', 'job_class_b', 'job_class_c' are one"):
+        names = [f.name for f in ActionSpace.infer(frame, fixed=["home:own"]) if f.columns]
+    assert "home" not in names and "job_class" in names
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("Age", "age"), ("age_in_years", "age"), ("mileage", None), ("Average", None),
+        ("Sex", "sex or gender"), ("personalStatusSex", "sex or gender"), ("man", "sex or gender"),
+        ("DateOfBirth", "birth"), ("geburtsdatum", "birth"), ("DOB", "birth"),
+        ("foreign_worker", "nationality or origin"), ("Nationality", "nationality or origin"),
+        ("race", "race or ethnicity"), ("Ethnicity", "race or ethnicity"), ("terrace", None),
+        ("religion", "religion"), ("Marital", "marital status"), ("married", "marital status"),
+        ("customer_id", "an identifier"), ("ID", "an identifier"), ("paid", None), ("Income", None),
+    ],
+)  # fmt: skip
+def test_names_that_say_what_nobody_can_change(name, reason):
+    assert fixed_by_name(name) == reason
 
 
 def test_undeclared_columns_are_fixed_and_keep_the_order_of_the_table():

@@ -3,8 +3,6 @@ import pytest
 from scipy.stats import gaussian_kde
 
 from ract.costs import (
-    EMPIRICAL_KNOTS,
-    FEWEST_IN_GROUP,
     LogPercentileCost,
     MahalanobisCost,
     PercentileCost,
@@ -13,6 +11,7 @@ from ract.costs import (
     make_cost,
     require_max_norm,
 )
+from ract.costs.distribution import EMPIRICAL_KNOTS, FEWEST_IN_GROUP
 from ract.errors import InvalidSpec
 from tests import naive
 

@@ -1,6 +1,7 @@
 """Audits, certificates, trade-offs and automatic weights from the command line."""
 
 import json
+from io import StringIO
 
 import pandas as pd
 import pytest
@@ -36,7 +37,8 @@ def folder(tmp_path_factory):
         folder / "a.toml",
     )
     run(
-        "fit", folder / "data.csv", "--target", "Decision", "--actions", folder / "a.toml",
+        "fit", folder / "data.csv", "--lasting", 0,
+        "--target", "Decision", "--actions", folder / "a.toml",
         "--n-estimators", 15, "--recourse-weight", 0, "--budget", 0.15, "-o", folder / "model.ract",
     )  # fmt: skip
     NEW.frame.assign(Decision=NEW.target, Town=["A", "B"] * 150).to_csv(
@@ -66,6 +68,27 @@ def test_the_training_table_is_recognised(folder, tmp_path):
         "certify", folder / "model.ract", folder / "new.csv", "--training", folder / "data.csv"
     )
     assert "Note" not in result.stderr
+
+
+def test_plans_are_judged_with_the_training_table_or_a_kept_judge(folder, tmp_path):
+    asked = ["audit", folder / "model.ract", folder / "new.csv", "-o", tmp_path / "r.html"]
+    result = run(*asked, "--training", folder / "data.csv", "--json")
+    summary, page = json.loads(result.stdout), (tmp_path / "r.html").read_text(encoding="utf-8")
+    assert "Earned or granted" in page and summary["plans_granted"] > 0
+    kept = tmp_path / "model.ract"
+    run(
+        "fit", folder / "data.csv", "--lasting", 0,
+        "--target", "Decision", "--actions", folder / "a.toml",
+        "--n-estimators", 15, "--recourse-weight", 0, "--budget", 0.15, "--keep-judge", "-o", kept,
+    )  # fmt: skip
+    run("certify", kept, folder / "new.csv", "--keep")
+    assert read_model_file(kept).judge is not None
+    again = run("audit", kept, folder / "new.csv", "-o", tmp_path / "s.html", "--json")
+    assert json.loads(again.stdout) == summary | {"file": str(tmp_path / "s.html")}
+    table = pd.read_csv(folder / "data.csv").drop(columns="Decision")
+    table.to_csv(tmp_path / "features.csv", index=False)
+    result = run(*asked, "--training", tmp_path / "features.csv", "--json")
+    assert "plans_granted" not in json.loads(result.stdout)
 
 
 def test_a_certificate_is_made_kept_and_checked(folder, tmp_path):
@@ -119,13 +142,23 @@ def test_a_trade_off_is_a_table_and_a_picture(folder, tmp_path):
     assert "writes PNG, SVG or PDF" in result.stderr
 
 
+def test_a_trade_off_shows_plans_that_last(folder):
+    given = ("tradeoff", folder / "data.csv", "--target", "Decision", "--actions",
+             folder / "a.toml", "--model", "tree", "--values", "0.1", "--cv", 2)  # fmt: skip
+    table = pd.read_csv(StringIO(run(*given, "--strength", "most").stdout))
+    assert 0 <= table["lasting low"][0] <= table["lasting"][0] <= table["lasting high"][0] <= 1
+    result = run(*given, "--strength", "strong", code=2)
+    assert "strength must be a share from 0 to 1, or 'most'; got 'strong'" in result.stderr
+
+
 def test_a_weight_is_chosen_and_kept_in_the_file(folder, tmp_path):
     out = tmp_path / "auto.ract"
     result = run(
-        "fit", folder / "data.csv", "--target", "Decision", "--actions", folder / "a.toml",
+        "fit", folder / "data.csv",
+        "--target", "Decision", "--actions", folder / "a.toml",
         "--n-estimators", 10, "--recourse-weight", "auto", "--min-recourse", 0.8, "-o", out,
     )  # fmt: skip
-    assert "its weight of recourse is" in result.stderr
+    assert "its weight of recourse is" in result.stderr and "leaf share" in result.stderr
     held = read_model_file(out)
     assert held.model.recourse_weight == "auto" and held.model.min_recourse == 0.8
     assert held.summary["recourse_weight"] == pytest.approx(held.model.recourse_weight_)
@@ -142,7 +175,8 @@ def test_wrong_input_gets_one_sentence(folder, tmp_path):
         (("certify", model, new, "--max-risk", 0.001), "too few"),
         (("certify", model, new, "--check", tmp_path / "none.json"), "none.json"),
         (
-            ("fit", folder / "data.csv", "--target", "Decision", "--recourse-weight", "much",
+            ("fit", folder / "data.csv", "--lasting", 0,
+"--target", "Decision", "--recourse-weight", "much",
              "-o", page),
             "must be a number or auto",
         ),

@@ -53,7 +53,8 @@ def failing(*arguments, code=2, given=None):
 
 
 def fit(data, out, *more, target="Decision", desired="approved"):
-    return ["fit", data, "--target", target, "--desired", desired, "-o", out, *more]
+    asked = ["--target", target, "--desired", desired, "--lasting", 0, "-o", out]
+    return ["fit", data, *asked, *more]
 
 
 def written_like_a_spreadsheet(value):
@@ -66,8 +67,8 @@ def test_bad_training_tables(folder, tmp_path):
     german = DATA.assign(Income=[written_like_a_spreadsheet(v) for v in DATA["Income"]])
     american = DATA.assign(Income=[f"{v:,.0f}" for v in DATA["Income"]])
     three = DATA.assign(Decision=np.where(DATA["Age"] > 50, "maybe", DATA["Decision"]))
-    holes = DATA.assign(Income=DATA["Income"].where(DATA.index != 7))
-    no_target = DATA.assign(Decision=DATA["Decision"].where(DATA.index != 7))
+    infinite = DATA.assign(Income=DATA["Income"].where(DATA.index != 7, np.inf))
+    no_target = DATA.assign(Decision=DATA["Decision"].where(DATA.index < 0))
     umlaut = DATA.assign(Purpose="Möbel").to_csv(index=False)
     table = [
         (fit(good, out, target="decision"), "--target names 'decision'"),
@@ -77,15 +78,15 @@ def test_bad_training_tables(folder, tmp_path):
         (fit(written(tmp_path, "blank.csv", "\n"), out), "is empty"),
         (fit(written(tmp_path, "head.csv", "Income,Decision\n"), out), "has a head but no rows"),
         (fit(written(tmp_path, "latin.csv", umlaut.encode("cp1252")), out), "not utf-8 text"),
-        (fit(written(tmp_path, "wide.csv", umlaut.encode("utf-16")), out), "not utf-8 text"),
+        (fit(written(tmp_path, "wide.csv", umlaut.encode("utf-16-le")), out), "not utf-8 text"),
         (fit(written(tmp_path, "zero.csv", b"a\0b,c\n1,2\n"), out), "is not text"),
         (fit(written(tmp_path, "book.xlsx", b"PK\x03\x04rest"), out), "workbook"),
         (fit(written(tmp_path, "german.csv", german), out), "spreadsheet's writing"),
         (fit(written(tmp_path, "american.csv", american), out), "'Income' holds"),
         (fit(written(tmp_path, "three.csv", three), out), "has 3 class(es)"),
         (fit(written(tmp_path, "one.csv", DATA.assign(Decision="a")), out), "has 1 class(es)"),
-        (fit(written(tmp_path, "holes.csv", holes), out), "'Income' has 1 missing value"),
-        (fit(written(tmp_path, "nt.csv", no_target), out), "'Decision' is missing in 1 row(s)"),
+        (fit(written(tmp_path, "inf.csv", infinite), out), "'Income' is infinite"),
+        (fit(written(tmp_path, "nt.csv", no_target), out), "'Decision' is missing in every row"),
         (fit(good, out, desired="yes"), "the classes are 'approved', 'refused'"),
         (fit(good, out, "--drop", "Nmae"), "--drop names 'Nmae'"),
         (fit(good, out, "--budget", -1), "budget must be"),
@@ -168,7 +169,8 @@ def test_a_bad_row_far_down_is_found(folder, tmp_path):
     people = pd.concat([LOANS.frame] * 10, ignore_index=True)
     people.loc[2500, "Purpose"] = "Boat"
     path = written(tmp_path, "people.csv", people)
-    sentence = failing("recourse", folder / "model.ract", path, "-o", tmp_path / "plans.csv")
+    arguments = ("recourse", folder / "model.ract", path, "-o", tmp_path / "plans.csv")
+    sentence = failing(*arguments, "--strict")
     assert f"'Boat' in line 2502 of {path}" in sentence
     assert not (tmp_path / "plans.csv").exists()
 

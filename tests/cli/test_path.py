@@ -35,7 +35,8 @@ def folder(tmp_path_factory):
     run("data", "loans", "-o", folder / "data.csv", "--n-people", 800)
     LOANS.actions.to_toml(folder / "actions.toml")
     run(
-        "fit", folder / "data.csv", "--target", "Decision", "--desired", "approved",
+        "fit", folder / "data.csv", "--lasting", 0,
+        "--target", "Decision", "--desired", "approved",
         "--actions", folder / "actions.toml", "--n-estimators", 20, "-o", folder / "model.ract",
     )  # fmt: skip
     NEW.assign(Name=[f"P-{k}" for k in range(len(NEW))]).to_csv(folder / "people.csv", index=False)
@@ -69,12 +70,26 @@ def test_the_model_is_the_one_that_python_trains(folder):
 
 def test_a_tree_with_a_guarantee(folder, tmp_path):
     result = run(
-        "fit", folder / "data.csv", "--target", "Decision", "--desired", "approved", "--actions",
+        "fit", folder / "data.csv", "--lasting", 0,
+        "--target", "Decision", "--desired", "approved", "--actions",
         folder / "actions.toml", "--model", "tree", "--max-depth", 4, "--max-risk", 0.3,
         "--confidence", 0.9, "-o", tmp_path / "tree.ract",
     )  # fmt: skip
     assert "With 90% confidence at most" in result.stderr
     assert load_model(tmp_path / "tree.ract").guarantee_.confidence == 0.9
+
+
+def test_a_forest_with_a_floor(folder, tmp_path):
+    run(
+        "fit", folder / "data.csv", "--lasting", 0,
+        "--target", "Decision", "--desired", "approved", "--actions",
+        folder / "actions.toml", "--n-estimators", 5, "--min-leaf-share", 0.6, "--no-oob-score",
+        "-o", tmp_path / "floor.ract",
+    )  # fmt: skip
+    model = load_model(tmp_path / "floor.ract")
+    leaves = model.ensemble_.leaves
+    assert model.min_leaf_share == 0.6
+    assert model.ensemble_.value[leaves[model.ensemble_.label[leaves] == 1]].min() >= 0.6
 
 
 def test_predict(folder, tmp_path):
@@ -179,7 +194,7 @@ def test_import_and_recourse(folder, tmp_path):
     assert "70 people" in result.stderr
 
 
-@pytest.mark.parametrize("library", ["xgboost", "lightgbm"])
+@pytest.mark.parametrize("library", ["xgboost", "lightgbm", "catboost"])
 def test_import_of_native_files(folder, tmp_path, library):
     module = pytest.importorskip(library)
     data = pd.read_csv(folder / "data.csv")
@@ -188,6 +203,11 @@ def test_import_of_native_files(folder, tmp_path, library):
         model = module.XGBClassifier(n_estimators=5).fit(numbers, target)
         path = tmp_path / "model.json"
         model.save_model(path)
+    elif library == "catboost":
+        model = module.CatBoostClassifier(5, verbose=0, allow_writing_files=False)
+        model.fit(numbers, target)
+        path = tmp_path / "model.cbm"
+        model.save_model(str(path))
     else:
         model = module.LGBMClassifier(n_estimators=5, verbose=-1).fit(numbers, target)
         path = tmp_path / "model.txt"
@@ -255,7 +275,8 @@ def test_warmup_leaves_nothing_to_compile(folder, tmp_path):
     assert len(compiled[1]) > 10
     model = tmp_path / "model.ract"
     for arguments in (
-        ["fit", folder / "data.csv", "--target", "Decision", "--desired", "approved", "--actions",
+        ["fit", folder / "data.csv", "--lasting", 0,
+        "--target", "Decision", "--desired", "approved", "--actions",
          folder / "actions.toml", "-o", model],
         ["predict", model, folder / "people.csv", "-o", tmp_path / "out.csv"],
         ["recourse", model, folder / "people.csv", "-o", tmp_path / "plans.csv",

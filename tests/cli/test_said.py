@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from ract import _progress
+from ract import ActionSpace, _progress
 from ract._progress import progress_bar
 from ract.cli import app
 from ract.datasets import load_loans
@@ -29,7 +29,8 @@ def folder(tmp_path_factory):
     DATA.actions.to_toml(folder / "actions.toml")
     for name, more in (("inferred", ()), ("declared", ("--actions", folder / "actions.toml"))):
         run(
-            "fit", folder / "data.csv", "--target", "Decision", "--desired", "approved", "--model",
+            "fit", folder / "data.csv", "--lasting", 0,
+            "--target", "Decision", "--desired", "approved", "--model",
             "tree", "--max-depth", 3, "-o", folder / f"{name}.ract", *more,
         )  # fmt: skip
     return folder
@@ -43,7 +44,7 @@ def test_nobody_gets_a_plan_from_an_inferred_space_without_a_word(folder, tmp_pa
         model = folder / f"{name}.ract"
         actions = () if n_notes else ("--actions", folder / "actions.toml")
         arguments = {
-            "fit": (*train, "-o", tmp_path / "m.ract", "--max-depth", 2, *actions),
+            "fit": (*train, "--lasting", 0, "-o", tmp_path / "m.ract", "--max-depth", 2, *actions),
             "tradeoff": (*train, "-o", tmp_path / "c.csv", "--values", "0", "--cv", 2, *actions),
             "recourse": (model, data, "-o", tmp_path / "p.csv"),
             "audit": (model, data, "-o", tmp_path / "r.html"),
@@ -54,10 +55,14 @@ def test_nobody_gets_a_plan_from_an_inferred_space_without_a_word(folder, tmp_pa
         assert said.count("'Age'") == n_notes
 
 
-def test_an_order_of_words_that_was_assumed_is_said(folder):
+def test_an_order_of_words_is_asked_for(folder):
     given = ("init", folder / "data.csv", "--target", "Decision", "--increase", "Purpose")
-    said = run(*given).stderr
-    assert "'Purpose' are taken in this order: Business < NewCar <" in said
+    result = CliRunner().invoke(app, [str(one) for one in given])
+    assert result.exit_code == 2
+    assert "text without an order; say it, the lowest first: --order 'Purpose=Bu" in result.stderr
+    values = sorted(DATA.frame["Purpose"].unique(), reverse=True)
+    written = run(*given, "--order", f"Purpose={'<'.join(values)}").stdout
+    assert list(ActionSpace.from_toml_text(written)["Purpose"].categories) == values
 
 
 def test_a_long_run_without_a_terminal_prints_a_line_now_and_then(capsys, monkeypatch):

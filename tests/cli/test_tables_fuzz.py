@@ -7,11 +7,11 @@ import pytest
 from ract import ActionSpace, RecourseTreeClassifier
 from ract.cli.columns import model_columns, text_columns
 from ract.cli.failures import BadInput
-from ract.cli.options import Csv
 from ract.cli.tables import Chunks, read_whole
 from ract.datasets import load_loans
 from ract.encoding import Encoder
 from ract.errors import InvalidData, InvalidSpec
+from ract.tables import TableFormat
 
 LOANS = load_loans(60)
 TEXT = LOANS.frame.to_csv(index=False).encode()
@@ -54,12 +54,12 @@ def fuzz(path, n, seed):
     for _ in range(n):
         path.write_bytes(mutated(rng))
         try:
-            frame = read_whole(str(path), Csv())
+            frame = read_whole(str(path), TableFormat())
             n_read += 1
             Encoder(frame, ActionSpace.infer(frame))
-            chunks = Chunks(str(path), Csv(), 25, text_columns(model.encoder_))
+            chunks = Chunks(str(path), TableFormat(), 25, text_columns(model.encoder_))
             people = pd.concat(list(chunks), ignore_index=True)
-            model.predict(model_columns(people, model.encoder_, str(path), None))
+            model.predict(model_columns(people, model.encoder_, str(path), None, TableFormat()))
             n_taken += 1
         except (BadInput, InvalidData, InvalidSpec):
             continue

@@ -2,14 +2,15 @@
 
 A new command is a function in a module of its own, named in the list below. Options that others
 have too come from ``options``. ``inputs``, ``tables`` and ``columns`` read, ``outputs`` and
-``letters`` write, ``messages`` says what was done. Errors are raised as they are, and ``failures``
-turns them into one sentence. Modules of commands import nothing heavy at their top, so that
-``ract --help`` answers at once.
+``notice_folder`` write, ``messages`` says what was done; ``searching`` has what ``recourse`` and
+``notice`` share. Errors are raised as they are, and ``failures`` turns them into one sentence.
+Modules of commands import nothing heavy at their top, so that ``ract --help`` answers at once.
 """
 
 from __future__ import annotations
 
 import signal
+import sys
 
 import typer
 
@@ -20,12 +21,17 @@ from ract.cli.certify import certify
 from ract.cli.data import data
 from ract.cli.demo import demo
 from ract.cli.export import export
-from ract.cli.failures import Commands
+from ract.cli.failures import INTERRUPTED, INTERRUPTION, Commands
 from ract.cli.fit import fit
 from ract.cli.import_model import import_model
 from ract.cli.init import init
+from ract.cli.notice import NoticeCommands
+from ract.cli.notice import init as notice_init
+from ract.cli.notice import write as notice_write
 from ract.cli.options import with_option_groups
 from ract.cli.predict import predict
+from ract.cli.promises import app as promises
+from ract.cli.reasons import reasons
 from ract.cli.recourse import recourse
 from ract.cli.reproduce import reproduce
 from ract.cli.tradeoff import tradeoff
@@ -65,6 +71,7 @@ for command, name in (
     (fit, "fit"),
     (predict, "predict"),
     (recourse, "recourse"),
+    (reasons, "reasons"),
     (tradeoff, "tradeoff"),
     (audit, "audit"),
     (certify, "certify"),
@@ -76,9 +83,25 @@ for command, name in (
     (benchmark, "benchmark"),
 ):
     app.command(name)(with_option_groups(command))
+app.add_typer(promises, name="promises")
+
+notices = typer.Typer(
+    cls=NoticeCommands,
+    help="Write a notice for each person who is refused; ract notice init writes the file of "
+    "reason codes that it needs. ract notice MODEL PEOPLE is short for ract notice write.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+notices.command("write")(with_option_groups(notice_write))
+notices.command("init")(with_option_groups(notice_init))
+app.add_typer(notices, name="notice")
 
 
 def main() -> None:
     """Run the command line; who ends it politely interrupts it."""
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    app()
+    try:
+        app()
+    except KeyboardInterrupt:  # it came before or after the command itself
+        typer.echo(INTERRUPTION, err=True)
+        sys.exit(INTERRUPTED)

@@ -23,7 +23,7 @@ def audit(
         typer.Option(help="Column of the true classes; by default that of training, if present."),
     ] = None,
     groups: options.Groups = None,
-    training: options.Training = None,
+    training: options.TrainingOutcomes = None,
     bound: options.Bound,
     max_people: Annotated[
         int, typer.Option(help="For how many people plans are sought; the bound is on all.")
@@ -33,6 +33,7 @@ def audit(
         Path | None, typer.Option(help="Folder of Jinja2 templates that replace the page's own.")
     ] = None,
     id: options.Id = None,
+    strict: options.Strict = False,
     json: options.Json = False,
     csv: options.Csv,
 ) -> None:
@@ -40,30 +41,41 @@ def audit(
 
     Example: ract audit model.ract new-people.csv --groups Sex -o report.html
     """
-    from ract import report
+    from ract import OutcomeJudge, report
     from ract.cli.columns import held_out, training_table
     from ract.cli.inputs import open_model
     from ract.cli.messages import print_summary, say_if_unrestricted, share
+    from ract.cli.tables import format_of
     from ract.report.render import open_templates
 
     open_templates(templates)  # a mistake is said before the search, which may take minutes
     file = open_model(model)
     say_if_unrestricted(file.model.encoder_.space)
+    form = format_of(csv, file.table)
+    named = file.summary.get("target") if target is None else target
     held = held_out(
         people,
-        csv,
+        form,
         file.model,
-        target=file.summary.get("target") if target is None else target,
+        target=named,
         is_required=target is not None,
         groups=groups,
         id=id,
+        strict=strict,
     )
+    table = training_table(file, held, training, form, named)
+    judge = file.judge
+    if judge is None and training is not None and table is not None and table.y is not None:
+        judge = OutcomeJudge(
+            file.model.encoder_.space, desired=file.model.desired_, n_jobs=bound.n_jobs, verbose=1
+        ).fit(table.frame, table.y)
     found = report.audit(
         file.model,
         held.frame,
         held.y,
         groups=held.groups,
-        training=training_table(file, held, training, csv),
+        training=None if table is None else table.frame,
+        judge=judge,
         max_people=max_people,
         title=title,
         progress=True,
@@ -82,4 +94,15 @@ def audit(
         f"{found.n_people} people, {share(1 - everyone.risk)} accepted or with a plan within the "
         f"budget; the page is {output}."
     )
+    if held.n_invalid:
+        summary["invalid"] = held.n_invalid
+    if found.verdicts is not None:
+        of_all = found.verdicts.iloc[0]
+        summary |= {
+            f"plans_{name}": int(of_all[name]) for name in ("earned", "undecided", "granted")
+        }
+        sentence += (
+            f" Plans of the {of_all['refused']} refused: {of_all['earned']} earned, "
+            f"{of_all['undecided']} undecided, {of_all['granted']} granted."
+        )
     print_summary(summary, sentence, as_json=json)

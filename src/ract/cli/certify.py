@@ -37,6 +37,7 @@ def certify(
     keep: Annotated[
         bool, typer.Option("--keep", help="Keep the record in the model file too.")
     ] = False,
+    strict: options.Strict = False,
     json: options.Json = False,
     csv: options.Csv,
 ) -> None:
@@ -48,24 +49,30 @@ def certify(
     from ract.cli.columns import held_out, training_table
     from ract.cli.inputs import open_model
     from ract.cli.messages import print_summary, say_if_unrestricted
+    from ract.cli.tables import format_of
     from ract.persist import save_model
 
     file = open_model(model)
     say_if_unrestricted(file.model.encoder_.space)
-    held = held_out(people, csv, file.model, groups=groups)
+    form = format_of(csv, file.table)
+    held = held_out(people, form, file.model, groups=groups, strict=strict)
     if check is not None:
         _check(check, file.model, held, witnesses, bound.n_jobs, as_json=json)
         return
+    table = training_table(file, held, training, form)
     certificate = certificates.certify(
         file.model, held.frame, groups=held.groups, max_risk=max_risk,
-        training=training_table(file, held, training, csv), witnesses=witnesses,
+        training=None if table is None else table.frame, witnesses=witnesses,
         progress=True, **asdict(bound),
     )  # fmt: skip
     if output is not None:
         certificate.save(output)
     if keep:
         records = [*file.certificates, certificate.to_dict()]
-        save_model(file.model, model, summary=file.summary, certificates=records)
+        save_model(
+            file.model, model, summary=file.summary, certificates=records, judge=file.judge,
+            table=file.table,
+        )  # fmt: skip
     print_summary(certificate.to_dict(), str(certificate), as_json=json)
 
 

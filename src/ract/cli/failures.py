@@ -14,6 +14,7 @@ import typer
 from typer.core import TyperGroup
 
 FINE, BUG, BAD_INPUT, NOT_WRITTEN, INTERRUPTED = 0, 1, 2, 3, 130
+INTERRUPTION = "Interrupted; no file was left half written."
 
 
 class BadInput(ValueError):
@@ -44,7 +45,7 @@ def sentences() -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        _end("Interrupted; no file was left half written.", INTERRUPTED)
+        _end(INTERRUPTION, INTERRUPTED)
     except BrokenPipeError:  # whoever read standard output has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise typer.Exit(FINE) from None

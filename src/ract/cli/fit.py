@@ -10,7 +10,7 @@ import typer
 
 from ract.cli import options
 
-FORESTS_ONLY = ("n_estimators", "oob_score", "n_jobs", "verbose")
+FORESTS_ONLY = ("n_estimators", "votes_needed", "oob_score", "n_jobs", "verbose")
 TREES_ONLY = ("confidence",)
 
 
@@ -34,6 +34,14 @@ class Parameters:
     max_auc_loss: Annotated[
         float | None, typer.Option(help="With auto: the most recourse at this loss of AUC.")
     ] = None
+    lasting: Annotated[
+        float,
+        typer.Option(
+            help="Measure how strong plans must be to last with this probability when the model "
+            "is trained again on other people; 0 does not."
+        ),
+    ] = 0.9
+    keep_reference: options.KeepReference = False
     cost: Annotated[
         str,
         typer.Option(help="Measure of effort: percentile, kernel-percentile, range, std or mad."),
@@ -44,7 +52,26 @@ class Parameters:
         int | None, typer.Option(help="Largest depth of a tree; no limit by default.")
     ] = None
     min_samples_leaf: Annotated[
-        int | None, typer.Option(help="People in a leaf; by default 5 for forests, 1 for trees.")
+        int | None, typer.Option(help="People in a leaf; by default 20 for forests, 1 for trees.")
+    ] = None
+    min_leaf_share: Annotated[
+        float | None,
+        typer.Option(
+            help="Least share of desired people in a leaf that is labelled desired; 0 by default, "
+            "chosen with auto and --lasting."
+        ),
+    ] = None
+    votes_needed: Annotated[
+        float | None,
+        typer.Option(
+            help="Share of the trees that must be for the desired class; more than half by default."
+        ),
+    ] = None
+    class_weight: Annotated[
+        str | None,
+        typer.Option(
+            help="balanced, or weights such as 'refused=5,approved=1'; errors count as much."
+        ),
     ] = None
     max_risk: Annotated[
         float | None,
@@ -70,6 +97,22 @@ def fit(
     actions: options.Actions = None,
     model: options.ModelKind = "forest",
     parameters: Parameters,
+    weights: Annotated[
+        str | None,
+        typer.Option(help="Column of how much each person counts; it is no feature."),
+    ] = None,
+    monotone: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Feature that may only help or only harm: Income=+1, Debt=-1. May be given again."
+        ),
+    ] = None,
+    keep_judge: Annotated[
+        bool,
+        typer.Option(
+            "--keep-judge", help="Keep a judge of outcomes in the file, which ract audit reads."
+        ),
+    ] = False,
     json: options.Json = False,
     csv: options.Csv,
 ) -> None:
@@ -77,17 +120,30 @@ def fit(
 
     Example: ract fit data.csv --target Risk --desired Good --actions actions.toml -o model.ract
     """
+    from ract import OutcomeJudge
+    from ract._files import check_target
     from ract._fingerprint import data_fingerprint
-    from ract.cli.columns import training_set
+    from ract.cli.columns import classes_of, training_set
     from ract.cli.inputs import open_actions
     from ract.cli.messages import print_summary, say_if_unrestricted
+    from ract.cli.tables import format_of
     from ract.persist import save_model
 
-    space = open_actions(actions)
-    given = asdict(parameters) | {"recourse_weight": _weight(parameters.recourse_weight)}
+    check_target(output)
+    space, kept = open_actions(actions)
+    form = format_of(csv, kept)
+    given = asdict(parameters) | {
+        "recourse_weight": _weight(parameters.recourse_weight),
+        "lasting": parameters.lasting or None,
+        "monotonic_cst": _directions(monotone or []),
+    }
+    given.pop("class_weight")
     estimator = estimator_for(model, actions=space, verbose=1, **given)
-    X, y, label = training_set(table, csv, space)
-    estimator.set_params(desired=label).fit(X, y.to_numpy())
+    (X, y, counts), label = training_set(table, form, space, weights)
+    balance = _class_weight(parameters.class_weight, classes_of(y))
+    sample_weight = None if counts is None else counts.to_numpy()
+    estimator.set_params(desired=label, class_weight=balance)
+    estimator.fit(X, y.to_numpy(), sample_weight)
     say_if_unrestricted(estimator.encoder_.space)
     summary = {
         "model": model,
@@ -98,8 +154,14 @@ def fit(
         "desired_share": float((y == estimator.desired_).mean()),
         "data": data_fingerprint(X),
         **_measured(estimator),
+        **_lasting(estimator),
     }
-    save_model(estimator, output, summary=summary)
+    judge = None
+    if keep_judge:
+        judge = OutcomeJudge(
+            estimator.encoder_.space, desired=label, n_jobs=parameters.n_jobs, verbose=1
+        ).fit(X, y.to_numpy())
+    save_model(estimator, output, summary=summary, judge=judge, table=form)
     sentence = _sentence(summary, output, estimator)
     print_summary(summary | {"file": str(output)}, sentence, as_json=json)
 
@@ -113,6 +175,39 @@ def _weight(text: str) -> float | str:
         return float(text)
     except ValueError:
         raise BadInput(f"--recourse-weight must be a number or auto, got {text!r}.") from None
+
+
+def _directions(given: list[str]) -> dict[str, int] | None:
+    """Features that may only help or only harm."""
+    from ract.cli.failures import BadInput
+
+    directions = {}
+    for text in given:
+        name, _, way = text.rpartition("=")
+        if not name or way not in ("+1", "1", "-1"):
+            raise BadInput(f"--monotone takes such as Income=+1 or Debt=-1, got {text!r}.")
+        directions[name] = int(way)
+    return directions or None
+
+
+def _class_weight(given: str | None, classes: list[Any]) -> Any:
+    """Weights by class, or "balanced"."""
+    from ract.cli.failures import BadInput
+
+    if given in (None, "balanced"):
+        return given
+    labels = {str(label): label for label in classes}
+    weights = {}
+    for part in given.split(","):
+        name, _, weight = part.strip().rpartition("=")
+        try:
+            weights[labels[name]] = float(weight)
+        except (KeyError, ValueError):
+            raise BadInput(
+                f"--class-weight must be balanced or weights such as '{classes[0]}=2', got "
+                f"{given!r}."
+            ) from None
+    return weights
 
 
 def estimator_for(model: str, **given: Any) -> Any:
@@ -143,13 +238,22 @@ def _measured(estimator: Any) -> dict[str, float]:
     return {name: value for name, value in values.items() if value == value}
 
 
+def _lasting(estimator: Any) -> dict[str, Any]:
+    """The promise that plans last, where there is one."""
+    curve = getattr(estimator, "lasting_", None)
+    if curve is None or (strength := curve.strength_for(curve.lasting)) is None:
+        return {}
+    return {"lasting": curve.lasting, "strength": strength}
+
+
 def _sentence(summary: dict[str, Any], output: Path, estimator: Any) -> str:
     from ract.cli.messages import share
 
     text = f"Trained a {summary['model']} on {summary['people']} people; it is in {output}."
     search = getattr(estimator, "weight_search_", None)
     if search is not None:
-        text += f" After {len(search.trials)} trials its weight of recourse is {search.weight:.3g}."
+        text += f" After {len(search.trials)} trials its weight of recourse is {search.weight:.3g}"
+        text += "." if search.floor is None else f", its least leaf share {search.floor:g}."
     if "oob_score" in summary:
         text += (
             f" On people whom the trees had not seen: accuracy {share(summary['oob_score'])}, "
@@ -157,5 +261,7 @@ def _sentence(summary: dict[str, Any], output: Path, estimator: Any) -> str:
         )
     elif "recourse_risk" in summary:
         text += f" Of them {share(summary['recourse_risk'])} are without recourse."
+    if hasattr(estimator, "lasting_"):
+        text += " " + str(estimator.lasting_).replace("\n", " ")
     guarantee = getattr(estimator, "guarantee_", None)
     return text if guarantee is None else f"{text} {guarantee}"

@@ -17,7 +17,8 @@ def import_model(
         Path,
         typer.Argument(
             metavar="FILE",
-            help="XGBoost's .json or .ubj, LightGBM's .txt, or a .pkl or .joblib with --trust.",
+            help="XGBoost's .json or .ubj, LightGBM's .txt, CatBoost's .cbm, or a .pkl or .joblib "
+            "with --trust.",
         ),
     ],
     reference: Annotated[
@@ -46,6 +47,7 @@ def import_model(
         ),
     ] = "percentile",
     exact_costs: options.ExactCosts = False,
+    keep_reference: options.KeepReference = False,
     budget: options.Budget = float("inf"),
     trust: Annotated[
         bool, typer.Option("--trust", help="Load a pickle, which runs whatever code is in it.")
@@ -55,30 +57,35 @@ def import_model(
 ) -> None:
     """Take over a model of another library.
 
-    A fitted tree, forest or boosted trees of scikit-learn, LightGBM or XGBoost becomes a model
-    file, so that ract serves it. REFERENCE is a table like the one that the model was trained on;
-    kinds, bounds, categories and costs are learned from it. The model's decisions do not change.
+    A fitted tree, forest or boosted trees of scikit-learn, LightGBM, XGBoost or CatBoost becomes a
+    model file, so that ract serves it. REFERENCE is a table like the one that the model was
+    trained on; kinds, bounds, categories and costs are learned from it. The model's decisions do
+    not change.
 
     Example: ract import forest.joblib data.csv --trust --target Risk --desired Good -o model.ract
     """
-    from ract.cli.columns import desired_class
+    from ract.cli.columns import desired_class, text_features
     from ract.cli.inputs import open_actions
     from ract.cli.messages import print_summary, say_if_unrestricted
-    from ract.cli.tables import naming_lines, read_whole, refuse_formatted_numbers
+    from ract.cli.tables import format_of, naming_lines, read_whole, refuse_formatted_numbers
     from ract.imported import import_model as take_over
     from ract.persist import save_model
+    from ract.tables import as_read
 
     model = _loaded(source, trust)
-    space = open_actions(actions)
+    space, kept = open_actions(actions)
+    form = format_of(csv, kept)
     left_out = [*([] if target is None else [target]), *(drop or [])]
-    people = _features(read_whole(reference, csv), model, left_out, reference)
+    whole = as_read(read_whole(reference, form, text_features(space)), form, space or ())
+    left_out += [name for name in form.drop if name in whole.columns and name not in left_out]
+    people = _features(whole, model, left_out, reference)
     label = desired_class(desired, _classes(model), space)
     for name in people.columns:
         refuse_formatted_numbers(people[name], name)
-    with naming_lines(reference, csv):
+    with naming_lines(reference, form, people.index):
         imported = take_over(
             model, people, space, desired=label, threshold=threshold, cost=cost, budget=budget,
-            exact_costs=exact_costs,
+            exact_costs=exact_costs, keep_reference=keep_reference,
         )  # fmt: skip
     say_if_unrestricted(imported.encoder_.space)
     summary = {
@@ -89,7 +96,7 @@ def import_model(
         "desired": str(imported.desired_),
         "desired_share": float((imported.predict(people) == imported.desired_).mean()),
     }
-    save_model(imported, output, summary=summary)
+    save_model(imported, output, summary=summary, table=form)
     print_summary(
         summary | {"file": str(output)},
         f"Took over a {imported.source} of {summary['trees']} trees; it is in {output}.",
@@ -109,9 +116,8 @@ def _loaded(source: Path, trust: bool) -> Any:
             f"{source} is a pickle, and loading it runs whatever code is in it; if you trust where "
             "it came from, say so with --trust."
         )
-    loaders = {".json": _xgboost, ".ubj": _xgboost, ".txt": _lightgbm} | dict.fromkeys(
-        PICKLES, _pickle
-    )
+    loaders = {".json": _xgboost, ".ubj": _xgboost, ".txt": _lightgbm, ".cbm": _catboost}
+    loaders |= dict.fromkeys(PICKLES, _pickle)
     if end not in loaders:
         raise BadInput(f"{source} must end in one of {', '.join(loaders)}.")
     try:
@@ -140,6 +146,10 @@ def _lightgbm(source: Path) -> Any:
     return _library("lightgbm").Booster(model_file=str(source))
 
 
+def _catboost(source: Path) -> Any:
+    return _library("catboost").CatBoostClassifier().load_model(str(source))
+
+
 def _library(name: str) -> Any:
     from ract.cli.failures import optional_library
 
@@ -162,14 +172,16 @@ def _features(table: Any, model: Any, left_out: list[str], source: str) -> Any:
         require_column(name, table, "--target or --drop", source)
     steps, last = unwrapped(model)
     first = steps[0] if steps else last
-    names = getattr(first, "feature_names_in_", getattr(first, "feature_names", None))
+    kinds = ("feature_names_in_", "feature_names_", "feature_names")
+    names = next((getattr(first, kind) for kind in kinds if hasattr(first, kind)), None)
     if names is None and hasattr(first, "feature_name"):
         names = first.feature_name()
     if names is not None and all(name in table.columns for name in names):
         people = table[list(names)]
     else:
         people = table.drop(columns=left_out)
-    if "lightgbm" in type(last).__module__:  # takes text as pandas categories only
+    takes_categories = type(last).__module__.partition(".")[0] in ("lightgbm", "xgboost")
+    if takes_categories:  # text as pandas categories only
         text = people.select_dtypes(exclude=["number", "bool"]).columns
         people = people.astype(dict.fromkeys(text, "category"))
     return people

@@ -39,14 +39,15 @@ def open_decider(path: Path) -> Any:
         return read_decider(path)
 
 
-def open_actions(path: Path | None) -> Any:
-    """The action space of an action file; None without one."""
+def open_actions(path: Path | None) -> tuple[Any, Any]:
+    """The action space of an action file and how its tables are written; None without one."""
     from ract.actions import ActionSpace
+    from ract.tables import TableFormat
 
     if path is None:
-        return None
+        return None, None
     with readable(path):
-        return ActionSpace.from_toml(path)
+        return ActionSpace.from_toml(path), TableFormat.from_toml(path)
 
 
 def one_line(error: Exception) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from typing import Any
@@ -36,6 +37,9 @@ def say_if_unrestricted(space: Any) -> None:
         One that was inferred restricts nothing.
     """
     if all(feature.change == "any" for feature in space):
+        from ract.actions import AssumedActions
+
+        warnings.simplefilter("ignore", AssumedActions)  # searches would say it again
         names = [feature.name for feature in space]
         say(
             f"Note: plans may change every column, in any direction and without the others: "

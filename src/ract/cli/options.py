@@ -43,6 +43,10 @@ Drop = Annotated[
     list[str] | None,
     typer.Option(help="Column to leave out, such as a customer number. May be given again."),
 ]
+Strength = Annotated[
+    str | None,
+    typer.Option(help="What plans must win, up to 1: the share of votes, for a forest; or 'most'."),
+]
 Id = Annotated[
     str | None,
     typer.Option(help="Column that names the people; by default they are numbered from 0."),
@@ -53,12 +57,27 @@ Groups = Annotated[
 Training = Annotated[
     str | None, typer.Option(help="Training table, to notice people who are in both tables.")
 ]
+TrainingOutcomes = Annotated[
+    str | None,
+    typer.Option(
+        help="Training table, to notice people who are in both tables and, if it has the target, "
+        "to judge which plans are earned."
+    ),
+]
 ModelKind = Annotated[str, typer.Option(help="forest or tree.")]
 NEstimators = Annotated[int, typer.Option(help="Trees of a forest.")]
 ExactCosts = Annotated[
     bool,
     typer.Option(
         "--exact-costs", help="Keep costs to the last value, single people's values included."
+    ),
+]
+KeepReference = Annotated[
+    bool,
+    typer.Option(
+        "--keep-reference",
+        help="Keep the rows of at most 100 people at the margin of acceptance in the file, whom "
+        "ract reasons compares others with.",
     ),
 ]
 Budget = Annotated[float, typer.Option(help="Largest acceptable cost of an action.")]
@@ -78,19 +97,38 @@ DataNames = Annotated[
     ),
 ]
 Figures = Annotated[bool, typer.Option(help="Draw the figures.")]
+Strict = Annotated[
+    bool,
+    typer.Option("--strict", help="Stop at a row that cannot be read, instead of marking it."),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print the summary as JSON on standard output.")]
 
 
 @dataclass(frozen=True)
 class Csv:
-    """How a CSV file is written."""
+    """How a CSV file is written, where it differs from the action file or the model."""
 
     delimiter: Annotated[
         str | None, typer.Option(help="Column separator of CSV files; recognised by default.")
     ] = None
-    decimal: Annotated[str, typer.Option(help="Decimal mark of CSV files.")] = "."
+    decimal: Annotated[str | None, typer.Option(help="Decimal mark of CSV files.")] = None
     thousands: Annotated[str | None, typer.Option(help="Thousands mark of CSV files.")] = None
-    encoding: Annotated[str, typer.Option(help="Text encoding of CSV files.")] = "utf-8"
+    encoding: Annotated[str | None, typer.Option(help="Text encoding of CSV files.")] = None
+
+
+@dataclass(frozen=True)
+class NoticePages:
+    """How notices are written, with reasons or without."""
+
+    language: Annotated[
+        str | None, typer.Option(help="Of notices: en, de, fr, or another with a template.")
+    ] = None
+    template: Annotated[
+        Path | None, typer.Option(help="Folder of Jinja2 templates that replace those of notices.")
+    ] = None
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Remove the notices that the folder holds.")
+    ] = False
 
 
 @dataclass(frozen=True)
@@ -146,3 +184,11 @@ def _fields(group: Any) -> list[Parameter]:
         )
         for field in fields(group)
     ]
+
+
+def strength_of(given: str | None) -> float | str | None:
+    """A share, or "most"; anything else is refused where strengths are."""
+    try:
+        return given if given is None else float(given)
+    except ValueError:
+        return given

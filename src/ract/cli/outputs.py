@@ -161,6 +161,6 @@ def _records(frame: pd.DataFrame) -> Iterator[str]:
 def _plain(value: Any) -> Any:
     if isinstance(value, np.generic):
         value = value.item()
-    if value is None or (isinstance(value, float) and not np.isfinite(value)):
+    if value is None or value is pd.NA or (isinstance(value, float) and not np.isfinite(value)):
         return None
     return value if isinstance(value, (bool, int, float, str)) else str(value)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ract.cli import options
 
 AT_ONCE = 50_000
@@ -13,38 +15,79 @@ def predict(
     *,
     output: options.TableOutput = "-",
     id: options.Id = None,
+    strict: options.Strict = False,
     json: options.Json = False,
     csv: options.Csv,
 ) -> None:
     """Write what a model decides about each person.
 
-    One row for each: the class, and the probability of the desired class.
+    One row for each: the class, and the probability of the desired class. A row that cannot be
+    read has neither, but a message.
 
     Example: ract predict model.ract people.csv -o out.csv
     """
-    import pandas as pd
-
     from ract.cli.columns import model_columns, text_columns
     from ract.cli.inputs import open_decider
     from ract.cli.messages import print_summary, progress, refuse_both, share
     from ract.cli.outputs import table_writer
-    from ract.cli.tables import Chunks, naming_lines
+    from ract.cli.tables import Chunks, format_of, naming_lines, refuse_unread
 
     refuse_both(output, json)
     decider = open_decider(model)
     desired, encoder = decider.model.desired, decider.model.encoder
     n_people = n_desired = 0
-    chunks = Chunks(people, csv, AT_ONCE, text_columns(encoder))
+    messages: list[str] = []
+    form = format_of(csv, decider.table)
+    chunks = Chunks(people, form, AT_ONCE, text_columns(encoder))
     with table_writer(output) as write, progress("Predicting") as done:
         for chunk in chunks:
-            X = model_columns(chunk, encoder, people, id)
-            with naming_lines(people, csv, chunk.index[0]):
-                prediction, probability = decider.decide(X)
-            columns = {"person": X.index, "prediction": prediction, "probability": probability}
-            write(pd.DataFrame(columns))
+            X = model_columns(chunk, encoder, people, id, form, strict=strict)
+            with naming_lines(people, form, chunk.index):
+                decided = _decided(decider, X, strict)
+            write(decided)
             n_people += len(X)
-            n_desired += int((prediction == desired).sum())
+            n_desired += int((decided["prediction"] == desired).sum())
+            messages += decided["message"].dropna().tolist()
             done(chunks.share)
-    part = n_desired / n_people
-    summary = {"people": n_people, "desired": str(desired), "desired_share": part}
-    print_summary(summary, f"{n_people} people, {share(part)} {desired}.", as_json=json)
+        refuse_unread(people, n_people, messages)
+    part = n_desired / (n_people - len(messages))
+    summary: dict[str, Any] = {"people": n_people, "desired": str(desired), "desired_share": part}
+    sentence = f"{n_people} people, {share(part)} {desired}."
+    if messages:
+        summary["invalid"] = len(messages)
+        sentence = (
+            f"{n_people} people, {len(messages)} of whom could not be read, {share(part)} of the "
+            f"others {desired}."
+        )
+    print_summary(summary, sentence, as_json=json)
+
+
+def _decided(decider: Any, X: Any, strict: bool) -> Any:
+    """Decisions on a chunk of people, in their order."""
+    import numpy as np
+    import pandas as pd
+
+    from ract._unread import without_unread
+    from ract.errors import InvalidData
+
+    read, unread = X, None
+    try:
+        prediction, probability = decider.decide(X)
+    except InvalidData:
+        if strict:
+            raise
+        kinds = decider.shares is not None  # an imported model takes fractions, as its library
+        read, unread = without_unread(X, decider.model.encoder, kinds=kinds)
+        if not unread.messages:
+            raise
+        nobody = decider.model.classes[:0], np.empty(0)
+        prediction, probability = decider.decide(read) if len(read) else nobody
+    # Arrays of pandas keep their type beside missing values, and all chunks have the same.
+    columns = {"prediction": pd.array(prediction), "probability": probability}
+    decided = pd.DataFrame(columns, index=read.index)
+    messages = {} if unread is None else unread.messages
+    if unread is not None:
+        decided = unread.rows_among_all(decided)
+    decided["message"] = np.array([messages.get(i) for i in range(len(X))], object)
+    decided.insert(0, "person", X.index)
+    return decided

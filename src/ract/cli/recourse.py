@@ -2,46 +2,40 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from dataclasses import asdict, dataclass
+from contextlib import ExitStack
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from ract.cli import options
+from ract.cli.searching import Plans, Searched
 
 
 @dataclass(frozen=True)
-class Search:
-    """Which plans are sought; parameters of ``recourse`` in Python."""
+class Search(Plans):
+    """Which plans are sought, and what is said about them."""
 
-    budget: options.ModelBudget = None
-    max_changes: Annotated[
-        int | None, typer.Option(help="How many features a plan may change.")
-    ] = None
-    n_alternatives: Annotated[int, typer.Option(help="Further plans for each person.")] = 0
-    margin: Annotated[
-        float, typer.Option(help="Plans hold if changes fall short by up to this share.")
-    ] = 0.0
     ranges: Annotated[
         bool, typer.Option("--ranges", help="Widen the range of each value; letters do.")
     ] = False
-    features: Annotated[
-        list[str] | None, typer.Option(help="Only this feature may change. May be given again.")
-    ] = None
-    forbidden: Annotated[
-        list[str] | None, typer.Option(help="This feature may not change. May be given again.")
-    ] = None
+    at_least: Annotated[
+        bool,
+        typer.Option("--at-least", help="Plans hold for everyone who does more; letters do."),
+    ] = False
     explain: Annotated[bool, typer.Option(help="Say why, where there is no plan.")] = True
-    time_limit: options.TimeLimit = 10.0
-    n_jobs: options.NJobs = -1
 
 
 def recourse(
     model: options.ModelPath,
     people: options.PeopleFile,
     *,
+    also: Annotated[
+        list[Path] | None,
+        typer.Option(help="Model file: plans serve in this model too. May be given again."),
+    ] = None,
     output: Annotated[
         str | None,
         typer.Option(
@@ -54,9 +48,7 @@ def recourse(
         Path | None,
         typer.Option(help="Folder for one page for each person who is refused; needs --id."),
     ] = None,
-    replace: Annotated[
-        bool, typer.Option("--replace", help="Remove the letters that the folder holds.")
-    ] = False,
+    pages: options.NoticePages,
     search: Search,
     id: options.Id = None,
     json: options.Json = False,
@@ -66,69 +58,50 @@ def recourse(
 
     The table has one row per change (one row without a change for people who have no plan or
     need none). Long files are read, searched and written in chunks, so that memory stays small.
+    Letters are notices without reasons; ract notice gives reasons too.
 
     Example: ract recourse model.ract people.csv -o plans.csv --letters letters --id Name
     """
-    from ract.cli.columns import model_columns, text_columns
     from ract.cli.failures import BadInput
     from ract.cli.inputs import open_model
-    from ract.cli.letters import letter_writer
-    from ract.cli.messages import print_summary, progress, refuse_both, say_if_unrestricted
+    from ract.cli.messages import print_summary, refuse_both, say_if_unrestricted
     from ract.cli.outputs import table_writer
-    from ract.cli.tables import Chunks, naming_lines, peeked
+    from ract.cli.tables import format_of
+    from ract.recourse.find import find_recourse
 
     if output is None and letters is None:
         output = "-"
     refuse_both(output, json)
     if letters is not None and id is None:
         raise BadInput("--letters needs --id, the column whose values name the people's letters.")
-    classifier = open_model(model).model
+    if letters is not None and also:
+        raise BadInput("--letters speak of the decision of one model; leave out --also.")
+    file = open_model(model)
+    classifier, form = file.model, format_of(csv, file.table)
+    find = classifier.recourse
+    if also:
+        find = partial(find_recourse, [classifier, *(open_model(path).model for path in also)])
     say_if_unrestricted(classifier.encoder_.space)
-    given = asdict(search) | {
-        "forbidden": search.forbidden or (),
-        "ranges": search.ranges or letters is not None,
-    }
-    statuses: Counter[str] = Counter()
-    n_within = n_letters = 0
-    chunks = Chunks(people, csv, text=text_columns(classifier.encoder_))
-    with (
-        table_writer(output) as write,
-        letter_writer(letters, classifier, replace=replace) as write_letters,
-    ):
-        is_only, read = peeked(chunks)
-        with progress("Searching", show=not is_only) as done:
-            for chunk in read:
-                X = model_columns(chunk, classifier.encoder_, people, id)
-                if letters is not None and chunk[id].isna().any():
-                    raise BadInput(f"--id names {id!r}, which is empty for some people.")
-                with naming_lines(people, csv, chunk.index[0]):
-                    found = classifier.recourse(X, progress=is_only, **given)
-                write(found.to_frame())
-                n_letters += write_letters(found)
-                statuses.update(found.status.tolist())
-                n_within += int(found.within_budget.sum())
-                done(chunks.share)
-    summary = _summary(statuses, n_within, n_letters if letters is not None else None)
-    print_summary(summary, _sentence(summary, output, letters), as_json=json)
+    searched = Searched(classifier, find, people, form, id, is_named=letters is not None)
+    n_letters = 0
+    with ExitStack() as files:
+        write = files.enter_context(table_writer(output))
+        write_letters = None
+        if letters is not None:
+            from ract.cli.notice_folder import notice_writer
+            from ract.notices import Notices
 
-
-def _summary(statuses: Counter[str], n_within: int, n_letters: int | None) -> dict[str, Any]:
-    from ract.status import Status
-
-    n_people = statuses.total()
-    counts = {s.word: statuses[s.word] for s in Status if statuses[s.word]}
-    summary = {"people": n_people, "statuses": counts, "recourse_ratio": n_within / n_people}
-    return summary if n_letters is None else summary | {"letters": n_letters}
-
-
-def _sentence(summary: dict[str, Any], output: str | None, letters: Path | None) -> str:
-    from ract.cli.messages import share
-
-    counts = ", ".join(f"{n} {status}" for status, n in summary["statuses"].items())
-    text = (
-        f"{summary['people']} people: {counts}; {share(summary['recourse_ratio'])} are accepted or "
-        "have a plan within the budget."
-    )
+            notices = Notices(classifier, language=pages.language, templates=pages.template)
+            writer = notice_writer(letters, "--letters", notices, ["html"], replace=pages.replace)
+            write_letters = files.enter_context(writer)
+        for _, found in searched(search.parameters(for_people=letters is not None)):
+            write(found.to_frame())
+            if write_letters is not None:
+                n_letters += write_letters(found, None)
+    summary, sentence = searched.summary, searched.sentence
     if output not in (None, "-"):
-        text += f" Plans are in {output}."
-    return text if letters is None else f"{text} {summary['letters']} letters are in {letters}."
+        sentence += f" Plans are in {output}."
+    if letters is not None:
+        summary["letters"] = n_letters
+        sentence += f" {n_letters} letters are in {letters}."
+    print_summary(summary, sentence, as_json=json)

@@ -10,7 +10,7 @@ import warnings
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field, replace
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any
@@ -21,13 +21,20 @@ import pandas as pd
 from ract.cli.failures import BadInput, optional_library
 from ract.cli.inputs import one_line, readable
 from ract.cli.options import Csv
-from ract.errors import InvalidData, listing
+from ract.errors import InvalidData, InvalidSpec, listing
+from ract.tables import TableFormat
+from ract.tables.read import date_columns
+from ract.tables.recognise import likely_delimiter, marked_encoding, start_of
 
 CHUNK = 2000
 WHOLE = 2**31 - 1  # the most rows that the readers take at once
 
 # "None" is a word that people use for a category, so it is not among them.
 MISSING = ["", "NA", "N/A", "#N/A", "NaN", "nan", "NULL", "null"]
+
+# Every number that is written is read as the nearest double: from 3.1 on pandas does so by itself.
+_PANDAS = tuple(int(part) for part in pd.__version__.split(".")[:2])
+EXACT: dict[str, Any] = {} if _PANDAS >= (3, 1) else {"float_precision": "round_trip"}
 
 LONGEST_HEAD = 2**22  # characters of the line with the column names
 
@@ -42,9 +49,18 @@ _LOOKS_LIKE_A_NUMBER = re.compile(
 _ROW = re.compile(r"'[^']*'|\"[^\"]*\"|\brow (\d+)\b")
 
 
-def read_whole(source: str, csv: Csv) -> pd.DataFrame:
-    """All rows of a table."""
-    chunks = list(Chunks(source, csv, WHOLE))
+def format_of(csv: Csv, kept: TableFormat | None = None) -> TableFormat:
+    """How a table is written: as options say, else as the action file or the model does."""
+    given = {name: value for name, value in asdict(csv).items() if value is not None}
+    try:
+        return replace(kept or TableFormat(), **given)
+    except InvalidSpec as error:
+        raise BadInput(f"--{str(error)[0].lower()}{str(error)[1:]}") from None
+
+
+def read_whole(source: str, form: TableFormat, text: Sequence[str] = ()) -> pd.DataFrame:
+    """All rows of a table; ``text`` as in ``Chunks``."""
+    chunks = list(Chunks(source, form, WHOLE, text))
     return pd.concat(chunks, ignore_index=True) if len(chunks) > 1 else chunks[0]
 
 
@@ -55,11 +71,13 @@ class Chunks:
     Parameters
     ----------
     source : path or "-"
-    csv : Csv
+    form : TableFormat
     size : int
         Rows of a chunk.
-    text : sequence of str
+    text : sequence of str or "all"
         Columns to be read as text whatever they look like.
+    stream : file, optional
+        To read instead of the source.
 
     Attributes
     ----------
@@ -68,9 +86,10 @@ class Chunks:
     """
 
     source: str
-    csv: Csv
-    size: int = CHUNK
+    form: TableFormat
+    size: int = field(default_factory=lambda: CHUNK)
     text: Sequence[str] = ()
+    stream: Any = None
     share: float = 0.0
 
     def __iter__(self) -> Iterator[pd.DataFrame]:
@@ -84,22 +103,18 @@ class Chunks:
             raise BadInput(f"{name_of(self.source)} has a head but no rows.")
 
     def _read(self) -> Iterator[pd.DataFrame]:
-        if self.source == "-":
-            yield from self._csv(sys.stdin.buffer)
+        if self.stream is not None or self.source == "-":
+            yield from self._csv(self.stream or sys.stdin.buffer)
             return
         path = Path(self.source)
-        with readable(path):
-            n_bytes = path.stat().st_size
-            if n_bytes == 0:
-                raise BadInput(f"{path} is empty.")
-            if _is_parquet(path):
+        with opened(path) as file:
+            if is_parquet(path):
                 yield from self._parquet(path)
                 return
-            with path.open("rb") as file:
-                _refuse_workbooks(path, file)
-                for chunk in self._csv(file):
-                    self.share = min(1.0, file.tell() / n_bytes)
-                    yield chunk
+            n_bytes = path.stat().st_size
+            for chunk in self._csv(file):
+                self.share = min(1.0, file.tell() / n_bytes)
+                yield chunk
 
     def _parquet(self, path: Path) -> Iterator[pd.DataFrame]:
         parquet = optional_library("pyarrow.parquet", "Parquet files", "parquet")
@@ -116,29 +131,25 @@ class Chunks:
             raise BadInput(f"{path} cannot be read as Parquet: {one_line(error)}.") from None
 
     def _csv(self, file: Any) -> Iterator[pd.DataFrame]:
-        name, csv = name_of(self.source), self.csv
+        name, form = name_of(self.source), self.form
+        lines, sample = text_of(file, form)
         try:
-            lines = io.TextIOWrapper(file, encoding=_codec(csv.encoding), newline="")
-        except LookupError:
-            raise BadInput(
-                f"--encoding {csv.encoding!r} is unknown; try utf-8 or cp1252."
-            ) from None
-        try:
-            header, delimiter = _header(lines, name, csv.delimiter)
+            header, delimiter = _header(lines, name, form.delimiter, sample)
+            text = header if self.text == "all" else (*self.text, *date_columns(form))
             with warnings.catch_warnings():
                 warnings.simplefilter("error", pd.errors.ParserWarning)
                 reader = pd.read_csv(
                     lines, header=None, names=header, index_col=False, sep=delimiter,
-                    decimal=csv.decimal, thousands=csv.thousands, chunksize=self.size,
-                    dtype={column: str for column in self.text if column in header},
-                    keep_default_na=False, na_values=MISSING, float_precision="round_trip",
-                    low_memory=False,
+                    decimal=form.decimal, chunksize=self.size,
+                    dtype={column: str for column in text if column in header},
+                    keep_default_na=False, na_values=[*MISSING, *form.missing], low_memory=False,
+                    **EXACT,
                 )  # fmt: skip
                 with reader:
                     yield from reader
         except UnicodeError as error:
             raise BadInput(
-                f"{name} is not {csv.encoding} text ({_reason(error)}); save it as UTF-8, or name "
+                f"{name} is not {form.encoding} text ({_reason(error)}); save it as UTF-8, or name "
                 "its encoding with --encoding, such as cp1252 or utf-16."
             ) from None
         except pd.errors.EmptyDataError:
@@ -152,6 +163,17 @@ class Chunks:
             lines.detach()  # the file belongs to who opened it
 
 
+@contextmanager
+def opened(path: Path) -> Iterator[Any]:
+    """A file of bytes, unless it is empty or a workbook."""
+    with readable(path):
+        if path.stat().st_size == 0:
+            raise BadInput(f"{path} is empty.")
+        with path.open("rb") as file:
+            _refuse_workbooks(path, file)
+            yield file
+
+
 def peeked(chunks: Chunks) -> tuple[bool, Iterator[pd.DataFrame]]:
     """Whether there is only one chunk, and the chunks."""
     rest = iter(chunks)
@@ -160,19 +182,19 @@ def peeked(chunks: Chunks) -> tuple[bool, Iterator[pd.DataFrame]]:
 
 
 @contextmanager
-def naming_lines(source: str, csv: Csv, first: int = 0) -> Iterator[None]:
+def naming_lines(source: str, form: TableFormat, rows: Any) -> Iterator[None]:
     """Say in an error about a row which line of the file that is.
 
     Parameters
     ----------
     source : path or "-"
-    csv : Csv
-    first : int
-        Row of the file with which the table begins that the error is about.
+    form : TableFormat
+    rows : sequence of int
+        Row of the file for each row of the table that the error is about.
     """
 
     def place(match: re.Match[str]) -> str:
-        return match[0] if match[1] is None else _place(source, csv, first + int(match[1]))
+        return match[0] if match[1] is None else place_of(source, form, int(rows[int(match[1])]))
 
     try:
         yield
@@ -180,22 +202,37 @@ def naming_lines(source: str, csv: Csv, first: int = 0) -> Iterator[None]:
         raise InvalidData(_ROW.sub(place, str(error))) from None
 
 
-def refuse_formatted_numbers(column: pd.Series, name: str) -> None:
-    """Refuse numbers formatted by a spreadsheet, which would pass for categories."""
+def refuse_formatted_numbers(column: pd.Series, name: str, *, most: float = 0.0) -> None:
+    """Refuse numbers formatted by a spreadsheet, which would pass for categories.
+
+    Parameters
+    ----------
+    column : Series
+    name : str
+    most : float
+        The share of them that is let pass.
+    """
     if column.dtype.kind in "biuf" or isinstance(column.dtype, pd.CategoricalDtype):
         return
     values = column.dropna().unique()
     if not len(values) or not all(isinstance(value, str) for value in values):
         return
     if all(_LOOKS_LIKE_A_NUMBER.fullmatch(value) for value in values):
-        example = next((value for value in values if not _is_plain(value)), None)
-        if example is not None:
+        formatted = [value for value in values if not _is_plain(value)]
+        if len(formatted) > most * len(values):
+            example = formatted[0]
             shown = example if len(example) < 40 else f"{example[:30]}..."
             raise BadInput(
                 f"Column {name!r} holds {shown!r}, which is too large or looks like a number in a "
                 "spreadsheet's writing; save plain numbers such as 1234.56, or say how they are "
                 "written with --decimal and --thousands."
             )
+
+
+def refuse_unread(source: str, n_people: int, messages: Sequence[str]) -> None:
+    """Refuse a table of which no row can be read, with what is wrong with the first."""
+    if len(messages) == n_people:
+        raise BadInput(f"No row of {name_of(source)} can be read. The first: {messages[0]}")
 
 
 def name_of(source: str) -> str:
@@ -219,20 +256,29 @@ def _refuse_workbooks(path: Path, file: Any) -> None:
         )
 
 
-def _codec(encoding: str) -> str:
-    return "utf-8-sig" if encoding.lower().replace("_", "-") in ("utf-8", "utf8") else encoding
+def text_of(file: Any, form: TableFormat) -> tuple[io.TextIOWrapper, str]:
+    """A file as text, and its first lines, which are still to be read from it."""
+    start = start_of(file)
+    encoding = marked_encoding(start) or form.encoding
+    try:
+        return io.TextIOWrapper(file, encoding=encoding, newline=""), start.decode(
+            encoding, "ignore"
+        )
+    except LookupError:
+        raise BadInput(f"--encoding {form.encoding!r} is unknown; try utf-8 or cp1252.") from None
 
 
-def _place(source: str, csv: Csv, row: int) -> str:
+def place_of(source: str, form: TableFormat, row: int) -> str:
     """Where a row is: its line in a CSV file, or its number where there is no line to be had."""
     line = None
-    if source != "-" and not _is_parquet(Path(source)):
+    if source != "-" and not is_parquet(Path(source)):
         with (
             suppress(csv_lines.Error),
-            Path(source).open(encoding=_codec(csv.encoding), newline="") as file,
+            Path(source).open("rb") as file,
         ):
-            _, delimiter = _header(file, source, csv.delimiter)
-            line = next(islice(_first_lines(file, delimiter), row, None), None)
+            lines, sample = text_of(file, form)
+            _, delimiter = _header(lines, source, form.delimiter, sample)
+            line = next(islice(_first_lines(lines, delimiter), row, None), None)
     if line is None:
         return f"row {row} of {name_of(source)}, counted from 0,"
     return f"line {line} of {source}"
@@ -258,12 +304,13 @@ def _head(lines: Any) -> Iterator[str]:
             return
 
 
-def _is_parquet(path: Path) -> bool:
+def is_parquet(path: Path) -> bool:
+    """Whether a file's name says that it is Parquet."""
     return path.suffix.lower() in (".parquet", ".pq")
 
 
-def _header(lines: Any, name: str, delimiter: str | None) -> tuple[list[str], str]:
-    """Column names from the first line, and the delimiter."""
+def _header(lines: Any, name: str, delimiter: str | None, sample: str) -> tuple[list[str], str]:
+    """Column names from the first line, and the delimiter, told from a sample if not given."""
     first = "".join(_head(lines))
     if len(first) > LONGEST_HEAD:
         raise BadInput(
@@ -273,9 +320,13 @@ def _header(lines: Any, name: str, delimiter: str | None) -> tuple[list[str], st
         raise BadInput(f"{name} is empty.")
     if "\0" in first:
         raise BadInput(f"{name} is not text; save it as CSV (UTF-8).")
-    delimiter = delimiter or _likely_delimiter(first)
-    if len(delimiter) != 1:
-        raise BadInput(f"--delimiter must be one character, got {delimiter!r}.")
+    likely = likely_delimiter(sample or first)
+    if delimiter is not None and delimiter not in first and likely in first:
+        raise BadInput(
+            f"{name} has no {delimiter!r} in its first line, but {likely!r}; say what separates "
+            f"its columns with --delimiter {likely!r}."
+        )
+    delimiter = delimiter or likely
     try:
         header = next(csv_lines.reader(io.StringIO(first, newline=""), delimiter=delimiter))
     except csv_lines.Error as error:
@@ -289,12 +340,6 @@ def _header(lines: Any, name: str, delimiter: str | None) -> tuple[list[str], st
     if twice:
         raise BadInput(f"{name} has more than one column called {listing(twice)}.")
     return header, delimiter
-
-
-def _likely_delimiter(head: str) -> str:
-    """A comma, unless the head has none and another usual delimiter instead."""
-    others = (mark for mark in (";", "\t", "|") if mark in head)
-    return "," if "," in head else next(others, ",")
 
 
 def _reason(error: UnicodeError) -> str:

@@ -24,6 +24,10 @@ def tradeoff(
         str, typer.Option(help="Values of the parameter, with commas between.")
     ] = "0,0.01,0.03,0.1,0.3,1",
     cv: Annotated[int, typer.Option(min=2, help="Number of folds.")] = 5,
+    strength: Annotated[
+        str | None,
+        typer.Option(help="Measure lasting recourse too, for plans of this strength, or 'most'."),
+    ] = None,
     n_estimators: options.NEstimators = 100,
     budget: options.Budget = 0.3,
     random_state: options.RandomState = 0,
@@ -40,22 +44,23 @@ def tradeoff(
     from ract.cli.inputs import open_actions
     from ract.cli.messages import print_summary, refuse_both, say_if_unrestricted
     from ract.cli.outputs import table_writer
+    from ract.cli.tables import format_of
     from ract.encoding import Encoder
     from ract.selection import tradeoff_curve
 
     refuse_both(output, json)
     if plot is not None:
         _check_plot(plot)
-    space = open_actions(actions)
+    space, kept = open_actions(actions)
     estimator = estimator_for(
         model, actions=space, n_estimators=n_estimators, budget=budget, random_state=random_state
     )
-    X, y, label = training_set(table, csv, space)
+    (X, y, _), label = training_set(table, format_of(csv, kept), space)
     estimator.set_params(desired=label)
     say_if_unrestricted(Encoder(X, space).space)
     curve = tradeoff_curve(
         estimator, X, y.to_numpy(), param, [_value(text) for text in values.split(",")], cv,
-        n_jobs=n_jobs, progress=True,
+        strength=options.strength_of(strength), n_jobs=n_jobs, progress=True,
     )  # fmt: skip
     frame = curve.to_frame()
     with table_writer(output) as write:

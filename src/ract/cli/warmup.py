@@ -50,6 +50,7 @@ def _train_and_search() -> None:
     forest.fit(X, y).predict_proba(X)
     forest.recourse(few, n_alternatives=1, margin=0.05, ranges=True)
     forest.recourse(few, max_changes=1)
+    forest.reasons(few, reference=X)
     for method in ("leaves", "live"):
         forest.recourse(few, method=method, explain=False, reference=X)
     RecourseForestClassifier(

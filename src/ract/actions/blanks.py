@@ -1,0 +1,148 @@
+"""Blanks of a feature, filled from a table: its kind, its bounds and its categories."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ract._frames import Table
+from ract.actions.feature import Feature, Kind, plain
+from ract.errors import InvalidData, InvalidSpec, listing
+
+
+def features_in_order(table: Table, declared: Iterable[Feature]) -> list[str]:
+    """Feature names in the order of the table's columns; a group stands at its first column."""
+    owner = {column: f.name for f in declared for column in (f.columns or (f.name,))}
+    unknown = [column for column in owner if column not in table.names]
+    if unknown:
+        raise InvalidSpec(
+            f"The action space names {listing(unknown)}, which the table does not have; "
+            f"its columns are {listing(table.names, 30)}."
+        )
+    return list(dict.fromkeys(owner.get(column, column) for column in table.names))
+
+
+def refuse_missing(table: Table, declared: Iterable[Feature]) -> None:
+    """Refuse missing values in one-hot columns: all at once."""
+    grouped = [
+        name for feature in declared for name in feature.columns if table.missing(name).any()
+    ]
+    if grouped:
+        raise InvalidData(
+            f"One-hot column(s) {listing(grouped, 30)} have missing values; make each group a "
+            "column of categories, or a category of its own for those without one."
+        )
+
+
+def filled(feature: Feature, table: Table) -> Feature:
+    """A feature with kind, bounds and categories read off the data where they are blank."""
+    if feature.columns:
+        return feature
+    if feature.missing is None and table.missing(feature.name).any():
+        feature = replace(feature, missing="stays")
+    kind = feature.kind or _kind_of(table, feature.name)
+    if kind == "categorical":
+        categories = feature.categories
+        if not categories:
+            categories = _observed_categories(table, feature.name)
+            _check_order(feature, table, categories)
+        return replace(feature, kind=kind, categories=categories)
+    values = table.numbers(feature.name)
+    check_kind(feature.name, kind, values)
+    values = values[~np.isnan(values)]
+    if not len(values):  # nobody has one, and all is known
+        return feature
+    low, high = (0.0, 1.0) if kind == "binary" else (float(values.min()), float(values.max()))
+    _check_bounds_meet_data(feature, low, high)
+    lower = low if feature.lower is None else feature.lower
+    upper = high if feature.upper is None else feature.upper
+    return replace(feature, kind=kind, lower=lower, upper=upper)
+
+
+def _check_order(feature: Feature, table: Table, categories: Sequence[Any]) -> None:
+    """Refuse a direction among texts whose order nobody gave; numbers have their own."""
+    one_way = feature.may_rise != feature.may_fall
+    is_text = any(isinstance(category, str) for category in categories)
+    if one_way and is_text and table.declared_order(feature.name) is None:
+        raise InvalidSpec(
+            f"Feature {feature.name!r} may only {feature.change}, but its values "
+            f"{listing(categories)} are text without an order; list them in 'categories', the "
+            "lowest first."
+        )
+
+
+def _check_bounds_meet_data(feature: Feature, low: float, high: float) -> None:
+    lower, upper = feature.bounds
+    if lower > high or upper < low:
+        bound = f"lower bound {lower:g}" if lower > high else f"upper bound {upper:g}"
+        raise InvalidSpec(
+            f"Feature {feature.name!r}: {bound} lies outside the data, "
+            f"which runs from {low:g} to {high:g}."
+        )
+
+
+TEXT_OF_MISSING = ("nan", "NaN", "NaT", "<NA>")
+
+# From 2^53 on whole numbers round to others, so that two people's values become one.
+ALLOWED = {"integer": "whole numbers below 2^53", "binary": "0 or 1"}
+
+
+def wrong_kind(kind: Kind, values: np.ndarray) -> np.ndarray:
+    """Which numbers a kind does not allow; a missing one is never wrong."""
+    if kind == "integer":
+        return ((values != np.floor(values)) & ~np.isnan(values)) | (np.abs(values) >= 2**53)
+    if kind == "binary":
+        return (values != 0) & (values != 1) & ~np.isnan(values)
+    return np.zeros(len(values), bool)
+
+
+def check_kind(name: str, kind: Kind, values: np.ndarray) -> None:
+    """Refuse numbers that a kind does not allow."""
+    wrong = wrong_kind(kind, values)
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise InvalidData(
+            f"Column {name!r} is {kind}, but row {row} holds {values[row]:g}; allowed: "
+            f"{ALLOWED[kind]}."
+        )
+
+
+def _kind_of(table: Table, name: str) -> Kind:
+    role = table.role(name)
+    if role == "label":
+        return "categorical"
+    if role == "bool":
+        return "binary"
+    values = table.numbers(name)
+    known = values[~np.isnan(values)]
+    if np.isin(known, (0.0, 1.0)).all():
+        return "binary"
+    # Whole numbers with a missing one among them are floats only because NumPy has no other way.
+    whole = len(known) < len(values) and not wrong_kind("integer", known).any()
+    return "integer" if role == "integer" or whole else "continuous"
+
+
+def _observed_categories(table: Table, name: str) -> tuple[Any, ...]:
+    labels, missing = table.labels(name), table.missing(name)
+    observed = pd.unique(labels[~missing])
+    declared = table.declared_categories(name)
+    if not missing.any():
+        _refuse_text_of_missing(name, observed)
+    if declared is not None:
+        present = set(observed)
+        return tuple(value for value in declared if value in present)
+    return tuple(sorted((plain(v) for v in observed), key=lambda v: (str(type(v)), v)))
+
+
+def _refuse_text_of_missing(name: str, observed: np.ndarray) -> None:
+    """Text that missing values turn into when a column is made text."""
+    found = [value for value in observed if value in TEXT_OF_MISSING]
+    if found:
+        raise InvalidData(
+            f"Column {name!r} holds the text {found[0]!r}, a category or a missing value that "
+            f"became text: list {found[0]!r} among the feature's categories, or put None there."
+        )
