@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -52,7 +53,60 @@ class Step:
         return (np.asarray(margin) > 0).astype(np.float32)
 
 
+@dataclass(frozen=True)
+class Shares:
+    """Means of shares as they are: those of the second class, or of the first one negated.
+
+    start : 0, or 1 for negated ones.
+    """
+
+    start: int
+
+    def __call__(self, margin: np.ndarray) -> np.ndarray:
+        """Probabilities of margins."""
+        return np.asarray(margin) + self.start
+
+
+@dataclass(frozen=True)
+class Sigmoid:
+    """Platt's curve as scikit-learn fits it to scores, or to the probabilities of a curve."""
+
+    a: float
+    b: float
+    of: Any = None
+
+    def __call__(self, margin: np.ndarray) -> np.ndarray:
+        """Probabilities of margins."""
+        score = np.asarray(margin if self.of is None else self.of(margin))
+        return _expit(-(np.float64(self.a) * score + np.float64(self.b)))
+
+
+@dataclass(frozen=True)
+class Isotonic:
+    """Linear between knots, as scikit-learn fits it to scores, or to a curve's probabilities."""
+
+    knots: tuple[float, ...]
+    levels: tuple[float, ...]
+    single: bool = False
+    of: Any = None
+
+    def __call__(self, margin: np.ndarray) -> np.ndarray:
+        """Probabilities of margins."""
+        kind = np.float32 if self.single else np.float64
+        knots, levels = np.array(self.knots, kind), np.array(self.levels, kind)
+        score = np.asarray(margin if self.of is None else self.of(margin)).astype(kind)
+        score = np.clip(score, knots[0], knots[-1])
+        if len(levels) == 1:
+            return np.repeat(levels, score.shape).astype(np.float64)
+        from scipy.interpolate import interp1d  # what scikit-learn asks
+
+        return interp1d(knots, levels)(score).astype(kind).astype(np.float64)
+
+
 _CURVES: dict[str, Any] = {
+    "shares": Shares,
+    "sigmoid": Sigmoid,
+    "isotonic": Isotonic,
     "logistic": Logistic,
     "c-logistic": CLogistic,
     "single-logistic": SingleLogistic,
@@ -83,7 +137,12 @@ def record_of(curve: Any) -> dict[str, Any] | None:
         return None
     for name, kind in _CURVES.items():
         if isinstance(curve, kind):
-            return {"curve": name, **asdict(curve)}
+            own = {field.name: getattr(curve, field.name) for field in fields(curve)}
+            own = {
+                key: list(value) if isinstance(value, tuple) else value
+                for key, value in own.items()
+            }
+            return {"curve": name, **own} | ({"of": record_of(curve.of)} if "of" in own else {})
     raw = getattr(curve, "raw", None)
     if raw is not None:  # XGBoost's own, which needs the library; its kind is in the model
         objective = json.loads(raw)["learner"]["objective"]["name"]
@@ -105,7 +164,36 @@ def curve_of(record: Any) -> Any:
     numbers = {name: value for name, value in record.items() if name != "curve"}
     if kind is None or set(numbers) != {field.name for field in fields(kind)}:
         raise ValueError(f"unknown link {record.get('curve')!r}")
-    for value in numbers.values():
-        if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < 1e6:
-            raise ValueError("the steepness of a link is a positive number")
-    return kind(**numbers)
+    if "of" in numbers:
+        numbers["of"] = curve_of(numbers["of"])
+    curve = kind(**{k: tuple(v) if isinstance(v, list) else v for k, v in numbers.items()})
+    if not _is_rising(curve):
+        raise ValueError("a link is a curve of numbers that never falls")
+    return curve
+
+
+def _is_rising(curve: Any) -> bool:
+    """Whether what was read is what a curve must be."""
+    if isinstance(curve, Shares):
+        return curve.start in (0, 1) and not isinstance(curve.start, bool)
+    if isinstance(curve, Sigmoid):
+        return _are_numbers((curve.a, curve.b)) and curve.a <= 0
+    if isinstance(curve, Isotonic):
+        if not all(isinstance(own, tuple) and own for own in (curve.knots, curve.levels)):
+            return False
+        return (
+            isinstance(curve.single, bool)
+            and len(curve.knots) == len(curve.levels)
+            and _are_numbers((*curve.knots, *curve.levels))
+            and all(low < high for low, high in pairwise(curve.knots))
+            and all(low <= high for low, high in pairwise(curve.levels))
+        )
+    steepness = getattr(curve, "steepness", 1)
+    return _are_numbers((steepness,)) and 0 < steepness < 1e6
+
+
+def _are_numbers(values: tuple[Any, ...]) -> bool:
+    return all(
+        isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+        for value in values
+    )

@@ -17,7 +17,7 @@ from ract.interop.reading import Reading, codes_in, end_to_end, two_classes
 CATEGORICAL = 1
 DEFAULT_LEFT = 2
 MISSING_TYPE = 12
-ZERO, NAN = 4, 8
+ZERO = 4  # zero_as_missing; 8 for NaN, 0 if nothing was missing
 # LightGBM's kZeroThreshold, a single. Rows of arrays and pandas frames drop values up to this size
 # and so make them zero, also where a threshold is the negative of it; Arrow and CSR keep them.
 NEAR_ZERO = float(np.float32(1e-35))
@@ -49,6 +49,7 @@ def read_lightgbm(model: Any, people: Any) -> Reading:
         # Those of a forest are divided only on the way to probabilities.
         return margin / len(blocks) if averages else margin
 
+    trees = end_to_end([_arrays(_items(block)) for block in blocks])
     return Reading(
         classes=classes,
         n_columns=int(header["max_feature_idx"]) + 1,
@@ -59,7 +60,8 @@ def read_lightgbm(model: Any, people: Any) -> Reading:
         link=link,
         chooses=lambda margin: link(margin) > 0.5,
         labels=_labels(booster, people),
-        **end_to_end([_arrays(_items(block)) for block in blocks]),
+        gap=(-NEAR_ZERO, NEAR_ZERO) if trees["in_gap"].any() else None,
+        **trees,
     )
 
 
@@ -101,7 +103,7 @@ def _arrays(tree: dict[str, str]) -> dict[str, Any]:
     value[n_inner:] = _numbers(tree, "leaf_value", float)
     column = np.full(len(value), -1)
     threshold = np.zeros(len(value))
-    missing_left = np.zeros(len(value), bool)
+    missing_left, in_gap = np.zeros(len(value), bool), np.zeros(len(value), bool)
     sides = {side: np.full(len(value), -1) for side in ("left", "right")}
     codes: dict[int, np.ndarray] = {}
     if n_inner:
@@ -109,22 +111,19 @@ def _arrays(tree: dict[str, str]) -> dict[str, Any]:
         threshold[:n_inner] = _numbers(tree, "threshold", float)
         kind = _numbers(tree, "decision_type", int)
         missing_left[:n_inner] = _missing_left(kind, threshold[:n_inner])
+        in_gap[:n_inner] = ((kind & MISSING_TYPE) == ZERO) & ((kind & CATEGORICAL) == 0)
         for side, children in sides.items():
             child = _numbers(tree, f"{side}_child", int)
             children[:n_inner] = np.where(child < 0, n_inner + ~child, child)
         codes = _codes(tree, kind, threshold)
     arrays = {"column": column, "threshold": threshold, "value": value, **sides}
-    return arrays | {"missing_left": missing_left, "codes": codes}
+    return arrays | {"missing_left": missing_left, "in_gap": in_gap, "codes": codes}
 
 
 def _missing_left(kind: np.ndarray, threshold: np.ndarray) -> np.ndarray:
-    """Where a missing value goes; a model that never saw one takes it for zero."""
-    if ((kind & MISSING_TYPE) == ZERO).any():
-        raise InvalidSpec(
-            "The LightGBM model takes zeros as missing; train without zero_as_missing."
-        )
+    """Where a missing value goes; a feature that has none in training takes it for zero."""
     default_left = (kind & DEFAULT_LEFT) != 0
-    missing = np.where((kind & MISSING_TYPE) == NAN, default_left, threshold >= 0)
+    missing = np.where((kind & MISSING_TYPE) == 0, threshold >= 0, default_left)
     return missing & ((kind & CATEGORICAL) == 0)
 
 

@@ -80,6 +80,7 @@ def _read_boosted(model: Any) -> Reading:
         combine="sum",
         base=_start_of(model),
         rounds=True,
+        takes_missing=False,
         link=Logistic(2 if model.loss == "exponential" else 1),
         chooses=lambda margin: margin >= 0,
     )

@@ -5,9 +5,11 @@ from __future__ import annotations
 import importlib
 import json
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from ract.errors import InvalidSpec, listing
 from ract.interop.reading import Reading, end_to_end, two_classes
@@ -42,8 +44,11 @@ class Bare:
         return self._predict(np.asarray(margin, np.float32), len(margin))
 
 
-def read_xgboost(model: Any) -> Reading:
-    """The trees of a fitted XGBClassifier or of a binary Booster."""
+def read_xgboost(model: Any, people: Any) -> Reading:
+    """The trees of a fitted XGBClassifier or of a binary Booster.
+
+    ``people`` is the table that the model itself is given, None after other steps.
+    """
     is_booster = not hasattr(model, "get_booster")
     booster = model if is_booster else model.get_booster()
     document = json.loads(bytes(booster.save_raw("json")))
@@ -73,6 +78,8 @@ def read_xgboost(model: Any) -> Reading:
         link=bare,
         chooses=lambda margin: bare(margin) > 0.5,
         names=None if learner["feature_names"] == [] else tuple(learner["feature_names"]),
+        labels=_labels(learner, people),
+        gap=_gap(model),
         empty_is_missing=True,
         **end_to_end(parts),
     )
@@ -90,11 +97,21 @@ def _check(learner: dict[str, Any], model: Any) -> None:
         )
     if int(param.get("num_target", 1)) > 1:
         raise InvalidSpec(f"The XGBoost model has {param['num_target']} targets; one is allowed.")
-    missing = getattr(model, "missing", np.nan)
-    if missing is not None and not np.isnan(missing):
-        raise InvalidSpec(f"The XGBoost model takes {missing!r} as missing; only NaN is supported.")
     if callable(getattr(model, "objective", None)):
         raise InvalidSpec("An XGBoost model with an objective of its own is not supported.")
+
+
+def _gap(model: Any) -> tuple[float, float] | None:
+    """The number that the model takes as missing beside NaN, in single precision."""
+    missing = getattr(model, "missing", None)
+    if missing is None or np.isnan(missing):
+        return None
+    if not np.isfinite(np.float32(missing)):
+        raise InvalidSpec(
+            f"The XGBoost model takes {missing!r} as missing; NaN or a finite number is supported."
+        )
+    number = float(np.float32(missing))
+    return number, number
 
 
 def _trees_and_weights(learner: dict[str, Any], model: Any) -> tuple[list[Any], np.ndarray | None]:
@@ -151,27 +168,69 @@ def _weighted(
 def _arrays(tree: dict[str, Any]) -> dict[str, Any]:
     if int(tree["tree_param"]["size_leaf_vector"]) > 1:
         raise InvalidSpec("XGBoost's trees with several outputs are not supported.")
-    if any(tree["split_type"]):
-        raise InvalidSpec(
-            "XGBoost's splits by category are not supported; encode the categories one-hot."
-        )
-    left = np.array(tree["left_children"])
+    left, right = np.array(tree["left_children"]), np.array(tree["right_children"])
     leaf = left < 0
+    by_set = np.array(tree["split_type"]) == 1
     cut = np.array(tree["split_conditions"], np.float32)
     return {
         "column": np.where(leaf, -1, np.array(tree["split_indices"])),
         # Below a single is at most the single before it.
         "threshold": np.nextafter(cut, np.float32(-np.inf)).astype(np.float64),
-        "left": left,
-        "right": np.array(tree["right_children"]),
+        # Categories that are listed go right; here what is listed goes left.
+        "left": np.where(by_set, right, left),
+        "right": np.where(by_set, left, right),
         "value": np.where(leaf, cut, np.float32(0)).astype(np.float64),
-        "missing_left": np.array(tree["default_left"], bool),
+        "missing_left": np.array(tree["default_left"], bool) != by_set,
+        "codes": _codes(tree),
     }
+
+
+def _codes(tree: dict[str, Any]) -> dict[int, np.ndarray]:
+    """Categories that are listed at a node, by their codes."""
+    return {
+        node: np.array(tree["categories"][first : first + size])
+        for node, first, size in zip(
+            tree["categories_nodes"],
+            tree["categories_segments"],
+            tree["categories_sizes"],
+            strict=True,
+        )
+    }
+
+
+def _labels(learner: dict[str, Any], people: Any) -> dict[int, list[Any]]:
+    """Labels of pandas category columns in the order of their codes.
+
+    The model itself has them since version 3.1; before, codes are those of the table at hand.
+    """
+    kinds = list(enumerate(learner["feature_types"]))
+    columns = [j for j, kind in kinds if kind == "c"]
+    boosted = learner["gradient_booster"]
+    known = boosted.get("gbtree", boosted)["model"].get("cats", {}).get("enc")
+    if known:
+        return {j: labels for j in columns if (labels := _decoded(known[j]))}
+    if not isinstance(people, pd.DataFrame):
+        return {}
+    own = {j: people.dtypes.iloc[j] for j in columns}
+    return {
+        j: kind.categories.tolist()
+        for j, kind in own.items()
+        if isinstance(kind, pd.CategoricalDtype)
+    }
+
+
+def _decoded(column: dict[str, Any]) -> list[Any]:
+    """Categories of a column: numbers, or the bytes of words end to end."""
+    if "offsets" not in column:
+        return list(column["values"])
+    text = bytes(value % 256 for value in column["values"])
+    return [text[first:last].decode() for first, last in pairwise(column["offsets"])]
 
 
 def _margin(model: Any, booster: Any, is_booster: bool, seen: np.ndarray) -> np.ndarray:
     if not is_booster:
         return model.predict(seen, output_margin=True, validate_features=False)
     library = importlib.import_module("xgboost")
-    people = library.DMatrix(seen)
+    kinds = booster.feature_types
+    people = library.DMatrix(seen, feature_types=kinds, enable_categorical=kinds is not None)
     return booster.predict(people, output_margin=True, validate_features=False)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ract.encoding import Encoder
-from ract.ensemble import TreeEnsemble
+from ract.ensemble import TreeEnsemble, on_its_side
 from ract.interop.reading import Curve
 
 
@@ -55,12 +55,16 @@ class TreeModel:
         """The model's own score of the desired class, bit for bit.
 
         A probability for trees and forests, a margin (log odds as a rule) for boosted trees;
-        in single precision for XGBoost.
+        in single precision for XGBoost. Of trees that vote, the mean share of their leaves, held
+        on the decision's side of one half.
         """
         matrix, ensemble = self.encoder.matrix(X, kinds=False), self.ensemble
         if ensemble.combine != "votes":
             return ensemble.score(matrix, n_jobs=n_jobs)
-        return ensemble.totals(matrix, n_jobs=n_jobs)[1]
+        votes, sums = ensemble.totals(matrix, n_jobs=n_jobs)
+        if ensemble.n_trees == 1:
+            return sums
+        return on_its_side(sums / ensemble.n_trees, votes >= ensemble.cutoff)
 
     def probability(self, X: Any, *, n_jobs: int | None = None) -> np.ndarray:
         """The model's own probability of the desired class."""
@@ -85,3 +89,8 @@ class OwnModel(TreeModel):
     def score(self, X: Any, *, n_jobs: int | None = None) -> np.ndarray:
         """The model's own probability of the desired class."""
         return self.model.predict_proba(X)[:, self.classes.tolist().index(self.desired)]
+
+    def decide(self, X: Any, *, n_jobs: int | None = None) -> np.ndarray:
+        """Whether the model gives each person the desired class."""
+        matrix = self.encoder.matrix(X, kinds=False, undeclared=True)
+        return self.ensemble.decide(matrix, n_jobs=n_jobs)

@@ -10,20 +10,23 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ract._frames import is_frame, read_table
-from ract.actions import ActionSpace, Feature
+from ract.actions import ActionSpace, Feature, warn_of_unrestricted
 from ract.encoding import Encoder
 from ract.errors import InvalidData, InvalidSpec, listing
 from ract.interop.agree import check_decisions, check_scores
+from ract.interop.from_catboost import read_catboost
 from ract.interop.from_lightgbm import read_lightgbm
+from ract.interop.from_own import is_own, own_ensemble, read_own
 from ract.interop.from_sklearn import preparation_of, read_sklearn
 from ract.interop.from_xgboost import read_xgboost
 from ract.interop.layout import lay_out
 from ract.interop.model import OwnModel, TreeModel
 from ract.interop.pullback import pull_back
 from ract.interop.reading import SUPPORTED, Reading
-from ract.interop.scoring import ensemble_of
+from ract.interop.scoring import comparable, ensemble_of
 from ract.interop.seen import Seen
 from ract.interop.steps import Column, first_columns, follow, unwrapped
+from ract.interop.wrappers import Cut, Rule, rule_of
 
 
 def read_model(
@@ -49,21 +52,23 @@ def read_model(
         scikit-learn's DecisionTreeClassifier, ExtraTreeClassifier, RandomForestClassifier,
         ExtraTreesClassifier, GradientBoostingClassifier or HistGradientBoostingClassifier,
         LightGBM's LGBMClassifier or Booster, XGBoost's XGBClassifier, XGBRFClassifier or
-        Booster, alone or at the end of a Pipeline whose steps work column by column, or in a
-        GridSearchCV; or a model of ract.
+        Booster, CatBoost's CatBoostClassifier, or a model of ract, alone or at the end of a
+        Pipeline whose steps work column by column, or in a GridSearchCV; all but models of ract
+        also in a CalibratedClassifierCV (of one model), a FixedThresholdClassifier or a
+        TunedThresholdClassifierCV.
     people : frame or array
         A complete table like the one that the model was trained on; kinds, bounds and
         categories are read off it.
     actions : ActionSpace, optional
-        Without one, kinds are read off the table and every feature may change, as an
-        ``AssumedActions`` warning says. A column that the model takes as categories is
-        categorical. Bounds that a step of the pipeline rejects (Box-Cox takes nothing below
-        zero) are moved to where it takes values.
+        Without one, those of a model of ract; or else kinds are read off the table and every
+        feature may change. If nothing was declared, an ``AssumedActions`` warning says so. A
+        column that a model takes as categories is categorical. Bounds that a step of the pipeline
+        rejects (Box-Cox takes nothing below zero) are moved to where it takes values.
     desired : label, optional
         The class that people want: that of the action space, or else the second one.
     threshold : float, optional
         Decide by a probability of the desired class of at least this, not by the model's
-        own rule.
+        own rule; of a forest of ract by at least this share of votes.
 
     Examples
     --------
@@ -80,13 +85,17 @@ def read_model(
     if desired is None and actions is not None:
         desired = actions.desired
     steps, last = unwrapped(model)
-    if all(hasattr(last, name) for name in ("ensemble_", "encoder_", "desired_")):
-        if steps:
-            raise InvalidSpec(
-                f"{type(last).__name__} encodes tables itself; it is read alone, not after steps."
-            )
-        return _own(last, people, actions, desired, threshold)
-    reading = _read(last, None if steps else people)
+    rule, own = rule_of(model), is_own(last)
+    if own:
+        _check_own(last, rule, desired, threshold, alone=not steps)
+        if not steps:
+            return _own(last, people, actions, threshold)
+        desired = last.desired_
+    threshold = _checked(threshold)
+    reading = read_own(last) if own else rule.applied(_read(last, None if steps else people))
+    k = _position(desired, reading.classes)
+    cut = rule.cut if threshold is None else Cut(reading.classes[k], threshold)
+    reading = comparable(reading, k, cut)
     names, framed = read_table(people).names, is_frame(people)
     columns = _columns(steps, last, reading, names, framed)
     encoder = _encoder(people, actions, names, columns)
@@ -95,32 +104,43 @@ def read_model(
     seen = Seen(
         encoder, people, columns, reading, steps if preparation is None else [*steps, preparation]
     )
-    k, threshold = _position(desired, reading.classes), _checked(threshold)
     layout = lay_out(reading, pull_back(seen))
-    ensemble = ensemble_of(reading, layout, k, threshold)
+    ensemble = own_ensemble(last, layout) if own else ensemble_of(reading, layout, k, cut)
     result = TreeModel(
         seen.tightened(), ensemble, reading.classes, reading.classes[k], len(names), reading.link
     )
-    check_scores(result, seen, k, type(last).__name__)
+    if not own:
+        check_scores(result, seen, k, type(last).__name__)
     check_decisions(model, result, seen.people, seen.matrix, threshold)
     return result
 
 
-def _own(
-    model: Any, people: Any, actions: ActionSpace | None, desired: Any, threshold: float | None
-) -> TreeModel:
-    if threshold is not None:
+def _check_own(
+    model: Any, rule: Rule, desired: Any, threshold: float | None, *, alone: bool
+) -> None:
+    """Refuse to turn one of ract's own models into another one."""
+    if rule != Rule() or (threshold is not None and not (alone and hasattr(model, "votes_needed"))):
         raise InvalidSpec(
-            f"{type(model).__name__} decides by a rule of its own and takes no threshold; only a "
-            "model of another library does, when it is read."
+            f"{type(model).__name__} decides by a rule of its own and takes no threshold; a forest "
+            "of ract does, and a model of another library when it is read."
         )
     if desired is not None and desired != model.desired_:
         raise InvalidSpec(
             f"desired is {desired!r}, but the model was trained for "
             f"{np.asarray(model.desired_).item()!r}."
         )
-    encoder = model.encoder_
-    if actions is not None:
+
+
+def _own(
+    model: Any, people: Any, actions: ActionSpace | None, threshold: float | None
+) -> TreeModel:
+    encoder, ensemble = model.encoder_, model.ensemble_
+    if threshold is not None:
+        ensemble = ensemble.at_threshold(_checked(threshold))
+    if actions is None:
+        if getattr(model, "actions", encoder.space) is None:  # an imported model has none
+            warn_of_unrestricted(encoder.space)
+    else:
         encoder = Encoder(people, actions)
         if encoder.column_names != model.encoder_.column_names:
             raise InvalidSpec(
@@ -128,7 +148,7 @@ def _own(
                 f"was trained on {listing(model.encoder_.column_names)}."
             )
     return OwnModel(
-        encoder, model.ensemble_, model.classes_, model.desired_, model.n_features_in_, model=model
+        encoder, ensemble, model.classes_, model.desired_, model.n_features_in_, model=model
     )
 
 
@@ -139,7 +159,9 @@ def _read(model: Any, people: Any) -> Reading:
     if "lightgbm" in libraries and (is_booster or hasattr(model, "classes_")):
         reading = read_lightgbm(model, people)
     elif "xgboost" in libraries and (is_booster or hasattr(model, "n_classes_")):
-        reading = read_xgboost(model)
+        reading = read_xgboost(model, people)
+    elif "catboost" in libraries and hasattr(model, "classes_"):
+        reading = read_catboost(model, people)
     elif "sklearn" in libraries:
         reading = read_sklearn(model)
     if reading is None:
@@ -173,7 +195,9 @@ def _columns(
     else:
         categorical = reading.categorical
     return [
-        replace(column, by_category=True) if j in categorical else column
+        replace(column, by_category=True, known=reading.known.get(j, column.known))
+        if j in categorical
+        else column
         for j, column in enumerate(columns)
     ]
 

@@ -16,7 +16,9 @@ SUPPORTED = (
     "scikit-learn's DecisionTreeClassifier, ExtraTreeClassifier, RandomForestClassifier, "
     "ExtraTreesClassifier, GradientBoostingClassifier and HistGradientBoostingClassifier, "
     "LightGBM's LGBMClassifier and Booster, XGBoost's XGBClassifier, XGBRFClassifier and Booster, "
-    "alone or at the end of a Pipeline or a GridSearchCV, and the models of ract"
+    "CatBoost's CatBoostClassifier and the models of ract, alone or at the end of a Pipeline, a "
+    "GridSearchCV, a CalibratedClassifierCV, a FixedThresholdClassifier or a "
+    "TunedThresholdClassifierCV"
 )
 
 
@@ -50,6 +52,12 @@ class Reading:
         Whether the library rounds a value to single precision before it compares it.
     near_zero : float
         Up to this size the library takes a value of a dense table as zero, whatever its sign.
+    takes_missing : bool
+        Whether the library predicts for people without a value.
+    gap : pair of float, optional
+        Ends of the numbers that the library takes as missing.
+    in_gap : bool (nodes,), optional
+        At which nodes; at all of them by default.
     link : callable, optional
         From margins to probabilities of the second class; without one, scores are probabilities.
     chooses : callable, optional
@@ -58,6 +66,8 @@ class Reading:
         Category codes that go left at a node; they take the place of its threshold.
     labels : mapping of int to sequence
         Category labels of a column in the order of their codes.
+    known : mapping of int to list
+        The only categories of a column whose way through the trees is known.
     names : tuple of str, optional
         Column names that the library insists on.
     empty_is_missing : bool
@@ -80,17 +90,34 @@ class Reading:
     single: bool = False
     rounds: bool = False
     near_zero: float = 0.0
+    takes_missing: bool = True
+    gap: tuple[float, float] | None = None
+    in_gap: np.ndarray | None = None
     link: Curve | None = None
     chooses: Curve | None = None
     codes: Mapping[int, np.ndarray] = field(default_factory=dict)
     labels: Mapping[int, Sequence[Any]] = field(default_factory=dict)
+    known: Mapping[int, list[Any]] = field(default_factory=dict)
     names: tuple[str, ...] | None = None
     empty_is_missing: bool = False
 
     @property
     def categorical(self) -> set[int]:
         """Columns that the library takes as categories."""
-        return {int(self.column[node]) for node in self.codes} | set(self.labels)
+        split_by = {int(self.column[node]) for node in self.codes}
+        return split_by | set(self.labels) | set(self.known)
+
+    def gap_at(self, nodes: np.ndarray) -> np.ndarray:
+        """Whether the numbers of the gap are missing at some nodes."""
+        return np.ones(len(nodes), bool) if self.in_gap is None else self.in_gap[nodes]
+
+    def takes_as_missing(self, nodes: np.ndarray, value: np.ndarray) -> np.ndarray:
+        """Whether some values are missing at some nodes (nodes x values)."""
+        missing = np.broadcast_to(np.isnan(value), (len(nodes), len(value)))
+        if self.gap is None:
+            return missing
+        inside = (value >= self.gap[0]) & (value <= self.gap[1])
+        return missing | (self.gap_at(nodes)[:, None] & inside)
 
 
 def end_to_end(trees: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

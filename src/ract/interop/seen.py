@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -9,12 +10,14 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 import pandas as pd
+from pandas.api.types import is_object_dtype
 from scipy.sparse import issparse
 
 from ract._frames import is_frame, read_table, take_rows
 from ract.actions import ActionSpace
 from ract.encoding import Axis, Encoder
-from ract.errors import InvalidData, InvalidSpec
+from ract.errors import InvalidData, InvalidSpec, listing
+from ract.interop.doubles import largest
 from ract.interop.reading import Reading
 from ract.interop.steps import Column, as_trained
 
@@ -42,9 +45,11 @@ class Seen:
     ----------
     people, matrix : table, float (people, encoded columns)
         Some of the people, from all over the table, and the same encoded.
-    axis_of, part_of : lists
-        For each of the model's columns the axis that it depends on, and, where the axis is a
-        one-hot group of the table's own columns, which of them.
+    someone : float (1, encoded columns)
+        A person who has a value in every column.
+    axis_of, part_of, curved : lists
+        For each of the model's columns the axis that it depends on; where the axis is a one-hot
+        group of the table's own columns, which of them; and whether a function was applied to it.
     """
 
     def __init__(
@@ -61,14 +66,65 @@ class Seen:
         self.people = take_rows(people, some)
         self.matrix = encoder.matrix(self.people)
         self._like = _with_room(people, encoder) if steps else people
+        self._marks = _marks_of_missing(people)
         places = [_place(encoder, column.position) for column in columns]
         self.axis_of = [axis for axis, _ in places]
         self.part_of = [part for _, part in places]
+        self.curved = [column.curved for column in columns]
+        self.someone = self._complete()
         self.sparse = False
         if steps:
             self._check_width(len(columns))
         else:
             self._values = [self._category_values(j) for j in range(len(columns))]
+
+    def _complete(self) -> np.ndarray:
+        """The first person, with the first known value in place of a missing one."""
+        someone = self.matrix[:1].copy()
+        for axis in self.encoder.axes:
+            own = list(axis.columns)
+            if axis.has_missing and axis.is_categorical:
+                someone[0, own] = np.arange(len(own)) == someone[0, own[:-1]].argmax()
+            elif axis.has_missing:
+                values = self.matrix[:, own[0]]
+                known = values[~np.isnan(values)]
+                someone[0, own[0]] = known[0] if len(known) else axis.feature.bounds[0]
+        return someone
+
+    def of_values(self, column: int, values: Sequence[float] | np.ndarray) -> np.ndarray:
+        """The model's columns of people with some values in an encoded column."""
+        rows = np.repeat(self.someone, len(values), axis=0)
+        rows[:, column] = values
+        return self.columns(rows)
+
+    def without_value(self) -> np.ndarray:
+        """The model's columns of people without a value: that of each in its own axis.
+
+        NaN where the axis has no missing values.
+        """
+        found = np.full(len(self.axis_of), np.nan)
+        for axis in self.encoder.axes:
+            mine = [j for j, own in enumerate(self.axis_of) if own is axis]
+            if not (axis.has_missing and mine):
+                continue
+            row, name = self.someone.copy(), axis.feature.name
+            row[0, list(axis.columns)] = 0.0 if axis.is_categorical else np.nan
+            if axis.is_categorical:
+                row[0, axis.columns[-1]] = 1.0
+            try:
+                found[mine] = self.columns(row)[0, mine]
+            except (ValueError, TypeError) as error:
+                reason = str(error).splitlines()[0].rstrip(".")
+                raise InvalidData(
+                    f"Column {name!r} has missing values, which a step before the model does not "
+                    f"take ({reason})."
+                ) from None
+            if np.isnan(found[mine]).any() and not self.reading.takes_missing:
+                raise InvalidData(
+                    f"Column {name!r} has missing values, which the model does not take; put a "
+                    "SimpleImputer before it, or fill them in first."
+                )
+        return found
 
     def columns(self, matrix: np.ndarray) -> np.ndarray:
         """The model's columns of encoded rows; NaN is what its library takes as missing."""
@@ -88,13 +144,16 @@ class Seen:
             if values is None:
                 seen[:, j] = matrix[:, axis.columns[part]]
             else:
-                seen[:, j] = values[matrix[:, list(axis.columns)].argmax(axis=1)]
+                code = matrix[:, list(axis.columns)].argmax(axis=1)
+                seen[:, j] = np.append(values, np.nan)[code]  # missing ones come last
         return seen
 
     def _through_steps(self, matrix: np.ndarray) -> np.ndarray:
         table: Any = self.encoder.decode(matrix, like=self._like)
         if isinstance(table, np.ndarray):
             table = table.astype(self._like.dtype)
+        for name, mark in self._marks.items():
+            table[name] = table[name].where(table[name].notna(), mark)
         table = as_trained(self.steps, table)
         for step in self.steps:
             table = step.transform(table)
@@ -134,24 +193,67 @@ class Seen:
 
     def domain(self, columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Lowest and highest values of encoded columns that the steps accept."""
-        own = self.matrix[:, columns]
-        least, most = own.min(axis=0), own.max(axis=0)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuntimeWarning)  # a column may be missing for all
+            least, most = (end(self.matrix[:, columns], axis=0) for end in (np.nanmin, np.nanmax))
+        someone = self.someone[0, columns]
+        least, most = np.fmin(least, someone), np.fmax(most, someone)
         return self._widest(columns, LOW_ENDS, least), self._widest(columns, HIGH_ENDS, most)
 
     def _widest(
         self, columns: np.ndarray, ends: Sequence[float], observed: np.ndarray
     ) -> np.ndarray:
-        """The first of some ends that is accepted and beyond what is observed, for each column."""
+        """The first of some ends that is accepted and beyond what is observed, for each column.
+
+        Where a function is applied, the last value that is accepted before the next end.
+        """
         if not self.steps or self._accepts(columns, ends[0]):
             return np.full(len(columns), ends[0])
         widest = observed.copy()
         for k in range(len(columns)):
+            own, outside = columns[k : k + 1], ends[0]
             for end in ends:
                 beyond = end <= observed[k] if ends[0] < 0 else end >= observed[k]
-                if beyond and self._accepts(columns[k : k + 1], end):
+                if beyond and self._accepts(own, end):
                     widest[k] = end
                     break
+                outside = end if beyond else outside
+            if widest[k] != ends[0] and any(self.curved[j] for j in self._made_of(own)):
+                widest[k] = self._last_accepted(own, widest[k], outside)
         return widest
+
+    def _last_accepted(self, column: np.ndarray, inside: float, outside: float) -> float:
+        """The last value of a column that is accepted on the way to one that is not."""
+        side = 1.0 if outside > inside else -1.0
+
+        def accepts(x: np.ndarray) -> np.ndarray:
+            return np.array([[self._accepts(column, side * value) for value in x[0]]])
+
+        ends = np.array([side * inside]), np.array([side * outside])
+        last = float(largest(accepts, *ends, width=2)[0])
+        return side * last if np.isfinite(last) else inside
+
+    def _made_of(self, columns: np.ndarray) -> list[int]:
+        """The model's columns that are made of some encoded ones."""
+        return [j for j, axis in enumerate(self.axis_of) if axis.columns[0] in columns]
+
+    def undefined_up_to(self, j: int) -> float:
+        """The largest number of which a function makes a missing value that the model takes.
+
+        -inf if there is none.
+        """
+        if not (self.curved[j] and self.reading.takes_missing):
+            return -np.inf
+        column = self.axis_of[j].columns[0]
+
+        def undefined(x: np.ndarray) -> np.ndarray:
+            return np.isnan(self.of_values(column, x[0])[:, j])[None]
+
+        try:
+            ends = np.array([-WIDEST]), self.someone[0, [column]]
+            return float(largest(undefined, *ends, width=256)[0])
+        except ValueError:  # a step accepts no such number
+            return -np.inf
 
     def tightened(self) -> Encoder:
         """The encoder, with bounds that the steps reject moved to where they take values.
@@ -177,14 +279,15 @@ class Seen:
         return Encoder.of_space(space, self.encoder.feature_names)
 
     def _accepts(self, columns: np.ndarray, value: float | np.ndarray) -> bool:
-        row = self.matrix[:1].copy()
+        row = self.someone.copy()
         row[0, columns] = value
-        mine = [j for j, axis in enumerate(self.axis_of) if axis.columns[0] in columns]
         try:
-            seen = self.columns(row)[0, mine]
+            seen = self.columns(row)[0]
         except ValueError:
             return False
-        return self.sparse or not np.isnan(seen).any()
+        mine = self._made_of(columns)
+        finite = np.isfinite(seen[[j for j in mine if self.curved[j]]]).all()
+        return bool(finite and (self.sparse or not np.isnan(seen[mine]).any()))
 
 
 def has_few_values(axis: Axis) -> bool:
@@ -216,6 +319,26 @@ def _with_room(people: Any, encoder: Encoder) -> Any:
     frame = nw.from_native(people, eager_only=True)[:1]
     whole = [name for name in numbers if frame.schema[name].is_integer()]
     return frame.with_columns(nw.col(name).cast(nw.Float64) for name in whole).to_native()
+
+
+def _marks_of_missing(people: Any) -> dict[Any, Any]:
+    """What stands for a missing value in each pandas column of objects; encoders tell them apart.
+
+    A column with more than one such mark is refused.
+    """
+    if not isinstance(people, pd.DataFrame):
+        return {}
+    marks: dict[Any, Any] = {}
+    for name in filter(lambda name: is_object_dtype(people[name]), people.columns):
+        kinds = {type(value): value for value in people[name][people[name].isna()]}
+        if len(kinds) > 1:
+            raise InvalidData(
+                f"Column {name!r} marks missing values in {len(kinds)} ways, "
+                f"{listing([kind.__name__ for kind in kinds])}, which a step may tell apart; use "
+                "one of them."
+            )
+        marks |= dict.fromkeys([name] if kinds else [], next(iter(kinds.values()), None))
+    return marks
 
 
 def _float_type(table: Any) -> Any:

@@ -26,6 +26,7 @@ from sklearn.preprocessing import (
 
 from ract._frames import is_frame
 from ract.errors import InvalidData, InvalidSpec, listing
+from ract.interop.wrappers import held_by
 
 # Each column by itself, and never downward where the input goes up.
 RISING = (
@@ -37,10 +38,18 @@ RISING = (
     PowerTransformer,
     KBinsDiscretizer,
 )
+# Functions of NumPy that rise with their argument wherever they are defined, to the last digit;
+# the cube root does not.
+FUNCTIONS = (
+    np.log, np.log2, np.log10, np.log1p, np.sqrt, np.exp, np.exp2, np.expm1, np.sinh, np.arcsinh,
+    np.tanh, np.arctan, np.floor, np.ceil, np.trunc, np.rint,
+)  # fmt: skip
 SUPPORTED_STEPS = (
     "ColumnTransformer, Pipeline, 'passthrough', 'drop', OneHotEncoder, OrdinalEncoder, "
-    "SimpleImputer, KBinsDiscretizer(encode='ordinal') and "
+    "SimpleImputer, KBinsDiscretizer(encode='ordinal'), "
     + ", ".join(kind.__name__ for kind in RISING[:-1])
+    + " and FunctionTransformer of a function of NumPy that rises: "
+    + ", ".join(function.__name__ for function in FUNCTIONS)
 )
 
 
@@ -56,6 +65,8 @@ class Column:
         Whether a step takes its values as categories, without order.
     altered : bool
         Whether its values are no longer the user's own.
+    curved : bool
+        Whether a function of NumPy was applied to it, which may be undefined below some number.
     known : list, optional
         The only categories that a step takes; others are an error to it.
     """
@@ -63,18 +74,19 @@ class Column:
     position: int
     by_category: bool = False
     altered: bool = False
+    curved: bool = False
     known: list[Any] | None = None
 
 
 def unwrapped(model: Any) -> tuple[list[Any], Any]:
-    """The steps before a model, and the model, of pipelines and searches in each other."""
+    """The steps before a model, and the model, of pipelines and wrappers in each other."""
     steps: list[Any] = []
     while True:
-        if hasattr(model, "best_estimator_"):
-            model = model.best_estimator_
-        elif isinstance(model, Pipeline):
+        if isinstance(model, Pipeline):
             steps += [step for _, step in model.steps[:-1]]
             model = model.steps[-1][1]
+        elif (held := held_by(model)) is not None:
+            model = held
         else:
             return [step for step in steps if step is not None and step != "passthrough"], model
 
@@ -108,8 +120,11 @@ def follow(step: Any, columns: list[Column]) -> list[Column]:
     """The columns that a fitted step makes of some columns."""
     if isinstance(step, str) and step == "passthrough":
         return columns
-    if type(step) is FunctionTransformer and step.func is None:
-        return columns
+    if type(step) is FunctionTransformer and not step.kw_args:
+        if step.func is None:
+            return columns
+        if step.func in FUNCTIONS:
+            return [replace(column, altered=True, curved=True) for column in columns]
     if type(step) is Pipeline:
         for _, inner in step.steps:
             columns = columns if inner is None else follow(inner, columns)
@@ -159,18 +174,19 @@ def _widths(encoder: OneHotEncoder) -> list[int]:
 
 
 def _through_imputer(imputer: SimpleImputer, columns: list[Column]) -> list[Column]:
-    """Nothing happens to complete columns, if only what is missing counts as missing."""
+    """Columns stay, if only what is missing counts as missing; indicators come after them."""
     marks = imputer.missing_values
     if not pd.isna(marks):
         raise InvalidSpec(
             f"SimpleImputer takes {marks!r} as missing; only NaN and None are supported."
         )
-    if imputer.add_indicator or len(imputer.get_feature_names_out()) != len(columns):
+    said = imputer.indicator_.features_ if imputer.add_indicator else []
+    if len(imputer.get_feature_names_out()) != len(columns) + len(said):
         raise InvalidSpec(
-            "SimpleImputer adds or drops columns; it must keep every column (no add_indicator, "
-            "no column without a value)."
+            "SimpleImputer drops columns that had no value in training; leave them out, or train "
+            "it with keep_empty_features=True."
         )
-    return columns
+    return columns + [replace(columns[k], altered=True, by_category=False) for k in said]
 
 
 def _through_selection(chooser: ColumnTransformer, columns: list[Column]) -> list[Column]:
