@@ -82,6 +82,7 @@ def forest(**given):
         forest(cost="range", budget=0.5, probability="votes"),
         forest(cost=PercentileCost("kernel"), max_risk=0.3, random_state=np.random.RandomState(0)),
         forest(cost=ScaledCost("std"), budget=float("inf"), class_weight={"approved": 2.0}),
+        forest(min_leaf_share=0.4, recourse_weight=0.3),
         forest(oob_score=True, monotonic_cst={"Income": 1}, n_estimators=30),
         RecourseTreeClassifier(LOANS.actions, max_depth=4),
         RecourseTreeClassifier(LOANS.actions, max_depth=4, max_risk=0.2, confidence=0.9,
@@ -123,7 +124,8 @@ def test_a_loaded_forest_grows_on(tmp_path):
 def test_classes_keep_their_type(labels, kind, tmp_path):
     target = np.where(LOANS.target == "approved", labels[1], labels[0])
     target = target if kind is None else target.astype(kind)
-    model = RecourseTreeClassifier(max_depth=2, desired=labels[1]).fit(LOANS.frame, target)
+    model = RecourseTreeClassifier(LOANS.actions, max_depth=2, desired=labels[1])
+    model.fit(LOANS.frame, target)
     loaded = again(model, tmp_path)
     assert loaded.classes_.dtype == model.classes_.dtype
     assert type(loaded.desired_) is type(model.desired_)

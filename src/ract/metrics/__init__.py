@@ -1,5 +1,6 @@
 """Metrics of recourse, and a report of them overall and by group."""
 
+from ract.metrics.lasting import LastingRecourse, lasting_recourse
 from ract.metrics.report import recourse_report
 from ract.metrics.scores import (
     causal_validity,
@@ -13,7 +14,9 @@ from ract.metrics.scores import (
 )
 
 __all__ = [
+    "LastingRecourse",
     "causal_validity",
+    "lasting_recourse",
     "mean_cost",
     "outlier_score",
     "plausibility",

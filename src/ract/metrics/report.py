@@ -63,6 +63,10 @@ def recourse_report(
         action at any cost), "validity within budget" and "causal validity" are shares of the
         refused, "mean cost" and "sparsity" are over those who have an action, "plausibility" is
         over all who are refused (minus the outlier score after the action, if there is one).
+        Where values may be missing, plausibility is left out; where they may be handed in,
+        "validity only supplied" is the share of the refused whose action within the budget hands
+        in missing values and does nothing else. Those count as without recourse in the ratio, and
+        "validity" and "mean cost" leave them out.
 
     Examples
     --------
@@ -78,7 +82,7 @@ def recourse_report(
     13     False     433  0.998  0.987   1.0
     23      True     167  1.000  0.978   1.0
     """
-    asked = {"explain": False, **options, "reference": reference}
+    asked = {"explain": False, "strict": True, **options, "reference": reference}
     recourse = find_recourse(model, X, **(asked | {"budget": np.inf}))
     causal = None if effects is None else find_recourse(model, X, **(asked | {"effects": effects}))
     budget = own_budget(model, options.get("budget"))
@@ -171,7 +175,8 @@ def _decisions(recourse: Recourse, y: Any) -> Iterator[Column]:
 
 def _plans(recourse: Recourse, budget: float) -> Iterator[Column]:
     """Everything that rests on each person's cheapest action."""
-    accepted, found = recourse.accepted, recourse.found
+    accepted, axes = recourse.accepted, recourse.encoder.axes
+    found = recourse.found & ~recourse.only_supplied
     within = found & (recourse.cost <= budget)
     everyone = np.ones(len(found), np.bool_)
     yield Column("accepted", accepted, everyone)
@@ -181,6 +186,11 @@ def _plans(recourse: Recourse, budget: float) -> Iterator[Column]:
     yield Column("validity within budget", within, ~accepted)
     yield Column("mean cost", recourse.cost, found)
     yield Column("sparsity", recourse.n_changes.astype(float), found)
+    if any(axis.feature.may_supply for axis in axes):
+        supplied = recourse.only_supplied & (recourse.cost <= budget)
+        yield Column("validity only supplied", supplied, ~accepted)
+    if any(axis.has_missing for axis in axes):
+        return
     score = np.zeros(len(found))
     if not accepted.all():
         plausibility = Plausibility().fit(recourse.question.known)

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from ract.recourse.common.by_pattern import refuse_missing
 from ract.recourse.find import find_recourse
 from ract.recourse.heuristic.plausibility import Plausibility
 from ract.recourse.reachable import has_recourse
@@ -39,6 +40,8 @@ QUICK = {
 
 def recourse_ratio(model: Any, X: Any, y: Any = None, **options: Any) -> float:
     """Share of people who are accepted or have an action within the budget (the paper's ratio).
+
+    People whose cheapest action only hands in missing values count as without.
 
     Parameters
     ----------
@@ -69,11 +72,22 @@ def recourse_risk(model: Any, X: Any, y: Any = None, **options: Any) -> float:
 
 
 def served(model: Any, X: Any, **options: Any) -> np.ndarray:
-    """Who is accepted or has an action within the budget; those of unknown status have none."""
-    if set(options) <= QUICK and options.get("cost") is None:
-        return np.isin(has_recourse(model, X, **options), ("accepted", "found"))
+    """Who is accepted or has an action within the budget; those of unknown status have none.
+
+    Nor do those whose cheapest action only hands in missing values.
+    """
+    if set(options) <= QUICK and options.get("cost") is None and not _may_supply(model, options):
+        return np.isin(has_recourse(model, X, strict=True, **options), ("accepted", "found"))
     within: np.ndarray = _plans(model, X, options).within_budget
     return within
+
+
+def _may_supply(model: Any, options: dict[str, Any]) -> bool:
+    """Whether some feature lets people hand in a missing value."""
+    space = options.get("actions")
+    if space is None and hasattr(model, "encoder_"):
+        space = model.encoder_.space
+    return any(feature.may_supply for feature in space or ())
 
 
 def validity(model: Any, X: Any, y: Any = None, **options: Any) -> float:
@@ -109,7 +123,8 @@ def outlier_score(
 ) -> float:
     """Mean outlier score of refused people after their actions, by an isolation forest.
 
-    The paper's measure of plausibility. As there, people without an action count as they are.
+    The paper's measure of plausibility. As there, people without an action count as they are. It
+    takes no missing values.
 
     Parameters
     ----------
@@ -120,6 +135,7 @@ def outlier_score(
     """
     options.setdefault("budget", np.inf)
     recourse = _plans(model, X, {"reference": reference, **options})
+    refuse_missing(recourse.encoder.axes, "Outlier scores")
     known = recourse.before if reference is None else recourse.encoder.matrix(reference)
     after = recourse.after[~recourse.accepted]
     return _mean(-Plausibility().fit(known).score(after)) if len(after) else float("nan")
@@ -147,7 +163,7 @@ def causal_validity(
 
 
 def _plans(model: Any, X: Any, options: dict[str, Any]) -> Recourse:
-    return find_recourse(model, X, **{"explain": False, **options})
+    return find_recourse(model, X, **{"explain": False, "strict": True, **options})
 
 
 def _mean(values: np.ndarray) -> float:

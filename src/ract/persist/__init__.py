@@ -6,17 +6,18 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ract.persist.load import ModelFile, load_model, read_model_file
+    from ract.persist.load import ModelFile, load_judge, load_model, read_model_file
     from ract.persist.save import save_model
 
 _HOME = {
     "ModelFile": "load",
+    "load_judge": "load",
     "load_model": "load",
     "read_model_file": "load",
     "save_model": "save",
 }
 
-__all__ = ["ModelFile", "load_model", "read_model_file", "save_model"]
+__all__ = ["ModelFile", "load_judge", "load_model", "read_model_file", "save_model"]
 
 
 def __getattr__(name: str) -> Any:

@@ -14,7 +14,7 @@ import numpy as np
 
 from ract._serialize import TREE_ARRAYS
 from ract.actions import ActionSpace, Feature
-from ract.costs import FittedCost, FittedMahalanobis, LevelCost, LinearCost
+from ract.costs import FittedCost, FittedMahalanobis, LevelCost, LinearCost, Supply
 from ract.encoding import Encoder
 from ract.ensemble import TreeEnsemble
 from ract.errors import InvalidFile, InvalidSpec
@@ -72,6 +72,9 @@ def _feature(meta: Any) -> Feature:
         weight=number(meta, "weight"),
         categories=tuple(labels(meta, "categories")),
         columns=tuple(texts(meta, "columns")),
+        missing=None if meta.get("missing") is None else entry(meta, "missing", str),
+        supply_cost=None if meta.get("supply_cost") is None else number(meta, "supply_cost"),
+        per_month=0.0 if meta.get("per_month") is None else number(meta, "per_month"),
     )
 
 
@@ -93,7 +96,7 @@ def checked_encoder(meta: Any) -> Encoder:
 def checked_ensemble(meta: Any, arrays: Arrays, encoder: Encoder) -> TreeEnsemble:
     """Trees over the columns of an encoder."""
     trees = {name: arrays[name] for name in TREE_ARRAYS if name in arrays}
-    missing = set(TREE_ARRAYS) - {"against"} - set(trees)
+    missing = set(TREE_ARRAYS) - {"against", "missing_left"} - set(trees)
     if missing:
         raise InvalidFile(f"its trees lack {sorted(missing)}")
     for name, array in trees.items():
@@ -101,7 +104,10 @@ def checked_ensemble(meta: Any, arrays: Arrays, encoder: Encoder) -> TreeEnsembl
             raise InvalidFile(f"the array {name} of its trees has the wrong type or shape")
         if name != "root" and len(array) != len(trees["feature"]):
             raise InvalidFile("the arrays of its trees differ in length")
-        if array.dtype == np.float64 and not np.isfinite(array).all():
+        finite = np.isfinite(array)
+        if name == "threshold":  # an infinite one parts people without a value from all others
+            finite |= np.isposinf(array) & _may_be_missing(trees["feature"], encoder)
+        if not finite.all():
             raise InvalidFile(f"the array {name} of its trees has numbers that are not finite")
     _check_walks(trees)
     _check_splits(trees, encoder)
@@ -149,6 +155,8 @@ def _check_splits(trees: Arrays, encoder: Encoder) -> None:
         raise InvalidFile("a node in it splits on a column that there is not")
     if (trees["label"] > 1).any():
         raise InvalidFile("a leaf in it has a label other than 0 and 1")
+    if (trees.get("missing_left", trees["label"]) > 1).any():
+        raise InvalidFile("a node in it sends missing values elsewhere than left or right")
     of_category = np.zeros(encoder.n_columns, bool)
     of_category[[j for axis in encoder.axes if axis.is_categorical for j in axis.columns]] = True
     cut = threshold[(feature >= 0) & of_category[feature]]
@@ -156,8 +164,17 @@ def _check_splits(trees: Arrays, encoder: Encoder) -> None:
         raise InvalidFile("a node in it splits a category elsewhere than between no and yes")
 
 
-def checked_cost(meta: Any, arrays: Arrays, n_columns: int) -> FittedCost:
-    """The tables of a cost over some encoded columns."""
+def _may_be_missing(feature: np.ndarray, encoder: Encoder) -> np.ndarray:
+    """Which nodes split on a number that may be missing."""
+    columns = [
+        axis.columns[0] for axis in encoder.axes if axis.has_missing and not axis.is_categorical
+    ]
+    return np.isin(feature, columns)
+
+
+def checked_cost(meta: Any, arrays: Arrays, encoder: Encoder) -> FittedCost:
+    """The tables of a cost over the columns of an encoder."""
+    n_columns, supply = encoder.n_columns, _checked_supply(meta, encoder)
     kind, norm = entry(meta, "kind", str), entry(meta, "norm", str)
     if norm not in _NORMS.get(kind, ()):
         raise InvalidFile(f"its cost is of kind {kind!r:.60} with norm {norm!r:.60}")
@@ -165,17 +182,34 @@ def checked_cost(meta: Any, arrays: Arrays, n_columns: int) -> FittedCost:
         if array.dtype == np.float64 and not np.isfinite(array).all():
             raise InvalidFile(f"the table {name} of its cost has numbers that are not finite")
     if kind == "levels":
-        return _levels(norm, arrays, n_columns)
+        return _levels(norm, arrays, n_columns, supply)
     if kind == "linear":
         factors = _table(arrays, "factors", (n_columns,))
         if (factors < 0).any():
             raise InvalidFile("its cost has negative factors")
-        return LinearCost(norm, factors)
+        return LinearCost(norm, factors, supply)
+    if any(axis.has_missing for axis in encoder.axes):
+        raise InvalidFile(f"its cost of kind {kind!r} takes no missing values, which it has")
     precision = _table(arrays, "precision", (n_columns, n_columns))
     return FittedMahalanobis(precision, _table(arrays, "weights", (n_columns,)))
 
 
-def _levels(norm: Any, arrays: Arrays, n_columns: int) -> LevelCost:
+def _checked_supply(meta: Any, encoder: Encoder) -> tuple[Supply, ...]:
+    """What handing in a value costs, once for each feature that allows it."""
+    listed = meta.get("supply", []) if isinstance(meta, Mapping) else []
+    supply = []
+    for one in listed if isinstance(listed, list) else [listed]:
+        cost, columns = float(number(one, "cost")), entry(one, "columns", list)
+        if cost < 0:
+            raise InvalidFile(f"handing in a value costs {cost} in it")
+        supply.append(Supply(tuple(columns), cost, float(number(one, "middle"))))
+    asked = [axis.columns for axis in encoder.axes if axis.feature.may_supply]
+    if [one.columns for one in supply] != asked:
+        raise InvalidFile("its cost does not price what may be handed in")
+    return tuple(supply)
+
+
+def _levels(norm: Any, arrays: Arrays, n_columns: int, supply: tuple[Supply, ...]) -> LevelCost:
     ends = arrays.get("ends")
     if ends is None or ends.dtype != np.int64 or ends.shape != (n_columns + 1,):
         raise InvalidFile("its cost does not have one table for each column")
@@ -189,7 +223,7 @@ def _levels(norm: Any, arrays: Arrays, n_columns: int) -> LevelCost:
         if any((np.diff(part) < 0).any() for part in parts):
             raise InvalidFile(f"the table {name} of its cost goes down")
         tables.append(parts)
-    return LevelCost(norm, *tables)
+    return LevelCost(norm, tables[0], tables[1], supply)
 
 
 def _table(arrays: Arrays, name: str, shape: tuple[int, ...]) -> np.ndarray:

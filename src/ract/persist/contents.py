@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from ract.errors import InvalidFile
+from ract.errors import InvalidFile, InvalidSpec
 from ract.interop.curves import curve_of
 from ract.persist.archive import MOST_BYTES, parsed, unpack
 from ract.persist.arrays import from_npy
@@ -21,6 +21,7 @@ from ract.persist.checked import (
     checked_ensemble,
 )
 from ract.persist.values import entry, number
+from ract.tables import TableFormat
 
 Arrays = Mapping[str, np.ndarray]
 Read = TypeVar("Read")
@@ -67,11 +68,9 @@ class Contents:
             "desired_": checked_desired(model, classes),
             "encoder_": encoder,
             "ensemble_": checked_ensemble(
-                entry(model, "ensemble", dict), self._under("ensemble."), encoder
+                entry(model, "ensemble", dict), self.under("ensemble."), encoder
             ),
-            "cost_": checked_cost(
-                entry(model, "cost", dict), self._under("cost."), encoder.n_columns
-            ),
+            "cost_": checked_cost(entry(model, "cost", dict), self.under("cost."), encoder),
             "budget": budget,
         }
         combine = core["ensemble_"].combine
@@ -89,7 +88,15 @@ class Contents:
             raise InvalidFile("its trees and its link do not fit")
         return core
 
-    def _under(self, start: str) -> dict[str, np.ndarray]:
+    def table(self) -> TableFormat:
+        """How tables for the model are written."""
+        try:
+            return TableFormat.of_record(self.meta.get("table", {}))
+        except InvalidSpec as error:
+            raise InvalidFile(f"how its tables are written is invalid: {error}"[:-1]) from None
+
+    def under(self, start: str) -> dict[str, np.ndarray]:
+        """Arrays whose names begin so, without that beginning."""
         found = self.arrays.items()
         return {name.removeprefix(start): array for name, array in found if name.startswith(start)}
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from ract.errors import InvalidFile
 from ract.interop.model import TreeModel
 from ract.persist.contents import Contents, read_contents
 from ract.persist.values import entry
+from ract.tables import TableFormat
 
 MOST_WALKS = 200_000  # of people through trees
 
@@ -27,7 +28,11 @@ class _Plain(TreeEnsemble):
         moved = True
         while moved:
             left, right, column = np.moveaxis(self._steps[at], -1, 0)
-            child = np.where(X[person, column] <= self.threshold[at], left, right)
+            here = X[person, column]
+            to_left = here <= self.threshold[at]
+            if self.missing_left is not None:
+                to_left |= np.isnan(here) & (self.missing_left[at] == 1)
+            child = np.where(to_left, left, right)
             moved, at = bool((child != at).any()), child
         votes = self.label[at].sum(axis=1, dtype=np.int64)
         sums: np.ndarray = np.full(len(X), self.base, np.float32 if self.single else np.float64)
@@ -45,10 +50,13 @@ class Decider:
     model : TreeModel
     shares : {"shares", "votes"} or None
         What the probabilities of one of ract's own models are; None for an imported one.
+    table : TableFormat
+        How tables for the model are written.
     """
 
     model: TreeModel
     shares: str | None
+    table: TableFormat = field(default_factory=TableFormat)
 
     def decide(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
         """The class of each person, and the probability of the desired class."""
@@ -57,7 +65,7 @@ class Decider:
             decided = model.decide(X)
             probability = np.asarray(model.probability(X), np.float64)
         else:
-            votes, sums = ensemble.totals(model.encoder.matrix(X))
+            votes, sums = ensemble.totals(model.encoder.matrix(X, undeclared=True))
             decided = votes >= ensemble.cutoff
             share = (sums if self.shares == "shares" else votes) / ensemble.n_trees
             probability = on_its_side(share, decided)
@@ -88,4 +96,4 @@ def _decider(data: bytes) -> Decider:
     plain = _Plain(**{field.name: getattr(trees, field.name) for field in fields(trees)})
     n_features, link = len(encoder.feature_names), core.get("link")
     model = TreeModel(encoder, plain, core["classes_"], core["desired_"], n_features, link)
-    return Decider(model, shares)
+    return Decider(model, shares, contents.table())

@@ -19,7 +19,9 @@ COSTS = {kind.__name__: kind for kind in
 # What belongs to the machine, not to the model.
 LEFT_OUT = ("n_jobs", "verbose", "warm_start")
 # Numbers that fitting finds; an estimator may have some of them.
-FITTED_NUMBERS = ("recourse_weight_", "recourse_risk_", "oob_score_", "oob_recourse_ratio_")
+FITTED_NUMBERS = (
+    "recourse_weight_", "min_leaf_share_", "recourse_risk_", "oob_score_", "oob_recourse_ratio_",
+)  # fmt: skip
 
 
 def parameters_meta(model: Any) -> dict[str, Any]:

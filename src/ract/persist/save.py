@@ -15,12 +15,16 @@ from ract._files import write_whole
 from ract._fingerprint import model_fingerprint
 from ract._serialize import model_parts, plain
 from ract._version import __version__
+from ract.calibration import LastingCurve
 from ract.errors import InvalidSpec
 from ract.forest import RecourseForestClassifier
 from ract.imported import ImportedClassifier
+from ract.judge import OutcomeJudge
 from ract.persist.archive import json_bytes, pack
 from ract.persist.arrays import to_npy
+from ract.persist.kept_judge import judge_parts
 from ract.persist.parameters import FITTED_NUMBERS, parameters_meta
+from ract.tables import TableFormat
 from ract.tree import RecourseTreeClassifier
 
 KINDS: dict[type, str] = {
@@ -36,6 +40,8 @@ def save_model(
     *,
     summary: Mapping[str, Any] | None = None,
     certificates: Iterable[Mapping[str, Any]] = (),
+    judge: OutcomeJudge | None = None,
+    table: TableFormat | None = None,
 ) -> None:
     """Write a model file, whole or not at all.
 
@@ -52,6 +58,10 @@ def save_model(
         JSON values about the training, for people to read.
     certificates : iterable of mappings, optional
         Records in JSON values.
+    judge : OutcomeJudge, optional
+        A fitted judge of ract's own forests to keep with the model, for ``ract.load_judge``.
+    table : TableFormat, optional
+        How tables are written, for commands that read tables for this model.
 
     Examples
     --------
@@ -66,10 +76,16 @@ def save_model(
     >>> bool((again.predict_proba(loans.frame) == model.predict_proba(loans.frame)).all())
     True
     """
-    write_whole(target, model_bytes(model, summary, certificates))
+    write_whole(target, model_bytes(model, summary, certificates, judge, table))
 
 
-def model_bytes(model: Any, summary: Any = None, certificates: Iterable[Any] = ()) -> bytes:
+def model_bytes(
+    model: Any,
+    summary: Any = None,
+    certificates: Iterable[Any] = (),
+    judge: OutcomeJudge | None = None,
+    table: TableFormat | None = None,
+) -> bytes:
     """The content of a model file."""
     kind = KINDS.get(type(model))
     if kind is None:
@@ -83,9 +99,12 @@ def model_bytes(model: Any, summary: Any = None, certificates: Iterable[Any] = (
     meta: dict[str, Any] = {
         "model": parts.meta,
         "class_type": model.classes_.dtype.str,
+        "lasting": _lasting(getattr(model, "lasting_", None)),
         "summary": _json(summary or {}, "summary"),
         "certificates": [_json(record, "A certificate") for record in certificates],
     }
+    if table is not None and table != TableFormat():
+        meta["table"] = table.to_record()
     arrays = dict(parts.arrays)
     if kind == "imported":
         meta["source"] = model.source
@@ -95,6 +114,13 @@ def model_bytes(model: Any, summary: Any = None, certificates: Iterable[Any] = (
         arrays["draws"] = np.array(
             [(seed, -1 if n is None else n) for seed, n in model._draws], np.int64
         ).reshape(-1, 2)
+    if getattr(model, "reference_", None) is not None:
+        arrays["reference"] = model.reference_
+    if judge is not None:
+        check_is_fitted(judge)
+        kept = judge_parts(judge, model)
+        meta["judge"] = kept.meta
+        arrays |= {f"judge.{name}": array for name, array in kept.arrays.items()}
     head = {"ract": __version__, "kind": kind, "fingerprint": model_fingerprint(model)}
     members = {f"{name}.npy": to_npy(array) for name, array in arrays.items()}
     return pack({"model.json": json_bytes(meta), **members}, head)
@@ -113,6 +139,14 @@ def _fitted(model: Any) -> dict[str, Any]:
         meta["n_people"] = model._n_people
         meta["monotonic"] = list(model._monotonic)
     return meta
+
+
+def _lasting(curve: LastingCurve | None) -> dict[str, Any] | None:
+    """How long plans last, as JSON values."""
+    if curve is None:
+        return None
+    points = [{k: plain(v, k) for k, v in asdict(point).items()} for point in curve.points]
+    return {"points": points, "confidence": curve.confidence, "lasting": curve.lasting}
 
 
 def _json(record: Any, what: str) -> Any:
