@@ -34,10 +34,10 @@ from ract import Feature, RecourseForestClassifier, datasets  # noqa: E402
 from ract.costs import LinearCost  # noqa: E402
 from ract.encoding import Axis  # noqa: E402
 from ract.ensemble import TreeEnsemble  # noqa: E402
-from ract.recourse.common.answers import NONE, OPTIMAL  # noqa: E402
 from ract.recourse.common.problem import Problem  # noqa: E402
 from ract.recourse.exact.search import ExactSearch  # noqa: E402
 from ract.recourse.solver.search import SolverSearch  # noqa: E402
+from ract.status import Status  # noqa: E402
 
 BUDGET = 0.3
 YES, NO, UNKNOWN = "yes", "no", "unknown"
@@ -248,7 +248,7 @@ class Ours:
 
     def solve(self, i: int) -> tuple[float, bool]:
         solution = self.search.solve(self.forest.people[i : i + 1], BUDGET, n_jobs=1)
-        return float(solution.cost[0]), bool(solution.status[0] in (OPTIMAL, NONE))
+        return float(solution.cost[0]), bool(solution.status[0] in (Status.OPTIMAL, Status.NONE))
 
 
 class Solver(Ours):
@@ -261,7 +261,7 @@ class Solver(Ours):
         solution = self.search.solve(
             self.forest.people[i : i + 1], BUDGET, time_limit=self.seconds, n_jobs=1
         )
-        return float(solution.cost[0]), bool(solution.status[0] in (OPTIMAL, NONE))
+        return float(solution.cost[0]), bool(solution.status[0] in (Status.OPTIMAL, Status.NONE))
 
     def fewest_cells(self, i: int) -> tuple[float, bool]:
         own, costs = self.forest.prices(i)
@@ -273,7 +273,7 @@ class Solver(Ours):
         count = LinearCost("l1", np.ones(len(own)))
         search = SolverSearch(self.forest.in_cells, axes, count)
         solution = search.solve(own[None].astype(float), time_limit=self.seconds, n_jobs=1)
-        return float(solution.cost[0]), bool(solution.status[0] in (OPTIMAL, NONE))
+        return float(solution.cost[0]), bool(solution.status[0] in (Status.OPTIMAL, Status.NONE))
 
 
 def timed(name, ask, n, reference=None):

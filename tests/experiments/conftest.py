@@ -24,14 +24,14 @@ def small(monkeypatch):
     monkeypatch.delenv("RACT_RECORDED", raising=False)  # those are of other people
     for module in (repro, bench):
         monkeypatch.setattr(module, "load", load)
-    for cached in (repro.population, repro.hold_outs, bench.dataset, bench.folds_of):
+    for cached in (repro.population, repro.hold_outs, bench.dataset, bench.folds_of, bench._judge):
         cached.cache_clear()
     for name, experiment in list(EXPERIMENTS.items()):
         sizes = tuple(max(size // 50, 1) for size in experiment.n_trees)
         fewer = dataclasses.replace(experiment, n_trees=sizes, n_folds=3, max_depth=6)
         monkeypatch.setitem(EXPERIMENTS, name, fewer)
     yield
-    for cached in (repro.population, repro.hold_outs, bench.dataset, bench.folds_of):
+    for cached in (repro.population, repro.hold_outs, bench.dataset, bench.folds_of, bench._judge):
         cached.cache_clear()
 
 

@@ -23,7 +23,8 @@ from ract.errors import InvalidSpec, listing
 
 SETTINGS, PARTS = "settings.json", "parts"
 # Columns that say which row is which.
-KEYS = ("Fold", "Method", "Alpha", "Delta", "Budget", "N_ESTIMATORS", "Model")
+KEYS = ("Fold", "Method", "Alpha", "Delta", "Budget", "N_ESTIMATORS", "Model",
+        "Direction", "Strength", "Changes")  # fmt: skip
 
 
 class Store:

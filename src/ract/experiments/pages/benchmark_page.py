@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from ract.experiments.benchmark.models import MODELS
-from ract.experiments.benchmark.run import BUDGET, MAX_PEOPLE, N_FOLDS, NAME
+from ract.experiments.benchmark.run import (
+    BUDGET,
+    CALIBRATED,
+    LASTING,
+    MAX_PEOPLE,
+    MORE,
+    N_FOLDS,
+    NAME,
+    PROMISE,
+    SECONDS,
+    STRENGTHS,
+)
 from ract.experiments.data import DATA
 from ract.experiments.pages.figures import pyplot, save
 from ract.experiments.pages.markdown import page, spread, table
@@ -16,123 +29,166 @@ from ract.experiments.store import Store
 
 OURS, THEIRS = "#2f6fb0", "#7f7f7f"
 INTRODUCTION = f"""\
-Repeated rows are dropped (COMPAS and Bail have thousands), folds are shuffled, and people with the
-same features stay in one fold. (Of COMPAS, a third of the distinct rows have a twin with the other
-label; with the twins in different folds scikit-learn's forest has an AUC below one half.) One-hot
-groups change as a whole, and every model is searched exactly, over all its leaves, with the same
-cost (percentile, from the training people) and a budget of {BUDGET:g}. There are {N_FOLDS}
-stratified folds; of the refused people of each at most {MAX_PEOPLE} are searched for, evenly
-spread. *Recourse* is the share of test people who are accepted or for whom an action within the
-budget was found; *unanswered* is the share for whom the search ended at its limit, so that the true
-ratio lies between the first and the sum of both. Times are seconds of one core for a fold. Every
-model has its library's defaults where nothing is said.
+Repeated rows are dropped (COMPAS and Bail have thousands), there are {N_FOLDS} shuffled stratified
+folds, and people with the same features stay in one fold. (Of COMPAS, a third of the distinct rows
+have a twin with the other label; with the twins in different folds scikit-learn's forest has an AUC
+below one half.) One-hot groups change as a whole, and every model is searched exactly, with the
+same cost (percentile, from the training people) and a budget of {BUDGET:g}.
+
+The training people of each fold are cut into two halves. A plan is found on a model of one half and
+*lasts* if the same learner, trained on the other half, accepts the person who has carried it out;
+{MAX_PEOPLE} refused test people in either direction, who are in neither half, at most {SECONDS:g} s
+a search. All columns but AUC, accuracy, share accepted and fit time (models of all training people
+of a fold) are shares of refused people:
+
+- *plan today*: there is a plan within the budget;
+- *lasting, best*: and it lasts, at the strength that was best on the other folds;
+- *lasting, calibrated*: at the strength that `ract.calibrate` found on the planner's own half for
+  a promise of {PROMISE:.0%}, with the strongest plan for those who have none of that strength;
+  *without*: without it (published methods: their published setting);
+- *kept*: of the plans of that strength, those that last; *promises*: in how many of the two
+  directions of the folds a strength was found at all;
+- *3 changes*: the same with at most three changes;
+- *earned*: plans of the calibrated strength (the strongest ones where there is none) that a judge
+  of outcomes calls earned;
+- *5% more*: of cheapest plans, those that are still accepted when every changed number is taken
+  {MORE:.0%} further;
+- *cost*: of plans at the calibrated strength; *unknown*: the search ended at its limit (cheapest
+  plans).
+
+Times are seconds of one core: for a fit, and for a plan.
 """
 
 
 def benchmark_page(store: Store, pictures: dict[str, str] | None = None) -> str:
-    """Tables, where our forest stands, and pictures by data set (paths in Markdown)."""
-    parts = ["## The honest benchmark", INTRODUCTION]
+    """Tables, and pictures by data set (paths in Markdown)."""
+    parts = ["## The honest benchmark: plans that last", INTRODUCTION]
     for data in DATA.values():
-        rows = store.read(NAME, data.name)
-        if rows is not None:
-            parts += [f"### {data.title}", _table(rows), _verdict(rows)]
-            if pictures and data.name in pictures:
-                parts.append(f"![AUC against recourse, {data.title}]({pictures[data.name]})")
+        rows, lasting = store.read(NAME, data.name), store.read(LASTING, data.name)
+        if rows is not None and lasting is not None:
+            parts += [f"### {data.title}", *_tables(rows, lasting)]
+            for name in (data.name, f"{data.name}-strength"):
+                if pictures and name in pictures:
+                    parts.append(f"![Lasting recourse, {data.title}]({pictures[name]})")
     return page(*parts) if len(parts) > 2 else ""
 
 
-def _table(rows: pd.DataFrame) -> str:
-    lines = []
+def _tables(rows: pd.DataFrame, lasting: pd.DataFrame) -> list[str]:
+    quality, few = [], []
     for name, model in MODELS.items():
-        mine = rows[rows["Model"] == name]
-        if len(mine):
-            lines.append(
-                [
-                    f"**{model.title}**" if model.ours else model.title,
-                    len(mine),
-                    *(spread(mine[c].to_numpy()) for c in ("AUC", "Accuracy", "Recourse")),
-                    f"{mine['Unknown'].mean():.3f}",
-                    f"{mine['Cost'].mean():.3f}",
-                    f"{mine['Fit [s]'].mean():.2f}",
-                    f"{mine['Search [s]'].mean():.2f}",
-                ]
-            )
-    header = [
-        "model", "folds", "AUC", "accuracy", "recourse", "unanswered", "cost", "fit in s",
-        "search in s",
-    ]  # fmt: skip
-    return table(header, lines)
+        mine, own = rows[rows["Model"] == name], lasting[lasting["Model"] == name]
+        if not len(mine):
+            continue
+        title = f"**{model.title}**" if model.ours else model.title
+        cheapest, calibrated = (_of(own, strength, 0) for strength in ("0", CALIBRATED))
+        quality.append(
+            [
+                title, len(mine), *(spread(mine[c].to_numpy()) for c in ("AUC", "Accuracy")),
+                f"{mine['Accepted'].mean():.2f}", share(cheapest, "Plans"),
+                share(best_elsewhere(own, 0), "Lasting"), share(calibrated, "Lasting"),
+                share(calibrated, "Kept"), share(calibrated, "Kept", "Promised"),
+                f"{int((calibrated['Promised'] > 0).sum())}/{len(calibrated)}",
+            ]
+        )  # fmt: skip
+        short = _of(own, CALIBRATED, 3)
+        per_plan = calibrated["Search [s]"].sum() / max(calibrated["Refused"].sum(), 1)
+        few.append(
+            [
+                title, share(_of(own, "0", 3), "Plans"), share(best_elsewhere(own, 3), "Lasting"),
+                share(short, "Lasting"), share(calibrated, "Earned"),
+                share(cheapest, "More", "Plans"), f"{calibrated['Cost'].mean():.3f}",
+                share(cheapest, "Unknown"), f"{mine['Fit [s]'].mean():.2f}", f"{per_plan:.3f}",
+                f"{mine['Bootstrap'].mean():.2f}",
+            ]
+        )  # fmt: skip
+    first = table(
+        ["model", "folds", "AUC", "accuracy", "accepted", "plan today", "lasting, best",
+         "lasting, calibrated", "without", "kept", "promises"],
+        quality,
+    )  # fmt: skip
+    second = table(
+        ["model", "3 changes: plan today", "lasting, best", "lasting, calibrated", "earned",
+         "5% more", "cost", "unknown", "fit in s", "plan in s",
+         "cheapest plan lasts, bootstrap"],
+        few,
+    )  # fmt: skip
+    return [first, second]
 
 
-def means(rows: pd.DataFrame) -> pd.DataFrame:
-    """Mean AUC and recourse by model; in ``Best`` unknown recourse counts too."""
-    rows = rows.assign(Best=rows["Recourse"] + rows["Unknown"])
-    return rows.groupby("Model")[["AUC", "Recourse", "Best"]].mean()
+def share(rows: pd.DataFrame, hits: str, of: str = "Refused") -> str:
+    """A share of people over all rows."""
+    n = rows[of].sum()
+    return f"{rows[hits].sum() / n:.2f}" if n and rows[hits].notna().any() else "n/a"
 
 
-def dominated_by(rows: pd.DataFrame, model: str, *, doubts: bool = False) -> list[str]:
-    """Models of others that are at least as good in both AUC and recourse and better in one.
-
-    With ``doubts``, people without an answer count as recourse for the others, not for ours.
-    """
-    found = means(rows)
-    mine, theirs = found.loc[model], "Best" if doubts else "Recourse"
-    return [
-        str(name)
-        for name, other in found.iterrows()
-        if not MODELS[str(name)].ours
-        and other["AUC"] >= mine["AUC"]
-        and other[theirs] >= mine["Recourse"]
-        and (other["AUC"] > mine["AUC"] or other[theirs] > mine["Recourse"])
-    ]
+def _of(rows: pd.DataFrame, strength: str, changes: int) -> pd.DataFrame:
+    return rows[(rows["Strength"].astype(str) == strength) & (rows["Changes"] == changes)]
 
 
-def _verdict(rows: pd.DataFrame) -> str:
-    lines = []
-    for name, model in MODELS.items():
-        if model.ours and (rows["Model"] == name).any():
-            surely, perhaps = (_titles(dominated_by(rows, name, doubts=d)) for d in (False, True))
-            text = "is on the Pareto front: no other library's model is as good in both"
-            if surely:
-                text = f"is beaten in both AUC and recourse by {surely}"
-            elif perhaps:
-                text += f" (if everyone without an answer had recourse, {perhaps} would be)"
-            lines.append(f"- {model.title} {text}.")
-    return "\n".join(lines)
+def best_elsewhere(rows: pd.DataFrame, changes: int) -> pd.DataFrame:
+    """Of each fold, the rows of the strength at which most plans lasted on the other folds."""
+    names = [name for name in rows["Strength"].astype(str).unique() if name != CALIBRATED]
+    at = {name: _of(rows, name, changes) for name in names}
+    chosen = []
+    for fold in rows["Fold"].unique():
 
+        def lasting(name: str, fold: int = fold) -> float:
+            others = at[name][at[name]["Fold"] != fold]
+            others = others if len(others) else at[name]
+            return float(others["Lasting"].sum() / max(others["Refused"].sum(), 1))
 
-def _titles(names: list[str]) -> str:
-    return ", ".join(MODELS[name].title for name in names)
+        best = max(names, key=lasting)
+        chosen.append(at[best][at[best]["Fold"] == fold])
+    return pd.concat(chosen) if chosen else rows
 
 
 def draw_benchmark(store: Store, folder: Path) -> dict[str, Path]:
-    """One picture for each data set: AUC against recourse, everyone on it."""
+    """Two pictures for each data set: AUC and strength against lasting recourse."""
     plt = pyplot()
     folder.mkdir(parents=True, exist_ok=True)
     drawn = {}
     for data in DATA.values():
-        rows = store.read(NAME, data.name)
-        if rows is not None:
-            figure, axis = plt.subplots(figsize=(6.0, 3.2), layout="constrained")
-            _scatter(axis, rows)
+        rows, lasting = store.read(NAME, data.name), store.read(LASTING, data.name)
+        if rows is None or lasting is None:
+            continue
+        for name, draw in ((data.name, _scatter), (f"{data.name}-strength", _lines)):
+            figure, axis = plt.subplots(figsize=(6.4, 3.3), layout="constrained")
+            draw(axis, rows, lasting)
             axis.set_title(data.title)
-            drawn[data.name] = save(folder, f"benchmark-{data.name}", figure)
+            axis.grid(alpha=0.3)
+            axis.legend(fontsize=6, loc="center left", bbox_to_anchor=(1.02, 0.5), frameon=False)
+            drawn[name] = save(folder, f"benchmark-{name}", figure)
     return drawn
 
 
-def _scatter(axis: Any, rows: pd.DataFrame) -> None:
-    found = means(rows)
+def _scatter(axis: Any, rows: pd.DataFrame, lasting: pd.DataFrame) -> None:
+    """AUC against lasting recourse; a line from the cheapest plans' share."""
     for name, model in MODELS.items():
-        if name in found.index:
-            recourse, best, auc = found.loc[name, ["Recourse", "Best", "AUC"]]
-            colour = OURS if model.ours else THEIRS
-            axis.plot(
-                recourse, auc, model.marker, color=colour, label=model.title, markersize=7
-            )  # fmt: skip
-            # What is unknown could still be recourse.
-            axis.plot([recourse, best], [auc, auc], "-", color=colour)
-    axis.set_xlabel("recourse ratio (line: unanswered)")
+        mine, own = rows[rows["Model"] == name], lasting[lasting["Model"] == name]
+        if len(mine):
+            at = [_mean(part) for part in (_of(own, "0", 0), _of(own, CALIBRATED, 0))]
+            auc, colour = mine["AUC"].mean(), OURS if model.ours else THEIRS
+            axis.plot(at, [auc, auc], "-", color=colour, lw=0.8, alpha=0.6)
+            axis.plot(at[1], auc, model.marker, color=colour, label=model.title, markersize=7)
+    axis.set_xlabel("refused people with a plan that lasts (line: from their cheapest plans)")
     axis.set_ylabel("AUC")
     axis.margins(0.08)
-    axis.grid(alpha=0.3)
-    axis.legend(fontsize=6, loc="center left", bbox_to_anchor=(1.02, 0.5), frameon=False)
+
+
+def _lines(axis: Any, rows: pd.DataFrame, lasting: pd.DataFrame) -> None:
+    """Lasting recourse against what plans must win."""
+    strengths: Sequence[float] = [max(strength, 0.5) for strength in STRENGTHS]
+    for name, model in MODELS.items():
+        own = lasting[lasting["Model"] == name]
+        if len(own) and model.method is None:
+            shares = [_mean(_of(own, f"{strength:g}", 0)) for strength in STRENGTHS]
+            colour = OURS if model.ours else THEIRS
+            axis.plot(strengths, shares, model.marker + "-", color=colour, label=model.title, lw=1,
+                      markersize=4)  # fmt: skip
+    axis.set_xlabel("strength of plans")
+    axis.set_ylabel("refused people with a plan that lasts")
+    axis.set_ylim(-0.02, 1.02)
+
+
+def _mean(rows: pd.DataFrame) -> float:
+    return float(rows["Lasting"].sum() / np.maximum(rows["Refused"].sum(), 1))

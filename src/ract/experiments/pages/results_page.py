@@ -10,6 +10,7 @@ from ract._files import write_whole
 from ract.experiments.data import DATA
 from ract.experiments.pages.benchmark_page import benchmark_page, draw_benchmark
 from ract.experiments.pages.comparison import comparison_page
+from ract.experiments.pages.dials_page import dials_page, draw_dials
 from ract.experiments.pages.figures import draw_figures
 from ract.experiments.pages.markdown import page, table
 from ract.experiments.pages.tables import exact_or_not, model_or_search, paper_tables
@@ -70,18 +71,18 @@ def results_page(store: Store, recorded: Recorded | None, target: Path) -> None:
     """Write the page, and its figures into a folder beside it."""
     folder = target.parent / "figures"
     made = store.folder / "figures"
-    drawn = [*draw_figures(store, recorded, made), *draw_benchmark(store, made).values()]
+    own = draw_benchmark(store, made) | draw_dials(store, made)
+    drawn = [*draw_figures(store, recorded, made), *own.values()]
     folder.mkdir(parents=True, exist_ok=True)
     for file in drawn:
         shutil.copyfile(file, folder / file.name)
     links = {file.stem: os.path.relpath(folder / file.name, target.parent) for file in drawn}
-    pictures = {name: links[f"benchmark-{name}"] for name in DATA if f"benchmark-{name}" in links}
-    figures = [
-        f"![{stem}]({link})" for stem, link in links.items() if not stem.startswith("benchmark-")
-    ]
+    pictures = {name: links.pop(file.stem) for name, file in own.items()}
+    figures = [f"![{stem}]({link})" for stem, link in links.items()]
     text = page(
         INTRODUCTION,
         benchmark_page(store, pictures),
+        dials_page(store, pictures),
         "## The paper's experiments",
         _what_was_run(store),
         FACTS,

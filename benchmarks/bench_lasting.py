@@ -1,0 +1,115 @@
+"""Two questions on plans that last, on the four data sets (RACT_DATA_HOME) or some of them.
+
+``replicates``: are plans that several forests of parts of the people accept surer than plans of the
+same cost that win more votes of one forest? Plans of half A, put to a forest of half B.
+
+``more``: how many cheapest, strong and at-least plans are lost by people who do more than asked,
+and what the proof that nobody is costs.
+
+    python benchmarks/bench_lasting.py replicates fico compas
+    python benchmarks/bench_lasting.py more
+"""
+
+from __future__ import annotations
+
+import argparse
+from time import process_time
+
+import numpy as np
+import pandas as pd
+
+from ract import RecourseForestClassifier, find_recourse
+from ract.experiments.benchmark.run import Fold, _accepted
+from ract.experiments.data import DATA
+
+N_PEOPLE, BUDGET, SECONDS = 60, 0.3, 2.0
+
+
+def forest(fold, rows, **given):
+    """A forest with the defaults."""
+    data = fold.data
+    model = RecourseForestClassifier(data.actions, desired=data.desired, random_state=0, **given)
+    return model.fit(data.frame.iloc[rows], data.target.to_numpy()[rows])
+
+
+def refused_by(fold, model):
+    """Some test people whom a model refuses."""
+    new = fold.data.frame.iloc[fold.test]
+    refused = new[model.predict(new) != fold.data.desired]
+    return refused.iloc[np.linspace(0, len(refused) - 1, min(N_PEOPLE, len(refused))).astype(int)]
+
+
+def replicates(fold):
+    """Several forests in the search against one forest and a strength, by mean cost."""
+    first, second = fold.halves
+    parts = np.array_split(np.random.default_rng(0).permutation(first), 3)
+    judge, whole = forest(fold, second), forest(fold, first)
+    people = refused_by(fold, whole)
+    asked = {"budget": BUDGET, "explain": False, "time_limit": SECONDS}
+    rows = []
+    for strength in (0.0, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8):
+        plans = find_recourse(whole, people, strength=strength, **asked)
+        rows.append((f"strength {strength:g}", *_row(plans, judge, fold)))
+    thirds = [forest(fold, part) for part in parts]
+    for k in (1, 2, 3):
+        plans = find_recourse([whole, *thirds[:k]], people, **asked)
+        rows.append((f"the forest and {k} of thirds", *_row(plans, judge, fold)))
+    return pd.DataFrame(rows, columns=["plans", "found", "lasting", "kept", "cost", "unknown"])
+
+
+def _row(plans, judge, fold):
+    lasts, found = _accepted(judge, plans, fold.data.desired), plans.found
+    return (
+        found.mean(), lasts.mean(), lasts.sum() / max(found.sum(), 1), plans.cost[found].mean(),
+        (plans.status == "unknown").mean(),
+    )  # fmt: skip
+
+
+def more(fold):
+    """Who loses the decision by doing 1, 5 and 20% more."""
+    data, rows = fold.data, []
+    half = fold.halves[0]
+    known, wanted = data.frame.iloc[half], data.target.to_numpy()[half] == data.desired
+    directions = {  # of numbers that may change: with or against the desired class
+        feature.name: 1 if np.corrcoef(known[feature.name], wanted)[0, 1] > 0 else -1
+        for feature in data.actions
+        if feature.kind in ("continuous", "integer") and feature.change != "fixed"
+    }
+    for name, given in (("defaults", {}), ("monotone", {"monotonic_cst": directions})):
+        model = forest(fold, half, **given)
+        people = refused_by(fold, model)
+        for options in ({}, {"strength": 0.6}, {"strength": 0.7}, {"at_least": True},
+                        {"at_least": True, "strength": 0.7}):  # fmt: skip
+            begun = process_time()
+            plans = find_recourse(
+                model, people, budget=BUDGET, explain=False, time_limit=SECONDS, **options
+            )
+            seconds, found = process_time() - begun, plans.found
+            lost = [
+                1 - _accepted(model, plans, data.desired, more=share).sum() / max(found.sum(), 1)
+                for share in (0.01, 0.05, 0.2)
+            ]
+            beyond = plans.answers.beyond
+            proved = np.nan if beyond is None else beyond[found].mean()
+            rows.append(
+                (name, str(options), found.mean(), *lost, proved, plans.cost[found].mean(),
+                 1000 * seconds / len(people))
+            )  # fmt: skip
+    return pd.DataFrame(
+        rows, columns=["model", "asked", "found", "lost at 1%", "5%", "20%", "proved", "cost", "ms"]
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("what", choices=["replicates", "more"])
+    parser.add_argument("data", nargs="*", default=list(DATA))
+    given = parser.parse_args()
+    for data in given.data:
+        fold = Fold.of(data, 1)
+        table = replicates(fold) if given.what == "replicates" else more(fold)
+        print(f"{DATA[data].title}\n{table.round(3).to_string(index=False)}\n", flush=True)
+
+
+if __name__ == "__main__":
+    main()
