@@ -13,7 +13,7 @@ import pytest
 
 from ract import ActionSpace, Feature
 from ract._core.grower import People
-from ract.costs import make_cost
+from ract.costs import fit_cost, make_cost
 from ract.encoding import Encoder
 from ract.ensemble import TreeEnsemble
 from ract.recourse.causal.effects import CausalEffects
@@ -49,6 +49,7 @@ def random_table(rng, n, kinds=KINDS, n_features=(1, 3)):
             column = rng.permutation(np.append(rng.integers(0, 2, n - 2), [0, 1]))
         else:
             column = np.array(["u", "v", "w", "z"])[rng.permutation(np.arange(n) % 4)]
+            bounds = {"categories": np.unique(column)}
         if kind in ("continuous", "integer") and rng.random() < 0.4:
             bounds = dict(zip(("lower", "upper"), np.sort(rng.choice(column, 2)), strict=True))
         data[f"f{k}"] = column
@@ -56,8 +57,90 @@ def random_table(rng, n, kinds=KINDS, n_features=(1, 3)):
     return pd.DataFrame(data), ActionSpace(features)
 
 
-def random_people(rng):
-    """A few binned people as the grower takes them: ties, one-way and fixed axes, categories."""
+def with_holes(rng, frame, actions):
+    """The same table with missing values in most columns, and rules for those without one."""
+    frame, features = frame.copy(), []
+    for feature in actions:
+        if rng.random() < 0.8:
+            missing = rng.random(len(frame)) < rng.choice([0.15, 0.4])
+            missing[rng.choice(len(frame), 4, replace=False)] = False
+            kept = frame[feature.name]
+            seen = set(kept[~missing]) == set(kept)  # every category, 0 and 1 are still there
+            if seen or feature.kind in ("continuous", "integer"):
+                frame[feature.name] = kept.astype(object).where(~missing, None)
+                if feature.kind != "categorical":
+                    frame[feature.name] = frame[feature.name].astype(float)
+                rule = "supply" if rng.random() < 0.6 else "stays"
+                price = float(rng.choice([0.0, 0.2, 0.45])) if rule == "supply" else None
+                feature = dataclasses.replace(feature, missing=rule, supply_cost=price)
+        features.append(feature)
+    return frame, ActionSpace(features)
+
+
+def credit_with_holes(n, seed):
+    """People whose income, savings and job are sometimes not known, and who was accepted."""
+    rng = np.random.default_rng(seed)
+    frame = pd.DataFrame(
+        {
+            "income": np.round(rng.lognormal(3.5, 0.5, n), 1),
+            "savings": rng.integers(0, 60, n).astype(float),
+            "job": rng.choice(["clerk", "cook", "judge"], n),
+            "age": np.round(rng.uniform(18, 80, n), 2),
+        }
+    )
+    score = frame["income"] + frame["savings"] + 25 * (frame["job"] == "judge") - 0.2 * frame["age"]
+    good = (score + rng.normal(0, 5, n) > 60).to_numpy()
+    frame.loc[rng.random(n) < 0.3, "income"] = np.nan
+    frame.loc[rng.random(n) < 0.2, "savings"] = np.nan
+    frame.loc[rng.random(n) < 0.2, "job"] = None
+    return frame, np.where(good, "yes", "no")
+
+
+SUPPLYING = ActionSpace(
+    [
+        Feature("income", change="increase", missing="supply", supply_cost=0.1),
+        Feature("savings", change="any"),
+        Feature("job", missing="supply", supply_cost=0.15),
+        Feature("age", change="fixed"),
+    ],
+    desired="yes",
+)
+
+
+def people_with_missing(rng, n, share=0.25):
+    """People with whole numbers, a number, a truth and a word, each missing for some."""
+    frame = pd.DataFrame(
+        {
+            "age": rng.integers(0, 5, n),
+            "income": np.round(rng.normal(size=n), 1),
+            "member": rng.integers(0, 2, n),
+            "job": rng.choice(["clerk", "cook", "nurse"], n),
+        }
+    )
+    target = (frame["age"] / 2 + frame["income"] + (frame["job"] == "cook") > 1).to_numpy()
+    frame = frame.mask(rng.random(frame.shape) < share)
+    frame = frame.astype({"age": float, "income": float, "member": float})
+    return frame, np.where(target ^ (rng.random(n) < 0.1), "yes", "no")
+
+
+def rules_with_missing(**of_age):
+    """What they may change, and hand in where it is missing."""
+    return ActionSpace(
+        [
+            Feature("age", change="increase", missing="supply", **of_age),
+            Feature("income"),
+            Feature("member", change="fixed", missing="supply", supply_cost=0.2),
+            Feature("job", missing="supply"),
+        ],
+        desired="yes",
+    )
+
+
+def random_people(rng, *, missing=False):
+    """A few binned people as the grower takes them: ties, one-way and fixed axes, categories.
+
+    missing: whether values of most ordinal axes are missing, which some of them allow to hand in.
+    """
     n, n_axes = int(rng.integers(4, 14)), int(rng.integers(1, 4))
     cells, lowest, highest, n_cells, can_enter = [], [], [], [], []
     for _ in range(n_axes):
@@ -78,7 +161,21 @@ def random_people(rng):
             highest.append(np.minimum(column + rng.integers(0, up + 1, n), c - 1))
     desired = rng.integers(0, 2, n).astype(np.uint8)
     as_cells = [np.array(v, dtype=np.uint8) for v in (cells, lowest, highest)]
-    return People(*as_cells, np.array(n_cells), tuple(can_enter), desired)
+    people = People(*as_cells, np.array(n_cells), tuple(can_enter), desired)
+    return with_missing_cells(rng, people) if missing else people
+
+
+def with_missing_cells(rng, people):
+    """The same people, some of them without a value on some ordinal axes."""
+    n_cells, missing = people.n_cells.copy(), np.full(len(people.n_cells), -1)
+    for a, table in enumerate(people.can_enter):
+        if table is not None or rng.random() < 0.2:
+            continue
+        missing[a], n_cells[a] = n_cells[a], n_cells[a] + 1
+        who = rng.random(people.cells.shape[1]) < rng.choice([0.0, 0.2, 0.5])
+        ends = np.sort(rng.integers(0, missing[a], 2)) if rng.random() < 0.6 else [missing[a]] * 2
+        people.cells[a, who], people.lowest[a, who], people.highest[a, who] = missing[a], *ends
+    return dataclasses.replace(people, n_cells=n_cells, missing=missing)
 
 
 # Models
@@ -194,6 +291,34 @@ def random_problem(rng, combine="votes", kinds=KINDS, cost="percentile", n_featu
     return encoder, matrix, ensemble, make_cost(cost).fit(matrix.T, encoder.weights)
 
 
+def random_problem_with_holes(rng, combine="votes", kinds=KINDS, n_features=(1, 3), n_trees=8):
+    """A problem as above, of which values are missing; trees send people without one anywhere."""
+    whole, actions = random_table(rng, int(rng.integers(10, 20)), kinds, n_features)
+    frame, actions = with_holes(rng, whole, actions)
+    encoder = Encoder(frame, actions)
+    matrix = encoder.matrix(frame)
+    ensemble = random_ensemble_with_holes(rng, matrix, n_trees)
+    if combine != "votes":
+        ensemble = with_random_values(rng, ensemble, combine)
+    cost = fit_cost("percentile", matrix.T, encoder.weights, exact=True,
+                    missing=encoder.missing_cells)  # fmt: skip
+    return encoder, matrix, ensemble, cost
+
+
+def random_ensemble_with_holes(rng, matrix, n_trees):
+    """Voting trees that send people without a value left or right, or part them from others."""
+    middle = np.where(np.isnan(matrix), np.nanmedian(matrix, axis=0), matrix)
+    ensemble = random_ensemble(rng, middle, int(rng.integers(1, n_trees + 1)))
+    number = ~np.isin(middle, (0.0, 1.0)).all(axis=0)
+    apart = (ensemble.feature >= 0) & number[ensemble.feature]
+    apart &= rng.random(len(apart)) < 0.1
+    return dataclasses.replace(
+        ensemble,
+        threshold=np.where(apart, np.inf, ensemble.threshold),
+        missing_left=(rng.random(len(ensemble.feature)) < 0.5).astype(np.uint8),
+    )
+
+
 def random_causal_problem(rng, kinds=MOSTLY_REAL_KINDS):
     """A random problem of two to four features, with random effects as its fifth part."""
     encoder, *rest = random_problem(rng, kinds=kinds, n_features=(2, 4))
@@ -208,7 +333,14 @@ def random_effects(rng, encoder):
     direct = rng.normal(size=(len(names),) * 2) * (rng.random((len(names),) * 2) < 0.5)
     direct *= place[:, None] > place
     direct[list(categories)] = 0.0
-    return CausalEffects.from_matrix(direct, names)
+    return CausalEffects(names, direct)
+
+
+def after_effects(loans, people, plans):
+    """People after they act, when the true effects have followed, in their own columns."""
+    encoder = Encoder.of_space(loans.actions, tuple(people.columns))
+    x, ends = encoder.matrix(people), encoder.matrix(plans)
+    return encoder.decode(loans.causes.after(x, ends - x), like=people)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -254,6 +386,17 @@ def check_allowed(encoder, people, values):
     for axis in encoder.axes:
         f, columns = axis.feature, list(axis.columns)
         before, after = people[:, columns], values[:, columns]
+        if f.missing is not None:
+            lacked, lacks = (_lacking(f, rows) for rows in (before, after))
+            assert not (lacks & ~lacked).any()
+            if f.missing == "stays":
+                assert (lacks == lacked).all()
+            handed = (lacked & ~lacks).nonzero()[0]
+            assert f.is_categorical or (
+                ((after[handed] >= f.lower) & (after[handed] <= f.upper)).all()
+                and (f.kind == "continuous" or (after[handed] == np.floor(after[handed])).all())
+            )
+            before, after = before[~lacked], after[~lacked]
         if f.is_categorical:
             assert ((after == 0) | (after == 1)).all() and (after.sum(axis=1) == 1).all()
             step = after.argmax(axis=1) - before.argmax(axis=1)
@@ -266,11 +409,15 @@ def check_allowed(encoder, people, values):
         assert not (f.change in ("decrease", "fixed") and (step > 0).any())
 
 
+def _lacking(feature, rows):
+    """Who has no value in a feature, from its encoded columns."""
+    return rows[:, -1] == 1 if feature.is_categorical else np.isnan(rows[:, 0])
+
+
 def n_changes(encoder, people, values):
     """How many features differ between people and the encoded rows beside theirs."""
-    return np.sum(
-        [(people != values)[:, list(axis.columns)].any(axis=1) for axis in encoder.axes], axis=0
-    )
+    moved = (people != values) & ~(np.isnan(people) & np.isnan(values))
+    return np.sum([moved[:, list(axis.columns)].any(axis=1) for axis in encoder.axes], axis=0)
 
 
 def check_values(

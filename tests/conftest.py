@@ -1,9 +1,10 @@
-"""Shared fixtures: where the real data are, if anywhere."""
+"""Shared fixtures: where the real data are, if anywhere, and a browser."""
 
 from __future__ import annotations
 
 import hashlib
 import os
+import shutil
 from importlib.metadata import version
 from pathlib import Path
 
@@ -41,3 +42,26 @@ def data_home():
     if not (folder / "fico.csv").exists():
         pytest.skip("the paper's data sets are not here; set RACT_DATA_HOME to their folder")
     return folder
+
+
+@pytest.fixture(scope="session")
+def browser(tmp_path_factory):
+    """A real browser without a window."""
+    webdriver = pytest.importorskip("selenium.webdriver")
+    chromium = shutil.which("chromium") or shutil.which("google-chrome")
+    driver = shutil.which("chromedriver")
+    if chromium is None or driver is None:
+        pytest.skip("needs chromium and chromedriver on the path")
+    options = webdriver.ChromeOptions()
+    options.binary_location = chromium
+    for flag in (
+        "headless=new", "no-sandbox", "disable-gpu", "disable-quic", "no-first-run",
+        "disable-background-networking", "disable-component-update", "disable-sync",
+        f"user-data-dir={tmp_path_factory.mktemp('browser')}",
+    ):  # fmt: skip
+        options.add_argument(f"--{flag}")
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    service = webdriver.ChromeService(executable_path=driver)
+    started = webdriver.Chrome(options=options, service=service)
+    yield started
+    started.quit()

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import math
 from fractions import Fraction
+from types import SimpleNamespace
 
 import numpy as np
 
@@ -67,10 +69,14 @@ def flip_cost(training_column):
     return abs(percentile_level(list(column), 1.0) - percentile_level(list(column), 0.0))
 
 
-# Growing: leaves are lists of conditions (axis, cell, goes right), people are points of cells.
+# Growing: leaves are lists of conditions (axis, cell, goes right), people are points of cells. On
+# an axis with missing values the cell is a triple: cell, missing cell, whether that goes left.
 
 
 def goes_right(categorical, value, cell):
+    if isinstance(cell, tuple):
+        cell, missing, missing_left = cell
+        return not missing_left if value == missing else value > cell
     return value == cell if categorical else value > cell
 
 
@@ -80,13 +86,16 @@ def inside(leaf, point, categorical):
     )
 
 
-def reachable_points(cells, lowest, highest, can_enter, i):
+def reachable_points(cells, lowest, highest, can_enter, i, missing):
     """Every combination of cells that person i can attain."""
     options = []
     for a in range(len(cells)):
         if can_enter[a] is not None:
             own = cells[a][i]
             options.append([k for k in range(len(can_enter[a])) if can_enter[a][own][k]])
+        elif cells[a][i] == missing[a]:  # they stay, or hand in something
+            handed_in = range(lowest[a][i], highest[a][i] + 1)
+            options.append(sorted({missing[a], *handed_in}))
         else:
             options.append(list(range(lowest[a][i], highest[a][i] + 1)))
     return list(itertools.product(*options))
@@ -110,11 +119,12 @@ class NaiveObjective:
         self.desired = people.desired
         self.weights = weights
         self.recourse_weight = recourse_weight
-        self.categorical = [table is not None for table in people.can_enter]
+        self.categorical = np.array([table is not None for table in people.can_enter])
         lowest, highest = people.lowest.astype(int), people.highest.astype(int)
+        self.missing = people.missing_cells
         self.people = [i for i in range(len(weights)) if weights[i] > 0]
         self.points = {
-            i: reachable_points(self.cells, lowest, highest, people.can_enter, i)
+            i: reachable_points(self.cells, lowest, highest, people.can_enter, i, self.missing)
             for i in self.people
         }
 
@@ -122,7 +132,20 @@ class NaiveObjective:
         return [i for i in self.people if inside(leaf, self.cells[:, i], self.categorical)]
 
     def attains(self, i, leaf):
-        return any(inside(leaf, point, self.categorical) for point in self.points[i])
+        """Whether person i attains a leaf: each threshold on its own, categories together.
+
+        What people without a value hand in is one value: their thresholds go together too.
+
+        That is the same as all of them at once for every leaf that there is. Beyond that, 0-1 loss
+        by the authors' rules tries thresholds outside of a node too, with an empty side that
+        people attain by the new threshold alone.
+        """
+        together = self.categorical | (self.cells[:, i] == self.missing)
+        parts = [[step] for step in leaf if not together[step[0]]]
+        parts.append([step for step in leaf if together[step[0]]])
+        return all(
+            any(inside(part, point, self.categorical) for point in self.points[i]) for part in parts
+        )
 
     def without_recourse(self, leaves):
         """Mass of people who attain no desired leaf; leaves: list of (conditions, label)."""
@@ -187,11 +210,22 @@ class NaiveObjective:
             return [(1, 0), (0, 0)] if direction == -1 else [(0, 1), (0, 0)]
         return [(1, 1), (1, 0)] if direction == -1 else [(1, 1), (0, 1)]
 
-    def freezes(self, leaf, axis, cell, direction, frozen):
+    def pairs_above(self, floor, leaf, axis, cell, pairs, frozen):
+        """Those pairs of labels that call no side desired whose share is below the floor.
+
+        If neither side may be desired and the label is free, both are undesired.
+        """
+        shares = self.shares(leaf, axis, cell)
+        low = [share is not None and float(share) < floor for share in shares]
+        if pairs and all(low) and frozen is None:
+            return [(0, 0)]
+        return [pair for pair in pairs if not any(map(min, pair, low))]
+
+    def freezes(self, leaf, axis, cell, direction, frozen, labels):
         """What everything left and right of a split keeps as its label, or None."""
         if direction == 0 or frozen is not None:
             return frozen, frozen
-        worse_is_kept = sum(self.shares(leaf, axis, cell)) < 1
+        worse_is_kept = sum(self.shares(leaf, axis, cell)) < 1 or labels == (0, 0)
         low, high = (0, None) if worse_is_kept else (None, 1)
         return (low, high) if direction == 1 else (high, low)
 
@@ -210,7 +244,10 @@ def naive_leaves(ensemble, X):
             if ensemble.feature[node] < 0:
                 leaves[rows, t] = node
                 continue
-            left = X[rows, ensemble.feature[node]] <= ensemble.threshold[node]
+            x = X[rows, ensemble.feature[node]]
+            left = x <= ensemble.threshold[node]
+            if ensemble.missing_left is not None and ensemble.missing_left[node]:
+                left = left | np.isnan(x)
             stack.append((int(ensemble.left[node]), rows[left]))
             stack.append((int(ensemble.right[node]), rows[~left]))
     return leaves
@@ -352,6 +389,8 @@ def options_of_feature(feature, columns, own, training, thresholds, rng, norm="m
     columns: encoded columns of the feature; own: the person's encoded row. Returns a list of
     (tuple of values for those columns, cost).
     """
+    if feature.missing is not None:
+        return _options_with_missing(feature, columns, own, training, thresholds, rng, norm)
     if not feature.is_categorical:
         j = columns[0]
         here = percentile_level(list(training[:, j]), own[j])
@@ -374,12 +413,52 @@ def options_of_feature(feature, columns, own, training, thresholds, rng, norm="m
     return options
 
 
+def _options_with_missing(feature, columns, own, training, thresholds, rng, norm):
+    """The same of a feature with missing values, whose costs are those of the known ones.
+
+    A missing number is NaN, a missing category has the last column. Handing one in costs what
+    the feature says.
+    """
+    known = dataclasses.replace(feature, missing=None, supply_cost=None)
+    if feature.is_categorical:
+        mark, columns = columns[-1], columns[:-1]
+        lacks, people = own[mark] == 1, training[training[:, mark] == 0]
+        kept, end = tuple(own[list(columns)]), ((1.0,), (0.0,))
+    else:
+        lacks, people = np.isnan(own[columns[0]]), training[~np.isnan(training[:, columns[0]])]
+        kept, end = (own[columns[0]],), ((), ())
+    if not lacks:
+        own_options = options_of_feature(known, columns, own, people, thresholds, rng, norm)
+        return [(values + end[1], cost) for values, cost in own_options]
+    options = [(kept + end[0], 0.0)]
+    if feature.missing == "supply":
+        free = dataclasses.replace(known, change="any")
+        someone = people[0] if feature.is_categorical else np.where(np.isnan(own), 0.0, own)
+        if not feature.is_categorical:
+            someone[columns[0]] = feature.lower
+        price = feature.supply_cost * feature.weight
+        for values, _ in options_of_feature(free, columns, someone, people, thresholds, rng, norm):
+            options.append((values + end[1], price))
+    return options
+
+
 def cheapest_action(ensemble, axes, own, training, rng, max_changes=None, norm="max"):
     """Least cost of a row that is desired, over every combination; inf if there is none."""
+    X, costs = every_action([ensemble], axes, own, training, rng, max_changes, norm)
+    return min(costs[naive_decision(ensemble, X)], default=np.inf)
+
+
+def every_action(ensembles, axes, own, training, rng, max_changes=None, norm="max"):
+    """Rows that a person can come to, one or more in each cell of the ensembles, and their costs.
+
+    own: encoded; of missing numbers NaN.
+    """
+    feature = np.concatenate([ensemble.feature for ensemble in ensembles])
+    threshold = np.concatenate([ensemble.threshold for ensemble in ensembles])
     options = []
     for axis in axes:
         j = axis.columns[0]
-        thresholds = ensemble.threshold[ensemble.feature == j]
+        thresholds = threshold[(feature == j) & np.isfinite(threshold)]
         options.append(
             options_of_feature(axis.feature, axis.columns, own, training, thresholds, rng, norm)
         )
@@ -387,7 +466,7 @@ def cheapest_action(ensemble, axes, own, training, rng, max_changes=None, norm="
     rows, costs = [], []
     for choice in itertools.product(*options):
         changed = [
-            any(v != own[j] for v, j in zip(values, axis.columns, strict=True))
+            any(v != own[j] and v == v for v, j in zip(values, axis.columns, strict=True))
             for (values, _), axis in zip(choice, axes, strict=True)
         ]
         if max_changes is not None and sum(changed) > max_changes:
@@ -396,8 +475,20 @@ def cheapest_action(ensemble, axes, own, training, rng, max_changes=None, norm="
         costs.append(combined([cost for _, cost in choice], norm))
     X = np.empty((len(rows), len(order)))
     X[:, order] = rows
-    enough = naive_decision(ensemble, X)
-    return min(np.array(costs)[enough], default=np.inf)
+    return X, np.array(costs)
+
+
+def cheapest_for_all(ensembles, axes, own, training, rng, max_changes=None):
+    """Least cost of a row that every ensemble accepts, over every combination; inf without one."""
+    splits = SimpleNamespace(
+        feature=np.concatenate([ensemble.feature for ensemble in ensembles]),
+        threshold=np.concatenate([ensemble.threshold for ensemble in ensembles]),
+    )
+    rows = allowed_rows(splits, axes, own, training, rng, max_changes=max_changes)
+    weights = np.array([axis.feature.weight for axis in axes for _ in axis.columns])
+    prices = price_rows("percentile", training, weights, own, rows)
+    accepted = np.all([naive_decision(ensemble, rows) for ensemble in ensembles], axis=0)
+    return min(prices[accepted], default=np.inf)
 
 
 def outcome(own, values, total):
@@ -524,3 +615,64 @@ def most_trees(tree, first, last, n_cells, categorical):
     """Most trees of which a point lies in a box, over all points."""
     points = itertools.product(*(range(n) for n in n_cells))
     return max(len(trees_at(point, tree, first, last, categorical)) for point in points)
+
+
+# Reasons
+
+
+def naive_score(ensemble, X):
+    """The score that decides: the share of votes, or the mean or sum of values."""
+    if ensemble.combine == "votes":
+        return naive_votes(ensemble, X) / len(ensemble.root)
+    values = ensemble.value[naive_leaves(ensemble, X)].sum(axis=1)
+    return values / len(ensemble.root) if ensemble.combine == "mean" else ensemble.base + values
+
+
+def shapley(score, own, reference, blocks):
+    """Interventional Shapley values of a row, over every coalition of blocks of columns."""
+    n = len(blocks)
+
+    def worth(members):
+        rows = np.array(reference, dtype=float)
+        for k in members:
+            rows[:, list(blocks[k])] = own[list(blocks[k])]
+        return score(rows).mean()
+
+    worths = {
+        members: worth(members)
+        for size in range(n + 1)
+        for members in itertools.combinations(range(n), size)
+    }
+    values = np.zeros(n)
+    for k in range(n):
+        for members, without in worths.items():
+            if k in members:
+                continue
+            size = len(members)
+            chance = math.factorial(size) * math.factorial(n - size - 1) / math.factorial(n)
+            values[k] += chance * (worths[tuple(sorted((*members, k)))] - without)
+    return values
+
+
+def accepted_share(accepts, feature, own, thresholds):
+    """Share of a number's allowed values, other than a person's own, that are accepted.
+
+    accepts: from values to whether each is accepted. own: NaN if it is missing; then those count
+    that may be handed in.
+    """
+    lower = min(feature.lower, own) if feature.change in ("any", "decrease") else own
+    upper = max(feature.upper, own) if feature.change in ("any", "increase") else own
+    if math.isnan(own):
+        if feature.missing != "supply":
+            return math.nan
+        lower, upper = feature.lower, feature.upper
+    if feature.kind != "continuous":
+        values = [float(v) for v in range(math.ceil(lower), math.floor(upper) + 1) if v != own]
+        return sum(accepts(values)) / len(values) if values else math.nan
+    ends = [lower, *sorted(t for t in set(thresholds) if lower < t < upper), upper]
+    middles = [(low + high) / 2 for low, high in itertools.pairwise(ends)]
+    lengths = [high - low for low, high in itertools.pairwise(ends)]
+    if sum(lengths) == 0:
+        return math.nan
+    kept = accepts(middles)
+    return sum(x for x, good in zip(lengths, kept, strict=True) if good) / sum(lengths)

@@ -166,8 +166,9 @@ def test_one_tree_on_everyone_is_the_tree(loans, criterion, max_risk):
 
 @pytest.mark.parametrize(
     ("n_estimators", "votes_needed", "expected"),
-    [(1, None, 1), (5, None, 3), (6, None, 4), (6, 3, 3), (6, 1, 1), (6, 6, 6)],
-)
+    [(1, None, 1), (5, None, 3), (6, None, 4), (6, 3, 3), (6, 1, 1), (6, 6, 6),
+     (6, 0.5, 3), (6, 0.51, 4), (6, 0.01, 1), (6, 1.0, 6)],
+)  # fmt: skip
 @pytest.mark.parametrize("probability", ["shares", "votes"])
 def test_votes_and_probabilities_by_hand(loans, n_estimators, votes_needed, expected, probability):
     model = small_forest(
@@ -203,6 +204,34 @@ def test_more_votes_needed_refuse_more_people(loans):
     for fewer, more in itertools.pairwise(refused):
         assert (fewer <= more).all()
     assert refused[0].sum() < refused[-1].sum()
+
+
+@pytest.mark.parametrize("threshold", [0.2, 0.5, 2 / 3, 1.0])
+def test_a_threshold_at_decision_time_is_that_of_training(loans, threshold):
+    """Decisions and plans are those of a forest that was fitted with this share of votes."""
+    model = small_forest(loans).fit(loans.frame, loans.target)
+    asked = small_forest(loans, votes_needed=float(threshold)).fit(loans.frame, loans.target)
+    people = loans.frame.head(80)
+    np.testing.assert_array_equal(model.predict(people, threshold=threshold), asked.predict(people))
+    plans, own = model.recourse(people, threshold=threshold), asked.recourse(people)
+    np.testing.assert_array_equal(plans.status, own.status)
+    np.testing.assert_array_equal(plans.cost, own.cost)
+    after = plans.counterfactuals[plans.found]
+    assert (model.predict(after, threshold=threshold) == "approved").all()
+    assert (model.predict(people) == "approved").sum() > 0  # the forest itself has not changed
+    assert model.ensemble_.cutoff == 4
+
+
+def test_thresholds_are_shares(loans):
+    model = small_forest(loans).fit(loans.frame, loans.target)
+    for wrong in (0, 1.5, -0.1, "half", True, np.nan):
+        with pytest.raises(InvalidSpec, match="threshold must"):
+            model.predict(loans.frame, threshold=wrong)
+        with pytest.raises(InvalidSpec, match="threshold"):
+            model.recourse(loans.frame, threshold=wrong)
+    for wrong in (0.0, 1.5, np.nan):
+        with pytest.raises(InvalidSpec, match="votes_needed must be a share above 0 and up to 1"):
+            small_forest(loans, votes_needed=wrong).fit(loans.frame, loans.target)
 
 
 def test_paths_lead_to_the_leaves(loans):
@@ -344,6 +373,17 @@ def test_a_leaf_needs_its_share_of_the_trees_own_weight(loans):
     assert len(model.ensemble_.leaves) > 12
 
 
+def test_desired_leaves_have_their_share_in_the_trees_own_sample(loans):
+    floor = 0.45
+    model = small_forest(loans, recourse_weight=0.5, max_depth=None, min_leaf_share=floor)
+    ensemble = model.fit(loans.frame, loans.target).ensemble_
+    desired = ensemble.leaves[ensemble.label[ensemble.leaves] == 1]
+    assert floor <= ensemble.value[desired].min() < 0.5
+    ensemble = model.set_params(min_leaf_share=0.0).fit(loans.frame, loans.target).ensemble_
+    desired = ensemble.leaves[ensemble.label[ensemble.leaves] == 1]
+    assert ensemble.value[desired].min() < floor
+
+
 def test_max_risk_holds_for_each_trees_own_sample(loans, monkeypatch):
     seen = []
 
@@ -463,8 +503,9 @@ def test_progress_is_shown_on_the_error_stream_when_asked(loans, capsys, monkeyp
         ({"oob_score": True, "bootstrap": False}, "oob_score needs bootstrap;"),
         ({"votes_needed": 0}, "votes_needed must be a whole number from 1 to 6, .* got 0."),
         ({"votes_needed": 7}, "votes_needed must be a whole number from 1 to 6, .* got 7."),
-        ({"votes_needed": 0.5}, "votes_needed must be a whole number from 1 to 6, .* got 0.5."),
+        ({"votes_needed": 1.5}, "votes_needed must be a share above 0 and up to 1, got 1.5."),
         ({"probability": "odds"}, "probability must be 'shares' or 'votes', got 'odds'."),
+        ({"min_leaf_share": -0.1}, "min_leaf_share must be a share between 0 and 1, got -0.1."),
         ({"max_risk": 0}, "max_risk must lie above 0 and be at most 1, got 0."),
         ({"recourse_weight": -1}, "recourse_weight must be a number of 0 or more, got -1"),
         ({"budget": -0.1}, "budget must be a number of 0 or more, got -0.1"),

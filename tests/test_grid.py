@@ -107,11 +107,12 @@ def test_categories_equal_their_definition(seed):
     codes = np.concatenate([np.arange(k), rng.integers(0, k, n - k)])
     names = np.array(list("abcdef"))[codes]
     change, weight = str(rng.choice(CHANGES)), float(rng.choice([1.0, 3.0]))
-    space = ActionSpace([Feature("c", "categorical", change, weight=weight)])
+    order = tuple("abcdef"[:k])
+    space = ActionSpace([Feature("c", "categorical", change, weight=weight, categories=order)])
     declared = bool(rng.random() < 0.5)
     if declared:
         frame = pd.DataFrame(np.eye(k)[codes], columns=list("abcdef")[:k])
-        group = Feature("c", change=change, weight=weight, columns=tuple("abcdef"[:k]))
+        group = Feature("c", change=change, weight=weight, columns=order)
         space = ActionSpace([group])
     else:
         frame = pd.DataFrame({"c": names})

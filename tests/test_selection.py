@@ -7,10 +7,28 @@ import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.metrics import roc_auc_score
-from sklearn.model_selection import StratifiedKFold
+from sklearn.model_selection import StratifiedKFold, train_test_split
 
-from ract import ActionSpace, Feature, RecourseForestClassifier, RecourseTreeClassifier
-from ract._auto import LADDER, Trial, choose_weight, impurity_of_all
+from ract import (
+    ActionSpace,
+    Feature,
+    RecourseForestClassifier,
+    RecourseTreeClassifier,
+    load_model,
+    save_model,
+)
+from ract._auto import (
+    FLOORS,
+    LADDER,
+    STRENGTHS,
+    Trial,
+    choose_weight,
+    choose_weight_and_floor,
+    impurity_of_all,
+)
+from ract._frames import read_table
+from ract._training import space_for_part
+from ract.calibration import LastingCurve, Point
 from ract.datasets import load_loans
 from ract.errors import InvalidData, InvalidSpec
 from ract.metrics import recourse_ratio
@@ -153,6 +171,179 @@ def test_warm_start_keeps_the_weight_that_was_chosen(loans):
     weight = forest.recourse_weight_
     forest.set_params(n_estimators=8).fit(loans.frame, loans.target)
     assert forest.recourse_weight_ == weight and forest.ensemble_.n_trees == 8
+
+
+GOAL = {"min_recourse": 0.9, "max_auc_loss": None, "n_people": 7}
+
+
+def plane(recourse_at, auc_at=lambda w, f: 0.8, accuracy_at=lambda w, f: 0.7):
+    """The same for weights and floors."""
+    asked = []
+
+    def attempt(weight, floor):
+        asked.append((weight, floor))
+        at = weight, floor
+        return Trial(weight, recourse_at(*at), auc_at(*at), accuracy_at(*at), floor, 0.8)
+
+    return attempt, asked
+
+
+def test_no_weight_is_enough_where_plans_last_anyway():
+    attempt, asked = plane(lambda w, f: 0.9)
+    search = choose_weight_and_floor(attempt, 1.0, FLOORS, **GOAL)
+    assert search.met and asked == [(search.weight, search.floor)] == [(0.0, 0.0)]
+
+
+@pytest.mark.parametrize("step", range(len(LADDER)))
+def test_the_highest_floor_is_kept_if_it_costs_nothing(step):
+    attempt, asked = plane(lambda w, f: 0.5 + 0.4 * (w >= LADDER[step]))
+    search = choose_weight_and_floor(attempt, 1.0, FLOORS, **GOAL)
+    assert (search.weight, search.floor) == (LADDER[step], FLOORS[0]) and len(asked) <= 4
+    table = search.to_frame()
+    assert table["chosen"].sum() == 1 and {"floor", "strength"} <= set(table)
+
+
+def test_lower_floors_are_tried_with_smaller_weights_if_it_costs_accuracy():
+    def recourse_at(weight, floor):
+        return 0.5 + 0.4 * (weight >= LADDER[4 if floor == 0.5 else 2])
+
+    def accuracy_at(weight, floor):
+        return 0.7 - 0.05 * (weight >= LADDER[3])
+
+    attempt, asked = plane(recourse_at, accuracy_at=accuracy_at)
+    search = choose_weight_and_floor(attempt, 1.0, FLOORS, **GOAL)
+    assert (search.weight, search.floor) == (LADDER[2], 0.4)
+    assert max(w for w, f in asked if f == 0.4) <= LADDER[4] and asked[0] == (0.0, 0.0)
+    assert all(f > 0 for _, f in asked[1:])
+    # Of two that meet the goal, AUC goes before accuracy.
+    attempt, _ = plane(recourse_at, lambda w, f: 0.8 - 0.1 * (f < 0.5 and w > 0), accuracy_at)
+    search = choose_weight_and_floor(attempt, 1.0, FLOORS, **GOAL)
+    assert (search.weight, search.floor) == (LADDER[4], 0.5) and len(search.trials) <= 10
+
+
+def test_the_most_lasting_recourse_within_a_loss_is_found():
+    attempt, _ = plane(lambda w, f: 0.5 + 0.01 * w - 0.1 * f, lambda w, f: 0.8 - 0.01 * w)
+    goal = GOAL | {"min_recourse": None, "max_auc_loss": 0.03}
+    search = choose_weight_and_floor(attempt, 1.0, FLOORS, **goal)
+    assert (search.weight, search.floor) == (3.0, 0.0)
+
+
+def test_a_lasting_goal_out_of_reach_says_what_the_best_is():
+    attempt, _ = plane(lambda w, f: 0.5 + 0.01 * w - 0.1 * f)
+    words = "plan that lasts; the best is 59.0% with recourse_weight=9 and min_leaf_share=0 "
+    with pytest.warns(WeightWarning, match=words):
+        search = choose_weight_and_floor(attempt, 1.0, FLOORS, **GOAL)
+    assert not search.met and (search.weight, search.floor) == (LADDER[-1], 0.0)
+
+
+@pytest.fixture
+def replicates(monkeypatch):
+    """Learners that were to be calibrated, which is done elsewhere."""
+    learners = []
+
+    def calibrate(learner, X, y, lasting, **options):
+        learners.append(learner)
+        return LastingCurve((Point(0.8, 500, 500, 500, 500, (1.0, 1.0)),), 0.9, lasting)
+
+    monkeypatch.setattr("ract._estimator.calibrate", calibrate)
+    return learners
+
+
+def lasting_by_hand(model, people, target, trial):
+    """Refits the two halves; every other person who is held out is asked of either."""
+    rows, desired = np.arange(len(target)), (target == "approved").astype(int)
+    grow_on, held = train_test_split(rows, test_size=0.2, stratify=desired, random_state=0)
+    halves = train_test_split(grow_on, test_size=0.5, stratify=desired[grow_on], random_state=0)
+    models = []
+    for half in map(np.sort, halves):
+        part = people.iloc[half]
+        space = space_for_part(model.actions, read_table(people), read_table(part))
+        one = clone(model).set_params(
+            actions=space, recourse_weight=trial.weight, min_leaf_share=trial.floor, lasting=None,
+            max_auc_loss=None, min_recourse=None,
+        )  # fmt: skip
+        models.append(one.fit(part, target[half]))
+    accuracy = np.mean([one.score(people.iloc[held], target[held]) for one in models])
+    for strength in STRENGTHS:
+        n_accepted = n_plans = n_last = 0
+        for k, (planner, judge) in enumerate([models, models[::-1]]):
+            own = people.iloc[np.sort(held)[k::2]]
+            refused = planner.predict(own) == "refused"
+            plans = planner.recourse(own, strength=strength)
+            after = judge.predict(plans.counterfactuals)
+            n_accepted += (~refused).sum()
+            n_plans += (refused & plans.found).sum()
+            n_last += (refused & plans.found & (after == "approved")).sum()
+        if n_last >= model.lasting * n_plans:
+            break
+    return (n_accepted + n_last) / len(held), accuracy, strength
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        RecourseForestClassifier(n_estimators=9, min_samples_leaf=10),
+        RecourseTreeClassifier(min_samples_leaf=10),
+    ],
+)
+def test_trials_count_plans_that_the_other_half_accepts(loans, replicates, model):
+    people, target = loans.frame[:500], loans.target[:500].to_numpy()
+    model = clone(model).set_params(
+        actions=loans.actions, recourse_weight="auto", lasting=0.8, max_auc_loss=0.02,
+        random_state=0,
+    ).fit(people, target)  # fmt: skip
+    trials = model.weight_search_.trials
+    assert len({trial.floor for trial in trials}) == 3
+    for trial in trials[::3]:
+        found = trial.recourse, trial.accuracy, trial.strength
+        assert found == pytest.approx(lasting_by_hand(model, people, target, trial))
+
+
+def test_weight_and_floor_are_chosen_used_and_kept(loans, replicates, tmp_path):
+    model = RecourseForestClassifier(
+        loans.actions, n_estimators=10, recourse_weight="auto", lasting=0.9, min_recourse=0.85,
+        random_state=0,
+    ).fit(loans.frame, loans.target)  # fmt: skip
+    search, chosen = model.weight_search_, (model.recourse_weight_, model.min_leaf_share_)
+    assert search.met and chosen == (search.weight, search.floor)
+    trial = next(t for t in search.trials if (t.weight, t.floor) == chosen)
+    assert trial.recourse >= 0.85 and search.n_people == 300
+    assert (replicates[0].recourse_weight, replicates[0].min_leaf_share) == chosen
+    stated = clone(replicates[0]).fit(loans.frame, loans.target)
+    np.testing.assert_array_equal(stated.ensemble_.label, model.ensemble_.label)
+    again = clone(model)
+    assert again.min_leaf_share is None and again.recourse_weight == "auto"
+    again.fit(loans.frame, loans.target)
+    assert (again.recourse_weight_, again.min_leaf_share_) == chosen
+    save_model(model, tmp_path / "model.ract")
+    loaded = load_model(tmp_path / "model.ract")
+    assert (loaded.recourse_weight_, loaded.min_leaf_share_) == chosen
+    assert loaded.get_params()["min_leaf_share"] is None
+    loaded.set_params(n_estimators=12, warm_start=True).fit(loans.frame, loans.target)
+    assert (loaded.recourse_weight_, loaded.min_leaf_share_) == chosen
+
+
+@pytest.mark.parametrize("floor", [0.0, 0.45])
+def test_a_stated_floor_is_respected_and_a_goal_met_or_warned_of(loans, replicates, floor):
+    model = RecourseForestClassifier(
+        loans.actions, n_estimators=5, recourse_weight="auto", lasting=0.9, min_recourse=1.0,
+        min_leaf_share=floor, random_state=0, budget=0.05,
+    )  # fmt: skip
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", WeightWarning)
+        model.fit(loans.frame[:600], loans.target[:600])
+    assert model.weight_search_.met == (floor == 0.0) == (not caught)
+    assert {trial.floor for trial in model.weight_search_.trials} == {floor}
+    assert model.min_leaf_share_ == floor == replicates[0].min_leaf_share
+
+
+def test_without_lasting_no_floor_is_tried(loans):
+    model = RecourseForestClassifier(
+        loans.actions, n_estimators=5, recourse_weight="auto", random_state=0
+    ).fit(loans.frame[:600], loans.target[:600])
+    assert model.weight_search_.floor is None and model.min_leaf_share_ == 0.0
+    names = ["weight", "recourse", "auc", "accuracy", "chosen"]
+    assert model.weight_search_.to_frame().columns.tolist() == names
 
 
 def test_the_curve_is_that_of_fits_one_by_one(loans):

@@ -115,7 +115,7 @@ def test_recourse_risk_equals_brute_force_over_every_action(seed):
         [
             Feature("a", change=changes[0], upper=5),
             Feature("b", change=changes[1], weight=0.5),
-            Feature("c", change=changes[2]),
+            Feature("c", "categorical", changes[2], categories=("x", "y", "z")),
             Feature("d", change=changes[3]),
         ]
     )
@@ -298,6 +298,50 @@ def test_a_model_keeps_no_value_of_fewer_than_five_people(loans):
         clone(model).set_params(exact_costs="no").fit(loans.frame, loans.target)
 
 
+@pytest.mark.parametrize("criterion", ["gini", "entropy", "error"])
+@pytest.mark.parametrize("floor", [0.4, 0.7])
+@pytest.mark.parametrize("constraints", [None, {"Income": 1, "Debt": -1}])
+def test_desired_leaves_have_the_share_of_desired_people_asked_for(
+    loans, criterion, floor, constraints
+):
+    times = np.random.default_rng(0).integers(0, 3, len(loans.frame))
+    weights = times * np.where(loans.target == "approved", 0.5, 1.0)
+    model = RecourseTreeClassifier(
+        loans.actions, recourse_weight=0.5, max_depth=7, min_leaf_share=floor, criterion=criterion,
+        class_weight={"approved": 0.5}, monotonic_cst=constraints,
+    ).fit(loans.frame, loans.target, times)  # fmt: skip
+    leaf = model.apply(loans.frame)[times > 0]
+    weights, approved = weights[times > 0], (loans.target == "approved")[times > 0]
+    share = np.bincount(leaf, weights * approved)[leaf] / np.bincount(leaf, weights)[leaf]
+    desired = model.ensemble_.label[leaf] == 1
+    assert share[desired].min() >= floor
+    if constraints is None:  # they may freeze any leaf to undesired
+        assert desired[share >= max(floor, 0.5)].all()
+
+
+def test_a_floor_takes_recourse_that_undesired_leaves_would_give(loans):
+    shared = {"recourse_weight": 0.5, "max_depth": 5, "budget": 0.05, "random_state": 0}
+    plain = RecourseTreeClassifier(loans.actions, **shared).fit(loans.frame, loans.target)
+    risks, accepted = [], []
+    for floor in (0.0, 0.3, 0.5, 0.8):
+        model = clone(plain).set_params(min_leaf_share=floor).fit(loans.frame, loans.target)
+        risks.append(model.recourse_risk_)
+        accepted.append(model.ensemble_.decide(model.encoder_.matrix(loans.frame)).mean())
+        assert model.recourse_risk(loans.frame) == pytest.approx(model.recourse_risk_)
+    assert risks[0] == plain.recourse_risk_
+    assert risks == sorted(risks) and risks[0] < risks[-1]
+    assert accepted == sorted(accepted, reverse=True) and accepted[0] > accepted[-1]
+
+
+def test_max_risk_goes_before_the_floor(loans):
+    model = RecourseTreeClassifier(
+        loans.actions, max_risk=0.01, max_depth=4, budget=0.05, min_leaf_share=0.9
+    ).fit(loans.frame, loans.target)
+    assert model.recourse_risk_ <= 0.01
+    desired = model.ensemble_.leaves[model.ensemble_.label[model.ensemble_.leaves] == 1]
+    assert model.ensemble_.value[desired].min() < 0.9
+
+
 @pytest.mark.parametrize("relabelling", ["greedy", "exact"])
 @pytest.mark.parametrize("max_risk", [0.3, 0.05, 0.01])
 def test_max_risk_holds_on_the_training_people(loans, relabelling, max_risk):
@@ -315,9 +359,9 @@ def test_confidence_holds_people_out_and_says_what_it_guarantees(bound):
         loans.actions, recourse_weight=0.05, max_depth=3, max_risk=0.2, confidence=0.9,
         bound=bound, random_state=0,
     ).fit(loans.frame, loans.target)  # fmt: skip
-    told = model.guarantee_
-    assert told.met and told.n_people == 1800 and told.risk_bound <= 0.2
-    assert "90% confidence" in str(told)
+    given = model.guarantee_
+    assert given.met and given.n_people == 1800 and given.risk_bound <= 0.2
+    assert "90% confidence" in str(given)
     fresh = load_loans(n_people=20_000, random_state=4)
     assert model.recourse_risk(fresh.frame) <= 0.2
 
@@ -361,6 +405,9 @@ def test_the_same_seed_gives_the_same_tree(loans):
         ({"max_depth": 0}, "max_depth must be a whole number of 1 or more, got 0"),
         ({"min_samples_leaf": 0}, "min_samples_leaf must be a whole number of 1 or more"),
         ({"min_samples_split": 1.5}, "min_samples_split must be a whole number of 2"),
+        ({"min_leaf_share": 1.1}, "min_leaf_share must be a share between 0 and 1, got 1.1."),
+        ({"min_leaf_share": float("nan")}, "min_leaf_share must be a share between 0 and 1"),
+        ({"min_leaf_share": "half"}, "min_leaf_share must be a share between 0 and 1, got 'half'"),
         ({"min_impurity_decrease": -1}, "min_impurity_decrease must be a number of 0"),
         ({"max_features": "half"}, "max_features must be None, 'sqrt'"),
         ({"max_cells": 1}, "max_cells must lie between"),

@@ -12,12 +12,25 @@ criterion. Recourse grows and accuracy falls along it, so that bisection takes t
     step      1/81  1/27  1/9   1/3    1    3    9
     recourse   .88   .91   .93 | .96   .98  ...         asked: 0.95
                                  ^ the first that meets it
+
+Where plans are to last, two models are grown for a trial, on either half of the people. Each
+person who is held out gets a plan of one of them, which the other then accepts or not. Plans
+have the least strength at which they last as was asked for, as those of the fitted model will:
+
+    strength                 .7    .8    .9
+    plans that last         .81   .93   .98
+    refused with such one   .77   .74   .41        asked: lasting=0.9
+                                  ^ counts
+
+The floor of leaves (``min_leaf_share``) is chosen too, from the highest downwards: it keeps
+recourse from being bought with leaves of the wrong label. Recourse grows as it falls, so that
+a lower one is tried with smaller weights only.
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 
 import numpy as np
@@ -37,25 +50,44 @@ BATCH, MOST_SEARCHED = 30, 150  # of the people whom a trial refuses
 MAX_NODES = 300  # of a search; one that needs more counts as without recourse
 CHANCE = 0.005  # by which the AUC of two weights differs on a few hundred people anyway
 SURE = 0.95  # confidence, on either side, at which a trial ends before everyone was searched
+FLOORS = (0.5, 0.4, 0.0)
+STRENGTHS = (0.7, 0.8, 0.9)  # of plans that are to last
+PLAN_NODES = 1000  # of a search for one; what it has found by then counts
+NEAR = 0.01  # accuracy that may be lost before a lower floor is tried
+NO_PLAN, FAILS, LASTS = range(3)  # what becomes of a refused person's plan
 
 
 class WeightWarning(UserWarning):
-    """A goal that no weight meets."""
+    """A goal that no weight meets, or no weight and floor."""
 
 
 @dataclass(frozen=True)
 class Trial:
-    """One weight and what came of it on held-out people."""
+    """One weight and what came of it on held-out people.
+
+    Parameters
+    ----------
+    weight : float
+    recourse : float
+        Share of them who are accepted or have an action within the budget; one that lasts,
+        where that is the goal.
+    auc, accuracy : float
+        Means of two models, where plans are to last.
+    floor, strength : float or None
+        Where plans are to last: ``min_leaf_share``, and the strength of plans.
+    """
 
     weight: float
     recourse: float
     auc: float
     accuracy: float
+    floor: float | None = None
+    strength: float | None = None
 
 
 @dataclass(frozen=True)
 class WeightSearch:
-    """How a weight was chosen.
+    """How a weight was chosen, and with it a floor where plans are to last.
 
     Parameters
     ----------
@@ -69,6 +101,8 @@ class WeightSearch:
         In the order in which they were made.
     n_people : int
         How many held-out people the trials were measured on.
+    floor : float or None
+        The chosen one, where plans are to last.
     """
 
     weight: float
@@ -77,11 +111,14 @@ class WeightSearch:
     max_auc_loss: float | None
     trials: tuple[Trial, ...]
     n_people: int
+    floor: float | None = None
 
     def to_frame(self) -> pd.DataFrame:
         """The trials as a table, by weight, with the chosen one marked."""
-        table = pd.DataFrame([asdict(trial) for trial in self.trials]).sort_values("weight")
-        return table.assign(chosen=table["weight"] == self.weight).reset_index(drop=True)
+        chosen = [(t.weight, t.floor) == (self.weight, self.floor) for t in self.trials]
+        table = pd.DataFrame([asdict(trial) for trial in self.trials]).assign(chosen=chosen)
+        table = table.dropna(axis=1, how="all")
+        return table.sort_values("weight", kind="stable", ignore_index=True)
 
 
 def impurity_of_all(desired: np.ndarray, weights: np.ndarray, criterion: str) -> float:
@@ -109,54 +146,104 @@ class Validation:
     matrix : float (people, columns)
     desired : uint8 (people,)
     weights : float (people,)
-    axes : tuple of Axis
-    cost : FittedCost
+    learned : sequence of (axes, cost)
+        What the growing people gave; of either half of them, where plans are to last.
     budget : float
     goal : float or None
         The recourse ratio to reach; a trial ends once it is clear whether it does.
     n_jobs : int or None
+    lasting : float
+        The share of plans that are to last.
     """
 
     matrix: np.ndarray
     desired: np.ndarray
     weights: np.ndarray
-    axes: tuple[Axis, ...]
-    cost: FittedCost
+    learned: Sequence[tuple[tuple[Axis, ...], FittedCost]]
     budget: float
     goal: float | None
     n_jobs: int | None
+    lasting: float = 0.0
 
     def trial(self, weight: float, ensemble: TreeEnsemble) -> Trial:
         """What an ensemble that was grown with a weight gives these people."""
+        accepted, auc, accuracy = self._decided(ensemble)
+        search = ExactSearch(ensemble, *self.learned[0])
+
+        def ask(people: np.ndarray) -> np.ndarray:
+            answers = search.attains(
+                self.matrix[people], self.budget, max_nodes=MAX_NODES, n_jobs=self.n_jobs
+            )
+            return np.where(answers == Status.FOUND, LASTS, NO_PLAN)[None]
+
+        recourse, _ = self._recourse(np.flatnonzero(~accepted), ask, BATCH)
+        return Trial(weight, recourse, auc, accuracy)
+
+    def lasting_trial(self, weight: float, floor: float, halves: Sequence[TreeEnsemble]) -> Trial:
+        """What ensembles of either half give these people: plans of one that the other accepts."""
+        accepted, auc, accuracy = zip(*map(self._decided, halves), strict=True)
+        everyone = np.arange(len(self.desired))
+        planner = everyone % 2
+        searches = [
+            [ExactSearch(half.stronger(strength), *learned) for strength in STRENGTHS]
+            for half, learned in zip(halves, self.learned, strict=True)
+        ]
+
+        def ask(people: np.ndarray) -> np.ndarray:
+            answers = np.full((len(STRENGTHS), len(people)), NO_PLAN)
+            for k, own in enumerate(searches):
+                asked, judge = np.flatnonzero(planner[people] == k), halves[1 - k]
+                for at, search in zip(answers, own, strict=True):
+                    plans = search.solve(
+                        self.matrix[people[asked]], self.budget, max_nodes=PLAN_NODES,
+                        n_jobs=self.n_jobs,
+                    )  # fmt: skip
+                    asked = asked[plans.found]  # who has no plan has none that wins more
+                    lasts = judge.decide(plans.values[plans.found])
+                    at[asked] = np.where(lasts, LASTS, FAILS)
+            return answers
+
+        refused = np.flatnonzero(~np.array(accepted)[planner, everyone])
+        # Without a goal the trial with most recourse is wanted, so that everyone is searched.
+        batch = MOST_SEARCHED if self.goal is None else BATCH
+        recourse, at = self._recourse(refused, ask, batch)
+        means = float(np.mean(auc)), float(np.mean(accuracy))
+        return Trial(weight, recourse, *means, floor, STRENGTHS[at])
+
+    def _decided(self, ensemble: TreeEnsemble) -> tuple[np.ndarray, float, float]:
+        """Whom an ensemble accepts, its AUC and its accuracy."""
         votes, sums = ensemble.totals(self.matrix, n_jobs=self.n_jobs)
         accepted = votes >= ensemble.cutoff
         share = sums / ensemble.n_trees
         held = np.where(accepted, np.maximum(share, 0.5), np.minimum(share, 0.5))
+        auc = roc_auc_score(self.desired, held, sample_weight=self.weights)
         right = accepted == (self.desired == 1)
-        return Trial(
-            weight,
-            self._recourse(ensemble, np.flatnonzero(~accepted)),
-            float(roc_auc_score(self.desired, held, sample_weight=self.weights)),
-            float(np.average(right, weights=self.weights)),
-        )
+        return accepted, float(auc), float(np.average(right, weights=self.weights))
 
-    def _recourse(self, ensemble: TreeEnsemble, refused: np.ndarray) -> float:
-        """Recourse ratio, searched for in batches of the refused until it is clear."""
+    def _recourse(
+        self, refused: np.ndarray, ask: Callable[[np.ndarray], np.ndarray], batch: int
+    ) -> tuple[float, int]:
+        """Recourse ratio, searched for in batches of the refused until it is clear.
+
+        ask: what becomes of some people's plans (strengths, people). Returns the ratio at the
+        least strength whose plans last, the highest if none do, and which that is.
+        """
         if not len(refused):
-            return 1.0
+            return 1.0, 0
         w, order = self.weights, spread(len(refused), min(len(refused), MOST_SEARCHED))
-        search, asked = ExactSearch(ensemble, self.axes, self.cost), refused[order]
+        asked = refused[order]
         share_refused = float(w[refused].sum() / w.sum())
-        without = np.zeros(0, np.bool_)
+        answers = ask(asked[:batch])
         while True:
-            batch = asked[len(without) : len(without) + BATCH]
-            answers = search.attains(
-                self.matrix[batch], self.budget, max_nodes=MAX_NODES, n_jobs=self.n_jobs
-            )
-            without = np.append(without, answers != Status.FOUND)
-            share = float(np.average(without, weights=w[asked[: len(without)]]))
-            if len(without) == len(asked) or self._is_clear(without, share_refused):
-                return 1 - share * share_refused
+            n = answers.shape[1]
+            n_last, n_plans = ((answers >= least).sum(axis=1) for least in (LASTS, FAILS))
+            enough = np.flatnonzero(n_last >= self.lasting * n_plans)
+            at = int(enough[0]) if len(enough) else len(answers) - 1
+            without = answers[at] != LASTS
+            if n == len(asked) or self._is_clear(without, share_refused):
+                share = float(np.average(without, weights=w[asked[:n]]))
+                return 1 - share * share_refused, at
+            answers = np.append(answers, ask(asked[n : n + batch]), axis=1)
 
     def _is_clear(self, without: np.ndarray, share_refused: float) -> bool:
         """Whether the goal lies outside the interval of what was seen so far."""
@@ -227,23 +314,108 @@ def choose_weight(
     if min_recourse is not None:
         met = _first(ladder, lambda w: tried(w).recourse >= min_recourse) < len(ladder)
         enough = [trial for trial in trials if trial.recourse >= min_recourse]
-        weight = (_most_accurate(enough) if met else _most_recourse(trials)).weight
+        best = _most_accurate(enough) if met else _most_recourse(trials)
+        weight = best.weight
+        if not met:
+            _warn(
+                f"No weight gives {min_recourse:.1%} of people recourse; the best is "
+                f"{best.recourse:.1%} with recourse_weight={best.weight:.3g} (AUC {best.auc:.3f})"
+            )
     else:
         assert max_auc_loss is not None
         floor = tried(0.0).auc - max_auc_loss
         above = _first(ladder, lambda w: tried(w).auc < floor)
         met, weight = True, ladder[above - 1] if above else 0.0
-    search = WeightSearch(float(weight), met, min_recourse, max_auc_loss, tuple(trials), n_people)
-    if not met:
-        best = _most_recourse(trials)
-        warnings.warn(
-            f"No weight gives {min_recourse:.1%} of people recourse; the best is "
-            f"{best.recourse:.1%} with recourse_weight={best.weight:.3g} (AUC {best.auc:.3f}), "
-            "which is used. A larger budget or more features that may change would help.",
-            WeightWarning,
-            stacklevel=5,
+    return WeightSearch(float(weight), met, min_recourse, max_auc_loss, tuple(trials), n_people)
+
+
+def choose_weight_and_floor(
+    attempt: Callable[[float, float], Trial],
+    unit: float,
+    floors: Sequence[float],
+    *,
+    min_recourse: float | None,
+    max_auc_loss: float | None,
+    n_people: int,
+) -> WeightSearch:
+    """The weight and the floor that meet a goal best, of trials in which plans are to last.
+
+    No weight is tried first. Then the ladder is bisected for one floor after the other.
+
+    Parameters
+    ----------
+    attempt : callable
+        From a weight and a floor to their trial.
+    unit : float
+        Of the ladder of weights.
+    floors : sequence of float
+        Descending.
+    min_recourse : float or None
+        The most accurate trial with this share of people who have recourse, by AUC and then,
+        where that differs by chance alone, by accuracy. Lower floors are left out once such a
+        trial is about as accurate as that without a weight.
+    max_auc_loss : float or None
+        Else: the most recourse at an AUC at most this much below that of no weight.
+    n_people : int
+        How many people each trial is measured on, for the record.
+
+    Examples
+    --------
+    >>> def attempt(weight, floor):
+    ...     recourse = 1 - (0.1 + floor / 5) / (1 + weight)
+    ...     return Trial(weight, recourse, 0.8 - 0.01 * weight, 0.7, floor, 0.8)
+    >>> goal = {"min_recourse": 0.95, "max_auc_loss": None, "n_people": 9}
+    >>> search = choose_weight_and_floor(attempt, 1.0, [0.5, 0.0], **goal)
+    >>> search.weight, search.floor, len(search.trials)
+    (1.0, 0.0, 7)
+    """
+    trials: list[Trial] = []
+
+    def tried(weight: float, floor: float) -> Trial:
+        trials.append(attempt(float(weight), float(floor)))
+        return trials[-1]
+
+    def first(ladder: np.ndarray, floor: float, holds: Callable[[Trial], bool]) -> int:
+        return _first(ladder, lambda weight: holds(tried(weight, floor)))
+
+    def enough(trial: Trial) -> bool:
+        return min_recourse is not None and trial.recourse >= min_recourse
+
+    def as_accurate(trial: Trial) -> bool:
+        return trial.auc >= plain.auc - CHANCE and trial.accuracy >= plain.accuracy - NEAR
+
+    ladder, plain = LADDER * unit, tried(0.0, floors[-1])
+    if max_auc_loss is not None:
+        least = plain.auc - max_auc_loss
+        for floor in floors:
+            first(ladder, floor, lambda trial: trial.auc < least)
+        good = [trial for trial in trials if trial.auc >= least]
+        best = _most_recourse(good)
+    else:
+        for floor in floors:
+            if any(enough(trial) and as_accurate(trial) for trial in trials):
+                break
+            last = first(ladder, floor, enough)
+            ladder = ladder[: last + 1]  # recourse grows as the floor falls
+        good = [trial for trial in trials if enough(trial)]
+        best = _auc_then_accuracy(good) if good else _most_recourse(trials)
+    if not good:
+        _warn(
+            f"No weight and floor give {min_recourse:.1%} of people a plan that lasts; the best "
+            f"is {best.recourse:.1%} with recourse_weight={best.weight:.3g} and "
+            f"min_leaf_share={best.floor:g} (AUC {best.auc:.3f})"
         )
-    return search
+    return WeightSearch(
+        best.weight, bool(good), min_recourse, max_auc_loss, tuple(trials), n_people, best.floor
+    )
+
+
+def _warn(fault: str) -> None:
+    warnings.warn(
+        f"{fault}, which is used. A larger budget or more features that may change would help.",
+        WeightWarning,
+        stacklevel=6,
+    )
 
 
 def _most_accurate(trials: list[Trial]) -> Trial:
@@ -253,6 +425,13 @@ def _most_accurate(trials: list[Trial]) -> Trial:
         if trial.auc > best.auc + CHANCE:
             best = trial
     return best
+
+
+def _auc_then_accuracy(trials: list[Trial]) -> Trial:
+    """The most accurate of those whose AUC is the highest up to chance; else the least weight."""
+    highest = max(trial.auc for trial in trials)
+    near = [trial for trial in trials if trial.auc >= highest - CHANCE]
+    return max(near, key=lambda t: (t.accuracy, -t.weight))
 
 
 def _most_recourse(trials: list[Trial]) -> Trial:

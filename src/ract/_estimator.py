@@ -2,32 +2,54 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import warnings
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from sklearn.base import ClassifierMixin
+from sklearn.base import ClassifierMixin, clone
 from sklearn.model_selection import train_test_split
 from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
-from ract._auto import HELD_OUT, Trial, Validation, WeightSearch, choose_weight, impurity_of_all
+from ract._auto import (
+    FLOORS,
+    HELD_OUT,
+    Trial,
+    Validation,
+    WeightSearch,
+    choose_weight,
+    choose_weight_and_floor,
+    impurity_of_all,
+)
 from ract._core.attain import Attainment
 from ract._core.grower import CRITERIA, Rules
 from ract._frames import is_frame, read_table, take_rows
+from ract._parameters import (
+    at_least,
+    desired_class,
+    features_per_split,
+    is_number,
+    monotonic_directions,
+    number_of_people,
+)
 from ract._training import Setting, TrainingSet, Weights, people_on, prepare, space_for_part
-from ract.encoding import Axis, Encoder
+from ract.calibration import LastingCurve, LastingWarning, calibrate, check_lasting
+from ract.encoding import Encoder
 from ract.ensemble import TreeEnsemble, on_its_side
 from ract.errors import InvalidData, InvalidSpec, listing
 from ract.grid import Grid
+from ract.reasons import Reasons, find_reasons
+from ract.reasons.reference import choose_reference
 from ract.recourse.find import find_recourse
 from ract.recourse.result import Recourse
 
 # The goal of an automatic weight when none is stated, and how few people it can do with.
 MIN_RECOURSE, FEWEST = 0.95, 50
+# For each person's search while strengths are measured; one that needs more counts as no plan.
+CALIBRATION_SECONDS = 1.0
 
 
 @dataclass(frozen=True)
@@ -62,6 +84,7 @@ class RecourseClassifierMixin(ClassifierMixin):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
+        tags.input_tags.allow_nan = True
         return tags
 
     @property
@@ -84,6 +107,7 @@ class RecourseClassifierMixin(ClassifierMixin):
         """Read, encode, bin and price a table, once for as many fits as wanted."""
         setting = self._setting
         X, y = self._read_people(X, y)
+        read_table(X).refuse_empty_columns()
         desired = self._read_target(y)
         weights = self._read_weights(sample_weight, y)
         growing = np.flatnonzero(weights.growing > 0)
@@ -110,17 +134,17 @@ class RecourseClassifierMixin(ClassifierMixin):
         self.encoder_, self.cost_ = prepared.training.encoder, prepared.training.cost
         self._rows_seen = prepared.training.rows
 
-    def _chosen_weight(self, prepared: Prepared) -> float:
-        """The weight of recourse, searched for if it is "auto"."""
+    def _chosen_weight(self, prepared: Prepared) -> tuple[float, float]:
+        """The weight of recourse and the floor of leaves, searched for if the weight is "auto"."""
         self._check_goal()
+        floor = 0.0 if self.min_leaf_share is None else float(self.min_leaf_share)
         self.__dict__.pop("weight_search_", None)
         if self.recourse_weight != "auto":
-            return float(at_least("recourse_weight", self.recourse_weight, 0))
+            return float(at_least("recourse_weight", self.recourse_weight, 0)), floor
         desired = prepared.desired[prepared.growing]
-        self.weight_search_: WeightSearch = self._search_weight(
-            prepared.people, desired, prepared.training.weights
-        )
-        return self.weight_search_.weight
+        search = self._search_weight(prepared.people, desired, prepared.training.weights)
+        self.weight_search_: WeightSearch = search
+        return search.weight, floor if search.floor is None else search.floor
 
     def _check_goal(self) -> None:
         goals = {"min_recourse": self.min_recourse, "max_auc_loss": self.max_auc_loss}
@@ -134,6 +158,9 @@ class RecourseClassifierMixin(ClassifierMixin):
             )
         if len(given) == 2:
             raise InvalidSpec("Give either min_recourse or max_auc_loss as the goal, not both.")
+        floor = self.min_leaf_share
+        if floor is not None and not (is_number(floor) and 0 <= floor <= 1):
+            raise InvalidSpec(f"min_leaf_share must be a share between 0 and 1, got {floor!r}.")
 
     def _search_weight(self, people: Any, desired: np.ndarray, weights: Weights) -> WeightSearch:
         """Try weights on some of the people and measure them on the rest."""
@@ -147,36 +174,91 @@ class RecourseClassifierMixin(ClassifierMixin):
         grow_on, hold_out = train_test_split(
             rows, test_size=HELD_OUT, stratify=desired, random_state=self._split_seed()
         )
+        parts = [grow_on]
+        if self.lasting is not None:
+            parts = train_test_split(
+                grow_on, test_size=0.5, stratify=desired[grow_on], random_state=self._split_seed()
+            )
         grow_on, hold_out = np.sort(grow_on), np.sort(hold_out)
-        part, rest = take_rows(people, grow_on), take_rows(people, hold_out)
-        space = space_for_part(self.actions, read_table(people), read_table(part))
-        setting = replace(self._setting, actions=space)
-        training = prepare(part, desired[grow_on], weights.of(grow_on), setting, with_reach=True)
+        trained = [self._trained_on(np.sort(part), people, desired, weights) for part in parts]
         n_jobs, goal = getattr(self, "n_jobs", None), self.min_recourse
         if goal is None and self.max_auc_loss is None:
             goal = MIN_RECOURSE
+        # Categories are everybody's, so that encoders of different people give the same columns.
         validation = Validation(
-            training.encoder.matrix(rest), desired[hold_out], weights.people[hold_out],
-            training.encoder.axes, training.cost, self.budget, goal, n_jobs,
+            trained[0].encoder.matrix(take_rows(people, hold_out)), desired[hold_out],
+            weights.people[hold_out], [(part.encoder.axes, part.cost) for part in trained],
+            self.budget, goal, n_jobs, self.lasting or 0.0,
         )  # fmt: skip
-
-        def attempt(weight: float) -> Trial:
-            return validation.trial(weight, self._trial_ensemble(training, weight))
-
         # Of errors, which class weights change, to a person without recourse, which they do not.
-        growing, unweighted = training.weights.growing, training.weights.people
+        growing, unweighted = weights.growing[grow_on], weights.people[grow_on]
         unit = impurity_of_all(desired[grow_on], growing, self.criterion)
         unit *= float(growing.sum() / unweighted.sum())
-        return choose_weight(
-            attempt, unit, min_recourse=goal, max_auc_loss=self.max_auc_loss, n_people=len(rest)
-        )
+        given, n_held = self.min_leaf_share, len(hold_out)
+        goals = {"min_recourse": goal, "max_auc_loss": self.max_auc_loss, "n_people": n_held}
+        if self.lasting is None:
+
+            def attempt(weight: float) -> Trial:
+                return validation.trial(
+                    weight, self._trial_ensemble(trained[0], weight, given or 0)
+                )
+
+            return choose_weight(attempt, unit, **goals)
+
+        def attempt_both(weight: float, floor: float) -> Trial:
+            halves = [self._trial_ensemble(half, weight, floor) for half in trained]
+            return validation.lasting_trial(weight, floor, halves)
+
+        floors = FLOORS if given is None else (given,)
+        return choose_weight_and_floor(attempt_both, unit, floors, **goals)
+
+    def _trained_on(
+        self, rows: np.ndarray, people: Any, desired: np.ndarray, weights: Weights
+    ) -> TrainingSet:
+        """Some of the people, ready for trials."""
+        part = take_rows(people, rows)
+        space = space_for_part(self.actions, read_table(people), read_table(part))
+        setting = replace(self._setting, actions=space)
+        return prepare(part, desired[rows], weights.of(rows), setting, with_reach=True)
+
+    def _keep_reference(self, X: Any) -> Any:
+        """Keep people at the margin of acceptance to compare others with, if that was asked for."""
+        self.__dict__.pop("reference_", None)
+        if self.keep_reference:
+            matrix = self.encoder_.matrix(X)
+            self.reference_: np.ndarray = choose_reference(self.ensemble_, matrix).matrix
+        return self
+
+    def _calibrate(self, X: Any, y: Any, sample_weight: Any) -> Any:
+        """Measure how strong plans must be to last, if that was asked for."""
+        self.__dict__.pop("lasting_", None)
+        if self.lasting is None:
+            return self
+        replicate = clone(self).set_params(
+            lasting=None, recourse_weight=self.recourse_weight_, min_recourse=None,
+            max_auc_loss=None, min_leaf_share=self.min_leaf_share_,
+        )  # fmt: skip
+        alone = {"n_jobs": None, "verbose": 0, "oob_score": False, "warm_start": False}
+        known = replicate.get_params(deep=False)
+        replicate.set_params(**{name: off for name, off in alone.items() if name in known})
+        try:
+            self.lasting_ = calibrate(
+                replicate, X, y, lasting=self.lasting, sample_weight=sample_weight,
+                random_state=self._split_seed(), n_jobs=getattr(self, "n_jobs", None),
+                progress=getattr(self, "verbose", 0) > 0, time_limit=CALIBRATION_SECONDS,
+            )  # fmt: skip
+        except InvalidData:  # too few people
+            self.lasting_ = LastingCurve((), 0.9, self.lasting)
+        if self.lasting_.strength_for(self.lasting) is None:
+            warnings.warn(str(self.lasting_).replace("\n", " "), LastingWarning, stacklevel=3)
+        return self
 
     def _split_seed(self) -> int:
         """A seed for who is held out, without moving a generator that was handed in."""
         state = self.random_state
         return int(state) if is_number(state, whole=True) else 0
 
-    def _trial_ensemble(self, training: TrainingSet, weight: float) -> TreeEnsemble:
+    def _trial_ensemble(self, training: TrainingSet, weight: float, floor: float) -> TreeEnsemble:
         raise NotImplementedError
 
     def _read_people(self, X: Any, y: Any) -> tuple[Any, np.ndarray]:
@@ -187,7 +269,9 @@ class RecourseClassifierMixin(ClassifierMixin):
             if len(y) != read_table(X).n_rows:
                 raise InvalidData(f"X has {read_table(X).n_rows} rows but y has {len(y)}.")
         else:
-            X, y = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=2)
+            X, y = validate_data(
+                self, X, y, dtype=np.float64, ensure_min_samples=2, ensure_all_finite="allow-nan"
+            )
         return X, y
 
     def _read_target(self, y: np.ndarray) -> np.ndarray:
@@ -205,21 +289,8 @@ class RecourseClassifierMixin(ClassifierMixin):
             raise InvalidData(
                 f"The target has only one class, {self.classes_.tolist()[0]!r}; two are needed."
             )
-        self.desired_ = self._desired_class()
+        self.desired_ = desired_class(self.desired, self.actions, self.classes_)
         return (y == self.desired_).astype(np.uint8)
-
-    def _desired_class(self) -> Any:
-        wanted = self.desired
-        if wanted is None and self.actions is not None:
-            wanted = self.actions.desired
-        if wanted is None:
-            return self.classes_[1]
-        if wanted not in self.classes_.tolist():
-            raise InvalidSpec(
-                f"desired is {wanted!r}, which is not a class of the target; "
-                f"its classes are {listing(self.classes_.tolist())}."
-            )
-        return self.classes_[self.classes_.tolist().index(wanted)]
 
     def _read_weights(self, sample_weight: Any, y: np.ndarray) -> Weights:
         """How much each person counts."""
@@ -237,7 +308,7 @@ class RecourseClassifierMixin(ClassifierMixin):
             growing = growing * compute_sample_weight(self.class_weight, y)
         return Weights(weights, growing)
 
-    def _rules(self, training: TrainingSet, recourse_weight: float) -> Rules:
+    def _rules(self, training: TrainingSet, recourse_weight: float, floor: float) -> Rules:
         """Growing rules in numbers of people and axes, checked."""
         if self.criterion not in CRITERIA:
             raise InvalidSpec(
@@ -256,15 +327,21 @@ class RecourseClassifierMixin(ClassifierMixin):
             recourse_weight=recourse_weight,
             criterion=self.criterion,
             max_depth=self.max_depth,
-            min_samples_split=_number("min_samples_split", self.min_samples_split, 2, n_people),
-            min_samples_leaf=_number("min_samples_leaf", self.min_samples_leaf, 1, n_people),
+            min_samples_split=number_of_people(
+                "min_samples_split", self.min_samples_split, 2, n_people
+            ),
+            min_samples_leaf=number_of_people(
+                "min_samples_leaf", self.min_samples_leaf, 1, n_people
+            ),
             min_weight_leaf=share * float(weights.sum()),
             min_impurity_decrease=at_least("min_impurity_decrease", self.min_impurity_decrease, 0),
-            max_features=_features(self.max_features, len(axes)),
-            monotonic=_directions(self.monotonic_cst, training.encoder, axes),
+            min_leaf_share=floor,
+            max_features=features_per_split(self.max_features, len(axes)),
+            monotonic=monotonic_directions(self.monotonic_cst, training.encoder, axes),
         )
 
     def _check_max_risk(self) -> None:
+        check_lasting(self.lasting)
         risk = self.max_risk
         if risk is not None and not (is_number(risk) and 0 < risk <= 1):
             raise InvalidSpec(f"max_risk must lie above 0 and be at most 1, got {risk!r}.")
@@ -274,17 +351,20 @@ class RecourseClassifierMixin(ClassifierMixin):
                 "leaves, whatever their order."
             )
 
-    def _check_table(self, X: Any) -> Any:
+    def _check_table(self, X: Any, *, values: bool = True) -> Any:
         """New people, refused as scikit-learn does if their columns are not those of training."""
         check_is_fitted(self)
-        if is_frame(X):
+        if is_frame(X) or not values:
             return validate_data(self, X, reset=False, skip_check_array=True)
-        return validate_data(self, X, reset=False, dtype=np.float64)
+        return validate_data(self, X, reset=False, dtype=np.float64, ensure_all_finite="allow-nan")
 
-    def _matrix(self, X: Any) -> np.ndarray:
-        """Encoded matrix of new people."""
+    def _matrix(self, X: Any, *, undeclared: bool = True) -> np.ndarray:
+        """Encoded matrix of new people.
+
+        undeclared: whether values may be missing where training had none; a decision takes them.
+        """
         X = self._check_table(X)
-        matrix: np.ndarray = self.encoder_.matrix(X, kinds=False)
+        matrix: np.ndarray = self.encoder_.matrix(X, kinds=False, undeclared=undeclared)
         return matrix
 
     def _as_classes(self, decided: np.ndarray) -> np.ndarray:
@@ -317,15 +397,37 @@ class RecourseClassifierMixin(ClassifierMixin):
         **options
             Those of ``ract.find_recourse``: ``budget``, ``max_changes``, ``n_alternatives``,
             ``margin``, ``ranges``, ``features``, ``forbidden``, ``overrides``, ``cost``,
-            ``method``, ``time_limit``, ``n_jobs``, ``progress`` and so on. Costs, rules and
-            budget are those of training where nothing else is said.
+            ``method``, ``time_limit``, ``n_jobs``, ``progress``, ``strict`` and so on. Costs, rules
+            and budget are those of training where nothing else is said. A model that was fitted
+            with ``lasting`` gives plans that last so, unless ``strength`` or ``lasting`` is given.
 
         Returns
         -------
         Recourse
         """
-        self._check_table(X)
+        self._check_table(X, values=options.get("strict", False))
+        curve = getattr(self, "lasting_", None)
+        if curve is not None:
+            options |= curve.default(options)
         return find_recourse(self, X, **options)
+
+    def reasons(self, X: Any, **options: Any) -> Reasons:
+        """Why each refused person was refused.
+
+        Parameters
+        ----------
+        X : frame or array
+            People.
+        **options
+            Those of ``ract.find_reasons``: ``reference`` (needed unless the model was fitted with
+            ``keep_reference``), ``against``, ``max_reasons``, ``responsiveness`` and so on.
+
+        Returns
+        -------
+        Reasons
+        """
+        self._check_table(X, values=options.get("strict", False))
+        return find_reasons(self, X, **options)
 
     def predict_log_proba(self, X: Any) -> np.ndarray:
         """Logarithm of ``predict_proba``."""
@@ -341,84 +443,6 @@ class RecourseClassifierMixin(ClassifierMixin):
             self.encoder_.feature_of_column, counts, minlength=self.n_features_in_
         )
         return by_feature / max(by_feature.sum(), 1)
-
-
-def is_number(value: Any, *, whole: bool = False) -> bool:
-    kinds = (int, np.integer) if whole else (int, float, np.integer, np.floating)
-    return isinstance(value, kinds) and not isinstance(value, (bool, np.bool_))
-
-
-def at_least(name: str, value: Any, least: float, *, whole: bool = False) -> Any:
-    if not is_number(value, whole=whole) or not value >= least or not np.isfinite(value):
-        kind = "a whole number" if whole else "a number"
-        raise InvalidSpec(f"{name} must be {kind} of {least} or more, got {value!r}.")
-    return value
-
-
-def _number(name: str, value: Any, least: int, n_people: int) -> int:
-    """A number of people, given as such or as a share of all."""
-    if is_number(value, whole=True) and value >= least:
-        return int(value)
-    if isinstance(value, float) and 0.0 < value <= 1.0:
-        return max(least, int(np.ceil(value * n_people)))
-    raise InvalidSpec(
-        f"{name} must be a whole number of {least} or more, or a share between 0 and 1, "
-        f"got {value!r}."
-    )
-
-
-def _features(value: Any, n_axes: int) -> int | None:
-    """How many features to look at per split, by scikit-learn's rules."""
-    if value is None:
-        return None
-    if value == "sqrt":
-        return max(1, int(np.sqrt(n_axes)))
-    if value == "log2":
-        return max(1, int(np.log2(n_axes)))
-    if is_number(value, whole=True) and value >= 1:
-        return min(int(value), n_axes)
-    if isinstance(value, float) and 0.0 < value <= 1.0:
-        return max(1, int(value * n_axes))
-    raise InvalidSpec(
-        "max_features must be None, 'sqrt', 'log2', a whole number of 1 or more, or a share "
-        f"between 0 and 1, got {value!r}."
-    )
-
-
-def _directions(wanted: Any, encoder: Encoder, axes: Sequence[Axis]) -> tuple[int, ...]:
-    """Direction of each axis from ``monotonic_cst``; empty if nothing is constrained."""
-    if wanted is None:
-        return ()
-    names = encoder.feature_names
-    if isinstance(wanted, dict):
-        unknown = [name for name in wanted if name not in names]
-        if unknown:
-            raise InvalidSpec(
-                f"monotonic_cst names {listing(unknown)}; the columns are {listing(names)}."
-            )
-        by_name = wanted
-    else:
-        given = np.asarray(wanted).tolist()
-        if not isinstance(given, list) or len(given) != len(names):
-            raise InvalidSpec(
-                f"monotonic_cst must have one entry for each of the {len(names)} features or be "
-                f"a dict by their names, got {wanted!r}."
-            )
-        by_name = dict(zip(names, given, strict=True))
-    for name, value in by_name.items():
-        if value not in (-1, 0, 1):
-            raise InvalidSpec(
-                f"monotonic_cst must be -1, 0 or 1 for each feature, got {value!r} for {name!r}."
-            )
-    asked = {name for name, value in by_name.items() if value != 0}
-    for axis in encoder.axes:
-        own = asked.intersection(axis.feature.columns or (axis.feature.name,))
-        if own and axis.is_categorical:
-            raise InvalidSpec(
-                f"monotonic_cst must be 0 for {listing(sorted(own))}: categories have no order."
-            )
-    directions = tuple(int(by_name.get(axis.feature.name, 0)) for axis in axes)
-    return directions if any(directions) else ()
 
 
 def attainment(

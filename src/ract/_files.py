@@ -42,11 +42,8 @@ def whole_file(target: str | Path) -> Iterator[BinaryIO]:
             with open(target, "wb") as stream:
                 shutil.copyfileobj(file, stream)
         return
+    check_target(target)
     path = Path(os.path.realpath(target))
-    if not path.parent.is_dir():
-        raise FileNotFoundError(errno.ENOENT, "No such folder", str(path.parent))
-    if path.is_dir():
-        raise IsADirectoryError(errno.EISDIR, "Is a folder, not a file", str(path))
     _remove_leftovers(path.parent)
     old = path.stat() if path.exists() else None
     temporary = path.parent / f".ract-{_MACHINE}-{os.getpid()}-{secrets.token_hex(8)}.tmp"
@@ -61,6 +58,15 @@ def whole_file(target: str | Path) -> Iterator[BinaryIO]:
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
+
+
+def check_target(target: str | Path) -> None:
+    """Refuse a place where no file can be, before any work is done for it."""
+    path = Path(os.path.realpath(target))
+    if not path.parent.is_dir():
+        raise FileNotFoundError(errno.ENOENT, "No such folder", str(path.parent))
+    if path.is_dir():
+        raise IsADirectoryError(errno.EISDIR, "Is a folder, not a file", str(path))
 
 
 def is_stream(target: str | Path) -> bool:

@@ -18,7 +18,9 @@ def model_fingerprint(model: Any) -> str:
     """A fingerprint of everything that a model decides by.
 
     Trees, encoding, action space, cost tables, classes and budget count; how it was trained,
-    stored or numbered by a library does not. A model keeps its fingerprint through a file.
+    stored or numbered by a library does not. A model keeps its fingerprint through a file. Where
+    people without a value go counts if some feature has missing values; otherwise there are none
+    but in a decision that nobody declared.
 
     Parameters
     ----------
@@ -39,7 +41,10 @@ def model_fingerprint(model: Any) -> str:
     >>> model_fingerprint(one) == model_fingerprint(other)
     False
     """
-    return f"model-2-{_digest(model_parts(model))}"
+    parts = model_parts(model)
+    if not any("missing" in feature for feature in parts.meta["encoder"]["space"]["features"]):
+        parts.arrays.pop("ensemble.missing_left", None)
+    return f"model-2-{_digest(parts)}"
 
 
 def cost_fingerprint(cost: FittedCost) -> str:
@@ -54,13 +59,12 @@ def cost_fingerprint(cost: FittedCost) -> str:
 def data_fingerprint(X: Any) -> str:
     """A fingerprint of a table: its columns and values in their order.
 
-    The library and the dtypes do not count: 1, 1.0 and True are the same value. The index of a
-    pandas frame does not count either.
+    The library and the dtypes do not count: 1, 1.0 and True are the same value, and a missing one
+    is the same however it is marked. The index of a pandas frame does not count either.
 
     Parameters
     ----------
     X : frame or array
-        Without missing values.
 
     Examples
     --------
@@ -93,14 +97,15 @@ def _add_column(digest: Any, table: Table, name: str) -> None:
     codes, values = pd.factorize(table.labels(name))
     observed = [value.item() if isinstance(value, np.generic) else value for value in values]
     if all(isinstance(value, (bool, int, float)) for value in observed):
-        digest.update(b"numbers" + _bytes(np.array(observed, np.float64)[codes]))
+        values = np.array([*observed, np.nan])[codes]  # the code of a missing value is -1
+        digest.update(b"numbers" + _bytes(values))
         return
     digest.update(b"text" + canonical([str(value) for value in observed]))
     digest.update(_bytes(codes.astype(np.int64)))
 
 
 def _bytes(array: np.ndarray) -> bytes:
-    """The numbers of an array in little-endian order on every machine; no negative zero."""
+    """The numbers of an array in little-endian order on every machine; one zero and one NaN."""
     if array.dtype.kind == "f":
-        array = array + 0.0
+        array = np.where(np.isnan(array), np.nan, array + 0.0)  # one pattern of bits for NaN
     return np.ascontiguousarray(array, array.dtype.newbyteorder("<")).tobytes()

@@ -6,6 +6,7 @@ out one at a time, so that a large table is never copied whole.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any, Literal
@@ -19,6 +20,9 @@ from ract.errors import InvalidData, listing
 Role = Literal["bool", "integer", "float", "label"]
 
 KEPT_BYTES = 64_000_000
+
+# What a column of text calls true and false beside a cell that is neither.
+TRUTHS = {"True": True, "TRUE": True, "true": True, "False": False, "FALSE": False, "false": False}
 
 
 def read_table(X: Any) -> Table:
@@ -79,6 +83,7 @@ class Table:
         self.names = tuple(names)
         self.n_rows = n_rows
         self._kept: dict[str, np.ndarray] = {}
+        self._kept_missing: dict[str, np.ndarray] = {}
         self._keeps = 8 * n_rows * len(self.names) <= KEPT_BYTES
 
     def role(self, name: str) -> Role:
@@ -88,9 +93,6 @@ class Table:
     def _raw(self, name: str) -> np.ndarray:
         raise NotImplementedError
 
-    def _missing(self, name: str) -> np.ndarray:
-        return np.asarray(pd.isna(self._raw(name)))
-
     def narrow_float(self, name: str) -> Any:
         """The type of a column of floats that are less precise than doubles; else None."""
         return None
@@ -99,12 +101,19 @@ class Table:
         """The values of a category or enum column in their declared order, if it declares one."""
         return None
 
+    def declared_order(self, name: str) -> list[Any] | None:
+        """The same, if whoever declared them also said that they have an order."""
+        return None
+
     def like(self, columns: Mapping[str, np.ndarray], *, keep_index: bool = True) -> Any:
         """A table of the same library and dtypes as this one, with other values."""
         raise NotImplementedError
 
     def numbers(self, name: str) -> np.ndarray:
-        """A column as contiguous float64, finite everywhere. Not to be written to."""
+        """A column as contiguous float64, NaN where it is missing, not to be written to.
+
+        Infinite numbers are refused.
+        """
         if name in self._kept:
             return self._kept[name]
         values = self._checked_numbers(name)
@@ -114,21 +123,19 @@ class Table:
 
     def _checked_numbers(self, name: str) -> np.ndarray:
         try:
-            values = np.ascontiguousarray(self._raw(name), dtype=np.float64)
+            values = np.ascontiguousarray(_with_nan(self._raw(name)), dtype=np.float64)
         except OverflowError:
             raise InvalidData(
                 f"Column {name!r} holds a number that is too large for double precision."
             ) from None
         except (TypeError, ValueError):
-            self._refuse_missing(name)
             raise InvalidData(
                 f"Column {name!r} holds {self._example_of_text(name)!r}, which is not a number; "
                 "declare the column as categorical or convert it."
             ) from None
-        finite = np.isfinite(values)
-        if not finite.all():
-            self._refuse_missing(name, np.isnan(values))
-            row = int(np.argmin(finite))
+        infinite = np.isinf(values)
+        if infinite.any():
+            row = int(np.argmax(infinite))
             raise InvalidData(
                 f"Column {name!r} is infinite ({values[row]}) in row {row}; "
                 "all numbers must be finite."
@@ -136,21 +143,58 @@ class Table:
         return values
 
     def labels(self, name: str) -> np.ndarray:
-        """A column as plain Python values (strings, numbers, bools) in an object array."""
-        self._refuse_missing(name)
+        """A column as plain Python values (strings, numbers, bools); None where it is missing."""
+        labels, missing = self.cells(name), self.missing(name)
+        if missing.any():
+            labels = labels.copy()
+            labels[missing] = None
+        return labels
+
+    def cells(self, name: str) -> np.ndarray:
+        """The same as it is, missing values in whatever way they are marked."""
         return np.asarray(self._raw(name), dtype=object)
 
-    def _refuse_missing(self, name: str, missing: np.ndarray | None = None) -> None:
-        if missing is None:
-            missing = self._missing(name)
-        if missing.any():
+    def missing(self, name: str) -> np.ndarray:
+        """Where a column has no value: NaN, None, NA, NaT or null."""
+        if name in self._kept:
+            return np.isnan(self._kept[name])
+        if name in self._kept_missing:
+            return self._kept_missing[name]
+        values = self._raw(name)
+        missing: np.ndarray = np.zeros(self.n_rows, bool)
+        if values.dtype.kind not in "biu":
+            missing = np.asarray(pd.isna(values))
+        if self._keeps:
+            self._kept_missing[name] = missing
+        return missing
+
+    def refuse_empty_columns(self, besides: Sequence[str] = ()) -> None:
+        """Refuse columns in which nobody has a value, all at once."""
+        names = (name for name in self.names if name not in besides)
+        empty = [name for name in names if self.missing(name).all()]
+        if empty:
             raise InvalidData(
-                f"Column {name!r} has {int(missing.sum())} missing value(s) (NaN or null), the "
-                f"first in row {int(np.argmax(missing))}; fill or drop them first."
+                f"Nobody has a value in column(s) {listing(empty, 30)}; leave them out."
             )
 
+    def require_known(self, names: Sequence[str], what: str) -> None:
+        """Refuse missing values where something cannot do with them; all columns at once."""
+        found = [name for name in names if self.missing(name).any()]
+        if found:
+            raise InvalidData(
+                f"{what} no missing values, but column(s) {listing(found, 30)} have some; fill "
+                "or drop them first."
+            )
+
+    def parsed(self, name: str) -> np.ndarray:
+        """A column as float64, NaN wherever it holds no number."""
+        try:
+            return np.asarray(_with_nan(self._raw(name)), dtype=np.float64)
+        except (OverflowError, TypeError, ValueError):
+            return np.array([_number(cell) for cell in self._raw(name)])
+
     def _example_of_text(self, name: str) -> Any:
-        for value in self._raw(name):
+        for value in self._raw(name)[~self.missing(name)]:
             try:
                 float(value)
             except (TypeError, ValueError):
@@ -172,7 +216,7 @@ class ArrayTable(Table):
     def role(self, name: str) -> Role:
         if self._matrix.dtype != object:
             return _role_of_dtype(self._matrix.dtype)
-        values = self._raw(name)
+        values = self._raw(name)[~self.missing(name)]
         if all(isinstance(value, (bool, np.bool_)) for value in values):
             return "bool"
         try:
@@ -191,7 +235,7 @@ class ArrayTable(Table):
         arrays = [columns[name] for name in self.names]
         matrix = np.column_stack([np.asarray(array) for array in arrays])
         exact = np.can_cast(matrix.dtype, self._matrix.dtype, "same_kind") or (
-            matrix.dtype.kind == "f" and not _has_fractions(matrix)
+            matrix.dtype.kind == "f" and not _has_fractions(matrix) and not np.isnan(matrix).any()
         )
         return matrix.astype(self._matrix.dtype) if exact else matrix
 
@@ -206,7 +250,7 @@ class FrameTable(Table):
 
     def numbers(self, name: str) -> np.ndarray:
         if self._keeps and not self._kept:
-            self._kept = _finite_columns(self._frame.to_native())
+            self._kept = _plain_columns(self._frame.to_native())
         return super().numbers(name)
 
     def _raw(self, name: str) -> np.ndarray:
@@ -215,11 +259,7 @@ class FrameTable(Table):
             series = series.cast(nw.Int8) if not series.null_count() else series
         return series.to_numpy()
 
-    def _missing(self, name: str) -> np.ndarray:
-        return self._frame.get_column(name).is_null().to_numpy()
-
-    def labels(self, name: str) -> np.ndarray:
-        self._refuse_missing(name)
+    def cells(self, name: str) -> np.ndarray:
         return np.asarray(self._frame.get_column(name).to_numpy(), dtype=object)
 
     def role(self, name: str) -> Role:
@@ -232,6 +272,8 @@ class FrameTable(Table):
             return "float"
         if dtype in (nw.String, nw.Categorical, nw.Enum):
             return "label"
+        if self.missing(name).all():
+            return "float"
         if dtype == nw.Object:
             return ArrayTable(self._raw(name).reshape(-1, 1)).role("x0")
         raise InvalidData(
@@ -259,12 +301,19 @@ class FrameTable(Table):
         declared = self._frame.schema[name]
         return list(declared.categories) if isinstance(declared, nw.Enum) else None
 
+    def declared_order(self, name: str) -> list[Any] | None:
+        native = self._frame.to_native()
+        ordered = not isinstance(native, pd.DataFrame) or getattr(
+            native[name].dtype, "ordered", False
+        )
+        return self.declared_categories(name) if ordered else None
+
     def like(self, columns: Mapping[str, np.ndarray], *, keep_index: bool = True) -> Any:
         native = self._frame.to_native()
         if isinstance(native, pd.DataFrame):
             return _pandas_like(native, columns, keep_index).set_axis(self._labels, axis=1)
         data = {
-            name: nw.new_series(name, columns[name].tolist(), backend=self._frame.implementation)
+            name: nw.new_series(name, _with_none(columns[name]), backend=self._frame.implementation)
             .cast(_dtype_that_holds(self._frame.schema[name], columns[name]))
             .to_native()
             for name in self.names
@@ -272,16 +321,40 @@ class FrameTable(Table):
         return nw.from_dict(data, backend=self._frame.implementation).to_native()
 
 
-def _finite_columns(native: Any) -> dict[str, np.ndarray]:
-    """Columns of plain finite numbers, all read at once: one at a time takes ten times as long."""
+def _number(cell: Any) -> float:
+    try:
+        return float(TRUTHS.get(cell, cell) if isinstance(cell, str) else cell)
+    except OverflowError:  # a whole number of hundreds of digits
+        return math.inf
+    except (TypeError, ValueError):
+        return math.nan
+
+
+def _with_nan(values: np.ndarray) -> np.ndarray:
+    """Missing values of a column of objects, however they are marked, as NaN."""
+    return np.where(pd.isna(values), np.nan, values) if values.dtype == object else values
+
+
+def _with_none(values: np.ndarray) -> list[Any]:
+    """A column as a list, with None where it is missing."""
+    held = values.astype(object)
+    held[pd.isna(values)] = None
+    column: list[Any] = held.tolist()
+    return column
+
+
+def _plain_columns(native: Any) -> dict[str, np.ndarray]:
+    """Columns of numbers without infinities, read at once: one by one takes ten times as long."""
     if not isinstance(native, pd.DataFrame):
         return {}
     names = [name for name, dtype in native.dtypes.items() if _is_plain(dtype)]
     plain = native if len(names) == native.shape[1] else native[names]
     columns = np.ascontiguousarray(plain.to_numpy(np.float64).T)
-    finite = np.isfinite(columns).all(axis=1)
+    infinite = np.isinf(columns).any(axis=1)
     return {
-        str(name): column for name, column, good in zip(names, columns, finite, strict=True) if good
+        str(name): column
+        for name, column, refused in zip(names, columns, infinite, strict=True)
+        if not refused
     }
 
 
@@ -297,13 +370,14 @@ def _pandas_like(
     data: dict[Any, Any] = {}
     for name, dtype in native.dtypes.items():
         values = columns[str(name)]
-        if _is_plain(dtype) and values.dtype.kind == "f":
+        missing = pd.isna(values).any()
+        if _is_plain(dtype) and values.dtype.kind == "f" and (dtype.kind == "f" or not missing):
             cast = values.astype(dtype)
             if dtype.kind == "f" or np.array_equal(cast, values):
                 data[name] = cast
                 continue
         whole = pd.api.types.is_integer_dtype(dtype) or pd.api.types.is_bool_dtype(dtype)
-        keeps = not (whole and _has_fractions(values))
+        keeps = not (whole and (_has_fractions(values) or (missing and _is_plain(dtype))))
         data[name] = pd.Series(values, index=index, dtype=dtype if keeps else None)
     return pd.DataFrame(data, index=index)
 
@@ -315,7 +389,7 @@ def _dtype_that_holds(dtype: Any, values: np.ndarray) -> Any:
 
 
 def _has_fractions(values: np.ndarray) -> bool:
-    return values.dtype.kind == "f" and not np.array_equal(values, np.trunc(values))
+    return values.dtype.kind == "f" and not np.array_equal(values, np.trunc(values), equal_nan=True)
 
 
 def _narrow(dtype: Any) -> Any:

@@ -17,18 +17,15 @@ The log-odds of approval are linear in the same columns (``_LOG_ODDS``).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from ract._frames import read_table
-from ract.actions import ActionSpace, Feature, check_kind
+from ract.actions import ActionSpace, Feature
 from ract.encoding import Encoder
-from ract.errors import InvalidData, InvalidSpec, listing
+from ract.errors import InvalidSpec
+from ract.recourse.causal.effects import CausalEffects
 
 APPROVED, REFUSED = "approved", "refused"
 
@@ -116,137 +113,6 @@ _LOG_ODDS = {
 }
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class CausalTruth:
-    """The true causal effects of a linear model, over encoded columns.
-
-    A numeric feature is one encoded column of its own name; a categorical feature F has one
-    column "F=C" per category C, which is 1 for people in C and 0 for the others.
-
-    Parameters
-    ----------
-    direct : DataFrame
-        ``direct.loc[cause, effect]`` is the change of the effect per unit of the cause, along
-        the arrow between them only. The graph has no cycle.
-    actions : ActionSpace
-        The features, with kinds and categories.
-
-    Examples
-    --------
-    >>> causes = LoansModel().causes
-    >>> float(causes.direct.loc["Income", "Savings"])
-    0.3
-    >>> float(round(causes.total.loc["Income", "Savings"], 3))  # 0.3 - 0.2 * 0.15, through Debt
-    0.27
-    """
-
-    direct: pd.DataFrame
-    actions: ActionSpace
-
-    def __repr__(self) -> str:
-        arrows = int((self.direct.to_numpy() != 0).sum())
-        return f"CausalTruth({len(self.direct)} columns, {arrows} arrows)"
-
-    @cached_property
-    def total(self) -> pd.DataFrame:
-        """Total effects: the sum over all directed paths, without a column's effect on itself.
-
-        The encoded features of people who act with ``a`` become ``x + a + a @ total``.
-        """
-        direct = self.direct.to_numpy()
-        total, paths = np.zeros_like(direct), direct
-        while paths.any():  # paths of length 1, 2, ...; there are finitely many without a cycle
-            total, paths = total + paths, paths @ direct
-        return pd.DataFrame(total, index=self.direct.index, columns=self.direct.columns)
-
-    def encode(self, frame: Any) -> pd.DataFrame:
-        """The encoded columns of a frame, in the order of ``direct``.
-
-        Examples
-        --------
-        >>> frame, _ = LoansModel().sample(3, np.random.default_rng(0))
-        >>> list(LoansModel().causes.encode(frame).columns[:5])
-        ['Age', 'LatePayments', 'Education=HighSchool', 'Education=College', 'Education=Graduate']
-        """
-        table = read_table(frame)
-        absent = [f.name for f in self.actions if f.name not in table.names]
-        if absent:
-            raise InvalidData(f"The table has no column {listing(absent)}; the model needs it.")
-        encoded: dict[str, np.ndarray] = {}
-        for feature in self.actions:
-            if not feature.is_categorical:
-                encoded[feature.name] = table.numbers(feature.name)
-                continue
-            labels = table.labels(feature.name)
-            _check_categories(feature, labels)
-            for category in feature.categories:
-                encoded[f"{feature.name}={category}"] = (labels == category).astype(np.float64)
-        return pd.DataFrame(encoded, index=getattr(frame, "index", None))
-
-    def intervene(
-        self, frame: pd.DataFrame, new_values: Mapping[str, Any] | pd.DataFrame
-    ) -> pd.DataFrame:
-        """The features of people after they act, and everything downstream has followed.
-
-        Each new value is a person's own effort: the action is the new value minus the present
-        one. Its effects on other features come on top, also where those were changed as well;
-        what is particular to a person (the noise) stays. On encoded columns the result is
-        ``x + a + a @ total``.
-
-        Parameters
-        ----------
-        frame : DataFrame
-            People as they are.
-        new_values : mapping or DataFrame
-            New values by feature: one for everyone, or one per person, in the order of
-            ``frame``. Features that are not named are not acted on.
-
-        Examples
-        --------
-        >>> frame, _ = LoansModel().sample(3, np.random.default_rng(0))
-        >>> after = LoansModel().causes.intervene(frame, {"Income": frame["Income"] + 10_000})
-        >>> (after["Savings"] - frame["Savings"]).round().tolist()
-        [2700.0, 2700.0, 2700.0]
-        """
-        before = self.encode(frame)
-        chosen = frame.copy()
-        for name, values in new_values.items():
-            chosen[name] = _checked(self.actions, str(name), values, frame)
-        after = self.encode(chosen)
-        effects = (after - before) @ self.total
-        for name in effects.columns[effects.any()]:
-            chosen[name] = after[name] + effects[name]
-        return chosen
-
-
-def _check_categories(feature: Feature, labels: np.ndarray) -> None:
-    unknown = [label for label in pd.unique(labels) if label not in feature.categories]
-    if unknown:
-        raise InvalidData(
-            f"Column {feature.name!r} holds {listing(unknown)}; "
-            f"allowed: {listing(feature.categories, 10)}."
-        )
-
-
-def _checked(actions: ActionSpace, name: str, values: Any, frame: pd.DataFrame) -> pd.Series:
-    """New values of one feature, one per person and in the column's own type."""
-    if name not in actions:
-        names = [feature.name for feature in actions]
-        raise InvalidData(f"The model has no feature {name!r}; it has {listing(names, 20)}.")
-    array = np.asarray(values)
-    if array.ndim and array.shape != (len(frame),):
-        raise InvalidData(
-            f"Feature {name!r}: one new value per person is needed, that is {len(frame)}, "
-            f"got {len(array)}."
-        )
-    spread = np.broadcast_to(array, len(frame))
-    feature = actions[name]
-    if feature.kind is not None and not feature.is_categorical:
-        spread = read_table(pd.DataFrame({name: spread})).numbers(name)
-        check_kind(name, feature.kind, spread)
-    return pd.Series(spread, index=frame.index).astype(frame[name].dtype)
-
-
 class LoansModel:
     """The model that loan applications are drawn from.
 
@@ -254,8 +120,8 @@ class LoansModel:
     ----------
     actions : ActionSpace
         What applicants may change; the same for every draw.
-    causes : CausalTruth
-        The true effects of features on each other.
+    causes : CausalEffects
+        The true effects of features on each other, over encoded columns.
 
     Examples
     --------
@@ -263,19 +129,20 @@ class LoansModel:
     >>> frame, target = model.sample(200, np.random.default_rng(0))
     >>> frame.shape, sorted(set(target))
     ((200, 11), ['approved', 'refused'])
-    >>> better = model.causes.intervene(frame, {"ExistingLoans": 0})
+    >>> better = frame.assign(LatePayments=0)
     >>> bool((model.approval_probability(better) >= model.approval_probability(frame)).all())
     True
     """
 
     def __init__(self) -> None:
         self.actions = _ACTIONS
-        columns = list(Encoder.of_space(_ACTIONS, _ACTIONS.names).column_names)
-        direct = pd.DataFrame(0.0, index=columns, columns=columns)
-        for effect, equation in _EQUATIONS.items():
-            for cause, coefficient in equation.causes.items():
-                direct.loc[cause, effect] = coefficient
-        self.causes = CausalTruth(direct, _ACTIONS)
+        self._encoder = Encoder.of_space(_ACTIONS, _ACTIONS.names)
+        arrows = {
+            (cause, effect): float(coefficient)
+            for effect, equation in _EQUATIONS.items()
+            for cause, coefficient in equation.causes.items()
+        }
+        self.causes = CausalEffects.from_edges(arrows, self._encoder.column_names)
 
     def __repr__(self) -> str:
         return "LoansModel()"
@@ -301,7 +168,7 @@ class LoansModel:
         # Effects start at zero, and each is filled in before the next one reads it.
         frame = pd.DataFrame(roots | dict.fromkeys(_EQUATIONS, 0.0))
         frame = frame[[feature.name for feature in self.actions]]
-        encoded = self.causes.encode(frame)
+        encoded = self._encoded(frame)
         for effect, (intercept, causes, scale, alpha, beta) in _EQUATIONS.items():
             noise = scale * rng.beta(alpha, beta, int(n_people))
             linear = sum(coefficient * encoded[cause] for cause, coefficient in causes.items())
@@ -313,10 +180,17 @@ class LoansModel:
     def approval_probability(self, frame: Any) -> np.ndarray:
         """Probability that the lender approves each person, of shape (n_people,)."""
         weights = pd.Series(_LOG_ODDS)
-        encoded = self.causes.encode(frame)[weights.index]
+        encoded = self._encoded(frame)[weights.index]
         log_odds = _INTERCEPT + encoded.to_numpy() @ weights.to_numpy()
         probability: np.ndarray = 0.5 * (1.0 + np.tanh(0.5 * log_odds))  # logistic, no overflow
         return probability
+
+    def _encoded(self, frame: Any) -> pd.DataFrame:
+        """The encoded columns; a pandas frame may have other columns too."""
+        if isinstance(frame, pd.DataFrame):
+            frame = frame[[name for name in self.actions.names if name in frame]]
+        matrix = self._encoder.matrix(frame, kinds=False)
+        return pd.DataFrame(matrix, columns=list(self._encoder.column_names))
 
 
 def _draw_roots(n_people: int, rng: np.random.Generator) -> dict[str, np.ndarray]:

@@ -28,7 +28,10 @@ TREE_ARRAYS = {
     "value": np.float64,
     "root": np.int32,
     "against": np.float64,
+    "missing_left": np.uint8,
 }
+# Only where they say something, so that models without them keep their fingerprints.
+_IF_SAID = {"missing": None, "supply_cost": None, "per_month": 0.0}
 
 
 @dataclass(frozen=True)
@@ -76,6 +79,7 @@ def space_parts(space: ActionSpace) -> dict[str, Any]:
         {
             f.name: plain(getattr(feature, f.name), f"Feature {feature.name!r}")
             for f in fields(Feature)
+            if f.name not in _IF_SAID or getattr(feature, f.name) != _IF_SAID[f.name]
         }
         for feature in space
     ]
@@ -119,7 +123,13 @@ def cost_parts(cost: FittedCost) -> Parts:
 
 def _cost_parts(kind: str, cost: FittedCost, tables: dict[str, Any], **more: np.ndarray) -> Parts:
     arrays = {name: np.ascontiguousarray(table, np.float64) for name, table in tables.items()}
-    return Parts({"kind": kind, "norm": cost.norm}, more | arrays)
+    meta: dict[str, Any] = {"kind": kind, "norm": cost.norm}
+    supply = getattr(cost, "supply", ())
+    if supply:
+        meta["supply"] = [
+            {"columns": list(one.columns), "cost": one.cost, "middle": one.middle} for one in supply
+        ]
+    return Parts(meta, more | arrays)
 
 
 def own_cost(cost: Any) -> InvalidSpec:

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import textwrap
 import tomllib
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
 
 import tomli_w
 
+from ract._printable import printable
 from ract.errors import InvalidSpec, listing
+
+Read = TypeVar("Read")
 
 HEADER = """\
 # What a person may change. Edit freely:
@@ -16,16 +21,95 @@ HEADER = """\
 #   change  any | increase | decrease | fixed
 #   lower, upper   values that an action may set
 #   weight         effort of changing this feature relative to the others (1 if left out)
+#   missing        stays | supply: may someone without a value hand one in?
+#   supply_cost    effort of handing one in (that of a usual change if left out)
+#   per_month      how much it grows each month by itself (0 if left out)
 """
 
 
-def dump_toml(desired: Any, tables: Mapping[str, Mapping[str, Any]]) -> str:
-    """The text of an action file, from the table of each feature."""
-    document: dict[str, Any] = {} if desired is None else {"desired": desired}
-    document["features"] = {
-        name: {key: _whole(value) for key, value in table.items()} for name, table in tables.items()
-    }
-    return HEADER + tomli_w.dumps(document)
+ABOUT_TABLE = """\
+# How tables are written and what their columns are read as. Every command that is given
+# this file, or a model that was made with it, reads tables so; its options go before it.
+"""
+
+
+def dump_toml(
+    desired: Any,
+    tables: Mapping[str, Mapping[str, Any]],
+    section: Mapping[str, Any] | None = None,
+    comments: Mapping[str, Sequence[str]] | None = None,
+) -> str:
+    """The text of an action file.
+
+    Parameters
+    ----------
+    desired : label or None
+    tables : mapping
+        The table of each feature.
+    section : mapping, optional
+        What ``[table]`` holds.
+    comments : mapping of str to sequence of str, optional
+        Lines above a key of ``[table]`` (``"table.drop"``) or in the table of a feature
+        (``"features.Age"``).
+
+    Examples
+    --------
+    >>> print(dump_toml(None, {"Age": {"change": "fixed"}}, None, {"features.Age": ["why"]}))
+    # What a person may change...
+    [features.Age]
+    # why
+    change = "fixed"
+    <BLANKLINE>
+    """
+    said = comments or {}
+    parts = [HEADER if desired is None else HEADER + tomli_w.dumps({"desired": desired})]
+    if section or any(key.startswith("table.") for key in said):
+        parts.append(ABOUT_TABLE + _section(section or {}, said))
+    for name, table in tables.items():
+        text = tomli_w.dumps({"features": {name: {k: _whole(v) for k, v in table.items()}}})
+        head, _, rest = text.removeprefix("[features]\n").partition("\n")
+        lines = said.get(f"features.{name}", ())
+        parts.append(f"{head}\n{_comment(lines)}{rest}")
+    return "\n".join(parts)
+
+
+def read_toml(source: str | Path, read: Callable[[str], Read]) -> Read:
+    """What is read from an action file; what is wrong with it comes with the file's name."""
+    path = Path(source)
+    try:
+        return read(path.read_text(encoding="utf-8"))
+    except UnicodeDecodeError as error:
+        raise InvalidSpec(f"{path} is not UTF-8 text: {error}.") from None
+    except InvalidSpec as error:
+        raise InvalidSpec(f"{path}: {error}") from None
+
+
+def table_section(text: str) -> Any:
+    """What ``[table]`` of an action file holds; nothing without one."""
+    return _parsed(text).get("table", {})
+
+
+def _section(section: Mapping[str, Any], said: Mapping[str, Sequence[str]]) -> str:
+    plain = {key: value for key, value in section.items() if not isinstance(value, Mapping)}
+    keys = [key.removeprefix("table.") for key in said if key.startswith("table.")]
+    lines = ["[table]\n"]
+    for key in dict.fromkeys((*plain, *keys, *section)):  # tables come last
+        lines.append(_comment(said.get(f"table.{key}", ())))
+        if key in section:
+            held = tomli_w.dumps(
+                {key: section[key]} if key in plain else {"table": {key: section[key]}}
+            )
+            lines.append(held.removeprefix("[table]\n"))
+    return "".join(lines)
+
+
+def _comment(lines: Sequence[str]) -> str:
+    """Lines that a reader of TOML passes over, without the characters that it would refuse."""
+    wrapper = textwrap.TextWrapper(
+        96, initial_indent="# ", subsequent_indent="#   ", break_long_words=False,
+        break_on_hyphens=False,
+    )  # fmt: skip
+    return "".join(f"{wrapper.fill(printable(' '.join(line.split())))}\n" for line in lines)
 
 
 def parse_toml(text: str, known: Sequence[str]) -> tuple[Any, dict[str, dict[str, Any]]]:
@@ -37,8 +121,24 @@ def parse_toml(text: str, known: Sequence[str]) -> tuple[Any, dict[str, dict[str
     known : sequence of str
         Keys that a feature may have.
     """
+    document = _parsed(text)
+    unknown = set(document) - {"desired", "features", "table"}
+    if unknown:
+        raise InvalidSpec(
+            f"Unknown entry {listing(sorted(unknown))}; 'desired', 'features' and 'table' are "
+            "known."
+        )
+    tables = document.get("features", {})
+    if not isinstance(tables, dict) or not tables:
+        raise InvalidSpec("The file declares no feature: a [features.NAME] table is needed.")
+    for name, table in tables.items():
+        _check_table(name, table, known)
+    return document.get("desired"), tables
+
+
+def _parsed(text: str) -> dict[str, Any]:
     try:
-        document = tomllib.loads(text)
+        return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         end = f"at line {len(text.splitlines())}, the end of the document"
         message = str(error).replace("at end of document", end)
@@ -47,17 +147,6 @@ def parse_toml(text: str, known: Sequence[str]) -> tuple[Any, dict[str, dict[str
         raise InvalidSpec(
             "Malformed TOML: a number or a list in it is beyond all bounds."
         ) from None
-    unknown = set(document) - {"desired", "features"}
-    if unknown:
-        raise InvalidSpec(
-            f"Unknown entry {listing(sorted(unknown))}; 'desired' and 'features' are known."
-        )
-    tables = document.get("features", {})
-    if not isinstance(tables, dict) or not tables:
-        raise InvalidSpec("The file declares no feature: a [features.NAME] table is needed.")
-    for name, table in tables.items():
-        _check_table(name, table, known)
-    return document.get("desired"), tables
 
 
 def _check_table(name: str, table: Any, known: Sequence[str]) -> None:

@@ -88,8 +88,9 @@ def prepare(
     axes = _axes(encoder, setting.only_actionable)
     grid = Grid.from_columns(axes, columns, setting.max_cells, weights.sample)
     cost = fit_cost(
-        setting.cost, columns, encoder.weights, weights.sample, exact=setting.exact_costs
-    )
+        setting.cost, columns, encoder.weights, weights.sample, exact=setting.exact_costs,
+        missing=encoder.missing_cells,
+    )  # fmt: skip
     require_max_norm(cost)
     people = people_on(grid, cost, columns, desired, setting.budget, with_reach=with_reach)
     return TrainingSet(encoder, grid, cost, people, weights, np.unique(row_hashes(columns)))
@@ -106,7 +107,9 @@ def row_hashes(columns: Iterable[np.ndarray]) -> np.ndarray:
     """
     mixed: Any = np.uint64(0)
     for column in columns:
-        bits = (np.asarray(column, np.float64) + 0.0).view(np.uint64)
+        values = np.asarray(column, np.float64) + 0.0
+        values[np.isnan(values)] = np.nan  # NaN has many patterns of bits
+        bits = values.view(np.uint64)
         mixed = (mixed ^ bits) * np.uint64(0x9E3779B97F4A7C15)
         mixed = mixed ^ (mixed >> np.uint64(29))
     return np.asarray(mixed, np.uint64)
@@ -132,7 +135,9 @@ def people_on(
             np.zeros((len(axis.columns),) * 2, np.bool_) if axis.is_categorical else None
             for axis in grid.axes
         )
-    return People(cells, lowest, highest, grid.n_cells, can_enter, desired)
+    ordinal = np.array([table is None for table in can_enter])
+    missing = np.where(ordinal, grid.missing_cell, -1)
+    return People(cells, lowest, highest, grid.n_cells, can_enter, desired, missing)
 
 
 def _axes(encoder: Encoder, only_actionable: bool) -> tuple[Axis, ...]:
@@ -148,15 +153,20 @@ def space_for_part(actions: ActionSpace | None, whole: Table, part: Table) -> Ac
     """The space that a part of the people declares, able to read all of them.
 
     Bounds come from the part alone, so that they do not depend on people who are held out;
-    kinds and categories come from everybody.
+    kinds, categories and whether values are missing come from everybody, and so do features that
+    the part has no value of.
     """
     if actions is None:
         actions = unrestricted(whole)
         blank = [replace(f, lower=None, upper=None) for f in actions]
         actions = ActionSpace(blank, actions.desired)
-    everybody, some = actions.complete(whole), actions.complete(part)
+    everybody = actions.complete(whole)
+    empty = {f.name: f for f in everybody if not f.columns and part.missing(f.name).all()}
+    declared = {f.name: f for f in actions} | empty
+    some = ActionSpace(declared.values()).complete(part)
     features = [
-        a if a.is_categorical or a.kind != b.kind else b
+        a if a.is_categorical or a.kind != b.kind
+        else replace(b, missing=a.missing, supply_cost=a.supply_cost)
         for a, b in zip(everybody, some, strict=True)
-    ]
+    ]  # fmt: skip
     return ActionSpace(features, actions.desired)

@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ract._loans import APPROVED, CausalTruth, LoansModel
+from ract._loans import APPROVED, LoansModel
 from ract.actions import ActionSpace
 from ract.errors import InvalidData, InvalidSpec
+from ract.recourse.causal.effects import CausalEffects
 
 __all__ = [
-    "CausalTruth",
     "DataUnavailable",
     "Dataset",
     "LoansModel",
@@ -57,7 +57,7 @@ class Dataset:
     actions : ActionSpace
         What people may change, with every kind, bound and category filled in.
     description : str
-    causes : CausalTruth, optional
+    causes : CausalEffects, optional
         The true causal effects, where they are known.
 
     Examples
@@ -72,7 +72,7 @@ class Dataset:
     desired: str
     actions: ActionSpace
     description: str
-    causes: CausalTruth | None = None
+    causes: CausalEffects | None = None
 
     def __repr__(self) -> str:
         people, features = self.frame.shape
@@ -99,15 +99,19 @@ def load_loans(n_people: int = 5000, random_state: int | np.random.Generator | N
     Returns
     -------
     Dataset
-        With ``causes``, the true effects of features on each other.
+        With ``causes``, the true effects of features on each other, which ``find_recourse`` takes
+        as ``effects``.
 
     Examples
     --------
     >>> loans = load_loans()
     >>> loans.actions["Education"].change, loans.actions["Education"].categories
     ('increase', ('HighSchool', 'College', 'Graduate'))
-    >>> float(loans.causes.direct.loc["Education=Graduate", "Income"])
-    32000.0
+    >>> loans.causes.edges().query("cause == 'Income'")
+         cause      effect  direct  total
+    22  Income        Debt    0.15   0.15
+    23  Income     Savings    0.30   0.27
+    24  Income  LoanAmount    0.10   0.10
     """
     try:
         rng = np.random.default_rng(random_state)

@@ -1,13 +1,14 @@
 """Tables to encoded columns and back.
 
-Numbers keep their column; a categorical feature becomes one 0/1 column per category. Columns
-are encoded when they are asked for, one at a time, so that a large table is never held twice.
+Numbers keep their column, with NaN where they are missing; a categorical feature becomes one 0/1
+column per category and, if it has missing values, one more for those. Columns are encoded when
+they are asked for, one at a time, so that a large table is never held twice.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, overload
 
 import numpy as np
@@ -15,6 +16,7 @@ import pandas as pd
 
 from ract._frames import Table, read_table
 from ract.actions import ActionSpace, Feature, check_kind, unrestricted
+from ract.costs.protocols import MissingCell
 from ract.errors import InvalidData, listing
 
 
@@ -22,6 +24,7 @@ from ract.errors import InvalidData, listing
 class Axis:
     """A feature and the encoded columns that hold it: one, or one per category.
 
+    The last column of a categorical feature with missing values is 1 for people without a value.
     ``entered`` are the positions of the categories that may be entered; None for all of them.
     """
 
@@ -33,6 +36,17 @@ class Axis:
     def is_categorical(self) -> bool:
         """Whether its cells are categories."""
         return self.feature.is_categorical
+
+    @property
+    def has_missing(self) -> bool:
+        """Whether it has a cell, the last one, for people without a value."""
+        return self.feature.missing is not None
+
+    def without_supply(self) -> Axis:
+        """The same axis, on which nobody hands in a missing value."""
+        if not self.feature.may_supply:
+            return self
+        return replace(self, feature=replace(self.feature, missing="stays", supply_cost=None))
 
 
 class Encoder:
@@ -99,8 +113,22 @@ class Encoder:
 
     @property
     def weights(self) -> np.ndarray:
-        """Cost weight of each encoded column."""
-        return np.array([self._axis_of_column[j].feature.weight for j in range(self.n_columns)])
+        """Cost weight of each encoded column; 0 for those of missing categories."""
+        weights = np.array([self._axis_of_column[j].feature.weight for j in range(self.n_columns)])
+        weights[[axis.columns[-1] for axis in self.axes if _marks_missing(axis)]] = 0.0
+        return weights
+
+    @property
+    def missing_cells(self) -> tuple[MissingCell, ...]:
+        """Which columns hold missing values, for learning a cost."""
+        return tuple(
+            MissingCell(
+                axis.columns, axis.is_categorical, axis.feature.may_supply,
+                axis.feature.supply_cost, axis.feature.weight,
+            )
+            for axis in self.axes
+            if axis.has_missing
+        )  # fmt: skip
 
     @property
     def feature_of_column(self) -> np.ndarray:
@@ -116,22 +144,37 @@ class Encoder:
         """Number of encoded columns."""
         return len(self.column_names)
 
-    def encode(self, frame: Any, *, kinds: bool = True) -> EncodedColumns:
+    def encode(self, frame: Any, *, kinds: bool = True, undeclared: bool = False) -> EncodedColumns:
         """Check a table and give its encoded columns, each made when it is asked for.
 
         kinds: whether whole numbers must be whole. A model decides on any numbers, such as those
-        that people end at when effects follow their actions.
+        that people end at when effects follow their actions. undeclared: whether values may be
+        missing in features that have no missing cell. A model decides on them too: all columns of
+        such a feature are NaN.
         """
         table = read_table(frame)
-        self._check_names(table)
+        self.check_names(table)
+        if not undeclared:
+            self._refuse_undeclared(table)
         for axis in self.axes:
             if kinds or axis.is_categorical:
                 _check_axis(table, axis)
         return EncodedColumns(table, self.axes)
 
-    def matrix(self, frame: Any, *, kinds: bool = True) -> np.ndarray:
+    def _refuse_undeclared(self, table: Table) -> None:
+        names = [axis.feature.name for axis in self.axes if not axis.feature.columns]
+        found = [n for n in names if self.space[n].missing is None and table.missing(n).any()]
+        if found:
+            row = int(np.argmax(table.missing(found[0])))
+            raise InvalidData(
+                f"Column(s) {listing(found, 30)} have missing values, the first in row {row} of "
+                f"{found[0]!r}, which training did not have and no feature allows; fill or drop "
+                "them first."
+            )
+
+    def matrix(self, frame: Any, *, kinds: bool = True, undeclared: bool = False) -> np.ndarray:
         """The same as one float matrix (people x columns)."""
-        columns = self.encode(frame, kinds=kinds)
+        columns = self.encode(frame, kinds=kinds, undeclared=undeclared)
         matrix = np.empty((columns.n_rows, len(columns)))
         for j in range(len(columns)):  # one at a time: a large table is not held twice
             matrix[:, j] = columns[j]
@@ -177,7 +220,7 @@ class Encoder:
         held = matrix.copy() if narrow else matrix
         for a, kind in narrow.items():
             j = self.axes[a].columns[0]
-            near = matrix[:, j].astype(kind)
+            near = matrix[:, j].astype(kind)  # NaN stays NaN
             infinite = near.dtype.type(np.inf)
             if least is not None:
                 near = np.where(near < least[:, a], np.nextafter(near, infinite), near)
@@ -186,7 +229,8 @@ class Encoder:
             held[:, j] = near
         return held
 
-    def _check_names(self, table: Table) -> None:
+    def check_names(self, table: Table) -> None:
+        """Refuse a table that does not have the columns of training."""
         missing = [name for name in self.feature_names if name not in table.names]
         extra = [name for name in table.names if name not in self.feature_names]
         if missing or extra:
@@ -219,7 +263,11 @@ class EncodedColumns(Sequence[np.ndarray]):
         if feature.columns:
             return self._table.numbers(feature.columns[k])
         if feature.is_categorical:
-            return (self._codes_once(feature) == k).astype(np.float64)
+            codes = self._codes_once(feature)
+            column = (codes == k).astype(np.float64)
+            if not axis.has_missing:
+                column[codes == len(feature.categories)] = np.nan
+            return column
         return self._table.numbers(feature.name)
 
     def _codes_once(self, feature: Feature) -> np.ndarray:
@@ -229,10 +277,19 @@ class EncodedColumns(Sequence[np.ndarray]):
 
 
 def codes_of(table: Table, feature: Feature) -> np.ndarray:
-    """Position of each person's category among the feature's categories; -1 where unknown."""
+    """Position of each person's category among the feature's categories.
+
+    -1 where it is unknown, the number of categories where it is missing.
+    """
     labels, observed = pd.factorize(table.labels(feature.name))
     position = {category: k for k, category in enumerate(feature.categories)}
-    return np.array([position.get(value, -1) for value in observed], dtype=np.int64)[labels]
+    codes = [*(position.get(value, -1) for value in observed), len(position)]
+    return np.array(codes, dtype=np.int64)[labels]  # the label of a missing value is -1
+
+
+def _marks_missing(axis: Axis) -> bool:
+    """Whether the last column of an axis is for people without a value."""
+    return axis.has_missing and axis.is_categorical
 
 
 def _layout(space: ActionSpace) -> tuple[tuple[Axis, ...], tuple[str, ...]]:
@@ -243,6 +300,7 @@ def _layout(space: ActionSpace) -> tuple[tuple[Axis, ...], tuple[str, ...]]:
             own = list(feature.columns)
         elif feature.is_categorical:
             own = [f"{feature.name}={category}" for category in feature.categories]
+            own += [] if feature.missing is None else [f"{feature.name}=missing"]
         else:
             own = [feature.name]
         axes.append(Axis(feature, tuple(range(len(names), len(names) + len(own)))))
@@ -262,6 +320,7 @@ def _check_axis(table: Table, axis: Axis) -> None:
 
 
 def _check_group(table: Table, feature: Feature) -> None:
+    table.require_known(feature.columns, f"The one-hot group {feature.name!r} takes")
     total = np.zeros(table.n_rows)
     for column in feature.columns:
         values = table.numbers(column)
@@ -292,7 +351,8 @@ def _decoded(axis: Axis, block: np.ndarray) -> dict[str, np.ndarray]:
     if feature.columns:
         return {name: block[:, k] for k, name in enumerate(feature.columns)}
     if feature.is_categorical:
-        categories = np.empty(len(feature.categories), dtype=object)
-        categories[:] = feature.categories
-        return {feature.name: categories[block.argmax(axis=1)]}
+        categories = np.empty(len(feature.categories) + 1, dtype=object)
+        categories[:-1] = feature.categories  # the last is None, of a missing value
+        code = np.where(np.isnan(block[:, 0]), len(feature.categories), block.argmax(axis=1))
+        return {feature.name: categories[code]}
     return {feature.name: block[:, 0]}

@@ -13,6 +13,7 @@ import numpy as np
 from ract._core.grower import CellTree
 from ract._kernels.predict import add_totals, find_leaves
 from ract._memo import Memo
+from ract.errors import InvalidSpec
 from ract.grid import Grid
 
 if TYPE_CHECKING:  # imported where they are used: few predictions need them
@@ -33,14 +34,15 @@ BELOW_HALF = 1.0 - ABOVE_HALF
 class TreeEnsemble:
     """One tree, a forest or a boosted model over encoded columns.
 
-    A person goes left where ``x[feature] <= threshold``. Nodes of all trees stand in one array,
-    every child after its parent.
+    A person goes left where ``x[feature] <= threshold``, and where x is missing (NaN) and
+    ``missing_left`` says so. Nodes of all trees stand in one array, every child after its parent.
 
     Parameters
     ----------
     feature : int32 (nodes,)
         Encoded column of a split; -1 for a leaf.
     threshold : float64 (nodes,)
+        Infinite where only people without a value go right.
     left, right : int32 (nodes,)
         -1 for a leaf.
     label : uint8 (nodes,)
@@ -60,6 +62,8 @@ class TreeEnsemble:
         Values of the other class, where a library compares the scores of both (scikit-learn's
         forests): rounding can keep them from adding up to one. The cutoff then says what
         ``value`` needs up to rounding, and whether a tie is enough (one half) or not (above).
+    missing_left : uint8 (nodes,), optional
+        Whether people without a value go left at a split; nowhere by default.
 
     Examples
     --------
@@ -84,6 +88,7 @@ class TreeEnsemble:
     base: float = 0.0
     single: bool = False
     against: np.ndarray | None = None
+    missing_left: np.ndarray | None = None
 
     @classmethod
     def from_cell_trees(
@@ -104,6 +109,7 @@ class TreeEnsemble:
             root=root.astype(np.int32),
             combine="votes",
             cutoff=votes_needed,
+            missing_left=np.concatenate([tree.missing_left for tree in trees]).astype(np.uint8),
         )
 
     @classmethod
@@ -123,6 +129,7 @@ class TreeEnsemble:
             root=_shifted([part.root for part in parts], first),
             combine="votes",
             cutoff=votes_needed,
+            missing_left=_missing_left_of(parts),
         )
 
     def __getstate__(self) -> dict[str, Any]:
@@ -172,8 +179,13 @@ class TreeEnsemble:
         """Leaf of each person in each tree (people x trees)."""
         out = np.empty((len(X), self.n_trees), np.int32)
         X = np.ascontiguousarray(X, dtype=np.float64)
-        find_leaves(X, self.threshold, self._steps, self.root, out)
+        find_leaves(X, self.threshold, self._steps, self._sent_left(X), self.root, out)
         return out
+
+    def _sent_left(self, X: np.ndarray) -> np.ndarray:
+        """``missing_left``, or nothing where it makes no difference."""
+        unsaid = self.missing_left is None or not np.isnan(X.min(initial=np.inf))
+        return np.zeros(0, np.uint8) if unsaid else self.missing_left  # type: ignore[return-value]
 
     def totals(
         self, X: np.ndarray, *, trees: slice = slice(None), n_jobs: int | None = None
@@ -211,7 +223,10 @@ class TreeEnsemble:
     def _totals(self, X: np.ndarray, root: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         votes = np.zeros(len(X), np.int64)
         sums = np.full(len(X), self.base, np.float32 if self.single else np.float64)
-        add_totals(X, self.threshold, self._steps, self.label, self.value, root, votes, sums)
+        add_totals(
+            X, self.threshold, self._steps, self._sent_left(X), self.label, self.value, root, votes,
+            sums,
+        )  # fmt: skip
         return votes, sums
 
     def score(self, X: np.ndarray, *, n_jobs: int | None = None) -> np.ndarray:
@@ -234,6 +249,70 @@ class TreeEnsemble:
     def _other(self) -> TreeEnsemble | None:
         """The same trees with the values of the other class."""
         return None if self.against is None else replace(self, value=self.against, against=None)
+
+    def strength(self, X: np.ndarray, *, n_jobs: int | None = None) -> np.ndarray:
+        """How clearly each person wins the desired class, between 0 and 1.
+
+        The share of votes; of a single voting tree, the leaf's share of desired people; the mean
+        of shares (or 1 less that of the other class, where leaves hold those, negated); or the
+        sigmoid of other scores.
+        """
+        votes, sums = self.totals(X, n_jobs=n_jobs)
+        if self.combine == "votes":
+            return sums - self.base if self.n_trees == 1 else votes / self.n_trees
+        score = sums.astype(np.float64) / (self.n_trees if self.combine == "mean" else 1)
+        start = self._share_at_zero
+        return sigmoid(score) if start is None else start + score
+
+    @cached_property
+    def _share_at_zero(self) -> int | None:
+        """The share that a score of 0 stands for; None where scores are no means of shares."""
+        low, high = (float(end(self.value[self.leaves])) for end in (np.min, np.max))
+        if self.combine != "mean" or low < -1 or high > 1 or low < 0 < high:
+            return None
+        return 1 if low < 0 else 0
+
+    def at_threshold(self, threshold: float) -> TreeEnsemble:
+        """The same trees, which decide for the desired class from this share of votes on.
+
+        >>> leaf = np.full(4, -1, np.int32)
+        >>> forest = TreeEnsemble(
+        ...     feature=leaf, threshold=np.zeros(4), left=leaf, right=leaf, value=np.zeros(4),
+        ...     label=np.ones(4, np.uint8), root=np.arange(4, dtype=np.int32), combine="votes",
+        ...     cutoff=3)
+        >>> [forest.at_threshold(share).cutoff for share in (0.25, 0.5, 0.51)]
+        [1, 2, 3]
+        """
+        return replace(self, cutoff=max(1, int(votes_of(threshold, self.n_trees))))
+
+    def stronger(self, strength: float) -> TreeEnsemble:
+        """The same trees, which decide for the desired class only at a strength of at least this.
+
+        Whoever they refuse is refused here too, so that a strength below the decision's own
+        changes nothing.
+
+        >>> forest = TreeEnsemble(
+        ...     feature=np.full(4, -1, np.int32), threshold=np.zeros(4),
+        ...     left=np.full(4, -1, np.int32), right=np.full(4, -1, np.int32),
+        ...     label=np.array([0, 1, 1, 1], np.uint8), value=np.zeros(4),
+        ...     root=np.arange(4, dtype=np.int32), combine="votes", cutoff=3)
+        >>> [forest.stronger(share).cutoff for share in (0.5, 0.75, 0.8)]
+        [3, 3, 4]
+        """
+        start = self._share_at_zero
+        if self.combine != "votes" and start is None and strength == 1:
+            raise InvalidSpec("No sum of scores has a strength of 1; ask for less.")
+        if self.combine == "votes" and self.n_trees == 1:
+            changes: dict[str, Any] = {"label": self.label & (self.value >= strength)}
+        elif self.combine == "votes":
+            votes = int(votes_of(strength, self.n_trees))
+            changes = {"cutoff": max(self.cutoff, votes)}
+        else:
+            score = _logit(strength) if start is None else strength - start
+            # Where both classes are compared, a mean above one half has won.
+            changes = {"cutoff": score, "against": None} if score > self.cutoff else {}
+        stronger: TreeEnsemble = self.memo.get(strength, lambda: replace(self, **changes))
+        return stronger
 
     def decision_path(self, X: np.ndarray) -> csr_array:
         """Nodes that each person passes, as a sparse matrix (people x nodes)."""
@@ -272,7 +351,8 @@ class TreeEnsemble:
             axis[here] = a
             categorical = grid.axes[a].is_categorical
             cell[here] = k if categorical else grid.cells_of_splits(a, self.threshold[here])
-        nothing = np.zeros((0, 3))
+        nothing, missing_left = np.zeros((0, 3)), _missing_left_of([self])
+        sent_left = np.zeros(len(axis), bool) if missing_left is None else missing_left == 1
         trees = []
         ends = np.append(self.root[1:], len(self.feature))
         for first, last in zip(self.root, ends, strict=True):
@@ -290,6 +370,7 @@ class TreeEnsemble:
                     nothing,
                     self.value[part],
                     np.zeros(0, np.bool_),
+                    sent_left[part],
                 )
             )
         return trees
@@ -302,6 +383,8 @@ def _columns_and_thresholds(
     columns, cuts = [], []
     for a, thresholds in zip(grid.axes, grid.thresholds, strict=True):
         own = np.full(len(a.columns), 0.5) if a.is_categorical else thresholds
+        if a.has_missing and not a.is_categorical:
+            own = np.append(own, np.inf)  # known against missing
         cuts.append(own)
         columns.append(np.resize(np.array(a.columns, np.int32), len(own)))
     first = np.cumsum([0, *map(len, cuts)])
@@ -313,12 +396,45 @@ def _columns_and_thresholds(
     return feature, threshold
 
 
+def sigmoid(score: Any) -> np.ndarray:
+    """The probability whose log-odds are a score."""
+    from scipy.special import expit
+
+    return np.asarray(expit(score))
+
+
+def _logit(share: float) -> float:
+    """The least score whose sigmoid is at least a share."""
+    if share == 0:
+        return -np.inf
+    score = float(np.log(share / (1 - share)))
+    while sigmoid(score) < share:
+        score = float(np.nextafter(score, np.inf))
+    return score
+
+
 def on_its_side(share: np.ndarray, decided: np.ndarray) -> np.ndarray:
     """Shares of the desired class, held on the decision's side of one half."""
     return np.where(decided, np.maximum(share, ABOVE_HALF), np.minimum(share, BELOW_HALF))
+
+
+def _missing_left_of(parts: Sequence[TreeEnsemble]) -> np.ndarray | None:
+    """Where people without a value go left in several ensembles end to end; None for nowhere."""
+    if all(part.missing_left is None for part in parts):
+        return None
+    said = [
+        np.zeros(len(part.feature), np.uint8) if part.missing_left is None else part.missing_left
+        for part in parts
+    ]
+    return np.concatenate(said)
 
 
 def _shifted(nodes: Sequence[np.ndarray], first: np.ndarray) -> np.ndarray:
     """Node numbers of several ensembles end to end, of which each starts at a node."""
     shifted = [np.where(n < 0, -1, n + f) for n, f in zip(nodes, first, strict=True)]
     return np.concatenate(shifted).astype(np.int32)
+
+
+def votes_of(share: float, n_trees: Any) -> Any:
+    """How many votes a share of some trees is, rounded up."""
+    return np.ceil(share * n_trees * (1 - 1e-12)).astype(np.int64)

@@ -10,15 +10,17 @@ import numpy as np
 from joblib import Parallel, delayed
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
 
 from ract._core.cover import relabelled
 from ract._core.grower import CellTree, Rules, draw_people, grow_tree
-from ract._estimator import Prepared, RecourseClassifierMixin, at_least, is_number
+from ract._estimator import Prepared, RecourseClassifierMixin
+from ract._parameters import at_least, is_number
 from ract._progress import track
 from ract._training import TrainingSet
 from ract.actions import ActionSpace
 from ract.costs import Cost
-from ract.ensemble import TreeEnsemble
+from ract.ensemble import TreeEnsemble, votes_of
 from ract.errors import InvalidData, InvalidSpec, listing
 from ract.recourse.common.problem import check_categories
 from ract.recourse.exact.search import ExactSearch
@@ -36,11 +38,13 @@ class RecourseForestClassifier(RecourseClassifierMixin, BaseEstimator):
 
     Parameters
     ----------
-    actions, desired, cost, budget, exact_costs, recourse_weight, min_recourse, max_auc_loss
+    actions, desired, cost, budget, exact_costs
+        As in ``RecourseTreeClassifier``.
+    recourse_weight, min_recourse, max_auc_loss, lasting, keep_reference
         As in ``RecourseTreeClassifier``.
     n_estimators : int
         Number of trees.
-    criterion, max_cells, class_weight, only_actionable, monotonic_cst
+    criterion, min_leaf_share, max_cells, class_weight, only_actionable, monotonic_cst
         As in ``RecourseTreeClassifier``.
     max_depth, min_samples_split, min_samples_leaf, min_weight_fraction_leaf
         As in scikit-learn.
@@ -54,8 +58,10 @@ class RecourseForestClassifier(RecourseClassifierMixin, BaseEstimator):
     max_risk : float, optional
         Relabel the leaves of each tree until, of the people it was grown on, at most this share
         attains no desired leaf of it.
-    votes_needed : int, optional
-        How many trees must be for the desired class; more than half of them by default.
+    votes_needed : int or float, optional
+        How many trees must be for the desired class, as a number or as a share of all; more
+        than half of them by default. ``predict`` and ``recourse`` take another share as their
+        ``threshold``.
     probability : {"shares", "votes"}
         What ``predict_proba`` goes by: the mean share of desired people in a person's leaves,
         or the share of votes. Either is held on the decision's side of one half.
@@ -82,7 +88,9 @@ class RecourseForestClassifier(RecourseClassifierMixin, BaseEstimator):
     oob_recourse_ratio_ : float
         Share of people whom those trees accept, or who have an action within the budget that
         makes them do so, by exact search; of at most 1000 people spread over the table.
-    classes_, desired_, encoder_, cost_, recourse_weight_, weight_search_, feature_importances_
+    classes_, desired_, encoder_, cost_, feature_importances_
+        As in ``RecourseTreeClassifier``.
+    recourse_weight_, min_leaf_share_, weight_search_, lasting_, reference_
         As in ``RecourseTreeClassifier``.
     n_features_in_, feature_names_in_
 
@@ -109,12 +117,15 @@ class RecourseForestClassifier(RecourseClassifierMixin, BaseEstimator):
         recourse_weight: float | Literal["auto"] = 0.1,
         min_recourse: float | None = None,
         max_auc_loss: float | None = None,
+        lasting: float | None = None,
+        keep_reference: bool = False,
         criterion: Literal["gini", "entropy", "error"] = "gini",
         max_depth: int | None = None,
         min_samples_split: int | float = 2,
-        min_samples_leaf: int | float = 5,
+        min_samples_leaf: int | float = 20,
         min_weight_fraction_leaf: float = 0.0,
         min_impurity_decrease: float = 0.0,
+        min_leaf_share: float | None = None,
         max_features: Any = "sqrt",
         max_cells: int = 256,
         bootstrap: bool = True,
@@ -123,7 +134,7 @@ class RecourseForestClassifier(RecourseClassifierMixin, BaseEstimator):
         only_actionable: bool = False,
         monotonic_cst: Any = None,
         max_risk: float | None = None,
-        votes_needed: int | None = None,
+        votes_needed: int | float | None = None,
         probability: Literal["shares", "votes"] = "shares",
         oob_score: bool = False,
         warm_start: bool = False,
@@ -140,12 +151,15 @@ class RecourseForestClassifier(RecourseClassifierMixin, BaseEstimator):
         self.recourse_weight = recourse_weight
         self.min_recourse = min_recourse
         self.max_auc_loss = max_auc_loss
+        self.lasting = lasting
+        self.keep_reference = keep_reference
         self.criterion = criterion
         self.max_depth = max_depth
         self.min_samples_split = min_samples_split
         self.min_samples_leaf = min_samples_leaf
         self.min_weight_fraction_leaf = min_weight_fraction_leaf
         self.min_impurity_decrease = min_impurity_decrease
+        self.min_leaf_share = min_leaf_share
         self.max_features = max_features
         self.max_cells = max_cells
         self.bootstrap = bootstrap
@@ -177,7 +191,9 @@ class RecourseForestClassifier(RecourseClassifierMixin, BaseEstimator):
         kept = self._kept_trees()
         before = None if kept is None else (self._task, self.recourse_weight_)
         prepared = self._prepare(X, y, sample_weight)
-        return self._learn(prepared, kept, before)
+        return (
+            self._learn(prepared, kept, before)._keep_reference(X)._calibrate(X, y, sample_weight)
+        )
 
     def _learn(
         self, prepared: Prepared, kept: TreeEnsemble | None = None, before: Any = None
@@ -189,8 +205,8 @@ class RecourseForestClassifier(RecourseClassifierMixin, BaseEstimator):
             check_categories(self.encoder_.axes)
         training, growing = prepared.training, prepared.growing
         if before is None or self.recourse_weight != "auto":
-            self.recourse_weight_ = self._chosen_weight(prepared)
-        rules = self._rules(training, self.recourse_weight_)
+            self.recourse_weight_, self.min_leaf_share_ = self._chosen_weight(prepared)
+        rules = self._rules(training, self.recourse_weight_, self.min_leaf_share_)
         self._n_people, self._monotonic = len(growing), rules.monotonic
         if before is not None and before[0] != self._task:
             task = before[0]
@@ -211,12 +227,14 @@ class RecourseForestClassifier(RecourseClassifierMixin, BaseEstimator):
         at_least("n_estimators", self.n_estimators, 1, whole=True)
         self._check_max_risk()
         needed = self.votes_needed
-        if needed is not None and not (
+        if isinstance(needed, float):
+            _check_share("votes_needed", needed)
+        elif needed is not None and not (
             is_number(needed, whole=True) and 1 <= needed <= self.n_estimators
         ):
             raise InvalidSpec(
                 f"votes_needed must be a whole number from 1 to {self.n_estimators}, the number "
-                f"of trees, got {needed!r}."
+                f"of trees, or a share of them above 0 and up to 1.0, got {needed!r}."
             )
         if self.probability not in ("shares", "votes"):
             raise InvalidSpec(f"probability must be 'shares' or 'votes', got {self.probability!r}.")
@@ -278,8 +296,8 @@ class RecourseForestClassifier(RecourseClassifierMixin, BaseEstimator):
         )
         return list(track(grown, len(new), "Growing trees", show=self.verbose > 0)), new
 
-    def _trial_ensemble(self, training: TrainingSet, weight: float) -> TreeEnsemble:
-        trees, _ = self._new_trees(training, self._rules(training, weight), 0)
+    def _trial_ensemble(self, training: TrainingSet, weight: float, floor: float) -> TreeEnsemble:
+        trees, _ = self._new_trees(training, self._rules(training, weight, floor), 0)
         return TreeEnsemble.from_cell_trees(
             trees, training.grid, int(self._needed(self.n_estimators))
         )
@@ -288,6 +306,8 @@ class RecourseForestClassifier(RecourseClassifierMixin, BaseEstimator):
         """Votes needed of some trees: the strict majority, or as many as asked in proportion."""
         if self.votes_needed is None:
             return n_trees // 2 + 1
+        if isinstance(self.votes_needed, float):
+            return np.maximum(votes_of(self.votes_needed, n_trees), 1)
         return -(-self.votes_needed * n_trees // self.n_estimators)
 
     def _score_out_of_bag(self, X: Any, desired: np.ndarray, growing: np.ndarray) -> None:
@@ -343,11 +363,27 @@ class RecourseForestClassifier(RecourseClassifierMixin, BaseEstimator):
         budget : float, optional
             That of training by default.
         """
-        matrix = self._matrix(X)
+        matrix = self._matrix(X, undeclared=False)
         refused = matrix[~self.ensemble_.decide(matrix, n_jobs=self.n_jobs)]
         budget = self.budget if budget is None else budget
         answers = self._search().attains(refused, budget, n_jobs=self.n_jobs)
         return float((answers != Status.FOUND).sum() / len(matrix))
+
+    def predict(self, X: Any, *, threshold: float | None = None) -> np.ndarray:
+        """Class of each person: the desired one where enough trees vote for it.
+
+        Parameters
+        ----------
+        X : frame or array
+        threshold : float, optional
+            The share of votes from which on the desired class is given; that of training by
+            default. ``recourse(X, threshold=...)`` finds plans for the same decision.
+        """
+        if threshold is None:
+            return super().predict(X)
+        check_is_fitted(self)
+        decides = self.ensemble_.at_threshold(_check_share("threshold", threshold))
+        return self._as_classes(decides.decide(self._matrix(X), n_jobs=self.n_jobs))
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Mean share of each class in a person's leaves, or share of votes (``probability``).
@@ -396,6 +432,12 @@ class Growth:
         if self.max_risk is not None:
             tree = relabelled(tree, people, sample_weight, self.max_risk)
         return replace(tree, covered=np.zeros(0, np.bool_), masses=np.zeros((0, 3)))
+
+
+def _check_share(name: str, share: Any) -> float:
+    if not (is_number(share) and 0 < share <= 1):
+        raise InvalidSpec(f"{name} must be a share above 0 and up to 1, got {share!r}.")
+    return float(share)
 
 
 def _number_drawn(max_samples: Any, n_people: int) -> int:

@@ -1,6 +1,7 @@
 """The grid: every question of recourse is asked of axis-aligned cells.
 
-A grid cuts each feature into cells: intervals between thresholds, or categories. With a cost it
+A grid cuts each feature into cells: intervals between thresholds, or categories. A feature with
+missing values has one cell more, the last one, for people without a value. With a cost it
 becomes a price list, which knows the cheapest value that a person attains in each cell and
 what it costs. Learner and searches read from it what a person can do, and so agree; the rules
 themselves (directions and bounds) are those of ``ract.actions.Feature``.
@@ -14,8 +15,10 @@ from functools import cached_property
 
 import numpy as np
 
+from ract._cuts import IntegerTable, cut, known_of, sharp
 from ract._kernels.cells import add_category, cell_costs, find_cells, find_reach
-from ract.costs import FittedCost, in_order, require_max_norm
+from ract.costs import FittedCost, Supply, require_max_norm
+from ract.costs.supply import switch_costs
 from ract.encoding import Axis
 from ract.errors import InvalidSpec
 
@@ -66,7 +69,8 @@ class Grid:
         axes : sequence of Axis
         columns : sequence of float arrays, one per encoded column
         max_cells : int
-            A column with more distinct values than this is cut at quantiles instead.
+            A column with more distinct values than this is cut at quantiles instead; its missing
+            cell counts.
         sample_weight : array, one per person, optional
             How much each person counts; all alike by default.
         """
@@ -77,7 +81,7 @@ class Grid:
             tuple(
                 np.empty(0)
                 if axis.is_categorical
-                else _cut(np.asarray(columns[axis.columns[0]]), max_cells, sample_weight)
+                else cut(*known_of(axis, columns, sample_weight), max_cells - axis.has_missing)
                 for axis in axes
             ),
         )
@@ -90,32 +94,42 @@ class Grid:
         ----------
         axes : sequence of Axis
         column, threshold : arrays
-            Encoded column and threshold of every split.
+            Encoded column and threshold of every split; an infinite one parts missing values
+            from all others.
         """
+        column, threshold = column[np.isfinite(threshold)], threshold[np.isfinite(threshold)]
         return cls(
             tuple(axes),
             tuple(
                 np.empty(0)
                 if axis.is_categorical
-                else np.unique(_sharp(axis, threshold[column == axis.columns[0]]))
+                else np.unique(sharp(axis, threshold[column == axis.columns[0]]))
                 for axis in axes
             ),
         )
 
     def cells_of_splits(self, a: int, threshold: np.ndarray) -> np.ndarray:
-        """Cell b of each threshold of an ordinal axis: x <= threshold is cell <= b."""
-        return np.searchsorted(self.thresholds[a], _sharp(self.axes[a], threshold))
+        """Cell b of each threshold of an ordinal axis: x <= threshold is cell <= b.
+
+        That of an infinite threshold is the last cell that has values.
+        """
+        return np.searchsorted(self.thresholds[a], sharp(self.axes[a], threshold))
 
     @cached_property
     def n_cells(self) -> np.ndarray:
         """Number of cells of each axis."""
         return np.array(
             [
-                len(axis.columns) if axis.is_categorical else len(thresholds) + 1
+                len(axis.columns) if axis.is_categorical else len(thresholds) + 1 + axis.has_missing
                 for axis, thresholds in zip(self.axes, self.thresholds, strict=True)
             ],
             dtype=np.int64,
         )
+
+    @cached_property
+    def missing_cell(self) -> np.ndarray:
+        """The cell of people without a value on each axis, its last one; -1 if there is none."""
+        return np.where([axis.has_missing for axis in self.axes], self.n_cells - 1, -1)
 
     @cached_property
     def dtype(self) -> np.dtype[np.unsignedinteger]:
@@ -137,7 +151,17 @@ class Grid:
                 add_category(np.ascontiguousarray(columns[j], dtype=np.float64), k, out)
             return
         values = np.ascontiguousarray(columns[axis.columns[0]], dtype=np.float64)
-        table = IntegerTable.of(axis, values)
+        if axis.has_missing and np.isnan(values).any():
+            known = ~np.isnan(values)
+            found = np.empty(int(known.sum()), out.dtype)
+            self._fill_ordered(a, values[known], found)
+            out[known], out[~known] = found, self.missing_cell[a]
+            return
+        self._fill_ordered(a, values, out)
+
+    def _fill_ordered(self, a: int, values: np.ndarray, out: np.ndarray) -> None:
+        """Cells of known values of an ordinal axis."""
+        table = IntegerTable.of(self.axes[a], values)
         if table is not None:
             out[:] = np.searchsorted(self.thresholds[a], table.values).astype(out.dtype)[table.at]
         elif len(values) < MANY_PEOPLE:
@@ -146,7 +170,10 @@ class Grid:
             find_cells(values, self.thresholds[a], out)
 
     def ends(self, a: int) -> tuple[np.ndarray, np.ndarray]:
-        """First and last value of each cell of an ordinal axis; infinite where there is none."""
+        """First and last value of each cell of an ordinal axis; infinite where there is none.
+
+        The cell of missing values is left out.
+        """
         floor = np.concatenate([[-np.inf], self.thresholds[a]])  # cell c is (floor[c], ceiling[c]]
         ceiling = np.concatenate([self.thresholds[a], [np.inf]])
         if self.axes[a].feature.kind == "continuous":
@@ -160,11 +187,11 @@ class Grid:
         ----------
         a : int
         own : float
-            The person's value.
+            The person's value; NaN if they have none.
 
         Returns
         -------
-        lowest, highest : float (cells,)
+        lowest, highest : float (cells that have values,)
             NaN in cells that the person cannot enter.
 
         Examples
@@ -174,7 +201,10 @@ class Grid:
         >>> Grid.from_splits(axes, np.array([0]), np.array([4.5])).span(0, own=2.0)
         (array([1., 5.]), array([4., 9.]))
         """
-        lower, upper = self.axes[a].feature.limits(own)
+        feature = self.axes[a].feature
+        lower, upper = feature.limits(own)
+        if np.isnan(own):
+            lower, upper = feature.bounds if feature.may_supply else (np.inf, -np.inf)
         first, last = self.ends(a)
         lowest, highest = np.maximum(first, lower), np.minimum(last, upper)
         empty = lowest > highest
@@ -188,7 +218,22 @@ class Grid:
         for a, axis in enumerate(self.axes):
             ordinal.append(None if axis.is_categorical else self._entries(a, cost))
             switches.append(_switch_costs(axis, cost) if axis.is_categorical else None)
-        return Prices(self, cost, tuple(ordinal), tuple(switches))
+        return Prices(self, cost, tuple(ordinal), tuple(switches), self._handed_in(cost))
+
+    def _handed_in(self, cost: FittedCost) -> tuple[HandedIn | None, ...]:
+        """What people without a value may hand in on each ordinal axis."""
+        handed: list[HandedIn | None] = [None] * len(self.axes)
+        for a, axis in enumerate(self.axes):
+            if axis.is_categorical or not axis.feature.may_supply:
+                continue
+            supply = supply_of(axis, cost)
+            middle = supply.middle
+            if axis.feature.kind != "continuous":
+                middle = np.floor(middle + 0.5)
+            lowest, highest = self.span(a, np.nan)
+            values = np.clip(middle, lowest, highest)  # NaN where no value is allowed
+            handed[a] = HandedIn(supply.cost, values)
+        return tuple(handed)
 
     def _entries(self, a: int, cost: FittedCost) -> Entries:
         """The value at which each cell of an ordinal axis is entered from below and from above."""
@@ -218,13 +263,32 @@ class Entries:
 
 
 @dataclass(frozen=True)
+class HandedIn:
+    """What people without a value may hand in on an ordinal axis.
+
+    ``values`` has the value of each ordered cell that is nearest to the median known value, NaN
+    where no value is allowed.
+    """
+
+    cost: float
+    values: np.ndarray
+
+    @property
+    def costs(self) -> np.ndarray:
+        """What handing in a value of each ordered cell costs; inf where none is allowed."""
+        return np.where(np.isnan(self.values), np.inf, self.cost)
+
+
+@dataclass(frozen=True)
 class Reach:
     """What people attain within a budget.
 
     Parameters
     ----------
     lowest, highest : integer arrays (axes x people)
-        Lowest and highest attainable cell, the person's own included.
+        Lowest and highest attainable cell, the person's own included. Of someone without a value
+        on an ordinal axis: those that they may hand in, beside their own cell; both are their own
+        cell if there is nothing.
     categories : tuple of boolean matrices or None
         For a categorical axis, ``[a, b]``: whether people in category a can enter b.
     """
@@ -242,6 +306,7 @@ class Prices:
     cost: FittedCost
     entries: tuple[Entries | None, ...]
     switches: tuple[np.ndarray | None, ...]
+    handed_in: tuple[HandedIn | None, ...]
 
     def reach(self, columns: Columns, cells: np.ndarray, budget: float) -> Reach:
         """What every person attains at a cost of at most ``budget`` in each feature.
@@ -261,9 +326,20 @@ class Prices:
             zip(self.grid.axes, self.entries, self.switches, strict=True)
         ):
             categories.append(None if switch is None else switch <= budget)
-            if entries is not None and axis.feature.actionable:
+            if entries is None:
+                continue
+            if axis.feature.actionable:
                 self._fill_reach(a, axis, entries, columns, cells[a], budget, lowest[a], highest[a])
+            if axis.has_missing:
+                missing = cells[a] == self.grid.missing_cell[a]
+                lowest[a, missing], highest[a, missing] = self._ends_handed_in(a, budget)
         return Reach(lowest, highest, tuple(categories))
+
+    def _ends_handed_in(self, a: int, budget: float) -> tuple[int, int]:
+        """Lowest and highest cell that people without a value may hand in on an ordinal axis."""
+        handed, own = self.handed_in[a], int(self.grid.missing_cell[a])
+        inside = np.flatnonzero(handed.costs <= budget) if handed is not None else np.zeros(0)
+        return (int(inside[0]), int(inside[-1])) if len(inside) else (own, own)
 
     def _fill_reach(
         self,
@@ -278,6 +354,8 @@ class Prices:
     ) -> None:
         column = axis.columns[0]
         values = np.asarray(columns[column])
+        if axis.has_missing:
+            values = np.where(np.isnan(values), axis.feature.lower or 0.0, values)
         above = np.minimum.accumulate(entries.above_level[::-1])[::-1]
         below = np.maximum.accumulate(entries.below_level)
         table = IntegerTable.of(axis, values)
@@ -301,7 +379,8 @@ class Prices:
         -------
         costs, values : float arrays (axes x most cells)
             Cost inf and value NaN where the person cannot go. The value of a categorical cell
-            is its position. A person's own cell costs nothing and keeps their own value.
+            is its position. A person's own cell costs nothing and keeps their own value, NaN
+            included.
         """
         n_axes, most = len(self.grid.axes), int(self.grid.n_cells.max())
         costs = np.full((n_axes, most), np.inf)
@@ -310,10 +389,15 @@ class Prices:
         for a, (axis, entries, switch) in enumerate(
             zip(self.grid.axes, self.entries, self.switches, strict=True)
         ):
-            n = self.grid.n_cells[a]
+            n, handed = self.grid.n_cells[a] - axis.has_missing, self.handed_in[a]
             if switch is not None:
+                n = len(switch)
                 costs[a, :n] = switch[own[a]]
                 values[a, :n] = np.where(np.isfinite(costs[a, :n]), np.arange(n), np.nan)
+            elif own[a] == self.grid.missing_cell[a]:
+                costs[a, own[a]] = 0.0
+                if handed is not None:
+                    costs[a, :n], values[a, :n] = handed.costs, handed.values
             elif entries is not None:
                 column = axis.columns[0]
                 level = float(self.cost.level(column, np.array([person[column]]))[0])
@@ -323,54 +407,18 @@ class Prices:
         return costs, values
 
 
-@dataclass(frozen=True)
-class IntegerTable:
-    """The few whole numbers of a column, so that something is worked out once for each.
-
-    values : float (m,), ascending; at : int (people,), where each person's value is.
-    """
-
-    values: np.ndarray
-    at: np.ndarray
-
-    @classmethod
-    def of(cls, axis: Axis, column: np.ndarray) -> IntegerTable | None:
-        """None if the column is continuous, or spans more numbers than there are people."""
-        if axis.feature.kind == "continuous" or len(column) == 0:
-            return None
-        low, high = float(column.min()), float(column.max())
-        if high - low > len(column):
-            return None
-        return cls(np.arange(low, high + 1), (column - low).astype(np.intp))
-
-
-def _cut(column: np.ndarray, max_cells: int, sample_weight: np.ndarray | None) -> np.ndarray:
-    """Thresholds midway between distinct values, at quantiles if there are too many."""
-    ordered, reached = in_order(column, sample_weight)
-    last = np.flatnonzero(ordered[1:] != ordered[:-1])  # last person of each value but the top
-    if len(last) >= max_cells:
-        ranks = np.arange(1, max_cells) * reached[-1] / max_cells
-        last = np.unique(last[np.minimum(np.searchsorted(reached[last], ranks), len(last) - 1)])
-    low, high = ordered[last], ordered[last + 1]
-    middle = low / 2 + high / 2
-    # Neighbouring floats have no number between them; the lower one separates them too.
-    return np.where((middle < high) & (middle >= low), middle, low)
-
-
-def _sharp(axis: Axis, threshold: np.ndarray) -> np.ndarray:
-    """Thresholds that say the same: whole numbers where the feature has no others.
-
-    So no cell between two thresholds is without a value.
-    """
-    threshold = np.asarray(threshold, dtype=np.float64)
-    return threshold if axis.feature.kind == "continuous" else np.floor(threshold)
-
-
 def may_switch(axis: Axis) -> np.ndarray:
-    """Whether a person may leave one category (row) for another (column), or stay."""
+    """Whether a person may leave one category (row) for another (column), or stay.
+
+    The last row and column of an axis with missing values are those of people without one: they
+    may hand in any category or stay, and nobody joins them.
+    """
     source, target = np.indices((len(axis.columns), len(axis.columns)))
     up, down = axis.feature.may_rise, axis.feature.may_fall
     moves = (up & (target > source)) | (down & (target < source))
+    if axis.has_missing:
+        moves[-1] = axis.feature.may_supply
+        moves[:, -1] = False
     if axis.entered is not None:
         moves &= np.isin(target, axis.entered)
     return (source == target) | moves
@@ -384,15 +432,21 @@ def _levels(cost: FittedCost, column: int, values: np.ndarray, nowhere: float) -
 
 
 def _switch_costs(axis: Axis, cost: FittedCost) -> np.ndarray:
-    """Cost of leaving one category (row) for another (column): both columns flip."""
-    ends = np.array([0.0, 1.0])
-    flip = np.array([float(np.ptp(cost.level(j, ends))) for j in axis.columns])
-    if cost.norm == "max":
-        switch = np.maximum(flip[:, None], flip[None, :])
-    elif cost.norm == "l1":
-        switch = flip[:, None] + flip[None, :]
-    else:
-        switch = np.sqrt(flip[:, None] ** 2 + flip[None, :] ** 2)
+    """Cost of leaving one category (row) for another (column)."""
+    switch = switch_costs(cost, axis.columns)
+    if axis.feature.may_supply:
+        switch[-1] = supply_of(axis, cost).cost
     switch[~may_switch(axis)] = np.inf
     np.fill_diagonal(switch, 0.0)
     return switch
+
+
+def supply_of(axis: Axis, cost: FittedCost) -> Supply:
+    """What handing in a missing value costs on an axis that allows it."""
+    for supply in getattr(cost, "supply", ()):
+        if supply.columns == axis.columns:
+            return supply
+    raise InvalidSpec(
+        f"Feature {axis.feature.name!r} may be supplied, but this cost was learned from a table "
+        "in which it may not; learn the cost anew."
+    )

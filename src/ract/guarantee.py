@@ -40,7 +40,6 @@ __all__ = [
 ]
 
 Method = Literal["pac", "sequence"]
-Start = Literal["majority", "grown"]
 
 # Risks at which the order of flips weighs anew what is still needed.
 STAGES = 21
@@ -190,7 +189,6 @@ def relabel(
     max_risk: float,
     confidence: float,
     method: Method = "sequence",
-    start: Start = "majority",
 ) -> tuple[np.ndarray, Guarantee]:
     """Flip leaves to the desired class until the risk is at most ``max_risk``, with confidence.
 
@@ -209,9 +207,6 @@ def relabel(
         Between 0 and 1.
     method : {"sequence", "pac"}
         See the head of this module.
-    start : {"majority", "grown"}
-        Labels before any flip: the majority of each leaf, as in the paper, or desired also where
-        growing made it so.
 
     Returns
     -------
@@ -236,7 +231,11 @@ def relabel(
     With 95% confidence at most 19.8% of people are without recourse (asked: 20%), from 500
     held-out people; 2 leaves flipped, accuracy falls by 4 points.
     """
-    before = _checked_start(tree, calibration, max_risk, confidence, start)
+    _check_share("max_risk", max_risk)
+    _check_share("confidence", confidence)
+    if calibration.cells.shape[1] == 0:
+        raise InvalidSpec("A guarantee needs held-out people, got none.")
+    before = majority_labels(tree)
     if method not in ("sequence", "pac"):
         raise InvalidSpec(f"method must be 'sequence' or 'pac', got {method!r}.")
     held_out = Attainment(tree, calibration)
@@ -327,20 +326,6 @@ def _by_sequence(
     chosen_by_tests = needed is None and len(flipped) > 0
     failures = tolerated if chosen_by_tests else int((held_out.desired_reached(after) == 0).sum())
     return after, clopper_pearson_upper(failures, n, confidence), needed
-
-
-def _checked_start(
-    tree: CellTree, calibration: People, max_risk: float, confidence: float, start: Start
-) -> np.ndarray:
-    """Labels before any flip."""
-    _check_share("max_risk", max_risk)
-    _check_share("confidence", confidence)
-    if calibration.cells.shape[1] == 0:
-        raise InvalidSpec("A guarantee needs held-out people, got none.")
-    if start not in ("majority", "grown"):
-        raise InvalidSpec(f"start must be 'majority' or 'grown', got {start!r}.")
-    labels = majority_labels(tree)
-    return labels if start == "majority" else np.maximum(labels, tree.label)
 
 
 def _check_share(name: str, value: float) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ract.actions import ActionSpace
+from ract.calibration import LastingCurve
 from ract.costs import Cost, FittedCost, fit_cost
 from ract.encoding import Encoder
 from ract.ensemble import TreeEnsemble
@@ -19,6 +20,8 @@ from ract.interop.curves import curve_of, record_of
 from ract.interop.model import OwnModel
 from ract.interop.reading import Curve
 from ract.interop.steps import unwrapped
+from ract.reasons import Reasons, find_reasons
+from ract.reasons.reference import choose_reference
 from ract.recourse.find import find_recourse
 from ract.recourse.result import Recourse
 
@@ -44,6 +47,10 @@ class ImportedClassifier:
         Largest acceptable cost of an action.
     source : str
         What it was imported from, for people to read.
+    lasting_ : LastingCurve, optional
+        How likely plans last, by their strength.
+    reference_ : float (people, columns), optional
+        People at the margin of acceptance, encoded, to compare others with.
     """
 
     encoder_: Encoder
@@ -54,6 +61,8 @@ class ImportedClassifier:
     link: Curve | None = None
     budget: float = math.inf
     source: str = ""
+    lasting_: LastingCurve | None = None
+    reference_: np.ndarray | None = None
 
     @property
     def n_features_in_(self) -> int:
@@ -81,8 +90,18 @@ class ImportedClassifier:
         return float(np.mean(self.predict(X) == np.asarray(y)))
 
     def recourse(self, X: Any, **options: Any) -> Recourse:
-        """What each person can do to get the desired class; options as ``find_recourse``."""
+        """What each person can do to get the desired class; options as ``find_recourse``.
+
+        With a curve of ``ract.calibrate`` that names a probability, plans last so unless
+        ``strength`` or ``lasting`` is given.
+        """
+        if self.lasting_ is not None:
+            options |= self.lasting_.default(options)
         return find_recourse(self, X, **options)
+
+    def reasons(self, X: Any, **options: Any) -> Reasons:
+        """Why each refused person was refused; options as ``ract.find_reasons``."""
+        return find_reasons(self, X, **options)
 
     @property
     def _tree(self) -> TreeModel:
@@ -102,6 +121,8 @@ def import_model(
     cost: str | Cost = "percentile",
     budget: float = math.inf,
     exact_costs: bool = False,
+    lasting: LastingCurve | None = None,
+    keep_reference: bool = False,
 ) -> ImportedClassifier:
     """Take over a fitted model of scikit-learn, LightGBM or XGBoost, with its pipeline.
 
@@ -118,6 +139,11 @@ def import_model(
     exact_costs : bool
         Whether percentile costs keep every value of the people, and with them model files. By
         default they are learned from groups of at least five people, and show no one's values.
+    lasting : LastingCurve, optional
+        From ``ract.calibrate`` with the same learner: how strong plans must be to last.
+    keep_reference : bool
+        Keep the rows of at most 100 of the people, at the margin of acceptance, to compare others
+        with (``ract.find_reasons``), in model files too.
 
     Examples
     --------
@@ -140,10 +166,14 @@ def import_model(
         raise InvalidSpec(f"budget must be a number of 0 or more, got {budget!r}.")
     matrix = tree.encoder.matrix(people)
     check_decisions(model, tree, people, matrix, threshold)
-    fitted = fit_cost(cost, list(matrix.T), tree.encoder.weights, exact=exact_costs)
+    fitted = fit_cost(
+        cost, list(matrix.T), tree.encoder.weights, exact=exact_costs,
+        missing=tree.encoder.missing_cells,
+    )  # fmt: skip
     kind = type(unwrapped(model)[1])
+    kept = choose_reference(tree.ensemble, matrix).matrix if keep_reference else None
     return ImportedClassifier(
         tree.encoder, tree.ensemble, fitted, tree.classes, tree.desired,
         curve_of(record_of(tree.link)), float(budget),
-        f"{kind.__module__.split('.')[0]}.{kind.__name__}",
+        f"{kind.__module__.split('.')[0]}.{kind.__name__}", lasting, kept,
     )  # fmt: skip

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,11 +18,15 @@ from ract._estimator import RecourseClassifierMixin
 from ract._frames import read_table, take_rows
 from ract._progress import track
 from ract.errors import InvalidSpec, listing
+from ract.metrics.intervals import Estimate
+from ract.metrics.lasting import lasting_recourse
 from ract.metrics.scores import served
+from ract.recourse.question import check_strength
 
 __all__ = ["TradeoffCurve", "Trial", "WeightSearch", "WeightWarning", "tradeoff_curve"]
 
 SCORES = ("accuracy", "AUC", "recourse")
+N_REFUSED = 200  # people who are asked whether their plans last
 
 
 @dataclass(frozen=True)
@@ -34,10 +38,13 @@ class TradeoffCurve:
     param : str
     folds : DataFrame
         One row per value and fold: value, fold, accuracy, AUC, recourse.
+    lasting : DataFrame, optional
+        One row per value: the share of refused people with a plan that lasts, and its interval.
     """
 
     param: str
     folds: pd.DataFrame
+    lasting: pd.DataFrame | None = None
 
     def to_frame(self) -> pd.DataFrame:
         """Means over folds, their standard errors, and which values are on the Pareto front."""
@@ -45,7 +52,10 @@ class TradeoffCurve:
         means, errors = by_value.mean(), by_value.sem().add_suffix(" error")
         table = means.join(errors)
         table["front"] = pareto_front(table["AUC"].to_numpy(), table["recourse"].to_numpy())
-        return table.reset_index().rename(columns={"value": self.param})
+        table = table.reset_index()
+        if self.lasting is not None:
+            table = table.merge(self.lasting, on="value")
+        return table.rename(columns={"value": self.param})
 
     def best(self, *, min_recourse: float) -> Any:
         """The value of the largest AUC among those with at least this mean recourse.
@@ -87,6 +97,7 @@ def tradeoff_curve(
     values: Sequence[Any] = (0.0, 0.01, 0.03, 0.1, 0.3, 1.0),
     cv: Any = 5,
     *,
+    strength: float | str | None = None,
     n_jobs: int | None = None,
     progress: bool = False,
 ) -> TradeoffCurve:
@@ -105,6 +116,9 @@ def tradeoff_curve(
         Its values.
     cv : int or splitter
         As in scikit-learn: stratified folds for a number.
+    strength : float or "most", optional
+        Measure lasting recourse too, for plans of this strength (``metrics.lasting_recourse``
+        with at most 200 refused people); it takes ten more fits per value.
     n_jobs : int, optional
         Fits at the same time, in threads; each fit then uses one.
     progress : bool
@@ -136,6 +150,8 @@ def tradeoff_curve(
             f"{param!r} is not a parameter of {type(estimator).__name__}; it has "
             f"{listing(sorted(estimator.get_params(deep=False)), 40)}."
         )
+    if strength != "most":
+        check_strength(strength)
     if not len(values):
         raise InvalidSpec("values must hold at least one value of the parameter.")
     labels = np.asarray(y)
@@ -152,7 +168,31 @@ def tradeoff_curve(
         {"value": value, "fold": fold.number, **dict(zip(SCORES, found, strict=True))}
         for (fold, value), found in zip(jobs, scores, strict=True)
     ]
-    return TradeoffCurve(param, pd.DataFrame(rows))
+    lasting = None
+    if strength is not None:
+        shares: Iterator[Estimate] = (
+            _lasting(clone(estimator).set_params(**{param: value}), X, labels, strength, n_jobs)
+            for value in values
+        )
+        shares = track(shares, len(values), "Asking other models", show=progress)
+        lasting = pd.DataFrame(
+            [
+                {"value": value, "lasting": share.value, "lasting low": share.low,
+                 "lasting high": share.high}
+                for value, share in zip(values, shares, strict=True)
+            ]
+        )  # fmt: skip
+    return TradeoffCurve(param, pd.DataFrame(rows), lasting)
+
+
+def _lasting(
+    estimator: Any, X: Any, y: np.ndarray, strength: float | str, n_jobs: int | None
+) -> Estimate:
+    """Share of refused people with a plan of a strength that lasts."""
+    found = lasting_recourse(
+        estimator, X, y, strengths=[strength], n_refused=N_REFUSED, n_jobs=n_jobs, time_limit=1.0
+    )
+    return found.share(strength)
 
 
 @dataclass(frozen=True)

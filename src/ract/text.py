@@ -38,20 +38,27 @@ class Words:
         return cls(model.ensemble_, model.encoder_, model.desired_, undesired, decimals)
 
     def condition(self, node: int, *, right: bool) -> str:
-        """What holds for people who go left, or right, at a node."""
+        """What holds for people who go left, or right, at a node.
+
+        People without a value of a feature that has missing values are named on their side.
+        """
         column = int(self.ensemble.feature[node])
         axis = next(axis for axis in self.encoder.axes if column in axis.columns)
         feature = axis.feature
         if feature.is_categorical:
-            category = feature.categories[axis.columns.index(column)]
+            category = (*feature.categories, "missing")[axis.columns.index(column)]
             return f"{feature.name} is {'' if right else 'not '}{category}"
-        if feature.kind == "binary":
-            return f"{feature.name} is {int(right)}"
         threshold = float(self.ensemble.threshold[node])
+        if np.isinf(threshold):
+            return f"{feature.name} is {'missing' if right else 'known'}"
+        sent_left = self.ensemble.missing_left is not None and self.ensemble.missing_left[node] == 1
+        also = " or missing" if axis.has_missing and sent_left != right else ""
+        if feature.kind == "binary":
+            return f"{feature.name} is {int(right)}{also}"
         if feature.kind == "integer":
             bound = np.floor(threshold) + right
-            return f"{feature.name} {'>=' if right else '<='} {bound:,.0f}"
-        return f"{feature.name} {'>' if right else '<='} {threshold:,.{self.decimals}f}"
+            return f"{feature.name} {'>=' if right else '<='} {bound:,.0f}{also}"
+        return f"{feature.name} {'>' if right else '<='} {threshold:,.{self.decimals}f}{also}"
 
     def is_desired(self, leaf: int) -> bool:
         """Whether a leaf gives the desired class."""

@@ -13,9 +13,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from ract._core.attain import Attainment
 from ract._core.cover import exact_cover, greedy_cover, relabelled
-from ract._core.grower import CellTree, grow_tree
-from ract._estimator import Prepared, RecourseClassifierMixin, attainment, is_number
+from ract._core.grower import CellTree, Rules, grow_tree
+from ract._estimator import Prepared, RecourseClassifierMixin, attainment
 from ract._frames import read_table, take_rows
+from ract._parameters import is_number
 from ract._training import TrainingSet, people_on, space_for_part
 from ract.actions import ActionSpace
 from ract.costs import Cost
@@ -49,13 +50,22 @@ class RecourseTreeClassifier(RecourseClassifierMixin, BaseEstimator):
     recourse_weight : float or "auto"
         Weight of a person without recourse against a misclassified one. 0 is a plain model and
         skips all work on recourse. "auto" finds the weight that a goal needs, in about three
-        trials on part of the people, measured on the rest.
+        trials on part of the people, measured on the rest. With ``lasting`` it aims at plans
+        that last, and chooses ``min_leaf_share`` too, in at most ten trials.
     min_recourse : float, optional
         Goal of "auto", 0.95 if none is given: the most accurate model with at least this share
-        of people who are accepted or have an action within the budget.
+        of people who are accepted or have an action within the budget; with ``lasting``, one
+        that a model of other people accepts too.
     max_auc_loss : float, optional
         The goal the other way round: the most recourse at an AUC at most this much below that
         of no weight.
+    lasting : float, optional
+        Measure how strong plans must be to last with this probability when the model is trained
+        again on other people, by ten fits on two fifths of the people each (``ract.calibrate``).
+        ``recourse`` then gives such plans.
+    keep_reference : bool
+        Keep the rows of at most 100 training people at the margin of acceptance, in model files
+        too, so that ``reasons`` can compare others with them.
     criterion : {"gini", "entropy", "error"}
         What a split lowers, beside the number of people without recourse. "error" is the
         paper's, with its authors' tie rules.
@@ -63,6 +73,12 @@ class RecourseTreeClassifier(RecourseClassifierMixin, BaseEstimator):
         As in scikit-learn.
     min_impurity_decrease, max_features
         As in scikit-learn.
+    min_leaf_share : float, optional
+        A leaf may be labelled desired only if at least this share of its people is, by weight,
+        whatever recourse that would bring; splits are chosen with this in mind. 0 sets no
+        floor, and None sets none either, unless ``recourse_weight`` is "auto" and ``lasting`` is
+        given, which choose one. ``max_risk`` goes before it: relabelling flips every leaf that
+        its limit needs.
     max_cells : int
         A feature with more distinct values than this is cut at quantiles.
     class_weight : dict or "balanced", optional
@@ -104,8 +120,14 @@ class RecourseTreeClassifier(RecourseClassifierMixin, BaseEstimator):
         or ``max_risk`` was given; use ``recourse_risk`` otherwise.
     recourse_weight_ : float
         The weight that was used.
+    min_leaf_share_ : float
+        The floor that was used; 0 for none.
     weight_search_ : WeightSearch
         With "auto": the trials, the goal and whether it was met; ``weight_search_.to_frame()``.
+    reference_ : float array (people x encoded columns)
+        People at the margin of acceptance, encoded. Only with ``keep_reference``.
+    lasting_ : LastingCurve
+        With ``lasting``: how likely plans last, by their strength; ``print`` says it in words.
     guarantee_ : Guarantee or None
     feature_importances_ : array
         Share of splits by feature.
@@ -135,12 +157,15 @@ class RecourseTreeClassifier(RecourseClassifierMixin, BaseEstimator):
         recourse_weight: float | Literal["auto"] = 0.1,
         min_recourse: float | None = None,
         max_auc_loss: float | None = None,
+        lasting: float | None = None,
+        keep_reference: bool = False,
         criterion: Literal["gini", "entropy", "error"] = "gini",
         max_depth: int | None = None,
         min_samples_split: int | float = 2,
         min_samples_leaf: int | float = 1,
         min_weight_fraction_leaf: float = 0.0,
         min_impurity_decrease: float = 0.0,
+        min_leaf_share: float | None = None,
         max_features: Any = None,
         max_cells: int = 256,
         class_weight: Any = None,
@@ -161,12 +186,15 @@ class RecourseTreeClassifier(RecourseClassifierMixin, BaseEstimator):
         self.recourse_weight = recourse_weight
         self.min_recourse = min_recourse
         self.max_auc_loss = max_auc_loss
+        self.lasting = lasting
+        self.keep_reference = keep_reference
         self.criterion = criterion
         self.max_depth = max_depth
         self.min_samples_split = min_samples_split
         self.min_samples_leaf = min_samples_leaf
         self.min_weight_fraction_leaf = min_weight_fraction_leaf
         self.min_impurity_decrease = min_impurity_decrease
+        self.min_leaf_share = min_leaf_share
         self.max_features = max_features
         self.max_cells = max_cells
         self.class_weight = class_weight
@@ -190,6 +218,9 @@ class RecourseTreeClassifier(RecourseClassifierMixin, BaseEstimator):
             How much each person counts, for errors, costs and recourse alike.
         """
         self._check_relabelling()
+        return self._fit(X, y, sample_weight)._keep_reference(X)._calibrate(X, y, sample_weight)
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> RecourseTreeClassifier:
         rng = check_random_state(self.random_state)
         if self.confidence is None:
             return self._learn(self._prepare(X, y, sample_weight), rng=rng)
@@ -217,20 +248,21 @@ class RecourseTreeClassifier(RecourseClassifierMixin, BaseEstimator):
         self._check_relabelling()
         rng = check_random_state(self.random_state) if rng is None else rng
         training = prepared.training
-        self.recourse_weight_ = self._chosen_weight(prepared)
-        tree = self._grown(training, self.recourse_weight_, seed=int(rng.randint(2**31 - 1)))
+        self.recourse_weight_, self.min_leaf_share_ = self._chosen_weight(prepared)
+        rules = self._rules(training, self.recourse_weight_, self.min_leaf_share_)
+        tree = self._grown(training, rules, seed=int(rng.randint(2**31 - 1)))
         self.guarantee_: Guarantee | None = None
         if self.max_risk is not None:
             tree = self._relabelled(tree, training, self.max_risk, calibrated)
         self._store(tree, training)
         return self
 
-    def _grown(self, training: TrainingSet, weight: float, seed: int) -> CellTree:
-        weights, rules = training.weights, self._rules(training, weight)
+    def _grown(self, training: TrainingSet, rules: Rules, seed: int) -> CellTree:
+        weights = training.weights
         return grow_tree(training.people, weights.growing, rules, seed, weights.people)
 
-    def _trial_ensemble(self, training: TrainingSet, weight: float) -> TreeEnsemble:
-        tree = self._grown(training, weight, self._split_seed())
+    def _trial_ensemble(self, training: TrainingSet, weight: float, floor: float) -> TreeEnsemble:
+        tree = self._grown(training, self._rules(training, weight, floor), self._split_seed())
         if self.max_risk is not None:
             tree = self._relabelled(tree, training, self.max_risk, None)
         return TreeEnsemble.from_cell_trees([tree], training.grid, votes_needed=1)
@@ -247,9 +279,12 @@ class RecourseTreeClassifier(RecourseClassifierMixin, BaseEstimator):
             cover = greedy_cover if self.relabelling == "greedy" else exact_cover
             return relabelled(tree, training.people, training.weights.people, max_risk, cover)
         columns = training.encoder.encode(calibrated[0])
+        # Nobody has recourse by handing in a missing value, whatever it may be.
+        axes = tuple(axis.without_supply() for axis in training.grid.axes)
         people = people_on(
-            training.grid, training.cost, columns, calibrated[1], self.budget, with_reach=True
-        )
+            replace(training.grid, axes=axes), training.cost, columns, calibrated[1], self.budget,
+            with_reach=True,
+        )  # fmt: skip
         labels, self.guarantee_ = relabel(
             tree, training.people, training.weights.people, people,
             max_risk=max_risk, confidence=self.confidence, method=self.bound,
@@ -303,7 +338,7 @@ class RecourseTreeClassifier(RecourseClassifierMixin, BaseEstimator):
         budget : float, optional
             That of training by default.
         """
-        matrix = self._matrix(X)
+        matrix = self._matrix(X, undeclared=False)
         budget = self.budget if budget is None else budget
         reached = attainment(self.ensemble_, self.encoder_, self.cost_, budget, matrix)
         return reached.desired_reached(self.ensemble_.label)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from ract._core.grower import People, Rules, grow_tree
-from tests.builders import random_people
+from tests.builders import quick_of, random_people
 from tests.naive import NaiveObjective, entropy_mass, gini_mass
 
 
@@ -34,6 +34,9 @@ def candidates(people, oracle, leaf, rules):
                 )
                 if admitted if criterion == "error" else enough(values != cell):
                     yield axis, cell
+        elif people.missing_cells[axis] >= 0:
+            weight, missing = oracle.weights[members], int(people.missing_cells[axis])
+            yield from thresholds_with_missing(axis, missing, values, weight, criterion, enough)
         elif criterion == "error":
             for cell in range(n_cells - 2 if n_cells > 2 else n_cells - 1):
                 yield axis, cell
@@ -43,11 +46,43 @@ def candidates(people, oracle, leaf, rules):
                     yield axis, cell
 
 
+def thresholds_with_missing(axis, missing, values, weight, criterion, enough):
+    """People without a value alone, or on either side; on the larger one if there are none."""
+    last = missing - 1
+    if criterion == "error":
+        last = missing - 2 if missing > 2 else missing - 1
+    none = not (values == missing).any()
+    if not none and (criterion == "error" or enough(values != missing)):
+        yield axis, (missing - 1, missing, False)
+    for missing_left in (True,) if none else (True, False):
+        for cell in range(last):
+            left = values <= cell
+            if none:
+                missing_left = bool(weight[left].sum() >= weight[~left].sum())
+            left = left | (missing_left & (values == missing))
+            if criterion == "error" or enough(left):
+                yield axis, (cell, missing, missing_left)
+
+
+def cut_of(tree, people, node):
+    """The cell of a split as the oracle takes it."""
+    axis, cell = int(tree.axis[node]), int(tree.cell[node])
+    missing = int(people.missing_cells[axis])
+    return cell if missing < 0 else (cell, missing, bool(tree.missing_left[node]))
+
+
+def direction_of(directions, axis, cell):
+    """That of the axis; known against missing has none."""
+    alone = isinstance(cell, tuple) and cell[0] == cell[1] - 1
+    return 0 if alone else directions[axis]
+
+
 def check_against_definition(people, weights, rules):
     """Replay the growth depth first, left first, asking the oracle at every node."""
     tree = grow_tree(people, weights, rules, seed=3)
     oracle = NaiveObjective(people, weights, rules.recourse_weight)
     directions = rules.monotonic or (0,) * len(people.n_cells)
+    floor = rules.min_leaf_share
     finished, pending = [], [(0, [], 0, None)]
     while pending:
         node, leaf, depth, frozen = pending.pop()
@@ -58,6 +93,7 @@ def check_against_definition(people, weights, rules):
         pos = sum(weights[i] for i in members if people.desired[i])
         neg = sum(weights[i] for i in members) - pos
         np.testing.assert_allclose(tree.masses[node], [neg, pos, len(members)])
+        assert not label or pos / (pos + neg) >= floor
         stops = (
             pos == 0
             or neg == 0
@@ -67,15 +103,18 @@ def check_against_definition(people, weights, rules):
         offers = []
         if not stops:
             for axis, cell in candidates(people, oracle, leaf, rules):
-                pairs = oracle.monotone_pairs(leaf, axis, cell, directions[axis], frozen)
+                direction = direction_of(directions, axis, cell)
+                pairs = oracle.monotone_pairs(leaf, axis, cell, direction, frozen)
+                pairs = oracle.pairs_above(floor, leaf, axis, cell, pairs, frozen)
                 if not pairs:
                     continue
                 labels, value = oracle.best_labels(others, leaf, axis, cell, pairs)
                 if rules.criterion != "error":
                     value = oracle.split_value(others, leaf, axis, cell, labels, rules.criterion)
                 offers.append((value, axis, cell, labels))
-        axis, cell = int(tree.axis[node]), int(tree.cell[node])
+        axis = int(tree.axis[node])
         if axis >= 0:
+            cell = cut_of(tree, people, node)
             left, right = int(tree.left[node]), int(tree.right[node])
             labels = (int(tree.label[left]), int(tree.label[right]))
             chosen = oracle.split_value(others, leaf, axis, cell, labels, rules.criterion)
@@ -83,7 +122,8 @@ def check_against_definition(people, weights, rules):
             if rules.criterion == "error":
                 first = next(o for o in offers if o[0] <= min(offers)[0] + 1e-12)
                 assert (axis, cell, labels) == first[1:]
-            kept_l, kept_r = oracle.freezes(leaf, axis, cell, directions[axis], frozen)
+            direction = direction_of(directions, axis, cell)
+            kept_l, kept_r = oracle.freezes(leaf, axis, cell, direction, frozen, labels)
             pending.append((right, [*leaf, (axis, cell, True)], depth + 1, kept_r))
             pending.append((left, [*leaf, (axis, cell, False)], depth + 1, kept_l))
         else:
@@ -97,14 +137,15 @@ def check_against_definition(people, weights, rules):
             else:
                 assert stops or not offers
             finished.append((leaf, label))
-    return tree, oracle, finished
+    if rules.recourse_weight > 0:
+        for i in oracle.people:
+            has_recourse = any(label and oracle.attains(i, leaf) for leaf, label in finished)
+            assert tree.covered[i] == has_recourse
 
 
-@pytest.mark.parametrize("criterion", ["gini", "entropy", "error"])
-@pytest.mark.parametrize("seed", range(160))
-def test_every_node_has_the_least_objective(criterion, seed):
-    rng = np.random.default_rng([seed, len(criterion)])
-    people = random_people(rng)
+def random_case(rng, criterion, seed, *, missing=False, **rules):
+    """Small people, weights and rules; the seed decides what is in play."""
+    people = random_people(rng, missing=missing)
     n = people.cells.shape[1]
     # Weights and recourse weights are binary fractions, so that equal objectives are equal.
     weights = (
@@ -120,12 +161,54 @@ def test_every_node_has_the_least_objective(criterion, seed):
         min_samples_leaf=int(rng.choice([1, 1, 2])),
         min_weight_leaf=float(rng.choice([0.0, 0.0, 1.5])),
         monotonic=random_directions(rng, people) if seed % 4 == 0 else (),
+        **rules,
     )
-    tree, oracle, finished = check_against_definition(people, weights, rules)
-    if rules.recourse_weight > 0:
-        for i in oracle.people:
-            has_recourse = any(label and oracle.attains(i, leaf) for leaf, label in finished)
-            assert tree.covered[i] == has_recourse
+    return people, weights, rules
+
+
+@pytest.mark.parametrize("criterion", ["gini", "entropy", "error"])
+@pytest.mark.parametrize("seed", range(160))
+def test_every_node_has_the_least_objective(criterion, seed):
+    rng = np.random.default_rng([seed, len(criterion)])
+    people, weights, rules = random_case(rng, criterion, seed)
+    check_against_definition(people, weights, rules)
+
+
+@pytest.mark.parametrize("criterion", ["gini", "entropy", "error"])
+@pytest.mark.parametrize("floor", [0.25, 0.4, 0.5, 0.7, 1.0])
+@pytest.mark.parametrize("seed", range(40))
+def test_every_node_has_the_least_objective_above_a_floor(criterion, floor, seed):
+    rng = np.random.default_rng([seed, len(criterion), int(100 * floor)])
+    people, weights, rules = random_case(rng, criterion, seed, min_leaf_share=floor)
+    check_against_definition(people, weights, rules)
+
+
+@pytest.mark.parametrize("criterion", ["gini", "entropy", "error"])
+@pytest.mark.parametrize("floor", [0.0, 0.4])
+@pytest.mark.parametrize("seed", quick_of(80, range(600)))
+def test_every_node_has_the_least_objective_where_values_are_missing(criterion, floor, seed):
+    rng = np.random.default_rng([seed, len(criterion), int(100 * floor), 17])
+    people, weights, rules = random_case(rng, criterion, seed, missing=True, min_leaf_share=floor)
+    check_against_definition(people, weights, rules)
+
+
+@pytest.mark.parametrize("n_desired", [6, 7, 8])
+def test_a_share_at_the_floor_is_enough(n_desired):
+    """0.07 * 100 is larger than 7 in floating point, 7 / 100 is not larger than 0.07."""
+    cells = np.repeat(np.array([[0, 1]], np.uint8), 100, axis=1)
+    desired = (np.arange(200) < n_desired).astype(np.uint8)
+    people = People(cells, cells, cells, np.array([2]), (None,), desired)
+    rules = Rules(4.0, min_leaf_share=0.07, max_depth=1)
+    tree = grow_tree(people, np.ones(200), rules)
+    assert tree.label[tree.leaves].tolist() == [int(n_desired >= 7), 0]
+
+
+def test_the_root_label_keeps_to_the_floor():
+    cells = np.zeros((1, 4), np.uint8)
+    people = People(cells, cells, cells, np.array([1]), (None,), np.array([1, 0, 0, 0], np.uint8))
+    for floor, label in ((0.0, 1), (0.25, 1), (0.26, 0), (1.0, 0)):
+        rules = Rules(4.0, min_leaf_share=floor)
+        assert grow_tree(people, np.ones(4), rules).label[0] == label
 
 
 def test_the_root_label_weighs_recourse_against_error():

@@ -109,7 +109,8 @@ def test_shares_are_clipped_to_what_stands_above():
         left, right = np.array([1, 3, 5, -1, -1, -1, -1]), np.array([2, 4, 6, -1, -1, -1, -1])
         share = rng.random(7)
         share[1], share[2] = min(share[1:3]), max(share[1:3])
-        clipped = ordered_shares(axis, left, right, share, np.array([1, 0]))
+        direction = np.where(axis >= 0, np.array([1, 0])[axis], 0)
+        clipped = ordered_shares(left, right, share, direction)
         assert max(clipped[3:5]) <= min(clipped[5:7])
         middle = (share[1] + share[2]) / 2
         np.testing.assert_allclose(clipped[3:5], np.minimum(share[3:5], middle))

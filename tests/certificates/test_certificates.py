@@ -58,7 +58,7 @@ def test_the_bound_is_the_exact_binomial_one(forest, loans):
     status = has_recourse(forest, people)
     failures = int((~np.isin(status, ("accepted", "found"))).sum())
     seen = certificate.everyone
-    assert (seen.people, seen.without + seen.unknown) == (400, failures)
+    assert (seen.n_people, seen.without + seen.unknown) == (400, failures)
     # At the bound, so few failures or fewer have a chance of exactly one in ten.
     assert binom.cdf(failures, 400, seen.risk_bound) == pytest.approx(0.1)
     assert certificate.budget == 0.15 and "at most" in str(certificate)
@@ -102,7 +102,7 @@ def test_groups_share_the_chance_of_error(forest, loans):
     certificate = certify(forest, people, groups="Guarantor", confidence=0.95)
     assert len(certificate.groups) == 2
     assert all(count.confidence == pytest.approx(0.975) for count in certificate.groups)
-    assert sum(count.people for count in certificate.groups) == 600
+    assert sum(count.n_people for count in certificate.groups) == 600
     assert "By group" in str(certificate)
 
 
@@ -153,7 +153,7 @@ def test_verification_says_what_was_changed(forest, loans):
     made_up = certify(forest, people).everyone
     kind = replace(
         made_up, served=made_up.served + made_up.without, without=0,
-        risk_bound=1 - 0.05 ** (1 / made_up.people),
+        risk_bound=1 - 0.05 ** (1 / made_up.n_people),
     )  # fmt: skip
     changed = replace(certify(forest, people), everyone=kind).to_dict()
     assert verify(changed)

@@ -3,7 +3,7 @@
 import copy
 import hashlib
 import sys
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import numpy as np
 import pytest
@@ -139,8 +139,9 @@ def test_a_person_with_an_action_is_not_passed_off_as_without(forest, people, wi
         [seen.accepted, seen.served - 1, seen.without + 1],
     )
     count = Count.of(None, status, seen.confidence)
-    everyone = {name: getattr(count, name) for name in record["everyone"]}
-    changed, path = forged(matrix[1:], everyone=everyone, groups=[], none_sample=seen.people)
+    everyone = asdict(count)
+    everyone["people"] = everyone.pop("n_people")
+    changed, path = forged(matrix[1:], everyone=everyone, groups=[], none_sample=seen.n_people)
     checked = verify(changed, forest, people, witnesses=path)
     row = int(matrix[0, 0])
     assert checked.problems == {

@@ -1,6 +1,7 @@
 """Exports decide as the model does."""
 
 import json
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -175,7 +176,9 @@ def test_sums_are_refused():
 
 
 def test_shap_takes_the_exported_forest():
-    shap = pytest.importorskip("shap")
+    with warnings.catch_warnings():  # of its own plots, when it is imported
+        warnings.simplefilter("ignore")
+        shap = pytest.importorskip("shap")
     people = LOANS.frame[NUMBERS]
     exported = to_sklearn(forest().fit(people, LOANS.target), people)
     rows = people.head(10).astype(float)

@@ -14,7 +14,9 @@ from ract import (
     RecourseTreeClassifier,
     datasets,
     has_recourse,
+    load_model,
     metrics,
+    save_model,
 )
 from ract.actions import AssumedActions
 from ract.datasets import load_loans
@@ -273,7 +275,8 @@ def test_polars_and_arrays_give_the_same_plans(loans, model):
     assert isinstance(polars.counterfactuals, pl.DataFrame)
     rng = np.random.default_rng(0)
     X = rng.normal(size=(200, 4))
-    tree = RecourseTreeClassifier(max_depth=3).fit(X, X[:, 0] + X[:, 1] > 0)
+    space = ActionSpace(Feature(f"x{j}") for j in range(4))
+    tree = RecourseTreeClassifier(space, max_depth=3).fit(X, X[:, 0] + X[:, 1] > 0)
     recourse = tree.recourse(X[:50])
     after = recourse.counterfactuals
     assert isinstance(after, np.ndarray)
@@ -374,7 +377,7 @@ def test_wrong_input_is_refused(loans, model):
     with pytest.raises((InvalidData, ValueError), match="Income"):
         model.recourse(people.drop(columns="Income"))
     with pytest.raises(InvalidData, match="missing value"):
-        model.recourse(people.assign(Income=np.nan))
+        model.recourse(people.assign(Income=np.nan), strict=True)
 
 
 def test_columns_in_another_order_are_refused_whatever_is_asked(loans, model):
@@ -424,6 +427,27 @@ def test_any_forest_of_scikit_learn():
     assert recourse.found.any() and (recourse.status == "accepted").any()
 
 
+def test_models_fitted_without_actions_warn_of_what_plans_assume(tmp_path):
+    """Plans changed ages and nationalities without a word."""
+    frame = pd.DataFrame({"age": [20, 30, 40, 50] * 5, "job": ["cook", "clerk"] * 10})
+    frame["a"], frame["b"] = frame["age"] < 40, frame["age"] >= 40
+    model = RecourseTreeClassifier(max_depth=2).fit(frame, frame["age"] > 25)
+    says = (
+        "so every feature may change, 'age', 'job', 'a', 'b'; columns of 0 and 1 are separate even "
+        "if they encode one feature, 'a', 'b'. Say otherwise in an ActionSpace."
+    )
+    save_model(model, tmp_path / "model.ract")
+    for asked in (model, load_model(tmp_path / "model.ract")):
+        with pytest.warns(AssumedActions, match=says) as warned:
+            asked.recourse(frame)
+        assert len(warned) == 1
+        with pytest.warns(AssumedActions, match=says):
+            has_recourse(asked, frame)
+        find_recourse(asked, frame, actions=ActionSpace([Feature("age")]))
+    declared = RecourseTreeClassifier(ActionSpace([Feature("age")]), max_depth=2)
+    declared.fit(frame, frame["age"] > 25).recourse(frame)
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_plans_hold_in_columns_of_single_precision(dtype):
     rng = np.random.default_rng(3)
@@ -451,7 +475,7 @@ def test_alternatives_and_ends_of_ranges_are_accepted_in_columns_of_single_preci
     rng = np.random.default_rng(3)
     frame = pd.DataFrame(rng.random((400, 3)).astype(np.float32), columns=["a", "b", "c"])
     model.fit(frame, frame.sum(axis=1) > 1.5)
-    people = frame[~model.predict(frame)].head(60)
+    people = frame[~model.predict(frame)].head(20)
     recourse = find_recourse(
         model, people, actions=ActionSpace([Feature(name) for name in frame]), reference=frame,
         n_alternatives=2, ranges=True, explain=False,
@@ -555,8 +579,8 @@ def test_causal_plans_count_on_what_follows(loans, model):
     assert model.ensemble_.decide(recourse.answers.outcomes[found]).all()
     cost = model.cost_.between(recourse.before[found], recourse.after[found])
     np.testing.assert_allclose(cost, recourse.cost[found])
-    told = [recourse[int(k)].describe() for k in found if raised[k] > 0]
-    assert told and any("by itself" in text for text in told)
+    texts = [recourse[int(k)].describe() for k in found if raised[k] > 0]
+    assert texts and any("by itself" in text for text in texts)
     assert len(recourse.outcomes) == len(people)
     estimated = model.recourse(people.head(30), effects="estimate", reference=loans.frame)
     assert estimated.found.any()
@@ -628,3 +652,21 @@ def rng_points(values, low, high, model):
             whole = axis.feature.kind != "continuous"
             X[:, axis.columns[0]] = np.round(drawn) if whole else drawn
     return X
+
+
+def test_plans_without_actions_stay_in_one_category_and_leave_age_alone():
+    rng = np.random.default_rng(4)
+    people = pd.DataFrame({"age": rng.integers(20, 70, 300), "income": rng.normal(40, 9, 300)})
+    home = rng.integers(0, 3, 300)
+    for k, name in enumerate(("own", "rent", "free")):
+        people[f"home:{name}"] = (home == k) * 1
+    good = people["income"] + people["age"] / 4 + 9 * (home == 0) > 55
+    forest = RandomForestClassifier(10, max_depth=5, random_state=0).fit(people, good)
+    says = "'age' is fixed, by the name; .*'home:free' are one feature, 'home', since exactly one"
+    with pytest.warns(AssumedActions, match=says):
+        found = find_recourse(forest, people, desired=True)
+    after = found.counterfactuals
+    assert found.found.sum() > 30 and found.changed[:, 2].any()
+    assert (after.filter(like="home:").sum(axis=1) == 1).all()
+    assert (after["age"] == people["age"]).all()
+    assert forest.predict(after[found.found]).all()

@@ -4,13 +4,12 @@ import base64
 import html.parser
 import json
 import re
-import shutil
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from ract import RecourseForestClassifier
+from ract import OutcomeJudge, RecourseForestClassifier
 from ract.certificates import CertificateWarning
 from ract.datasets import load_loans
 from ract.errors import InvalidSpec
@@ -92,7 +91,7 @@ def test_the_page_is_whole_and_needs_nothing_else(found, tmp_path):
 def test_a_large_table_is_searched_in_part_and_bounded_in_whole(forest, loans):
     some = audit(forest, loans.frame[1000:], max_people=50)
     assert (some.n_searched, some.n_people, len(some.costs)) == (50, 600, 50)
-    assert some.certificate.everyone.people == 600
+    assert some.certificate.everyone.n_people == 600
     assert "from 50 of the 600 people" in some.to_html()
     assert "accuracy" not in set(some.metrics["metric"])
     with pytest.raises(InvalidSpec, match="max_people"):
@@ -110,6 +109,31 @@ def test_the_page_says_that_nobody_is_without_recourse(forest, loans):
     assert "Nobody: each of the 100 people" in text and "Budget</dt><dd>none" in text
 
 
+def test_a_judge_adds_a_section(forest, loans):
+    judge = OutcomeJudge(loans.actions, n_splits=2).fit(loans.frame[:1000], loans.target[:1000])
+    found = audit(forest, loans.frame[1000:], groups="Education", judge=judge)
+    recourse = forest.recourse(loans.frame[1000:], explain=False)
+    expected = recourse.judged(judge, accepted=recourse.accepted.mean())
+    pd.testing.assert_frame_equal(found.judged.frame, expected.frame)
+    pd.testing.assert_frame_equal(found.verdicts, expected.summary("Education"))
+    assert {"granted", "undecided", "none"} <= set(expected.frame["verdict"])
+    text = found.to_html()
+    parser = Wellformed()
+    parser.feed(text)
+    assert parser.open == [] and text.count("<svg") == 5
+    section = text[text.index("Earned or granted") :]
+    assert f"If all {found.verdicts['granted'][0]} granted plans" in section
+    for kind in ("undecided", "granted", "none"):
+        assert f'<rect class="{kind}"' in section
+    accepted = loans.frame[1000:][recourse.accepted]
+    alone = audit(forest, accepted, judge=judge).to_html()
+    assert "Nobody is refused." in alone
+
+
+def test_no_judge_no_section(found):
+    assert found.judged is None and "Earned or granted" not in found.to_html()
+
+
 def test_charts_take_odd_numbers():
     for values in (np.array([]), np.array([0.0]), np.array([0.2, np.inf]), np.arange(1000) / 999):
         assert charts.steps("t", values, 0.3).count("<svg") == 1
@@ -117,28 +141,8 @@ def test_charts_take_odd_numbers():
     rows = [("a", 0.5, -np.inf, np.inf), ("b", np.nan, np.nan, np.nan), ("c", 0.5, 0.5, 0.5)]
     assert "nan" not in charts.intervals("t", rows, 0.5)
     assert charts.bars("t", []).startswith("<svg")
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory):
-    webdriver = pytest.importorskip("selenium.webdriver")
-    chromium = shutil.which("chromium") or shutil.which("google-chrome")
-    driver = shutil.which("chromedriver")
-    if chromium is None or driver is None:
-        pytest.skip("needs chromium and chromedriver on the path")
-    options = webdriver.ChromeOptions()
-    options.binary_location = chromium
-    for flag in (
-        "headless=new", "no-sandbox", "disable-gpu", "disable-quic", "no-first-run",
-        "disable-background-networking", "disable-component-update", "disable-sync",
-        f"user-data-dir={tmp_path_factory.mktemp('browser')}",
-    ):  # fmt: skip
-        options.add_argument(f"--{flag}")
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-    service = webdriver.ChromeService(executable_path=driver)
-    started = webdriver.Chrome(options=options, service=service)
-    yield started
-    started.quit()
+    assert charts.stacked("t", ["a", "b"], []).startswith("<svg")
+    assert charts.stacked("t", ["a", "b"], [("x", [0.0, 1.0], 7)]).count('class="a"') == 0
 
 
 def test_a_browser_shows_the_page(found, browser, tmp_path):

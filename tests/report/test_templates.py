@@ -8,7 +8,7 @@ import pytest
 from markupsafe import Markup
 from typer.testing import CliRunner
 
-from ract import ActionSpace, Feature, RecourseForestClassifier
+from ract import ActionSpace, Feature, OutcomeJudge, RecourseForestClassifier
 from ract.cli import app
 from ract.datasets import load_loans
 from ract.errors import InvalidSpec
@@ -130,8 +130,9 @@ def audit_with(words):
     space = ActionSpace([Feature(number), Feature(category, change="fixed")], desired=desired)
     model = RecourseForestClassifier(space, n_estimators=3, budget=0.02, random_state=0)
     model.fit(frame[:200], target[:200])
-    people, truth = frame[200:], target[200:]
-    return audit(model, people, truth, groups=categories[200:], title=Markup(title)).to_html()
+    judge = OutcomeJudge(space, n_splits=2).fit(frame[:200], target[:200])
+    people, truth, groups = frame[200:], target[200:], categories[200:]
+    return audit(model, people, truth, groups=groups, judge=judge, title=Markup(title)).to_html()
 
 
 def test_data_never_becomes_markup():

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ract._core.grower import CellTree, People, flat_tables
+from ract._core.grower import CellTree, People, flat_tables, slots_of
 from ract._kernels.grow import attain as kernel
 
 CHUNK = 8192
@@ -24,10 +24,13 @@ class Attainment:
 
     def __init__(self, tree: CellTree, people: People) -> None:
         can_enter, tables, sets, self._n_categories = flat_tables(people.can_enter)
+        missing, slots = people.missing_cells, slots_of(people.missing_cells)
+        self._n_slots = int(slots.max(initial=-1)) + 1
         self._reaches = kernel.Reaches(
-            people.cells, people.lowest, people.highest, people.n_cells, tables, sets, can_enter
-        )
-        self._tree = kernel.Tree(tree.axis, tree.cell, tree.left, tree.right)
+            people.cells, people.lowest, people.highest, people.n_cells, tables, sets, can_enter,
+            missing, slots,
+        )  # fmt: skip
+        self._tree = kernel.Tree(tree.axis, tree.cell, tree.left, tree.right, tree.missing_left)
         self.tree = tree
         self.n_people = people.cells.shape[1]
         self._parent = np.full(len(tree.axis), -1, np.int64)
@@ -49,17 +52,18 @@ class Attainment:
         for first in range(0, len(who), CHUNK):
             part = np.ascontiguousarray(who[first : first + CHUNK], dtype=np.int64)
             start, leaves = kernel.leaves_attained(
-                self._tree, self._reaches, part, self._depth, self._n_categories
+                self._tree, self._reaches, part, self._depth, self._n_categories, self._n_slots
             )
             yield part, start, leaves
 
     def who_attains(self, leaf: int, who: np.ndarray) -> np.ndarray:
         """Which of some people attain a leaf (boolean)."""
-        axes, cells, rights = self._path(leaf)
+        axes, cells, rights, missing_left = self._path(leaf)
         out = np.empty(len(who), np.bool_)
         admitted = self._admitted(axes, cells, rights)
+        spans = self._spans(axes, cells, rights, missing_left)
         people = np.ascontiguousarray(who, dtype=np.int64)
-        kernel.attains_leaf(self._reaches, people, axes, cells, rights, admitted, out)
+        kernel.attains_leaf(self._reaches, people, axes, cells, rights, admitted, spans, out)
         return out
 
     def desired_reached(self, label: np.ndarray, who: np.ndarray | None = None) -> np.ndarray:
@@ -71,7 +75,7 @@ class Attainment:
         ]
         return np.concatenate([np.zeros(0, np.int64), *counts])
 
-    def _path(self, leaf: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def _path(self, leaf: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         nodes, node = [], leaf
         while self._parent[node] >= 0:
             parent = self._parent[node]
@@ -83,7 +87,24 @@ class Attainment:
             self.tree.axis[parents].astype(np.int64),
             self.tree.cell[parents].astype(np.int64),
             rights,
+            self.tree.missing_left[parents],
         )
+
+    def _spans(
+        self, axes: np.ndarray, cells: np.ndarray, rights: np.ndarray, missing_left: np.ndarray
+    ) -> np.ndarray:
+        """What a path admits on axes with missing values: the missing cell, and ordered cells."""
+        missing, slots = self._reaches.missing, self._reaches.slots
+        spans = np.zeros((1, self._n_slots, 3), np.int32)
+        spans[0, :, 0], spans[0, :, 2] = 1, missing[slots >= 0] - 1
+        for axis, cell, right, left in zip(axes, cells, rights, missing_left, strict=True):
+            if slots[axis] >= 0:
+                span = spans[0, slots[axis]]
+                span[0] &= left != right
+                span[1:] = (
+                    (max(span[1], cell + 1), span[2]) if right else (span[1], min(span[2], cell))
+                )
+        return spans
 
     def _admitted(self, axes: np.ndarray, cells: np.ndarray, rights: np.ndarray) -> np.ndarray:
         """Categories that a path admits, all categorical axes end to end."""

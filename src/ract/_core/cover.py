@@ -70,7 +70,9 @@ def own_leaves(tree: CellTree, people: People) -> np.ndarray:
     while len(inside):
         at = node[inside]
         axis, here = tree.axis[at], people.cells[tree.axis[at], inside].astype(np.int64)
-        right = np.where(categorical[axis], here == tree.cell[at], here > tree.cell[at])
+        sent_left = tree.missing_left[at] & (here == people.missing_cells[axis])
+        above = (here > tree.cell[at]) & ~sent_left
+        right = np.where(categorical[axis], here == tree.cell[at], above)
         node[inside] = np.where(right, tree.right[at], tree.left[at])
         inside = inside[tree.axis[node[inside]] >= 0]
     return node

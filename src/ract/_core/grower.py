@@ -29,6 +29,10 @@ class People:
     can_enter : tuple of boolean matrices or None
         For a categorical axis, who (row) can enter which category (column).
     desired : uint8 (people,)
+    missing : int64 (axes,), optional
+        The cell of people without a value on ordinal axes, the last one; -1 where there is none,
+        and for categorical axes, on which it is a category like any other. The reach of those
+        people says which of the other cells they may enter.
     """
 
     cells: np.ndarray
@@ -37,12 +41,21 @@ class People:
     n_cells: np.ndarray
     can_enter: tuple[np.ndarray | None, ...]
     desired: np.ndarray
+    missing: np.ndarray | None = None
+
+    @property
+    def missing_cells(self) -> np.ndarray:
+        """The missing cell of each axis, or -1."""
+        if self.missing is None:
+            return np.full(len(self.n_cells), -1, np.int64)
+        return self.missing
 
 
 @dataclass(frozen=True)
 class Rules:
     """What to optimise and when to stop; scikit-learn's meaning throughout.
 
+    ``min_leaf_share`` is the least share of desired people, by weight, of a desired leaf.
     ``monotonic`` has -1, 0 or 1 for each axis; it is empty if nothing is constrained.
     ``authors_reach`` is for reproducing the paper's experiments, without categorical axes: in the
     code behind them someone from outside a node attains the sides of its split only if they can
@@ -56,6 +69,7 @@ class Rules:
     min_samples_leaf: int = 1
     min_weight_leaf: float = 0.0
     min_impurity_decrease: float = 0.0
+    min_leaf_share: float = 0.0
     max_features: int | None = None
     monotonic: tuple[int, ...] = ()
     authors_reach: bool = False
@@ -80,6 +94,8 @@ class CellTree:
         Share of desired people by weight, within what monotonic constraints allow.
     covered : bool (people,)
         Who attains a desired leaf; all False when recourse had no weight.
+    missing_left : bool (nodes,)
+        Whether people without a value go left at a split.
     """
 
     axis: np.ndarray
@@ -90,6 +106,7 @@ class CellTree:
     masses: np.ndarray
     share: np.ndarray
     covered: np.ndarray
+    missing_left: np.ndarray
 
     @property
     def leaves(self) -> np.ndarray:
@@ -111,6 +128,12 @@ def flat_tables(
             n_categories += len(table)
     flat = [table.ravel() for table in can_enter if table is not None]
     return np.concatenate([np.zeros(0, np.bool_), *flat]), tables, sets, n_categories
+
+
+def slots_of(missing: np.ndarray) -> np.ndarray:
+    """Place of each axis among those with a missing cell; -1 for the others."""
+    has = missing >= 0
+    return np.where(has, np.cumsum(has) - 1, -1)
 
 
 def draw_people(n_people: int, n_drawn: int, seed: int) -> tuple[np.ndarray, int]:
@@ -158,7 +181,9 @@ def grow_tree(
     depth = n if rules.max_depth is None else min(rules.max_depth, n)
     can_enter, tables, sets, n_categories = flat_tables(people.can_enter)
     directions = np.array(rules.monotonic or (0,) * n_axes, np.int64)
-    layout = np.column_stack([people.n_cells, tables, sets, directions])
+    missing = people.missing_cells
+    slots = slots_of(missing)
+    layout = np.column_stack([people.n_cells, tables, sets, directions, missing, slots])
     data = kernel.Data(
         people.cells, people.lowest, people.highest, layout, can_enter, people.desired, weights,
         sample_weight,
@@ -172,36 +197,46 @@ def grow_tree(
         bool(rules.min_samples_leaf > 1 and (weights[sample] != 1.0).any()),
         float(rules.min_weight_leaf),
         float(rules.min_impurity_decrease),
+        float(rules.min_leaf_share),
         n_axes if rules.max_features is None else rules.max_features,
         rules.authors_reach,
     )
     n_marked = n_all if rules.authors_reach else 0
-    scratch = _scratch(sample, n_all, n_marked, n_axes, depth, n_categories, seed)
+    n_slots = int((slots >= 0).sum())
+    scratch = _scratch(sample, n_all, n_marked, n_axes, depth, n_categories, n_slots, seed)
     total = float(weights[sample].sum())
     wanted = float(weights[people.desired == 1].sum())
     exposed = float(sample_weight[sample].sum())
-    root_label = int(total - wanted <= wanted + rules.recourse_weight * exposed)
+    root_label = int(
+        total - wanted <= wanted + rules.recourse_weight * exposed
+        and wanted / total >= rules.min_leaf_share
+    )
     # Never more nodes than this; pages that are not written to cost nothing.
     most = min(2 * n - 1, 2 ** min(depth + 1, 62) - 1)
-    nodes, masses = np.empty((most, 5), np.int32), np.empty((most, 3))
+    nodes, masses = np.empty((most, 6), np.int32), np.empty((most, 3))
     n_nodes = kernel.grow(
         data, kernel_rules, n, total, root_label, scratch, _histograms(people.n_cells),
-        Best(np.empty(4), np.empty(4, np.int64), np.empty(6)), nodes, masses,
+        Best(np.empty(4), np.empty(5, np.int64), np.empty(6)), nodes, masses,
     )  # fmt: skip
-    axis, cell, left, right, label = nodes[:n_nodes].T.copy()
+    axis, cell, left, right, label, missing_left = nodes[:n_nodes].T.copy()
     leaf = axis < 0
     left[leaf] = right[leaf] = -1
-    cell[leaf] = 0
+    cell[leaf] = missing_left[leaf] = 0
     masses = masses[:n_nodes].copy()
     share = masses[:, 1] / (masses[:, 0] + masses[:, 1])
     if rules.monotonic:
-        share = ordered_shares(axis, left, right, share, directions)
-    return CellTree(axis, cell, left, right, label.astype(np.uint8), masses, share, scratch.covered)
+        known_or_not = (missing[axis] >= 0) & (cell == missing[axis] - 1)
+        direction = np.where(leaf | known_or_not, 0, directions[axis])
+        share = ordered_shares(left, right, share, direction)
+    return CellTree(
+        axis, cell, left, right, label.astype(np.uint8), masses, share, scratch.covered,
+        missing_left.astype(np.bool_),
+    )  # fmt: skip
 
 
 def _scratch(
     sample: np.ndarray, n_all: int, n_marked: int, n_axes: int, depth: int, n_categories: int,
-    seed: int,
+    n_slots: int, seed: int,
 ) -> Any:  # fmt: skip
     n = len(sample)
     return kernel.Scratch(
@@ -217,6 +252,7 @@ def _scratch(
         covered=np.zeros(n_all, np.bool_),
         inside=np.full(n_marked, -1, np.int32),
         admitted=np.zeros((depth + 2, n_categories), np.bool_),
+        spans=np.zeros((depth + 2, n_slots, 3), np.int32),
         stack=np.zeros((depth + 2, 7), np.int64),
     )
 

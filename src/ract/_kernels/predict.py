@@ -6,6 +6,9 @@ is no branch to mispredict: a node's children are looked up by the outcome of it
 both children of a leaf are the leaf, so that a group steps on until nobody in it moves:
 
     steps   node 0: [1, 2, column]      node 1, a leaf: [1, 1, 0]
+
+Nobody's value is missing unless missing_left has an entry for each node: whether people without a
+value go left there.
 """
 
 from __future__ import annotations
@@ -42,25 +45,41 @@ def walk(X, first, last, threshold, steps, root, at):
         at[k] = node
 
 
+@inner
+def walk_with_missing(X, first, last, threshold, steps, missing_left, root, at):
+    """The same where values are missing."""
+    for k in range(last - first):
+        node = root
+        while steps[node, 0] != node:
+            x = X[first + k, steps[node, 2]]
+            left = x <= threshold[node] or (missing_left[node] == 1 and x != x)
+            node = steps[node, 1 - np.int64(left)]
+        at[k] = node
+
+
 @kernel
-def find_leaves(X, threshold, steps, root, out):
+def find_leaves(X, threshold, steps, missing_left, root, out):
     """Leaf of each person in each tree.
 
     X (people, columns) float64. threshold (nodes,) float64. steps (nodes, 3) int32: left, right
-    (both the node itself at a leaf), column. root (trees,) int32. out (people, trees) int32.
+    (both the node itself at a leaf), column. missing_left (nodes,) or (0,) uint8. root (trees,)
+    int32. out (people, trees) int32.
     """
     n = X.shape[0]
     at = np.empty(min(n, BLOCK), np.int32)
     for first in range(0, n, BLOCK):
         last = min(first + BLOCK, n)
         for t in range(root.shape[0]):
-            walk(X, first, last, threshold, steps, root[t], at)
+            if missing_left.shape[0] == 0:
+                walk(X, first, last, threshold, steps, root[t], at)
+            else:
+                walk_with_missing(X, first, last, threshold, steps, missing_left, root[t], at)
             for k in range(last - first):
                 out[first + k, t] = at[k]
 
 
 @kernel
-def add_totals(X, threshold, steps, label, value, root, votes, sums):
+def add_totals(X, threshold, steps, missing_left, label, value, root, votes, sums):
     """Add up the labels and the values of the leaves that each person is in.
 
     label (nodes,) uint8. value (nodes,) float64. votes (people,) int64. sums (people,) float64,
@@ -73,7 +92,10 @@ def add_totals(X, threshold, steps, label, value, root, votes, sums):
     for first in range(0, n, BLOCK):
         last = min(first + BLOCK, n)
         for t in range(root.shape[0]):
-            walk(X, first, last, threshold, steps, root[t], at)
+            if missing_left.shape[0] == 0:
+                walk(X, first, last, threshold, steps, root[t], at)
+            else:
+                walk_with_missing(X, first, last, threshold, steps, missing_left, root[t], at)
             for k in range(last - first):
                 votes[first + k] += label[at[k]]
                 sums[first + k] += value[at[k]]

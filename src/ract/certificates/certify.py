@@ -3,7 +3,8 @@
 A certificate rests on people who had no part in training. If ``k`` of ``n`` of them are without
 recourse, the share in the population is, with the stated confidence, at most the Clopper-Pearson
 bound of ``k`` in ``n``, whatever the model and whatever the search: people for whom a search ended
-without an answer count as without. Bounds of several groups hold together, each at a confidence
+without an answer count as without. So do those who would have to hand in a missing value, since
+anyone could declare the best one. Bounds of several groups hold together, each at a confidence
 that is raised for their number (Bonferroni).
 
 The record is plain JSON with fingerprints of model and people. On request, an action of everyone
@@ -114,11 +115,13 @@ def certify(
     overlap = _overlap(model, question.encoder, matrix, training)
     limits: dict[str, Any] = {"max_changes": max_changes, "time_limit": time_limit}
     how: dict[str, Any] = {**limits, "n_jobs": n_jobs, "progress": progress}
-    status = reach(question, **how)
+    status = reach(question, supply=False, **how)
     after = np.full(matrix.shape, np.nan)
     if witnesses is not None:
         served = np.flatnonzero(status == Status.FOUND)
-        search = ExactSearch.prepared(question.ensemble, question.encoder.axes, question.cost)
+        search = ExactSearch.prepared(
+            question.ensemble, question.axes_without_supply, question.cost
+        )
         answers = search.solve(matrix[served], question.budget, **how)
         after[served[answers.found]] = answers.values[answers.found]
         status[served[~answers.found]] = Status.UNKNOWN
@@ -162,17 +165,17 @@ def _check_size(counts: list[Count], max_risk: float | None) -> None:
     """Whether there are people enough to show anything."""
     for count in counts:
         who = "held-out people" if count.group is None else f"people in group {count.group!r}"
-        best = clopper_pearson_upper(0, count.people, count.confidence)
+        best = clopper_pearson_upper(0, count.n_people, count.confidence)
         if max_risk is not None and best > max_risk:
             needed = sequence_people_needed(max_risk, count.confidence)
             raise InvalidData(
-                f"{count.people} {who} are too few to show a risk of at most {max_risk:g} with "
+                f"{count.n_people} {who} are too few to show a risk of at most {max_risk:g} with "
                 f"confidence {count.confidence:.4g}: {needed} are needed even if all of them have "
                 "recourse."
             )
         if best > WEAK:
             warnings.warn(
-                f"{count.people} {who} are so few that no bound below {best:.2f} could come of "
+                f"{count.n_people} {who} are so few that no bound below {best:.2f} could come of "
                 "them, however much recourse there is.",
                 CertificateWarning,
                 stacklevel=4,

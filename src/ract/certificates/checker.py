@@ -1,9 +1,9 @@
 """Checking actions one by one, in plain NumPy and without a search.
 
 An action is shown by where it takes a person: their encoded values afterwards. It stands if every
-feature obeys its rule, no more features change than allowed, it costs no more than the budget, and
-the model accepts the result. Nothing in this file is shared with the searches that find actions,
-nor with the compiled code that predicts: the trees are walked again.
+feature obeys its rule, missing values stay missing, no more features change than allowed, it costs
+no more than the budget, and the model accepts the result. Nothing in this file is shared with the
+searches that find actions, nor with the compiled code that predicts: the trees are walked again.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def wrong_action(
     ensemble, axes, cost
         The model, the rules of its features, and what actions cost.
     before, after : float (people, columns)
-        Encoded values, all finite.
+        Encoded values, finite or missing.
     budget : float
     max_changes : int or None
 
@@ -55,8 +55,14 @@ def wrong_action(
     n_changes = np.zeros(len(before), np.int64)
     for axis in axes:
         start, stop = before[:, list(axis.columns)], after[:, list(axis.columns)]
-        n_changes += (start != stop).any(axis=1)
+        both = np.isnan(start) & np.isnan(stop)
+        n_changes += ((start != stop) & ~both).any(axis=1)
         name = axis.feature.name
+        lost = np.isnan(start) != np.isnan(stop)
+        if axis.has_missing and axis.is_categorical:  # the last column marks missing values
+            lost[:, -1] |= start[:, -1] != stop[:, -1]
+        faults.append((f"{name!r} is missing, before or after only", lost.any(axis=1)))
+        start, stop = np.where(both, 0.0, start), np.where(both, 0.0, stop)
         faults += [(f"{name!r} {why}", bad) for why, bad in _breaches(axis.feature, start, stop)]
     if max_changes is not None:
         faults.append((f"more than {max_changes} features change", n_changes > max_changes))
@@ -109,7 +115,10 @@ def _score(ensemble: TreeEnsemble, X: np.ndarray, worth: np.ndarray) -> np.ndarr
     for root in ensemble.root:
         node = np.full(len(X), root)
         while (inside := ensemble.feature[node] >= 0).any():
-            left = X[row, ensemble.feature[node]] <= ensemble.threshold[node]
+            x = X[row, ensemble.feature[node]]
+            left = x <= ensemble.threshold[node]
+            if ensemble.missing_left is not None:
+                left |= np.isnan(x) & (ensemble.missing_left[node] == 1)
             child = np.where(left, ensemble.left[node], ensemble.right[node])
             node = np.where(inside, child, node)
         total += worth[node]

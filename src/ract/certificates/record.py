@@ -37,7 +37,7 @@ class Count:
     ----------
     group : label or None
         None for everyone.
-    people, accepted, served, without, unknown : int
+    n_people, accepted, served, without, unknown : int
         How many there were, and how many are accepted, have an action within the budget, have
         none (proved), and are unknown because the search ended early.
     confidence : float
@@ -47,7 +47,7 @@ class Count:
     """
 
     group: Any
-    people: int
+    n_people: int
     accepted: int
     served: int
     without: int
@@ -68,7 +68,7 @@ class Count:
     @property
     def risk(self) -> float:
         """Share of these people without recourse, the unknown ones included."""
-        return (self.without + self.unknown) / self.people
+        return (self.without + self.unknown) / self.n_people
 
 
 @dataclass(frozen=True)
@@ -122,7 +122,7 @@ class Certificate:
         who = "held-out people" if self.overlap == 0 else "people"
         text = (
             f"With {sure} confidence at most {percent_up(seen.risk_bound)} of people are without "
-            f"recourse {limit}: {seen.without + seen.unknown} of {seen.people} {who} are"
+            f"recourse {limit}: {seen.without + seen.unknown} of {seen.n_people} {who} are"
         )
         if seen.unknown:
             text += f", {seen.unknown} of them because the search ended early"
@@ -131,7 +131,7 @@ class Certificate:
             lines.append(f"By group, all with {sure} confidence together:")
             lines += [
                 f"  {count.group}: at most {percent_up(count.risk_bound)} "
-                f"({count.without + count.unknown} of {count.people})"
+                f"({count.without + count.unknown} of {count.n_people})"
                 for count in self.groups
             ]
         if self.witnesses is not None:
@@ -147,6 +147,7 @@ class Certificate:
         record["groups"] = list(record["groups"])
         for count in [record["everyone"], *record["groups"]]:
             count["group"] = _plain(count["group"])
+            count["people"] = count.pop("n_people")  # its name in files of this format
         record["budget"] = None if math.isinf(self.budget) else self.budget
         return {**record, "digest": digest_of(record)}
 
@@ -209,11 +210,11 @@ def digest_of(record: dict[str, Any]) -> str:
 
 def _count(values: dict[str, Any]) -> Count:
     """A count that is possible."""
-    count = Count(**values)
-    numbers = (count.people, count.accepted, count.served, count.without, count.unknown)
+    count = Count(n_people=values["people"], **{k: v for k, v in values.items() if k != "people"})
+    numbers = (count.n_people, count.accepted, count.served, count.without, count.unknown)
     if not (
         all(is_count(number) for number in numbers)
-        and sum(numbers) == 2 * count.people > 0
+        and sum(numbers) == 2 * count.n_people > 0
         and _is_share(count.confidence)
         and _is_amount(count.risk_bound)
     ):

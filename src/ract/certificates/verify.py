@@ -28,6 +28,7 @@ from ract.errors import InvalidData, InvalidFile
 from ract.groups import groups_of
 from ract.guarantee import clopper_pearson_upper
 from ract.interop import read_model
+from ract.recourse.common.by_pattern import solve_by_pattern
 from ract.recourse.question import TIME_LIMIT, Question
 from ract.recourse.reachable import reach
 from ract.recourse.solver.search import SolverSearch
@@ -221,7 +222,9 @@ class _Asked:
     def search_again(self) -> np.ndarray:
         """Statuses by the search that the certificate rests on."""
         limit = self.stated.search.get("time_limit")
-        return reach(self.question, max_changes=self.max_changes, time_limit=limit, **self.how)
+        return reach(
+            self.question, supply=False, max_changes=self.max_changes, time_limit=limit, **self.how
+        )
 
     def status_of(self, witnesses: np.ndarray) -> np.ndarray:
         """Statuses as the witnesses show them; an InvalidFile for one that does not stand."""
@@ -230,9 +233,11 @@ class _Asked:
         accepted = accepts(question.ensemble, people)
         if accepted[rows].any():
             raise InvalidFile(f"row {rows[accepted[rows].argmax()]} is accepted without an action")
-        acted = ~np.isnan(values[:, 0])
+        acted = ~np.isnan(values).all(axis=1)
+        if (np.isnan(values[acted]) & ~np.isnan(people[rows[acted]])).any():
+            raise InvalidFile("it has values that are not finite")
         wrong = wrong_action(
-            question.ensemble, question.encoder.axes, question.cost, people[rows[acted]],
+            question.ensemble, question.axes_without_supply, question.cost, people[rows[acted]],
             values[acted], question.budget, self.max_changes,
         )  # fmt: skip
         if wrong is not None:
@@ -250,16 +255,15 @@ class _Asked:
         if not n:
             return "", f"Nobody of {len(rows)} people without recourse was to be proved again."
         who = f"a sample of {n} of the {len(rows)} people without recourse"
+        question = self.question
         try:
-            engine = SolverSearch(
-                self.question.ensemble, self.question.encoder.axes, self.question.cost
-            )
+            found = solve_by_pattern(
+                lambda ensemble, axes, _: SolverSearch(ensemble, axes, question.cost),
+                question.ensemble, question.axes_without_supply, question.matrix[sample],
+                question.budget, max_changes=self.max_changes, time_limit=time_limit, **self.how,
+            )  # fmt: skip
         except ImportError:
             return "", f"Nobody of {who} was proved again, since OR-Tools is not installed."
-        found = engine.solve(
-            self.question.matrix[sample], self.question.budget, max_changes=self.max_changes,
-            time_limit=time_limit, **self.how,
-        )  # fmt: skip
         n_proved = int((found.status == Status.NONE).sum())
         note = f"Of {who}, {n_proved} were proved again by OR-Tools"
         if found.found.any():
@@ -286,7 +290,9 @@ def _wrong_record(record: dict[str, Any], stated: Certificate) -> str:
     if record.get("digest") != digest_of(record):
         return "its digest does not fit."
     for count in (stated.everyone, *stated.groups):
-        bound = clopper_pearson_upper(count.without + count.unknown, count.people, count.confidence)
+        bound = clopper_pearson_upper(
+            count.without + count.unknown, count.n_people, count.confidence
+        )
         if abs(bound - count.risk_bound) > CLOSE:
             return "a bound does not follow from its counts."
     each = 1 - (1 - stated.confidence) / max(len(stated.groups), 1)
@@ -302,7 +308,7 @@ def _search_differs(stated: Certificate, again: dict[str | None, Count]) -> str:
         other = again.get(_name(count))
         if other is None:
             continue
-        certain = other.accepted == count.accepted and other.people == count.people
+        certain = other.accepted == count.accepted and other.n_people == count.n_people
         if not certain or other.without > count.without + count.unknown:
             return f"the search finds {other.without} people without recourse."
         if count.without > other.without + other.unknown:

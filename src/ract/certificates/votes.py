@@ -57,7 +57,7 @@ class RecourseGuarantee:
         With the given confidence at most this share of people is without recourse.
     empirical_risk : float
         Share of the calibration people without recourse.
-    people : int
+    n_people : int
         How many there were.
     accepted_before, accepted : float
         Shares of them who are accepted, before and after.
@@ -70,7 +70,7 @@ class RecourseGuarantee:
     confidence: float
     risk_bound: float
     empirical_risk: float
-    people: int
+    n_people: int
     accepted_before: float
     accepted: float
 
@@ -87,7 +87,7 @@ class RecourseGuarantee:
         return (
             f"With {100 * self.confidence:.4g}% confidence at most "
             f"{100 * self.risk_bound:.3g}% of people are without recourse (asked: "
-            f"{100 * self.max_risk:.4g}%), from {self.people} held-out people, if {how}; "
+            f"{100 * self.max_risk:.4g}%), from {self.n_people} held-out people, if {how}; "
             f"{100 * self.accepted:.3g}% of them are accepted, {100 * self.accepted_before:.3g}% "
             "before."
         )
@@ -121,7 +121,8 @@ def guarantee_recourse(
         Largest acceptable share of people without recourse.
     confidence : float
     budget, actions, desired, reference, cost, time_limit, n_jobs, progress
-        As in ``ract.find_recourse``. People whom the search leaves open count as without.
+        As in ``ract.find_recourse``. People whom the search leaves open count as without, and so
+        do those who would have to hand in a missing value.
 
     Returns
     -------
@@ -177,8 +178,9 @@ def guarantee_recourse(
     def without(step: int) -> np.ndarray:
         """Who is without recourse at a step of the sequence; nobody at step 0."""
         status = reach(
-            question.by(ensemble(step)), time_limit=time_limit, n_jobs=n_jobs, progress=progress
-        )
+            question.by(ensemble(step)), supply=False, time_limit=time_limit, n_jobs=n_jobs,
+            progress=progress,
+        )  # fmt: skip
         return ~np.isin(status, (Status.ACCEPTED, Status.FOUND))
 
     last = int(trees.cutoff) if by_votes else STEPS
@@ -199,7 +201,7 @@ def guarantee_recourse(
         if not step
         else clopper_pearson_upper(failures if untouched else tolerated, n, confidence),
         empirical_risk=failures / n,
-        people=n,
+        n_people=n,
         accepted_before=before,
         accepted=float(chosen.decide(matrix).mean()),
     )

@@ -4,7 +4,8 @@ A witness file is one matrix of doubles in NumPy's .npy format, with a row for e
 certificate counts as having an action or as unknown:
 
     number of the row in the table (from 0), then the encoded values after the action;
-    NaN in place of the values if the search ended without an answer
+    NaN in place of all values if the search ended without an answer; else NaN where a number is
+    missing, before the action and after it
 
 It holds the values of single people and is to be kept as safe as the table itself. The record of
 the certificate holds nothing of it but its hash.
@@ -63,7 +64,6 @@ def rows_and_values(
     is_row = (number >= 0) & (number < n_people) & (number == np.floor(number))
     if not is_row.all() or (np.diff(number) <= 0).any():
         raise InvalidFile("its rows are not those of a table of this length, in their order")
-    missing = np.isnan(values)
-    if (missing.any(axis=1) != missing.all(axis=1)).any() or np.isinf(values).any():
+    if np.isinf(values).any():
         raise InvalidFile("it has values that are not finite")
     return number.astype(np.int64), values

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from ract._fingerprint import model_fingerprint
@@ -9,7 +10,8 @@ from ract._serialize import plain, space_parts
 from ract._version import __version__
 from ract.export.source import Source
 
-FORMAT, VERSION = "ract trees", 1
+# Models with missing values need a reader that knows them.
+FORMAT, VERSION, VERSION_WITH_MISSING = "ract trees", 1, 2
 
 
 def to_json(model: Any) -> dict[str, Any]:
@@ -23,10 +25,13 @@ def to_json(model: Any) -> dict[str, Any]:
     -------
     dict
         ``columns`` says how to make the encoded columns of a person: the number in a column of
-        the table, or, where ``is`` stands, 1 if the column holds that value and 0 if not.
+        the table, or, where ``is`` stands, 1 if the column holds that value and 0 if not (``null``:
+        1 if the value is missing).
         ``trees`` holds the nodes of each tree, from the root on. A split has ``column``,
         ``at_most``, ``yes`` and ``no``: go to node ``yes`` if the encoded column is at most that,
-        else to ``no``. A leaf has ``vote`` (whether it is for the desired class) and ``value``.
+        else to ``no``; ``at_most`` is ``null`` where every known number is. Where numbers may be
+        missing, ``missing`` says which of the two a missing one takes. A leaf has ``vote``
+        (whether it is for the desired class) and ``value``.
         ``decision`` says how leaves are combined: ``{"count": "votes", "needed": n}`` gives the
         desired class to people with at least n votes; ``"mean"`` and ``"sum"`` compare the mean
         of the values, or ``start`` plus their sum, with ``at_least`` (in single precision if
@@ -46,7 +51,7 @@ def to_json(model: Any) -> dict[str, Any]:
     ends = [*ensemble.root[1:].tolist(), len(ensemble.feature)]
     return {
         "format": FORMAT,
-        "version": VERSION,
+        "version": VERSION_WITH_MISSING if _has_missing(source) else VERSION,
         "ract": __version__,
         "fingerprint": model_fingerprint(model),
         "classes": plain(source.classes, "classes"),
@@ -69,10 +74,21 @@ def _columns(source: Source) -> list[dict[str, Any]]:
         if feature.columns:
             columns += [{"column": name} for name in feature.columns]
         elif feature.is_categorical:
-            columns += [{"column": feature.name, "is": value} for value in feature.categories]
+            values = [*feature.categories, *([None] if axis.has_missing else [])]
+            columns += [{"column": feature.name, "is": value} for value in values]
         else:
             columns.append({"column": feature.name})
     return columns
+
+
+def _has_missing(source: Source) -> bool:
+    return any(axis.has_missing for axis in source.encoder.axes)
+
+
+def _missing_numbers(source: Source) -> set[int]:
+    """Encoded columns of numbers that may be missing."""
+    axes = [axis for axis in source.encoder.axes if axis.has_missing]
+    return {axis.columns[0] for axis in axes if not axis.is_categorical}
 
 
 def _decision(source: Source) -> dict[str, Any]:
@@ -96,11 +112,16 @@ def _nodes(source: Source, first: int, last: int) -> list[dict[str, Any]]:
     left, right = ensemble.left[part].tolist(), ensemble.right[part].tolist()
     votes, values = ensemble.label[part].tolist(), ensemble.value[part].tolist()
     against = None if ensemble.against is None else ensemble.against[part].tolist()
+    sent_left, missing = source.sent_left[part].tolist(), _missing_numbers(source)
     nodes: list[dict[str, Any]] = []
     for k, column in enumerate(columns):
         if column >= 0:
-            split = {"column": column, "at_most": cuts[k]}
-            nodes.append(split | {"yes": left[k] - first, "no": right[k] - first})
+            at_most = None if math.isinf(cuts[k]) else cuts[k]
+            split = {"column": column, "at_most": at_most}
+            split |= {"yes": left[k] - first, "no": right[k] - first}
+            if column in missing:
+                split["missing"] = "yes" if sent_left[k] else "no"
+            nodes.append(split)
             continue
         leaf = {"vote": votes[k] == 1, "value": values[k]}
         nodes.append(leaf if against is None else leaf | {"other": against[k]})

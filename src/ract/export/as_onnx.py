@@ -24,8 +24,9 @@ def to_onnx(model: Any) -> Any:
     text for text categories, doubles for everything else (0 and 1 for bools). Its outputs are
     ``label`` (people,) and ``probabilities`` (people, 2), in the order of the classes. Labels
     are equal for everyone, since thresholds stay doubles and votes are whole numbers;
-    probabilities are equal to single precision. A category that training did not have is refused
-    by the runtime; missing values are not, but their answers mean nothing.
+    probabilities are equal to single precision. Missing numbers (NaN) go where they go in the
+    model; one whose categories are missing for some is refused. A category that training did not
+    have is refused by the runtime.
 
     Parameters
     ----------
@@ -38,6 +39,7 @@ def to_onnx(model: Any) -> Any:
     """
     source = Source.of(model)
     source.require_votes("ONNX")
+    source.refuse_missing_categories("ONNX")
     graph = Graph()
     encoded = graph.node(
         "Concat", [graph.axis(axis) for axis in source.encoder.axes], axis=1, name="encoded"
@@ -124,6 +126,7 @@ class Graph:
             nodes_values_as_tensor=tensor(np.where(leaf, 0.0, ensemble.threshold), "thresholds"),
             nodes_truenodeids=child["left"].tolist(),
             nodes_falsenodeids=child["right"].tolist(),
+            nodes_missing_value_tracks_true=(source.sent_left & ~leaf).astype(int).tolist(),
             target_treeids=np.repeat(tree[leaves], 2).tolist(),
             target_nodeids=np.repeat(within[leaves], 2).tolist(),
             target_ids=np.tile([0, 1], len(leaves)).tolist(),

@@ -28,7 +28,8 @@ def to_sklearn(model: Any, people: Any = None) -> Any:
 
     scikit-learn rounds people to single precision. Decisions are equal for everyone whose numbers
     are singles (whole numbers up to 16,777,216 are); others are decided as their rounded selves
-    would be.
+    would be. Missing numbers (NaN) go where they go in the model; a model of text columns with
+    missing values is refused.
 
     Parameters
     ----------
@@ -52,6 +53,7 @@ def to_sklearn(model: Any, people: Any = None) -> Any:
     """
     source = Source.of(model)
     source.require_votes("scikit-learn")
+    source.refuse_missing_categories("scikit-learn")
     ensemble = source.ensemble
     alone = ensemble.n_trees == 1
     estimator: Any = (
@@ -161,6 +163,7 @@ def _set_tree(
         nodes[name] = np.where(leaf, -1, child[part] - part.start)
     nodes["feature"] = np.where(leaf, UNDEFINED, place[ensemble.feature[part]])
     nodes["threshold"] = np.where(leaf, UNDEFINED, _singles(ensemble.threshold[part]))
+    nodes["missing_go_to_left"] = source.sent_left[part] & ~leaf
     nodes["n_node_samples"] = counts[part]
     nodes["weighted_n_node_samples"] = counts[part]
     nodes["impurity"] = 2 * share * (1 - share)

@@ -10,7 +10,7 @@ import numpy as np
 from ract.actions import Feature
 from ract.encoding import Encoder
 from ract.ensemble import TreeEnsemble
-from ract.errors import InvalidSpec
+from ract.errors import InvalidSpec, listing
 
 
 @dataclass(frozen=True)
@@ -72,6 +72,22 @@ class Source:
             for axis in self.encoder.axes
             if axis.is_categorical and not axis.feature.columns
         ]
+
+    @property
+    def sent_left(self) -> np.ndarray:
+        """Whether people without a value go left at each node."""
+        sent = self.ensemble.missing_left
+        return np.zeros(len(self.ensemble.feature), bool) if sent is None else sent == 1
+
+    def refuse_missing_categories(self, what: str) -> None:
+        """Refuse categorical features with missing values, named all at once."""
+        names = [feature.name for feature in self.categorical if feature.missing is not None]
+        if names:
+            raise InvalidSpec(
+                f"Categories are missing in {listing(names, 30)}, which {what} cannot say in one "
+                "way for all tables; give those people a category of their own before training, "
+                "or export with to_json."
+            )
 
     def held_shares(self) -> np.ndarray:
         """Share of the desired class in each node, held on the side of the node's label."""

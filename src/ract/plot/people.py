@@ -78,7 +78,7 @@ class CostDisplay(Display):
     ) -> CostDisplay:
         """Find the plans and draw; options are those of ``ract.find_recourse``."""
         return cls.from_recourse(
-            find_recourse(model, X, explain=False, **options), ax=ax, bins=bins
+            find_recourse(model, X, explain=False, strict=True, **options), ax=ax, bins=bins
         )
 
     def plot(self, *, ax: Any = None, bins: Any = 20) -> CostDisplay:
@@ -126,7 +126,7 @@ class BudgetDisplay(Display):
         cls, model: Any, X: Any, *, ax: Any = None, budget: float | None = None, **options: Any
     ) -> BudgetDisplay:
         """Find the plans, whatever they cost, and draw."""
-        recourse = find_recourse(model, X, explain=False, budget=np.inf, **options)
+        recourse = find_recourse(model, X, explain=False, strict=True, budget=np.inf, **options)
         return cls(recourse.cost, own_budget(model, budget)).plot(ax=ax)
 
     def share(self, budget: float) -> float:

@@ -15,20 +15,24 @@ import numpy as np
 
 from ract.costs import FittedCost
 from ract.encoding import Axis
+from ract.ensemble import TreeEnsemble
 from ract.errors import InvalidSpec, listing
 from ract.grid import Grid
 from ract.recourse.causal.effects import effects_of
 from ract.recourse.causal.search import CausalSearch
-from ract.recourse.common.answers import Answers
+from ract.recourse.common.answers import Answers, differs
+from ract.recourse.common.by_pattern import Make, refuse_missing, solve_by_pattern
 from ract.recourse.common.problem import Problem
-from ract.recourse.common.search import Batch
+from ract.recourse.common.search import Batch, Search
 from ract.recourse.exact.search import ExactSearch
+from ract.recourse.exact.several import SeveralSearch
 from ract.recourse.explain.explainer import Explainer, ends_of_cells
 from ract.recourse.heuristic.leaves import LeafSearch
 from ract.recourse.heuristic.live import LiveRegionSearch
 from ract.recourse.heuristic.plausibility import PlausibleSearch, plausibility_of
 from ract.recourse.options import Options
 from ract.recourse.question import Question
+from ract.recourse.solver.relations import read_relations
 from ract.recourse.solver.search import SolverSearch
 from ract.status import Status
 
@@ -54,19 +58,29 @@ class Task:
     @property
     def model(self) -> Any:
         """What every search is made from: trees, features, cost."""
-        return self.question.ensemble, self.axes, self.question.cost
+        return self.question.goal, self.axes, self.question.cost
 
     @property
     def grid(self) -> Grid:
         """The cells in which no tree differs."""
-        trees = self.question.ensemble
-        splits = trees.feature >= 0
-        return Grid.from_splits(self.axes, trees.feature[splits], trees.threshold[splits])
+        each = [one.ensemble for one in self.question.each]
+        feature = np.concatenate([trees.feature for trees in each])
+        threshold = np.concatenate([trees.threshold for trees in each])
+        return Grid.from_splits(self.axes, feature[feature >= 0], threshold[feature >= 0])
 
     @property
     def limits(self) -> dict[str, Any]:
         """Limits as ``solve`` takes them."""
         return asdict(self.options.limits)
+
+    def by_pattern(
+        self, make: Make, people: np.ndarray, *, start: np.ndarray | None = None
+    ) -> Answers:
+        """The answers of a search that takes no missing numbers."""
+        return solve_by_pattern(
+            make, self.question.goal, self.axes, people, self.question.budget, start=start,
+            **self.limits,
+        )  # fmt: skip
 
 
 class Entry(NamedTuple):
@@ -87,35 +101,58 @@ def _register(name: str, *honours: str) -> Callable[[Any], Any]:
     return register
 
 
-@_register("exact", "max_changes", "margin", "ranges", "n_alternatives")
+@_register(
+    "exact", "max_changes", "margin", "ranges", "n_alternatives", "strength='most'", "at_least"
+)
 def _exact(task: Task, people: np.ndarray) -> Answers:
     search, budget = ExactSearch.prepared(*task.model), task.question.budget
     batch = Batch.of(people, budget, task.options.limits)
     rules = task.question.encoder.axes
-    search.fill(batch, then=Explainer(search, batch, budget, task.options, rules).explain)
+    # Searches for a strength and for the decision may differ; the cells are the same.
+    decision = ExactSearch.prepared(task.question.ensemble, *task.model[1:])
+    explainer = Explainer(search, batch, budget, task.options, rules, decision)
+    search.fill(batch, strongest=task.options.strongest, then=explainer.explain)
     return batch.answers
+
+
+@_register("several", "max_changes")
+def _several(task: Task, people: np.ndarray) -> Answers:
+    _, axes, cost = task.model
+    search = SeveralSearch.prepared([one.goal for one in task.question.each], axes, cost)
+    answers = search.solve(people, task.question.budget, **task.limits)
+    return ends_of_cells(task.grid, people, answers)
 
 
 @_register("leaves", "method='leaves'", "max_changes")
 def _leaves(task: Task, people: np.ndarray) -> Answers:
-    answers = LeafSearch(*task.model).solve(people, task.question.budget, **task.limits)
+    answers = task.by_pattern(
+        lambda ensemble, axes, _: LeafSearch(ensemble, axes, task.question.cost), people
+    )
     return ends_of_cells(task.grid, people, answers)
 
 
 @_register("live", "method='live'", "max_changes")
 def _live(task: Task, people: np.ndarray) -> Answers:
-    ensemble, axes, cost = task.model
-    search = LiveRegionSearch(ensemble, axes, cost, task.question.known)
-    answers = search.solve(people, task.question.budget, **task.limits)
-    return ends_of_cells(task.grid, people, answers)
+    known = task.question.known
+
+    def search(ensemble: TreeEnsemble, axes: tuple[Axis, ...], lacking: np.ndarray) -> Search:
+        # Nobody becomes missing: whoever lacks more than they do is out of reach.
+        within = ~np.delete(np.isnan(known), lacking, axis=1).any(axis=1)
+        return LiveRegionSearch(ensemble, axes, task.question.cost, np.nan_to_num(known[within]))
+
+    return ends_of_cells(task.grid, people, task.by_pattern(search, people))
 
 
 @_register("solver", "method='solver'", "max_changes", "relations")
 def _solver(task: Task, people: np.ndarray) -> Answers:
     relations = task.options.relations
     start = None if relations else _leaves(task, people).values
-    search = SolverSearch(*task.model, relations=relations)
-    answers = search.solve(people, task.question.budget, start=start, **task.limits)
+    read_relations(relations, task.axes)
+
+    def search(ensemble: TreeEnsemble, axes: tuple[Axis, ...], _: np.ndarray) -> Search:
+        return SolverSearch(ensemble, axes, task.question.cost, relations=relations)
+
+    answers = task.by_pattern(search, people, start=start)
     return answers if relations else ends_of_cells(task.grid, people, answers)
 
 
@@ -141,7 +178,10 @@ def _plausible(task: Task, people: np.ndarray) -> Answers:
 def search_for(question: Question, options: Options) -> Entry:
     """The search that serves a question; options that it does not honour are refused."""
     adds_up = question.cost.norm != "max"
-    if options.effects is not None:
+    if question.also:
+        judged = any(not one.decides for one in question.also)
+        name, because = "several", "earned" if judged else "several models"
+    elif options.effects is not None:
         name, because = "causal", "effects"
     elif options.plausibility is not None:
         name, because = "plausible", "plausibility"
@@ -160,6 +200,8 @@ def search_for(question: Question, options: Options) -> Entry:
             f"{listing(refused)} need the exact method, a cost with norm 'max', and neither "
             f"relations, effects nor plausibility; got {because}."
         )
+    if adds_up and question.also:
+        refused.append("a cost that adds up")
     if refused:
         raise InvalidSpec(f"{refused[0]} and {because} cannot be asked for together.")
     return entry
@@ -168,12 +210,14 @@ def search_for(question: Question, options: Options) -> Entry:
 def resolved(question: Question, options: Options) -> Options:
     """The options with what is learned from the reference people in place of its name."""
     if options.effects is not None:
+        refuse_missing(question.encoder.axes, "Causal effects")
         uncertainty = options.uncertainty
         if uncertainty is None:
             uncertainty = OF_ESTIMATES if isinstance(options.effects, str) else 0.0
         effects = effects_of(options.effects, question.encoder, question.known)
         return replace(options, effects=effects, uncertainty=uncertainty)
     if options.plausibility is not None:
+        refuse_missing(question.encoder.axes, "Plausible plans")
         return replace(options, plausibility=plausibility_of(options.plausibility, question.known))
     return options
 
@@ -200,12 +244,12 @@ def _efforts(
 ) -> np.ndarray:
     """What each feature's change costs alone (people x axes)."""
     efforts = np.zeros((len(before), len(axes)))
-    differs = after != before
-    anywhere = differs.any(axis=0)
+    changed = differs(before, after)
+    anywhere = np.asarray(changed.any(axis=0))
     for a, axis in enumerate(axes):
         columns = list(axis.columns)
         if anywhere[columns].any():
-            moved = np.flatnonzero(differs[:, columns].any(axis=1))
+            moved = np.flatnonzero(changed[:, columns].any(axis=1))
             only = before[moved]
             only[:, columns] = after[moved][:, columns]
             efforts[moved, a] = cost.between(before[moved], only)

@@ -32,11 +32,15 @@ def find_recourse(
     reference: Any = None,
     cost: str | Cost | None = None,
     budget: float | None = None,
+    strength: float | str | None = None,
+    lasting: float | None = None,
+    earned: Any = None,
     method: str = "exact",
     max_changes: int | None = None,
     n_alternatives: int = 0,
     margin: float = 0.0,
     ranges: bool = False,
+    at_least: bool = False,
     features: Iterable[str] | None = None,
     forbidden: Iterable[str] = (),
     overrides: Mapping[Any, Mapping[str, Override]] | None = None,
@@ -48,6 +52,7 @@ def find_recourse(
     time_limit: float | None = TIME_LIMIT,
     n_jobs: int | None = None,
     progress: bool = False,
+    strict: bool = False,
 ) -> Recourse:
     """What each person can do to get the desired class.
 
@@ -55,17 +60,19 @@ def find_recourse(
     ----------
     model : fitted classifier
         One of ract's, or any that ``ract.interop.read_model`` takes: trees, forests and boosted
-        trees of scikit-learn, LightGBM and XGBoost, alone or at the end of a pipeline.
+        trees of scikit-learn, LightGBM and XGBoost, alone or at the end of a pipeline. Or a list of
+        models over the same columns: plans are the cheapest that all of them accept, by the first
+        one's cost, rules and budget, and their strength is the least that a model gives them.
     X : frame or array
         People, in the columns of the training table.
     actions : ActionSpace, optional
-        What people may change; that of training for ract's own models. Without one, kinds are
-        read off the table and every feature may change, as an ``AssumedActions`` warning says.
+        What people may change; that of training for ract's own models. Where none was ever
+        given, every feature may change, as an ``AssumedActions`` warning says.
     desired : label, optional
         The class that people want.
     threshold : float, optional
-        Decide by a probability of at least this, not by the model's own rule (other libraries'
-        models only).
+        Decide by a probability of at least this, not by the model's own rule; for a forest of
+        ract's, by at least this share of votes.
     reference : frame or array, optional
         People like those of training, from whom costs (and, for other libraries' models, kinds,
         bounds and categories) are read; X itself by default.
@@ -73,6 +80,20 @@ def find_recourse(
         How effort is measured: that of training, or "percentile".
     budget : float, optional
         Most that a plan may cost: that of training, or no limit.
+    strength : float or "most", optional
+        What plans must win, from what the decision needs (the default) up to 1: the share of
+        votes of a forest, of desired people in a single tree's leaf, the mean probability or the
+        sigmoid of a score. Stronger plans cost more and last longer when the model is trained
+        again. "most" gives the strongest plan within the budget, the cheapest of them if there
+        are several.
+    lasting : float, optional
+        The probability with which plans are to be accepted by the model trained again, on other
+        people: plans have the strength that is needed for it, as measured when the model was
+        fitted with ``lasting`` (or by ``ract.calibrate``). Who has no such plan within the budget
+        gets the strongest that there is, without that promise (``Recourse.promised``).
+    earned : OutcomeJudge, optional
+        Only plans that this judge holds well above the bar, so that they are earned in its eyes.
+        Let a judge of other people report how many of them are (``OutcomeJudge.fit_apart``).
     method : {"exact", "leaves", "live", "solver"}
         The exact search; leaf enumeration (the paper's Algorithm 2); regions of known accepted
         people; or a constraint solver (``pip install "ract[solver]"``), which the exact method
@@ -87,6 +108,10 @@ def find_recourse(
     ranges : bool
         Widen each plan to a box of which no side can move further without losing the proof that
         everyone in it gets the desired class.
+    at_least : bool
+        Plans hold for everyone who does more: every value from the plan's on, in its direction
+        and up to the feature's bounds, is proved to serve, all changes together. Where no such
+        plan is found within the budget, the plan is given with ranges as wide as can be proved.
     features, forbidden : names, optional
         Only these features may change; these may not.
     overrides : mapping, optional
@@ -117,6 +142,11 @@ def find_recourse(
         Threads.
     progress : bool
         Show a bar with the time left.
+    strict : bool
+        Refuse the whole table if a row cannot be read: a value is missing, infinite or not a
+        number where one is needed, or a category is new. By default such a row has the status
+        "invalid" with a message, and the others have their plans. Which categories there are is
+        known from ract's own models or from ``reference``.
 
     Examples
     --------
@@ -131,29 +161,82 @@ def find_recourse(
     >>> recourse[0].describe()
     'Raise income from 20 to 38 (38 to 41 will do).'
     """
+    if lasting is not None:
+        if strength is not None:
+            raise InvalidSpec("Give either strength or lasting, which stands for a strength.")
+        strength = _lasting_strength(model, lasting)
     options = Options(
         method, Limits(max_changes, time_limit, n_jobs, progress), margin, ranges, n_alternatives,
         explain, check_names("relations", relations), plausibility, effects, uncertainty,
+        isinstance(strength, str) and strength == "most", at_least,
     )  # fmt: skip
-    question = Question.of(
+    several = isinstance(model, (list, tuple))
+    question = (Question.of_all if several else Question.of)(
         model, X, actions=actions, desired=desired, threshold=threshold, reference=reference,
-        cost=cost, budget=budget,
+        cost=cost, budget=budget, strength=None if options.strongest else strength, strict=strict,
     )  # fmt: skip
+    if earned is not None:
+        question = question.earned_by(earned)
     search, options = search_for(question, options), resolved(question, options)
     axes = allowed_axes(question.encoder.axes, features, forbidden)
-    accepted = question.ensemble.decide(question.matrix, n_jobs=n_jobs)
+    overrides = question.of_those_read(overrides)
+    accepted = question.decide(n_jobs=n_jobs)
     answers = Answers.unknown(question.matrix)
     answers.accept(accepted)
     for rows, own in groups_of(np.flatnonzero(~accepted), question.labels, axes, overrides):
         answer(Task(question.with_rules(own), options, own), search, rows, answers)
+    if lasting is not None:
+        question = replace(question, lasting=lasting)
+        _give_strongest(question, options, axes, overrides, answers)
     _confirm(question, answers)
     return Recourse(question, answers)
+
+
+def _lasting_strength(model: Any, lasting: Any) -> float:
+    """The strength whose plans last with a probability, as was measured for a model."""
+    curve = getattr(model, "lasting_", None)
+    if curve is None:
+        raise InvalidSpec(
+            "How long plans last was not measured for this model: fit it with lasting=..., or "
+            "give ract.import_model the curve that ract.calibrate makes."
+        )
+    strength: float | None = curve.strength_for(lasting)
+    if strength is None:
+        raise InvalidSpec(
+            f"No strength was shown to make plans last with a probability of {lasting:.0%}; "
+            "print(model.lasting_) says what was. Ask for less, or for strength='most'."
+        )
+    return strength
+
+
+def _give_strongest(
+    question: Question,
+    options: Options,
+    axes: tuple[Axis, ...],
+    overrides: Mapping[Any, Mapping[str, Override]] | None,
+    answers: Answers,
+) -> None:
+    """Give those without a plan of the strength that was asked for the strongest there is."""
+    options = replace(
+        options, strongest=True, margin=0.0, at_least=False,
+        ranges=options.ranges or options.at_least,
+    )  # fmt: skip
+    try:
+        search = search_for(question, options)
+    except InvalidSpec:  # only the exact search finds the strongest
+        return
+    anyhow = replace(question, strength=None)
+    without = np.flatnonzero(~answers.found)
+    for rows, own in groups_of(without, question.labels, axes, overrides):
+        answer(Task(anyhow.with_rules(own), options, own), search, rows, answers)
+    answers.weaker = np.zeros(len(answers.status), bool)
+    answers.weaker[without[answers.found[without]]] = True
 
 
 def allowed_axes(
     axes: Iterable[Axis], features: Iterable[str] | None, forbidden: Iterable[str]
 ) -> tuple[Axis, ...]:
-    """The same axes, with features that may not change fixed."""
+    """The same axes, with features that may not change fixed and not handed in."""
     axes = tuple(axes)
     names = [axis.feature.name for axis in axes]
     allowed = set(names if features is None else check_names("features", features))
@@ -164,19 +247,21 @@ def allowed_axes(
             f"{listing(unknown)} is not a feature of the model; its features are "
             f"{listing(names, 30)}."
         )
-    return tuple(
-        axis
-        if axis.feature.name in allowed - barred
-        else replace(axis, feature=replace(axis.feature, change="fixed"))
-        for axis in axes
-    )
+    return tuple(axis if axis.feature.name in allowed - barred else fixed(axis) for axis in axes)
+
+
+def fixed(axis: Axis) -> Axis:
+    """The same axis, on which nobody moves and nobody hands in a missing value."""
+    axis = axis.without_supply()
+    return replace(axis, feature=replace(axis.feature, change="fixed"))
 
 
 def _confirm(question: Question, answers: Answers) -> None:
     """Put every plan and alternative, and the ends of their ranges, to the model as a user would.
 
-    A plan that the model refuses is not given: its person is unknown, an alternative is dropped.
-    With effects the model decides on outcomes, which are found as the table holds them.
+    What it wins is kept as its strength. A plan that the model refuses is not given: its person is
+    unknown, an alternative is dropped. With effects the model decides on outcomes, which are found
+    as the table holds them.
     """
     tables = [answers, *answers.alternatives.values()]
     owners = [np.arange(len(question.matrix)), *(
@@ -199,10 +284,15 @@ def _confirm(question: Question, answers: Answers) -> None:
         for k in range(3)
     ))  # fmt: skip
     accepted = held.accepted
+    if question.strength is not None:
+        enough = np.all([one.goal.decide(held.values) for one in question.each], axis=0)
+        accepted &= enough if answers.weaker is None else enough | answers.weaker[rows]
     parts = np.split(np.arange(len(rows)), np.cumsum([len(some) for some in shown])[:-1])
     for table, names, some, part in zip(tables, columns, shown, parts, strict=True):
         for name, new in zip(names, (held.values, held.low, held.high), strict=True):
             getattr(table, name)[some] = new[part]
+        table.strength = np.full(len(table.cost), np.nan)
+        table.strength[some] = question.wins(held.values[part])
     wrong = shown[0][~accepted[parts[0]]]
     answers.withdraw(wrong, question.matrix)
     for row, some, part in zip(list(answers.alternatives), shown[1:], parts[1:], strict=True):

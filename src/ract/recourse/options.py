@@ -35,6 +35,8 @@ class Options:
     plausibility: Any = None
     effects: Any = None
     uncertainty: float | None = None
+    strongest: bool = False
+    at_least: bool = False
 
     def __post_init__(self) -> None:
         if self.method not in METHODS:
@@ -43,6 +45,10 @@ class Options:
         if not (isinstance(margin, (int, float, np.number)) and 0 <= margin < 1):
             raise InvalidSpec(f"margin must be a share of 0 or more and below 1, got {margin!r}.")
         check_count("n_alternatives", self.n_alternatives)
+        if self.strongest and (margin > 0 or self.at_least):
+            raise InvalidSpec(
+                "strength='most' cannot be asked for together with a margin or at_least."
+            )
         if self.uncertainty is not None and self.effects is None:
             raise InvalidSpec("uncertainty is that of effects; give effects too.")
 
@@ -58,4 +64,6 @@ class Options:
             "margin": self.margin > 0,
             "ranges": self.ranges,
             "n_alternatives": self.n_alternatives > 0,
+            "strength='most'": self.strongest,
+            "at_least": self.at_least,
         }

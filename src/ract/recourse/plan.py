@@ -30,6 +30,8 @@ class Change:
         Whether it follows from the other changes rather than being asked for.
     switch : bool
         Whether there is nothing between the two values: categories, yes and no, 0 and 1.
+    supplied : bool
+        Whether it is a missing value that is handed in; ``before`` is None.
 
     Examples
     --------
@@ -39,6 +41,8 @@ class Change:
     'raise Income from 41,000 to exactly 46,500'
     >>> Change("Purpose", "car", "home", 0.1, switch=True).describe()
     "change Purpose from 'car' to 'home'"
+    >>> Change("Income", None, 52000, 0.2, 44512.3, None, supplied=True).describe()
+    'tell us your Income; 44,600 or more is needed'
     """
 
     feature: str
@@ -49,12 +53,20 @@ class Change:
     high: float | None = None
     by_itself: bool = False
     switch: bool = False
+    supplied: bool = False
 
     @property
     def goal(self) -> Any:
-        """The value to say: a short number in the proved range, hardly further than ``after``."""
+        """The value to say: a short number in the proved range, hardly further than ``after``.
+
+        Of a value that is handed in, the least (or most) that is needed.
+        """
         if self.switch or self.by_itself:
             return self.after
+        if self.supplied:
+            if self.low is not None:
+                return least_number(self.low, self.high)
+            return self.after if self.high is None else 0.0 - least_number(-self.high, None)
         goal = nice_number(float(self.before), float(self.after), self.low, self.high)
         return self.after if goal == self.after else goal
 
@@ -65,20 +77,39 @@ class Change:
         >>> Change("Debt", 900.0, 512.3, 0.1, None, 512.3).will_do
         '500 or less'
         """
-        if self.switch or self.by_itself or self.low == self.high:
+        if self.ends is None:
             return ""
+        low, high = self.ends
+        if low is None:
+            return f"{exact_number(high)} or less"
+        if high is None:
+            return f"{exact_number(low)} or more"
+        return f"{exact_number(low)} to {exact_number(high)}"
+
+    @property
+    def ends(self) -> tuple[float | None, float | None] | None:
+        """The ends of the proved range as short numbers inside it; None if no other is proved.
+
+        >>> Change("Debt", 900.0, 512.3, 0.1, None, 512.3).ends
+        (None, 500.0)
+        """
+        if self.switch or self.by_itself or self.low == self.high:
+            return None
         goal = float(self.goal)
         if self.low is None:
-            return f"{exact_number(goal)} or less"
+            return None, goal
         if self.high is None:
-            return f"{exact_number(goal)} or more"
+            return goal, None
         low, high = (short_decimal(end, goal, digits=5) for end in (self.low, self.high))
-        return f"{exact_number(low)} to {exact_number(high)}" if low < high else ""
+        return (low, high) if low < high else None
 
     def describe(self) -> str:
         """The change as an instruction, with every other value that is proved to serve."""
+        if self.supplied:
+            needed = in_words(self.after) if self.switch else f"exactly {exact_number(self.after)}"
+            return f"tell us your {self.feature}; {self.will_do or needed} is needed"
         if self.switch:
-            return f"change {self.feature} from {_word(self.before)} to {_word(self.after)}"
+            return f"change {self.feature} from {in_words(self.before)} to {in_words(self.after)}"
         up = self.after > self.before
         if self.by_itself:
             verb = "rises" if up else "falls"
@@ -128,7 +159,8 @@ class Plan:
     desired : label
     status : str
         "accepted" (already), "optimal" (proved cheapest), "found" (a cheaper one may exist),
-        "none within budget" or "none" (both proved), or "unknown" (the search ended early).
+        "none within budget" or "none" (both proved), "unknown" (the search ended early), or
+        "invalid" (the row cannot be read).
     cost, bound : float
         What the plan costs, and what no plan can cost less than.
     budget : float
@@ -137,6 +169,17 @@ class Plan:
         Why there is no plan.
     alternatives : tuple of Plan
         Other plans, which do not change all the features of any plan before them.
+    strength : float
+        What the plan wins, as ``ract.find_recourse`` measures it; NaN without a plan.
+    needed : float or None
+        The strength that was asked for, if more than the decision needs.
+    lasting : float or None
+        The probability with which the plan is accepted by the model trained again, on other
+        people; None without such a promise.
+    at_least : bool
+        Whether everyone who does more than the plan asks is proved to get the class too.
+    message : str
+        What is wrong with a row that cannot be read.
     """
 
     person: Any
@@ -148,6 +191,16 @@ class Plan:
     changes: tuple[Change, ...] = ()
     obstacle: Obstacle | None = None
     alternatives: tuple[Plan, ...] = ()
+    strength: float = math.nan
+    needed: float | None = None
+    lasting: float | None = None
+    at_least: bool = False
+    message: str = ""
+
+    @property
+    def only_supplied(self) -> bool:
+        """Whether it only hands in missing values."""
+        return bool(self.changes) and all(change.supplied for change in self.changes)
 
     @property
     def has_recourse(self) -> bool:
@@ -163,13 +216,20 @@ class Plan:
                 "The search ended before it found a plan or proved that there is none; "
                 "more time may decide it."
             )
+        if self.status == Status.INVALID.word:
+            return f"This row cannot be read. {self.message}"
         if not self.changes:
             return self._why_none()
-        text = "; ".join(c.describe() for c in sorted(self.changes, key=lambda c: c.by_itself))
-        return text[0].upper() + text[1:] + "."
+        handed = [change.describe() for change in self.changes if change.supplied]
+        others = sorted((c for c in self.changes if not c.supplied), key=lambda c: c.by_itself)
+        text = "; ".join(change.describe() for change in others)
+        sentences = [*handed, *([text] if text else [])]
+        return " ".join(f"{text[0].upper()}{text[1:]}." for text in sentences)
 
     def _why_none(self) -> str:
         text = f"No allowed change leads to {self.desired}"
+        if self.needed is not None:
+            text += f" with a strength of {self.needed:g}"
         if self.status == Status.NONE_WITHIN_BUDGET.word:
             text += f" within the budget of {self.budget:g}"
         obstacle = self.obstacle
@@ -240,6 +300,16 @@ def nice_number(before: float, after: float, low: float | None, high: float | No
     return short_decimal(after, limit, digits=1)
 
 
+def least_number(low: float, high: float | None) -> float:
+    """A short decimal that is hardly more than the least that serves, of all up to a highest one.
+
+    >>> least_number(44512.3, None), least_number(44512.3, 44560.0)
+    (44600.0, 44520.0)
+    """
+    limit = low + abs(low) / 20
+    return short_decimal(low, limit if high is None else min(limit, high), digits=3)
+
+
 def short_decimal(value: float, limit: float, *, digits: int) -> float:
     """The decimal of fewest digits, but no fewer than some, from a value up or down to a limit.
 
@@ -259,7 +329,12 @@ def short_decimal(value: float, limit: float, *, digits: int) -> float:
     return value
 
 
-def _word(value: Any) -> str:
+def in_words(value: Any) -> str:
+    """A value as people read it: yes or no, a number, or a category in quotation marks.
+
+    >>> in_words(True), in_words(46500.0), in_words("car")
+    ('yes', '46,500', "'car'")
+    """
     if isinstance(value, (bool, np.bool_)):
         return "yes" if value else "no"
     return number(value) if isinstance(value, (int, float, np.number)) else repr(value)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -11,13 +11,15 @@ import numpy as np
 import pandas as pd
 
 from ract._frames import read_table, take_rows
-from ract.costs import Cost, FittedCost, make_cost, reweighted
+from ract._unread import Unread, without_unread
+from ract.costs import Cost, FittedCost, fit_cost, reweighted
 from ract.encoding import Axis, Encoder
 from ract.ensemble import TreeEnsemble
 from ract.errors import InvalidData, InvalidSpec, listing
 from ract.interop import TreeModel, read_model
 from ract.interop.agree import check_decisions
 from ract.interop.model import OwnModel
+from ract.interop.steps import unwrapped
 from ract.recourse.common.limits import check_budget
 
 TIME_LIMIT = 10.0  # seconds per person, by default
@@ -43,7 +45,7 @@ class Question:
     tree : TreeModel
         The model as trees over encoded columns.
     people : frame or array
-        As they were given.
+        As they were given; without those who cannot be read.
     matrix : float (people, columns)
         The same, encoded.
     cost : FittedCost
@@ -53,6 +55,17 @@ class Question:
         People from whom costs are learned; the people asked about by default.
     threshold : float, optional
         The probability that decides, where it is not the model's own rule.
+    strength : float, optional
+        What plans must win; by default what the decision needs.
+    lasting : float, optional
+        The probability with which plans of that strength last.
+    unread : Unread, optional
+        The rows that cannot be read, if there are any.
+    also : tuple of Question
+        The same question to further models, which must accept plans too.
+    decides : bool
+        Whether the model decides about people; a judge of outcomes does not, it only has to agree
+        with plans.
     """
 
     model: Any
@@ -63,9 +76,36 @@ class Question:
     budget: float
     reference: Any = None
     threshold: float | None = None
+    strength: float | None = None
+    lasting: float | None = None
+    unread: Unread | None = None
+    also: tuple[Question, ...] = ()
+    decides: bool = True
 
     @classmethod
-    def of(
+    def of(cls, model: Any, X: Any, *, strict: bool = True, **how: Any) -> Question:
+        """Read the model, encode the people, learn the cost; each of them once.
+
+        Parameters are those of ``ract.find_recourse``. Cost and budget are the model's own unless
+        they are given; without either, percentile cost and no limit. If ``strict`` is false, the
+        question is about the people who can be read.
+        """
+        read_table(X)  # refuses an empty one
+        try:
+            return cls._of(model, X, **how)
+        except InvalidData:
+            if strict:
+                raise
+            encoder = _known_encoder(model, **how)
+            people, unread = without_unread(X, encoder)
+            given = {name for name, value in how.items() if value is not None}
+            learns = "reference" not in given and (encoder is None or given & {"actions", "cost"})
+            if not unread.messages or (learns and not len(people)):
+                raise
+        return replace(cls._of(model, people, **how), unread=unread)
+
+    @classmethod
+    def _of(
         cls,
         model: Any,
         X: Any,
@@ -76,24 +116,55 @@ class Question:
         reference: Any = None,
         cost: str | Cost | None = None,
         budget: float | None = None,
+        strength: float | None = None,
     ) -> Question:
-        """Read the model, encode the people, learn the cost; each of them once.
-
-        Parameters are those of ``ract.find_recourse``. Cost and budget are the model's own unless
-        they are given; without either, percentile cost and no limit.
-        """
+        check_strength(strength)
         known = X if reference is None else reference
         tree = read_model(model, known, actions, desired=desired, threshold=threshold)
-        budget, matrix = own_budget(model, budget), tree.encoder.matrix(X)
-        _check_order(read_table(X).names, tree.encoder.feature_names)
-        check_decisions(model, tree, X, matrix, threshold)
+        budget, matrix = own_budget(model, budget), np.empty((0, tree.encoder.n_columns))
+        if len(X):
+            matrix = tree.encoder.matrix(X)
+            _check_order(read_table(X).names, tree.encoder.feature_names)
+            check_decisions(model, tree, X, matrix, threshold)
         if cost is None and hasattr(model, "cost_"):
             fitted: FittedCost = model.cost_
         else:
             learned_from = matrix if reference is None else tree.encoder.matrix(reference)
-            spec = make_cost("percentile" if cost is None else cost)
-            fitted = spec.fit(list(learned_from.T), tree.encoder.weights)
-        return cls(model, tree, X, matrix, fitted, budget, reference, threshold)
+            fitted = fit_cost(
+                "percentile" if cost is None else cost, list(learned_from.T),
+                tree.encoder.weights, exact=True, missing=tree.encoder.missing_cells,
+            )  # fmt: skip
+        return cls(model, tree, X, matrix, fitted, budget, reference, threshold, strength)
+
+    @classmethod
+    def of_all(cls, models: Sequence[Any], X: Any, **given: Any) -> Question:
+        """One question to several models; cost, rules and budget are those of the first.
+
+        Parameters are those of ``of``. Models over other columns are refused.
+        """
+        if not len(models):
+            raise InvalidSpec("The list of models is empty.")
+        first, also = cls.of(models[0], X, **given), []
+        given = {name: value for name, value in given.items() if name != "strict"}
+        for k, model in enumerate(models[1:], start=2):
+            rules = None if hasattr(model, "ensemble_") else first.encoder.space
+            own = {"actions": rules, "desired": first.tree.desired, "cost": None}
+            other = cls._of(model, first.people, **(given | own))
+            _check_columns(k, other.encoder, first.encoder, bounds=rules is not None)
+            also.append(other)
+        return replace(first, also=tuple(also))
+
+    def earned_by(self, judge: Any) -> Question:
+        """The same question, with a judge of outcomes who must agree with plans too."""
+        opinion = replace(
+            self, model=judge, tree=judge.goal(self.tree), strength=None, also=(), decides=False
+        )
+        return replace(self, also=(*self.also, opinion))
+
+    @property
+    def each(self) -> tuple[Question, ...]:
+        """The question to each of its models."""
+        return (replace(self, also=()), *self.also)
 
     @property
     def ensemble(self) -> TreeEnsemble:
@@ -101,9 +172,19 @@ class Question:
         return self.tree.ensemble
 
     @property
+    def goal(self) -> TreeEnsemble:
+        """The model's trees, with what plans must win in place of what the decision needs."""
+        return self.ensemble if self.strength is None else self.ensemble.stronger(self.strength)
+
+    @property
     def encoder(self) -> Encoder:
         """From the user's own table to encoded columns."""
         return self.tree.encoder
+
+    @cached_property
+    def axes_without_supply(self) -> tuple[Axis, ...]:
+        """The rules of features, but nobody hands in a missing value."""
+        return tuple(axis.without_supply() for axis in self.encoder.axes)
 
     @cached_property
     def known(self) -> np.ndarray:
@@ -115,7 +196,40 @@ class Question:
         """Labels of the people: the index of a pandas frame, else 0, 1, ..."""
         if isinstance(self.people, pd.DataFrame):
             return self.people.index
+        if self.unread is not None:
+            return pd.Index(self.unread.rows)
         return pd.RangeIndex(len(self.matrix))
+
+    @property
+    def everyone(self) -> Any:
+        """The people as they were given, with those who cannot be read."""
+        return self.people if self.unread is None else self.unread.table
+
+    @property
+    def messages(self) -> dict[int, str]:
+        """By position: what is wrong with the rows that cannot be read."""
+        return {} if self.unread is None else self.unread.messages
+
+    @property
+    def labels_of_everyone(self) -> pd.Index:
+        """Labels of all people, with those who cannot be read."""
+        if self.unread is None:
+            return self.labels
+        table = self.unread.table
+        return table.index if isinstance(table, pd.DataFrame) else pd.RangeIndex(self.unread.n_rows)
+
+    def among_all(self, values: np.ndarray, otherwise: Any) -> np.ndarray:
+        """Values of those who were read, with others for those who were not."""
+        return values if self.unread is None else self.unread.among_all(values, otherwise)
+
+    def of_those_read(self, by_label: Mapping[Any, Any] | None) -> Mapping[Any, Any] | None:
+        """What is said of people by their labels, without those who cannot be read."""
+        if self.unread is None or not by_label:
+            return by_label
+        table, bad = self.unread.table, list(self.unread.messages)
+        left_out = set(table.index[bad] if isinstance(table, pd.DataFrame) else bad)
+        left_out -= set(self.labels)
+        return {label: said for label, said in by_label.items() if label not in left_out}
 
     def confirmed(
         self, rows: np.ndarray, values: np.ndarray, low: np.ndarray, high: np.ndarray
@@ -140,7 +254,8 @@ class Question:
         goal, own = values[:, columns], self.matrix[rows][:, columns]
         least = np.where(goal > own, goal, np.where(np.isnan(low), lower, low))
         most = np.where(goal < own, goal, np.where(np.isnan(high), upper, high))
-        least[goal == own] = most[goal == own] = np.nan
+        stays = (goal == own) | np.isnan(goal)
+        least[stays] = most[stays] = np.nan
         values = encoder.held(values, narrow, least, most)
         goal = values[:, columns]
         corners = []
@@ -148,7 +263,8 @@ class Question:
             corner = values.copy()
             corner[:, columns] = np.where(np.isfinite(end), end, goal)
             corners.append(encoder.held(corner, narrow, low, high))
-        asked = self._accepts(np.tile(rows, 3), np.vstack([values, *corners]))
+        everything = np.tile(rows, 3), np.vstack([values, *corners])
+        asked = np.all([one._accepts(*everything) for one in self.each], axis=0)
         accepted, *ends = np.split(asked, 3)
         accepted = accepted & ~((goal < low) | (goal > high)).any(axis=1)
         ranged = np.logical_and(*ends)[:, None]
@@ -158,10 +274,20 @@ class Question:
         )
         return Confirmed(values, low, high, accepted)
 
+    def decide(self, *, n_jobs: int | None = None) -> np.ndarray:
+        """Who has the desired class of every model already."""
+        each = [one.ensemble.decide(self.matrix, n_jobs=n_jobs) for one in self.each if one.decides]
+        return np.asarray(np.all(each, axis=0))
+
+    def wins(self, values: np.ndarray) -> np.ndarray:
+        """The strength of encoded rows; of several models the least."""
+        each = [one.ensemble.strength(values) for one in self.each if one.decides]
+        return np.asarray(np.min(each, axis=0))
+
     def _accepts(self, rows: np.ndarray, values: np.ndarray) -> np.ndarray:
         """Whether the model gives encoded people the desired class, asked as a user would."""
         model = self.model
-        by_predict = hasattr(model, "predict") and hasattr(model, "classes_")
+        by_predict = self.decides and hasattr(model, "predict") and hasattr(model, "classes_")
         if isinstance(self.tree, OwnModel) or self.threshold is not None or not by_predict:
             return self.ensemble.decide(values)
         table = self.encoder.decode(values, like=take_rows(self.people, rows))
@@ -183,9 +309,67 @@ class Question:
             factors[list(own.columns)] = 1.0 if new == old else new / old
         return replace(self, cost=reweighted(self.cost, factors))
 
+    def in_own_terms(self, axis: Axis, values: np.ndarray) -> np.ndarray:
+        """Encoded values (rows x columns) of a feature as the people's own table has them."""
+        feature, block = axis.feature, values[:, list(axis.columns)]
+        if feature.is_categorical:
+            names = np.full(len(axis.columns), None, dtype=object)
+            names[: len(feature.categories)] = feature.categories
+            return names[block.argmax(axis=1)]
+        column: list[Any] = [None if np.isnan(v) else v for v in block[:, 0].tolist()]
+        if feature.kind != "continuous":
+            column = [int(v) if v is not None and v == int(v) else v for v in column]
+        if self._roles.get(feature.name) == "bool":
+            column = [bool(v) if v in (0, 1) else v for v in column]
+        out = np.empty(len(column), dtype=object)
+        out[:] = column
+        return out
+
+    @cached_property
+    def _roles(self) -> dict[str, str]:
+        table = read_table(self.people)
+        return {name: table.role(name) for name in table.names}
+
     def by(self, ensemble: TreeEnsemble) -> Question:
         """The same question to other trees over the same columns."""
         return replace(self, tree=replace(self.tree, ensemble=ensemble))
+
+
+def check_strength(strength: Any) -> None:
+    """Refuse what is no share."""
+    if strength is None:
+        return
+    number = isinstance(strength, (int, float, np.number)) and not isinstance(strength, bool)
+    if not (number and 0 <= strength <= 1):
+        raise InvalidSpec(f"strength must be a share from 0 to 1, or 'most'; got {strength!r}.")
+
+
+def _known_encoder(
+    model: Any,
+    *,
+    actions: Any = None,
+    desired: Any = None,
+    threshold: float | None = None,
+    reference: Any = None,
+    **_: Any,
+) -> Encoder | None:
+    """The encoder that is known before any of the people were read."""
+    if reference is not None:
+        return read_model(model, reference, actions, desired=desired, threshold=threshold).encoder
+    return getattr(unwrapped(model)[1], "encoder_", None)
+
+
+def _check_columns(k: int, other: Encoder, first: Encoder, *, bounds: bool) -> None:
+    """Refuse a model over other encoded columns, or whose own steps leave people less room."""
+    same = other.column_names == first.column_names
+    for mine, theirs in zip(other.axes, first.axes, strict=False):
+        same = same and (mine.feature.name, mine.columns) == (theirs.feature.name, theirs.columns)
+        same = same and (not bounds or mine.feature.bounds == theirs.feature.bounds)
+    if not same:
+        raise InvalidSpec(
+            f"Model {k} takes other columns, categories or bounds than the first one: "
+            f"{listing(other.column_names, 30)} and not {listing(first.column_names, 30)}."
+        )
 
 
 def _check_order(names: Sequence[str], trained: Sequence[str]) -> None:

@@ -20,6 +20,7 @@ def has_recourse(
     time_limit: float | None = TIME_LIMIT,
     n_jobs: int | None = None,
     progress: bool = False,
+    strict: bool = False,
     **question: Any,
 ) -> np.ndarray:
     """Whether each person is accepted or has an action within the budget.
@@ -29,16 +30,18 @@ def has_recourse(
 
     Parameters
     ----------
-    model, X, max_changes, time_limit, n_jobs, progress
+    model, X, max_changes, time_limit, n_jobs, progress, strict
         As in ``ract.find_recourse``.
     **question
-        ``actions``, ``desired``, ``threshold``, ``reference``, ``cost`` and ``budget``, as there.
+        ``actions``, ``desired``, ``threshold``, ``reference``, ``cost``, ``budget`` and (a number)
+        ``strength``, as there.
 
     Returns
     -------
     array of str (people,)
-        "accepted", "found" (there is an action), "none within budget" or "none" (without a
-        budget), both proved, or "unknown" where the time was up.
+        "accepted", "found" (there is an action, be it only to hand in missing values), "none
+        within budget" or "none" (without a budget), both proved, "unknown" where the time was up,
+        or "invalid" for a row that cannot be read.
 
     Examples
     --------
@@ -49,21 +52,27 @@ def has_recourse(
     >>> model.fit(loans.frame, loans.target)
     RecourseForestClassifier(...)
     >>> has_recourse(model, loans.frame.head(3)).tolist()
-    ['accepted', 'accepted', 'found']
+    ['accepted', 'accepted', 'none within budget']
     """
-    limits = {
+    limits: dict[str, Any] = {
         "max_changes": max_changes, "time_limit": time_limit, "n_jobs": n_jobs,
         "progress": progress,
     }  # fmt: skip
-    return words(reach(Question.of(model, X, **question), **limits))
+    asked = Question.of(model, X, strict=strict, **question)
+    status = reach(asked, **limits)
+    return words(status if asked.unread is None else asked.unread.among_all(status, Status.INVALID))
 
 
-def reach(question: Question, **limits: Any) -> np.ndarray:
-    """Status of everyone in a question, as numbers of ``Status``; limits as ``has_recourse``."""
+def reach(question: Question, *, supply: bool = True, **limits: Any) -> np.ndarray:
+    """Status of everyone in a question, as numbers of ``Status``; limits as ``has_recourse``.
+
+    supply: whether handing in a missing value is an action where the features allow it.
+    """
     require_max_norm(question.cost)
+    axes = question.encoder.axes if supply else question.axes_without_supply
     status = np.full(len(question.matrix), Status.ACCEPTED, np.int8)
     refused = ~question.ensemble.decide(question.matrix, n_jobs=limits.get("n_jobs"))
-    search = ExactSearch.prepared(question.ensemble, question.encoder.axes, question.cost)
+    search = ExactSearch.prepared(question.goal, axes, question.cost)
     found = search.attains(question.matrix[refused], question.budget, **limits)
     if np.isfinite(question.budget):
         found[found == Status.NONE] = Status.NONE_WITHIN_BUDGET

@@ -11,30 +11,13 @@ from typing import Any, Literal, overload
 import numpy as np
 import pandas as pd
 
-from ract._frames import read_table
 from ract.encoding import Axis, Encoder
-from ract.recourse.common.answers import Answers
+from ract.errors import InvalidSpec
+from ract.recourse.common.answers import Answers, differs
+from ract.recourse.long_frame import long_frame
 from ract.recourse.plan import Change, Obstacle, Plan
 from ract.recourse.question import Question
 from ract.status import Status, words
-
-# Columns of the long form. Values keep their own types: a whole number stays one, whoever else
-# is in the table.
-_COLUMNS: dict[str, Any] = {
-    "person": None,
-    "plan": "int64",
-    "feature": None,
-    "from": object,
-    "to": object,
-    "goal": object,
-    "low": float,
-    "high": float,
-    "effort": float,
-    "cost": float,
-    "status": None,
-    "reason": None,
-    "budget needed": float,
-}
 
 
 @dataclass(frozen=True, repr=False)
@@ -56,18 +39,18 @@ class Recourse(Sequence[Plan]):
     >>> model = RecourseForestClassifier(loans.actions, n_estimators=20, random_state=0)
     >>> recourse = model.fit(loans.frame, loans.target).recourse(loans.frame.head(20))
     >>> recourse.status[:3].tolist()
-    ['accepted', 'accepted', 'optimal']
+    ['accepted', 'accepted', 'none within budget']
     >>> recourse.to_frame().columns.tolist()[:9]
     ['person', 'plan', 'feature', 'from', 'to', 'goal', 'low', 'high', 'effort']
     >>> recourse.to_frame().columns.tolist()[9:]
-    ['cost', 'status', 'reason', 'budget needed']
+    ['cost', 'strength', 'lasting', 'only supplied', 'status', 'reason', 'budget needed', 'message']
     """
 
     question: Question
     answers: Answers
 
     def __len__(self) -> int:
-        return len(self.answers.status)
+        return len(self._status)
 
     @overload
     def __getitem__(self, index: int) -> Plan: ...
@@ -77,11 +60,18 @@ class Recourse(Sequence[Plan]):
         if isinstance(index, slice):
             return [self[i] for i in range(*index.indices(len(self)))]
         i = range(len(self))[index]
+        if i in self.messages:
+            return Plan(
+                self.labels[i], self.desired, Status.INVALID.word, np.inf, 0.0, self.budget,
+                message=self.messages[i],
+            )  # fmt: skip
+        if self.question.unread is not None:
+            i = int(np.searchsorted(self.question.unread.rows, i))
         others = self.answers.alternatives.get(i)
         alternatives = () if others is None else tuple(
             self._plan(i, others, k) for k in range(len(others.cost))
         )  # fmt: skip
-        return self._plan(i, self.answers, i, self.obstacles.get(i), alternatives)
+        return self._plan(i, self.answers, i, self.answers.obstacles.get(i), alternatives)
 
     def __iter__(self) -> Iterator[Plan]:
         return (self[i] for i in range(len(self)))
@@ -89,7 +79,17 @@ class Recourse(Sequence[Plan]):
     @property
     def people(self) -> Any:
         """The people as they were given."""
-        return self.question.people
+        return self.question.everyone
+
+    @property
+    def messages(self) -> dict[int, str]:
+        """By position: what is wrong with the rows that cannot be read."""
+        return self.question.messages
+
+    @property
+    def invalid(self) -> np.ndarray:
+        """Whose row cannot be read."""
+        return self._status == Status.INVALID
 
     @property
     def encoder(self) -> Encoder:
@@ -109,32 +109,53 @@ class Recourse(Sequence[Plan]):
     @property
     def labels(self) -> pd.Index:
         """Labels of the people: the index of a pandas frame, else 0, 1, ..."""
-        return self.question.labels
+        return self.question.labels_of_everyone
+
+    def _among_all(self, values: np.ndarray, otherwise: Any) -> np.ndarray:
+        return self.question.among_all(values, otherwise)
+
+    @cached_property
+    def _status(self) -> np.ndarray:
+        return self._among_all(self.answers.status, Status.INVALID)
 
     @cached_property
     def status(self) -> np.ndarray:
         """Status of each person, in words."""
-        return words(self.answers.status)
+        return words(self._status)
 
-    @property
+    @cached_property
     def cost(self) -> np.ndarray:
         """Cost of each plan: 0 for the accepted, inf without one."""
-        return self.answers.cost
+        return self._among_all(self.answers.cost, np.inf)
 
-    @property
+    @cached_property
     def bound(self) -> np.ndarray:
         """What no plan of each person can cost less than."""
-        return self.answers.bound
+        return self._among_all(self.answers.bound, 0.0)
+
+    @cached_property
+    def strength(self) -> np.ndarray:
+        """What each plan wins, as ``find_recourse`` measures strength; NaN without a plan."""
+        strength = self.answers.strength
+        return np.full(len(self), np.nan) if strength is None else self._among_all(strength, np.nan)
 
     @property
+    def promised(self) -> np.ndarray:
+        """Whose plan lasts with the probability that was asked for, as ``lasting``."""
+        if self.question.lasting is None:
+            return np.zeros(len(self), bool)
+        weaker = self.answers.weaker
+        return self.found if weaker is None else self.found & ~self._among_all(weaker, False)
+
+    @cached_property
     def before(self) -> np.ndarray:
-        """Encoded values before the plan (people x columns)."""
-        return self.question.matrix
+        """Encoded values before the plan (people x columns); NaN in rows that cannot be read."""
+        return self._among_all(self.question.matrix, np.nan)
 
-    @property
+    @cached_property
     def after(self) -> np.ndarray:
-        """Encoded values after the plan (people x columns)."""
-        return self.answers.values
+        """Encoded values after the plan (people x columns); NaN in rows that cannot be read."""
+        return self._among_all(self.answers.values, np.nan)
 
     @cached_property
     def effort(self) -> np.ndarray:
@@ -153,27 +174,46 @@ class Recourse(Sequence[Plan]):
 
     def _by_axis(self, values: np.ndarray | None, otherwise: float) -> np.ndarray:
         shape = (len(self), len(self.encoder.axes))
-        return np.full(shape, otherwise) if values is None else values
+        return np.full(shape, otherwise) if values is None else self._among_all(values, otherwise)
 
     @property
     def obstacles(self) -> dict[int, Obstacle]:
         """By position: why there is no plan."""
-        return self.answers.obstacles
+        unread, obstacles = self.question.unread, self.answers.obstacles
+        return obstacles if unread is None else {
+            int(unread.rows[i]): obstacle for i, obstacle in obstacles.items()
+        }  # fmt: skip
 
     @property
     def found(self) -> np.ndarray:
         """Who has a plan."""
-        return np.isin(self.answers.status, (Status.OPTIMAL, Status.FOUND))
+        return np.isin(self._status, (Status.OPTIMAL, Status.FOUND))
 
     @property
     def accepted(self) -> np.ndarray:
         """Who has the desired class already."""
-        return self.answers.status == Status.ACCEPTED
+        return self._status == Status.ACCEPTED
 
     @property
     def within_budget(self) -> np.ndarray:
-        """Who is accepted or has a plan within the budget."""
-        return self.accepted | (self.found & (self.cost <= self.budget))
+        """Who is accepted or has a plan within the budget that is not only handed in."""
+        planned = self.found & (self.cost <= self.budget)
+        return self.accepted | (planned & ~self.only_supplied)
+
+    @cached_property
+    def supplied(self) -> np.ndarray:
+        """Which missing values each person hands in (people x axes)."""
+        lacks = self._among_all(lacking(self.encoder.axes, self.question.matrix), False)
+        return self.changed & lacks
+
+    @property
+    def only_supplied(self) -> np.ndarray:
+        """Whose plan only hands in missing values.
+
+        Nobody has to change for such a plan, and nothing shows that the values are true, so that
+        it is counted apart.
+        """
+        return self.found & ~(self.changed & ~self.supplied).any(axis=1)
 
     @property
     def n_changes(self) -> np.ndarray:
@@ -182,14 +222,22 @@ class Recourse(Sequence[Plan]):
 
     @cached_property
     def counterfactuals(self) -> Any:
-        """The people after their plans, in their own columns and dtypes; others as they are."""
-        return self.encoder.decode(self.after, like=self.people)
+        """The people after their plans, in their own columns and dtypes; others as they are.
+
+        Rows that cannot be read are missing throughout.
+        """
+        return self._decoded(self.answers.values)
 
     @cached_property
     def outcomes(self) -> Any:
         """What people end at when effects have followed; the same without effects."""
         outcomes = self.answers.outcomes
-        return self.encoder.decode(self.after if outcomes is None else outcomes, like=self.people)
+        return self._decoded(self.answers.values if outcomes is None else outcomes)
+
+    def _decoded(self, values: np.ndarray) -> Any:
+        people, unread = self.question.people, self.question.unread
+        table = self.encoder.decode(values, like=people) if len(values) else people
+        return table if unread is None else unread.rows_among_all(table)
 
     @cached_property
     def actions(self) -> pd.DataFrame:
@@ -219,28 +267,19 @@ class Recourse(Sequence[Plan]):
         "to" is the exact value that was put to the model, "goal" a short number to say: it lies
         between "low" and "high", which are proved to serve as well. "reason" says why there is no
         plan and "budget needed" which budget would do: inf if none would, missing if unknown.
+        "message" says what is wrong with a row that cannot be read (in the wide form only if there
+        is one).
         """
-        if form == "wide":
-            return self._wide()
-        rows = [
-            (plan.person, rank, *row)
-            for first in self
-            for rank, plan in enumerate((first, *first.alternatives))
-            for row in _rows(plan)
-        ]
-        columns = zip(*rows, strict=True) if rows else ((),) * len(_COLUMNS)
-        return pd.DataFrame(
-            {
-                name: pd.Series(list(values), dtype=kind)
-                for (name, kind), values in zip(_COLUMNS.items(), columns, strict=True)
-            }
-        )
+        return self._wide() if form == "wide" else long_frame(self)
 
     def _wide(self) -> pd.DataFrame:
         columns: dict[str, Any] = {
             "status": self.status,
             "cost": self.cost,
+            "strength": self.strength,
+            "lasting": np.where(self.promised, self.question.lasting or np.nan, np.nan),
             "changes": self.n_changes,
+            "only supplied": self.only_supplied,
         }
         for a, axis in enumerate(self.encoder.axes):
             changed = np.flatnonzero(self.changed[:, a])
@@ -248,6 +287,8 @@ class Recourse(Sequence[Plan]):
             values[changed] = self._values(axis, self.after[changed])
             if len(changed):
                 columns[f"new {axis.feature.name}"] = pd.Series(values).infer_objects().to_numpy()
+        if self.messages:
+            columns["message"] = [self.messages.get(i) for i in range(len(self))]
         return pd.DataFrame(columns, index=self.labels)
 
     def summary(self) -> pd.Series:
@@ -255,16 +296,46 @@ class Recourse(Sequence[Plan]):
         found = self.found
         changes = self.n_changes[found]
         numbers: dict[str, Any] = {"people": len(self), **self._counts}
-        share = float(self.within_budget.mean()) if len(self) else float("nan")
+        n_read = len(self.answers.status)
+        share = float(self.within_budget.sum() / n_read) if n_read else float("nan")
         numbers["recourse ratio"] = share
+        if self.question.lasting is not None:
+            promised = int(self.promised.sum())
+            numbers[f"plans that last ({self.question.lasting:.0%})"] = promised
+            numbers["strongest plans, without that promise"] = int(found.sum()) - promised
+        if self.only_supplied.any():
+            numbers["plans that only hand in values"] = int(self.only_supplied.sum())
         if found.any():
             numbers["mean cost"] = float(self.cost[found].mean())
             numbers["median cost"] = float(np.median(self.cost[found]))
+            numbers["mean strength"] = float(self.strength[found].mean())
             numbers["mean changes"] = float(changes.mean())
             often = self.changed[found].sum(axis=0)
             names = [axis.feature.name for axis in self.encoder.axes]
             numbers["changed most"] = names[int(often.argmax())]
         return pd.Series(numbers, name="recourse", dtype=object)
+
+    def judged(self, judge: Any, accepted: float | None = None) -> Any:
+        """Which plans are earned, and which are granted.
+
+        Parameters
+        ----------
+        judge : OutcomeJudge
+            Fitted on the training table, or on other people whose outcomes are known; or the one
+            that a model file has kept (``ract.load_judge``).
+        accepted : float, optional
+            As in ``OutcomeJudge.judged``.
+
+        Returns
+        -------
+        Judged
+        """
+        if not hasattr(judge, "judged"):
+            raise InvalidSpec(
+                "judge must be a fitted judge, such as ract.OutcomeJudge(actions).fit(X, y) on the "
+                f"training table, got {type(judge).__name__}."
+            )
+        return judge.judged(self, accepted)
 
     def __repr__(self) -> str:
         counts = ", ".join(f"{n} {status}" for status, n in self._counts.items())
@@ -273,7 +344,7 @@ class Recourse(Sequence[Plan]):
     @property
     def _counts(self) -> dict[str, int]:
         """How many people have each status that somebody has."""
-        counts = Counter(self.answers.status.tolist())
+        counts = Counter(self._status.tolist())
         return {status.word: counts[status] for status in Status if counts[status]}
 
     def _repr_html_(self) -> str:
@@ -302,32 +373,13 @@ class Recourse(Sequence[Plan]):
     @cached_property
     def changed(self) -> np.ndarray:
         """Which features each person changes (people x axes)."""
-        differs = self.after != self.before
-        return np.stack([differs[:, list(x.columns)].any(axis=1) for x in self.encoder.axes], 1)
+        moved = differs(self.question.matrix, self.answers.values)
+        changed = [moved[:, list(axis.columns)].any(axis=1) for axis in self.encoder.axes]
+        return self._among_all(np.stack(changed, axis=1), False)
 
     def _values(self, axis: Axis, values: np.ndarray) -> np.ndarray:
         """Encoded values of a feature in the user's own terms."""
-        feature, block = axis.feature, values[:, list(axis.columns)]
-        if feature.is_categorical:
-            names = np.empty(len(feature.categories), dtype=object)
-            names[:] = feature.categories
-            return names[block.argmax(axis=1)]
-        column: list[Any] = block[:, 0].tolist()
-        if feature.kind != "continuous":
-            column = [int(v) if v == int(v) else v for v in column]
-        if self._is_bool(feature.name):
-            column = [bool(v) if v in (0, 1) else v for v in column]
-        out = np.empty(len(column), dtype=object)
-        out[:] = column
-        return out
-
-    def _is_bool(self, name: str) -> bool:
-        return self._roles.get(name) == "bool"
-
-    @cached_property
-    def _roles(self) -> dict[str, str]:
-        table = read_table(self.people)
-        return {name: table.role(name) for name in table.names}
+        return self.question.in_own_terms(axis, values)
 
     def _plan(
         self,
@@ -337,14 +389,16 @@ class Recourse(Sequence[Plan]):
         obstacle: Obstacle | None = None,
         alternatives: tuple[Plan, ...] = (),
     ) -> Plan:
-        """A row of the answers, or of the alternatives, of person i."""
-        before, after = self.before[i], table.values[row]
+        """A row of the answers, or of the alternatives, of person i of those who were read."""
+        unread = self.question.unread
+        who = i if unread is None else int(unread.rows[i])
+        before, after = self.question.matrix[i], table.values[row]
         outcomes = after if table.outcomes is None else table.outcomes[row]
         changes = []
         for a, axis in enumerate(self.encoder.axes):
             columns = list(axis.columns)
-            asked = (after[columns] != before[columns]).any()
-            if not asked and (outcomes[columns] == before[columns]).all():
+            asked = differs(before[columns], after[columns]).any()
+            if not asked and not differs(before[columns], outcomes[columns]).any():
                 continue
             was, now = self._values(axis, np.stack([before, after if asked else outcomes]))
             effort, low, high = (
@@ -354,27 +408,31 @@ class Recourse(Sequence[Plan]):
             limits = (_limit(low), _limit(high)) if asked else (None, None)
             switch = axis.feature.kind in ("binary", "categorical")
             changes.append(
-                Change(axis.feature.name, was, now, float(effort), *limits, not asked, switch)
-            )
+                Change(
+                    axis.feature.name, was, now, float(effort), *limits, not asked, switch,
+                    was is None,
+                )
+            )  # fmt: skip
+        strength = np.nan if table.strength is None else float(table.strength[row])
+        lasts = self.promised[who] and not strength < (self.question.strength or 0.0)
         return Plan(
-            self.labels[i], self.desired, Status(int(table.status[row])).word,
+            self.labels[who], self.desired, Status(int(table.status[row])).word,
             float(table.cost[row]), float(table.bound[row]), self.budget, tuple(changes), obstacle,
-            alternatives,
+            alternatives, strength, self.question.strength,
+            self.question.lasting if lasts else None,
+            table.beyond is not None and bool(table.beyond[row]),
         )  # fmt: skip
+
+
+def lacking(axes: Sequence[Axis], matrix: np.ndarray) -> np.ndarray:
+    """Who has no value in which feature (people x axes)."""
+    lacks = np.zeros((len(matrix), len(axes)), bool)
+    for a, axis in enumerate(axes):
+        if axis.has_missing:
+            mark = matrix[:, axis.columns[-1]]
+            lacks[:, a] = mark == 1 if axis.is_categorical else np.isnan(mark)
+    return lacks
 
 
 def _limit(value: float) -> float | None:
     return float(value) if np.isfinite(value) else None
-
-
-def _rows(plan: Plan) -> list[tuple[Any, ...]]:
-    reason = None if plan.has_recourse else plan.describe()
-    needed = np.nan if plan.obstacle is None else plan.obstacle.budget
-    whole = plan.cost, plan.status, reason, needed
-    if not plan.changes:
-        empty = (None, None, None, None, None, None, np.nan)
-        return [(*empty, *whole)]
-    return [
-        (c.feature, c.before, c.after, c.goal, c.low, c.high, c.effort, *whole)
-        for c in plan.changes
-    ]

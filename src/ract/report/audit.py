@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +11,16 @@ import pandas as pd
 
 from ract._files import write_whole
 from ract._frames import read_table, take_rows
+from ract.calibration import LastingCurve
 from ract.certificates import Certificate, certify
 from ract.errors import InvalidSpec
+from ract.groups import groups_of
+from ract.judge import OutcomeJudge
+from ract.judged import Judged
 from ract.metrics.report import report_of
 from ract.recourse.find import find_recourse
 from ract.recourse.question import TIME_LIMIT, own_budget
+from ract.recourse.reachable import has_recourse
 from ract.recourse.result import Recourse
 from ract.report.page import page
 
@@ -39,7 +44,8 @@ class Audit:
     metrics : DataFrame
         As ``ract.metrics.recourse_report``.
     costs : float array
-        Of those searched: 0 if accepted, inf without a plan at any cost.
+        Of those searched: 0 if accepted, inf without a plan at any cost, or with one that only
+        hands in missing values.
     changes : DataFrame
         By feature: share of plans that change it, and mean effort where they do.
     held : DataFrame
@@ -49,6 +55,17 @@ class Audit:
         People without recourse, in words.
     n_explained : int
         How many of the people without recourse have a reason.
+    judged : Judged, optional
+        Which plans within the budget are earned and which are granted, if there is a judge.
+    verdicts : DataFrame, optional
+        Its summary, by group.
+    lasting : LastingCurve, optional
+        How likely plans last, by their strength, if that was measured for the model.
+    promised : DataFrame, optional
+        By group: of the refused who were searched for, how many have a plan within the budget that
+        lasts as promised, how many have only a weaker one, none, or are unknown.
+    n_supplied : int
+        How many of those searched have a plan within the budget that only hands in missing values.
     """
 
     title: str
@@ -63,6 +80,11 @@ class Audit:
     held: pd.DataFrame
     without: pd.DataFrame
     n_explained: int
+    judged: Judged | None = None
+    verdicts: pd.DataFrame | None = None
+    lasting: LastingCurve | None = None
+    promised: pd.DataFrame | None = None
+    n_supplied: int = 0
 
     def to_html(self, templates: str | Path | None = None) -> str:
         """The audit as one page that needs nothing else.
@@ -102,6 +124,7 @@ def audit(
     reference: Any = None,
     cost: Any = None,
     training: Any = None,
+    judge: OutcomeJudge | None = None,
     max_people: int | None = 5000,
     time_limit: float | None = TIME_LIMIT,
     title: str = "Recourse audit",
@@ -122,6 +145,8 @@ def audit(
         Of the bounds and intervals.
     training : frame or array, optional
         As in ``ract.certify``.
+    judge : OutcomeJudge, optional
+        For which plans are earned and which are granted.
     max_people : int or None
         Plans are searched for at most this many people, spread over the table; the certificate is
         always on all of them. None for everyone.
@@ -153,8 +178,14 @@ def audit(
     labels = groups
     if groups is not None and not isinstance(groups, str):
         labels = np.asarray(groups)[rows]
-    recourse = find_recourse(model, some, budget=np.inf, explain=False, **how)
+    recourse = find_recourse(model, some, budget=np.inf, explain=False, strict=True, **how)
     metrics = report_of(recourse, truth, most, groups=labels, confidence=confidence)
+    judged = None if judge is None else _judged(judge, recourse, most)
+    curve = getattr(model, "lasting_", None)
+    promised = None
+    if curve is not None and curve.lasting is not None:
+        strong = {**how, "strength": curve.strength_for(curve.lasting), "budget": most}
+        promised = _promised(model, some, recourse, labels, strong)
     costly = np.flatnonzero(~(recourse.cost <= most))
     asked = costly[:MOST_EXPLAINED]
     reasons = (
@@ -168,12 +199,53 @@ def audit(
         budget=most,
         certificate=certificate,
         metrics=metrics,
-        costs=recourse.cost,
+        costs=np.where(recourse.only_supplied, np.inf, recourse.cost),
         changes=_changes(recourse, most),
         held=_held(reasons),
         without=_without(reasons),
         n_explained=len(asked),
+        judged=judged,
+        verdicts=None if judged is None else judged.summary(labels),
+        lasting=curve,
+        promised=promised,
+        n_supplied=int((recourse.only_supplied & (recourse.cost <= most)).sum()),
     )
+
+
+def _promised(
+    model: Any, X: Any, recourse: Recourse, groups: Any, options: dict[str, Any]
+) -> pd.DataFrame | None:
+    """Who of the refused has a plan that lasts as promised, by group."""
+    if options["strength"] is None:
+        return None
+    status, supplied = has_recourse(model, X, **options), recourse.only_supplied
+    found = (status == "found") & ~supplied
+    weaker = recourse.found & (recourse.cost <= options["budget"]) & ~found & ~supplied
+    kinds = {
+        "promised": found, "weaker": weaker,
+        "unknown": ~weaker & ((status == "unknown") | (recourse.status == "unknown")),
+    }  # fmt: skip
+    if supplied.any():
+        kinds["only supplied"] = supplied & ~kinds["unknown"]
+    named = {} if groups is None else groups_of(X, groups)
+    rows = []
+    for group, members in {"everyone": np.arange(len(status)), **named}.items():
+        refused = np.zeros(len(status), bool)
+        refused[members] = True
+        refused &= ~recourse.accepted
+        counts = {name: int((is_so & refused).sum()) for name, is_so in kinds.items()}
+        none = int(refused.sum()) - sum(counts.values())
+        rows.append({"group": group, "refused": int(refused.sum()), **counts, "none": none})
+    return pd.DataFrame(rows)
+
+
+def _judged(judge: OutcomeJudge, recourse: Recourse, budget: float) -> Judged:
+    """Verdicts on plans within a budget, of plans that were found without one.
+
+    These people had no part in training, so that the model's share of accepted is theirs.
+    """
+    within = replace(recourse, question=replace(recourse.question, budget=budget))
+    return judge.judged(within, accepted=float(recourse.accepted.mean()))
 
 
 def _in_words(recourse: Recourse) -> dict[str, str]:
@@ -197,7 +269,7 @@ def _in_words(recourse: Recourse) -> dict[str, str]:
 
 def _changes(recourse: Recourse, budget: float) -> pd.DataFrame:
     """Which features people are asked to change, among plans within the budget."""
-    planned = recourse.found & (recourse.cost <= budget)
+    planned = recourse.found & (recourse.cost <= budget) & ~recourse.only_supplied
     names = [axis.feature.name for axis in recourse.encoder.axes]
     changed = pd.DataFrame(recourse.changed[planned], columns=names)
     effort = pd.DataFrame(recourse.effort[planned], columns=names).where(changed)

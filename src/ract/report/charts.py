@@ -52,6 +52,29 @@ def bars(title: str, rows: Sequence[tuple[str, float, str]]) -> Markup:
     return svg(title, 12 + len(rows) * ROW, *shapes)
 
 
+def stacked(
+    title: str, kinds: Sequence[str], rows: Sequence[tuple[str, Sequence[float], int]]
+) -> Markup:
+    """Bars of length one, cut into shares of each kind: label, shares, number of people."""
+    wide, shapes = WIDTH - LABELS - RIGHT - 60, []
+    for k, (label, shares, n_people) in enumerate(rows):
+        y, x = 6 + k * ROW, float(LABELS)
+        shapes.append(_text(LABELS - 8, y + 14, label, "end"))
+        for kind, share in zip(kinds, shares, strict=True):
+            if share > 0:
+                shapes.append(_bar(x, y, wide * share, 18, kind))
+            if share >= 0.08:
+                shapes.append(_text(x + wide * share / 2, y + 14, f"{share:.0%}", "middle"))
+            x += wide * share
+        shapes.append(_text(x + 6, y + 14, f"{n_people:,}"))
+    y, x = 12 + len(rows) * ROW, float(LABELS)
+    for i, kind in enumerate(kinds):
+        if any(shares[i] > 0 for _, shares, _ in rows):
+            shapes += [_bar(x, y, 12, 12, kind), _text(x + 17, y + 11, kind)]
+            x += 34 + 7 * len(kind)
+    return svg(title, y + 20, *shapes)
+
+
 def histogram(title: str, values: np.ndarray, budget: float, n_bins: int = 24) -> Markup:
     """How often costs occur, with the budget as a line."""
     end = _end(values, budget)
@@ -93,9 +116,12 @@ def steps(title: str, costs: np.ndarray, budget: float) -> Markup:
 
 
 def intervals(
-    title: str, rows: Sequence[tuple[str, float, float, float]], everyone: float
+    title: str,
+    rows: Sequence[tuple[str, float, float, float]],
+    everyone: float,
+    line: str = "line: everyone",
 ) -> Markup:
-    """Values with intervals, one row each, and everyone's value as a line."""
+    """Values with intervals, one row each, and everyone's value, or another, as a line."""
     bottom = 8 + len(rows) * ROW
     known = [v for _, *numbers in rows for v in numbers if math.isfinite(v)]
     start, end = min([*known, everyone]), max([*known, everyone])
@@ -112,7 +138,7 @@ def intervals(
                 _line("line", first, y, last, y),
                 f'<circle class="dot" cx="{x(value):.1f}" cy="{y}" r="4.5"/>',
             ]
-    return svg(title, bottom + 42, *shapes, *_axis(x, start, end, bottom, "line: everyone"))
+    return svg(title, bottom + 42, *shapes, *_axis(x, start, end, bottom, line))
 
 
 def _end(values: np.ndarray, budget: float) -> float:
@@ -150,8 +176,10 @@ def _budget_line(x: Scale, budget: float, end: float) -> list[str]:
     return [line, _text(x(budget), TOP - 8, f"budget {budget:g}", "middle")]
 
 
-def _bar(x: float, y: float, width: float, height: float) -> str:
-    return f'<rect class="bar" x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}"/>'
+def _bar(x: float, y: float, width: float, height: float, kind: str = "bar") -> str:
+    return (
+        f'<rect class="{kind}" x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}"/>'
+    )
 
 
 def _line(kind: str, x1: float, y1: float, x2: float, y2: float) -> str:

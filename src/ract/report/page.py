@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from ract.judged import VERDICTS
 from ract.report import charts
-from ract.report.render import percent, render, short
+from ract.report.render import open_templates, percent, short
 
 if TYPE_CHECKING:
     from ract.report.audit import Audit
@@ -38,10 +39,27 @@ def page(audit: Audit, templates: str | Path | None = None) -> str:
         "n_planned": len(costs),
         "median_cost": float(np.median(costs)) if len(costs) else math.nan,
         "changes": _rows(audit.changes),
-        "n_without": int((~(audit.costs <= audit.budget)).sum()),
+        "n_without": int((~(audit.costs <= audit.budget)).sum()) - audit.n_supplied,
+        "n_supplied": audit.n_supplied,
         "n_explained": audit.n_explained,
         "held": _rows(audit.held),
         "without": _rows(audit.without),
+        "verdicts": [] if audit.verdicts is None else _rows(audit.verdicts),
+        "judged": None
+        if audit.judged is None
+        else {
+            "bar": audit.judged.bar,
+            "accepted": audit.judged.accepted,
+            "confidence": audit.judged.confidence,
+        },
+        "lasting": None
+        if audit.lasting is None
+        else {
+            "statement": str(audit.lasting),
+            "points": _rows(audit.lasting.to_frame()),
+            "confidence": audit.lasting.confidence,
+        },
+        "promised": [] if audit.promised is None else _rows(audit.promised),
         "model": {
             **audit.model,
             "Budget": "none" if math.isinf(audit.budget) else f"{audit.budget:g}",
@@ -50,12 +68,15 @@ def page(audit: Audit, templates: str | Path | None = None) -> str:
         },
         "record": json.dumps(certificate.to_dict(), indent=2),
     }
-    return render("audit.html", values | {"charts": _charts(audit, values, costs)}, templates)
+    values["charts"] = _charts(audit, values, costs)
+    return open_templates(templates).render("audit.html", values)
 
 
 def _charts(audit: Audit, values: dict[str, Any], costs: np.ndarray) -> dict[str, Any]:
     """The drawings; None where there is nothing to draw."""
-    drawn: dict[str, Any] = dict.fromkeys(("groups", "costs", "budgets", "changes"))
+    drawn: dict[str, Any] = dict.fromkeys(
+        ("groups", "costs", "budgets", "changes", "earned", "lasting")
+    )
     if rows := values["groups"].get("recourse ratio"):
         drawn["groups"] = charts.intervals(
             "Share of people with recourse, by group",
@@ -76,12 +97,37 @@ def _charts(audit: Audit, values: dict[str, Any], costs: np.ndarray) -> dict[str
                 for row in rows
             ],
         )  # fmt: skip
+    if rows := [row for row in values["verdicts"] if row["refused"]]:
+        drawn["earned"] = charts.stacked(
+            "Refused people by what their plans are",
+            VERDICTS,
+            [
+                (row["group"], [row[name] / row["refused"] for name in VERDICTS], row["refused"])
+                for row in rows
+            ],
+        )
+    if audit.lasting is not None and audit.lasting.points:
+        drawn["lasting"] = charts.intervals(
+            "Share of plans that last, by their strength",
+            [
+                (f"strength {point.strength:g}" if point.strength else "what is needed",
+                 point.last / point.plans, audit.lasting.at_least(point), 1.0)
+                for point in audit.lasting.points
+                if point.plans
+            ],
+            0.9 if audit.lasting.lasting is None else audit.lasting.lasting,
+            "line: what was asked for",
+        )  # fmt: skip
     return drawn
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
 
 
 def _rows(frame: pd.DataFrame) -> list[dict[str, Any]]:
     """Rows as numbers and plain text, also where a table holds text that calls itself markup."""
     return [
-        {str(k): v if isinstance(v, (int, float, np.number)) else str(v) for k, v in row.items()}
+        {str(k): v if _is_number(v) else str(v) for k, v in row.items()}
         for row in frame.to_dict("records")
     ]

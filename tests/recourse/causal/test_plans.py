@@ -38,8 +38,9 @@ NUMBERS = ["Age", "Income", "Debt", "Savings", "LoanAmount"]
 def lending():
     loans = load_loans(n_people=1200, random_state=3)
     model = RecourseForestClassifier(
-        loans.actions, desired="approved", n_estimators=20, budget=0.3, random_state=0
-    ).fit(loans.frame, loans.target)
+        loans.actions, desired="approved", n_estimators=20, min_samples_leaf=5, budget=0.3,
+        random_state=0,
+    ).fit(loans.frame, loans.target)  # fmt: skip
     return model, loans.frame, loans.frame[model.predict(loans.frame) == "refused"].head(40)
 
 

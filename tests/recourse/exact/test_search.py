@@ -73,7 +73,7 @@ def test_any_mixture_of_small_and_large_trees_is_searched_exactly(seed):
     ends[0][:, categorical] = 1 << ends[0][:, categorical]
     start = np.tile(np.arange(8), (len(n_cells), 1))
     own = np.zeros(len(n_cells), np.int64)
-    boxes = Boxes(tree, np.ones_like(tree), *ends, n_cells, start, own)
+    boxes = Boxes(tree, np.ones_like(tree), *ends, n_cells, start, own, own - 1)
     kept = np.sort(rng.permutation(len(tree))[: rng.integers(1, len(tree) + 1)])
     boxes = boxes._replace(
         tree=tree[kept], label=boxes.label[kept], first=ends[0][kept], last=ends[1][kept]

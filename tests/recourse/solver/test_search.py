@@ -18,7 +18,7 @@ from ract.recourse.solver.search import SolverSearch
 from ract.recourse.solver.segments import Segments
 from ract.status import Status
 from tests import naive
-from tests.builders import check_values, random_problem
+from tests.builders import check_values, quick_of, random_problem
 from tests.recourse.solver import milo
 
 pytest.importorskip("ortools", reason="OR-Tools is not installed")
@@ -258,10 +258,11 @@ def three_agree(n_trees, depth, weight, n_people, budget):
     return set(ours.status.tolist())
 
 
-def test_both_searches_and_the_integer_program_agree_on_forests():
-    seen = three_agree(10, 4, 0.1, 120, np.inf)
-    seen |= three_agree(8, 5, 0.0, 80, 0.25)
-    seen |= three_agree(16, 4, 0.1, 20, 0.3)
+@pytest.mark.parametrize("n_people", quick_of(1, [(30, 30, 10), (120, 80, 20)]))
+def test_both_searches_and_the_integer_program_agree_on_forests(n_people):
+    seen = three_agree(10, 4, 0.1, n_people[0], np.inf)
+    seen |= three_agree(8, 5, 0.0, n_people[1], 0.25)
+    seen |= three_agree(16, 4, 0.1, n_people[2], 0.3)
     assert seen == {Status.OPTIMAL, Status.NONE}
 
 

@@ -12,19 +12,30 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ract._kernels._jit import inner, kernel
+from ract._kernels.grow.gaps import (
+    attains_sides,
+    copy_spans,
+    narrow_left,
+    narrow_right,
+    whole_spans,
+)
 
 
 class Tree(NamedTuple):
-    """axis (-1: leaf), cell, left, right of every node; the root is node 0."""
+    """axis (-1: leaf), cell, left, right, missing_left of every node; the root is node 0."""
 
     axis: Any
     cell: Any
     left: Any
     right: Any
+    missing_left: Any
 
 
 class Reaches(NamedTuple):
-    """Cell and reach of everyone (axes, people), and the category tables (see grow.Data)."""
+    """Cell and reach of everyone (axes, people), and the category tables (see grow.Data).
+
+    missing, slots (axes,) int64: the missing cell of an ordinal axis and its place in spans, or -1.
+    """
 
     cells: Any
     lowest: Any
@@ -33,6 +44,8 @@ class Reaches(NamedTuple):
     tables: Any
     sets: Any
     can_enter: Any
+    missing: Any
+    slots: Any
 
 
 @inner
@@ -68,20 +81,23 @@ def longer(array, length):
 
 
 @kernel
-def leaves_attained(tree, reaches, people, depth, n_categories):
+def leaves_attained(tree, reaches, people, depth, n_categories, n_slots):
     """Leaves that each of some people attains.
 
-    people (m,) int64; depth: of the tree; n_categories: of all categorical axes.
+    people (m,) int64; depth: of the tree; n_categories: of all categorical axes; n_slots: number of
+    ordinal axes with a missing cell.
     Returns start (m + 1,) int64 and leaves int32: person k attains leaves[start[k]:start[k + 1]].
     """
     start = np.zeros(people.shape[0] + 1, np.int64)
     leaves = np.empty(4 * people.shape[0] + 16, np.int32)
     stack = np.empty(depth + 2, np.int32)
     sets = np.zeros((depth + 2, n_categories), np.bool_)
+    spans = np.zeros((depth + 2, n_slots, 3), np.int32)
     n = 0
     for k in range(people.shape[0]):
         person = people[k]
         categories_in_reach(reaches, person, sets[0])
+        whole_spans(spans, 0, reaches.missing, reaches.slots)
         stack[0] = 0
         row = np.int64(0)
         while row >= 0:
@@ -98,12 +114,23 @@ def leaves_attained(tree, reaches, people, depth, n_categories):
                 to_right = sets[row, first + cell]
                 to_left = has_other(sets, row, first, reaches.n_cells[axis], cell)
             else:
-                to_right = np.int64(reaches.highest[axis, person]) > cell
-                to_left = np.int64(reaches.lowest[axis, person]) <= cell
+                lowest = np.int64(reaches.lowest[axis, person])
+                highest = np.int64(reaches.highest[axis, person])
+                to_right = highest > cell
+                to_left = lowest <= cell
+            slot, missing_left = reaches.slots[axis], np.int64(tree.missing_left[node])
+            if slot >= 0 and np.int64(reaches.cells[axis, person]) == reaches.missing[axis]:
+                to_left, to_right = attains_sides(
+                    lowest, highest, cell, missing_left == 1, spans, row, slot
+                )
             # The right child takes this row, the left one the row above it (or this one).
             if to_right and to_left:
                 for j in range(n_categories):
                     sets[row + 1, j] = sets[row, j]
+                copy_spans(spans, row, row + 1)
+                if slot >= 0:
+                    narrow_left(spans, row + 1, slot, cell, missing_left)
+                    narrow_right(spans, row, slot, cell, missing_left)
                 if first >= 0:
                     sets[row + 1, first + cell] = False
                     for j in range(first, first + reaches.n_cells[axis]):
@@ -112,11 +139,15 @@ def leaves_attained(tree, reaches, people, depth, n_categories):
                 stack[row + 1] = tree.left[node]
                 row += 1
             elif to_right:
+                if slot >= 0:
+                    narrow_right(spans, row, slot, cell, missing_left)
                 if first >= 0:
                     for j in range(first, first + reaches.n_cells[axis]):
                         sets[row, j] = j == first + cell
                 stack[row] = tree.right[node]
             else:
+                if slot >= 0:
+                    narrow_left(spans, row, slot, cell, missing_left)
                 if first >= 0:
                     sets[row, first + cell] = False
                 stack[row] = tree.left[node]
@@ -125,11 +156,12 @@ def leaves_attained(tree, reaches, people, depth, n_categories):
 
 
 @kernel
-def attains_leaf(reaches, people, axes, cells, rights, admitted, out):
+def attains_leaf(reaches, people, axes, cells, rights, admitted, spans, out):
     """Who of some people attains one leaf.
 
     people (m,) int64. axes, cells, rights (depth,): the leaf's path, rights True where it turns
-    right. admitted (categories,) bool: categories that the whole path admits. out (m,) bool.
+    right. admitted (categories,) bool: categories that the whole path admits. spans (1, slots, 3)
+    int32: what it admits on axes with missing values. out (m,) bool.
     """
     for k in range(people.shape[0]):
         person = people[k]
@@ -137,7 +169,12 @@ def attains_leaf(reaches, people, axes, cells, rights, admitted, out):
         for step in range(axes.shape[0]):
             axis = axes[step]
             table = reaches.tables[axis]
-            if table < 0:
+            slot = reaches.slots[axis]
+            if slot >= 0 and np.int64(reaches.cells[axis, person]) == reaches.missing[axis]:
+                low = max(np.int64(reaches.lowest[axis, person]), spans[0, slot, 1])
+                high = min(np.int64(reaches.highest[axis, person]), spans[0, slot, 2])
+                attains = spans[0, slot, 0] == 1 or low <= high
+            elif table < 0:
                 if rights[step]:
                     attains = np.int64(reaches.highest[axis, person]) > cells[step]
                 else:

@@ -8,6 +8,8 @@ exposed mass that attains each side:
     (+, -)                  N_L + P_R     M - M_L
     (-, +)                  P_L + N_R     M - M_R
     (-, -)                  P             M
+
+A side in which fewer than a least share of people is desired (the floor) may not take a +.
 """
 
 from __future__ import annotations
@@ -52,6 +54,21 @@ def set_limits(limits, direction, frozen):
 
 
 @inner
+def below_floor(pos, neg, floor):
+    """Whether the share of desired people is too low for a desired leaf; that of nobody is not.
+
+    Shares are compared, not weights: 7 of 100 are no less than 0.07, but less than 0.07 * 100.
+    """
+    return pos + neg > 0.0 and pos / (pos + neg) < floor
+
+
+@inner
+def majority(pos, neg, floor):
+    """Label by the majority, if the floor allows it; an even split is desired."""
+    return 1 if neg <= pos and not below_floor(pos, neg, floor) else 0
+
+
+@inner
 def middle_is_low(pos_l, neg_l, pos_r, neg_r):
     """Whether the shares of desired people on both sides have their middle below one half."""
     left, right = pos_l + neg_l, pos_r + neg_r
@@ -70,22 +87,33 @@ def in_order(limits, left, right, pos_l, neg_l, pos_r, neg_r):
 
 
 @inner
-def best_labels(sides, weight, limits):
+def best_labels(sides, weight, floor, limits):
     """Labels of both sides that minimise errors + weight x people left without recourse.
 
     Among equals the first row of the table wins.
-    Returns (left, right, objective, mass left without recourse).
+    Returns (left, right, objective, mass left without recourse); the objective is inf where every
+    row is ruled out.
     """
     both, neither = limits[BOTH], limits[NEITHER]
+    only_left, only_right = limits[LEFT], limits[RIGHT]
     if limits[DIRECTION] != 0.0 and limits[FROZEN] < 0.0:
         # One side will freeze, so it must have the label that it freezes to.
         low = middle_is_low(sides.pos_l, sides.neg_l, sides.pos_r, sides.neg_r)
         both, neither = (np.inf, 0.0) if low else (0.0, np.inf)
+    if floor > 0.0:
+        low_l = below_floor(sides.pos_l, sides.neg_l, floor)
+        low_r = below_floor(sides.pos_r, sides.neg_r, floor)
+        if low_l:
+            both = only_left = np.inf
+        if low_r:
+            both = only_right = np.inf
+        if low_l and low_r and limits[FROZEN] < 0.0:
+            neither = 0.0  # the low side freezes, wherever the middle is
     left, right, best, without = 1, 1, sides.neg_l + sides.neg_r + both, 0.0
-    value = sides.neg_l + sides.pos_r + weight * sides.miss_l + limits[LEFT]
+    value = sides.neg_l + sides.pos_r + weight * sides.miss_l + only_left
     if value < best:
         left, right, best, without = 1, 0, value, sides.miss_l
-    value = sides.pos_l + sides.neg_r + weight * sides.miss_r + limits[RIGHT]
+    value = sides.pos_l + sides.neg_r + weight * sides.miss_r + only_right
     if value < best:
         left, right, best, without = 0, 1, value, sides.miss_r
     value = sides.pos_l + sides.pos_r + weight * sides.exposed + neither

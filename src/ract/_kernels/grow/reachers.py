@@ -23,6 +23,7 @@ from __future__ import annotations
 import numpy as np
 
 from ract._kernels._jit import inner
+from ract._kernels.grow.gaps import attains_sides
 from ract._kernels.grow.split import attains_another
 
 
@@ -55,6 +56,7 @@ def split_reachers(data, split, label, arena, first, last, row, scratch):
     """
     axis, cell, label_l, label_r = split[0], split[1], split[2], split[3]
     c, table, first_set = data.layout[axis, 0], data.layout[axis, 1], data.layout[axis, 2]
+    missing, slot = data.layout[axis, 4], data.layout[axis, 5]
     lefts, pending = scratch.spare, scratch.pending
     end, n_left = np.uint64(first), np.uint64(0)
     for k in range(np.uint64(first), np.uint64(last)):
@@ -66,8 +68,13 @@ def split_reachers(data, split, label, arena, first, last, row, scratch):
                 data.can_enter, table, c, scratch.admitted, row, first_set, own, cell
             )
         else:
-            to_right = np.int64(data.highest[axis, i]) > cell
-            to_left = np.int64(data.lowest[axis, i]) <= cell
+            lowest, highest = np.int64(data.lowest[axis, i]), np.int64(data.highest[axis, i])
+            to_right = highest > cell
+            to_left = lowest <= cell
+            if missing >= 0 and np.int64(data.cells[axis, i]) == missing:
+                to_left, to_right = attains_sides(
+                    lowest, highest, cell, split[4] == 1, scratch.spans, row, slot
+                )
         arena[end] = i
         lefts[n_left] = i
         end += np.uint64(to_right)

@@ -2,8 +2,13 @@
 
 The best split so far is kept in small arrays, so that the search over axes needs no objects:
 value (4,) float64  = objective, impurity of the children, weight of desired and undesired left
-split (4,) int64    = axis, cell, label of left, label of right (axis -1: none yet)
+split (5,) int64    = axis, cell, label of left, label of right, whether people without a value go
+                      left (axis -1: none yet)
 limits (6,) float64 = what a split of the axis at hand must keep to (ract._kernels.grow.objective)
+
+On an axis with missing values the cell after the ordered ones holds people without a value. A
+threshold is tried with them on its left and on its right; they may also be parted from all others,
+by a threshold above the last ordered cell. A node without any sends them to its larger side.
 """
 
 from __future__ import annotations
@@ -12,9 +17,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ract._kernels._jit import inner
+from ract._kernels._jit import inlined, inner
 from ract._kernels.grow.histogram import HIGHEST, LOWEST, NEG, NUMBER, OWN, POS, lowest_bit
-from ract._kernels.grow.objective import ERROR, FROZEN, Sides, best_labels, impurity, in_order
+from ract._kernels.grow.objective import (
+    ERROR,
+    FROZEN,
+    Sides,
+    below_floor,
+    best_labels,
+    impurity,
+    in_order,
+    majority,
+)
 
 
 class Node(NamedTuple):
@@ -24,6 +38,29 @@ class Node(NamedTuple):
     neg: float
     number: float
     exposed: float
+
+
+class Gap(NamedTuple):
+    """People without a value on one axis, as a sweep over the ordered cells sees them.
+
+    toward: the side that they go to. neg, pos, number: weights and number of the node's, if that
+    is the left one. exposed: mass of the exposed among the reachers. low, high: the ordered cells
+    of the node that those may hand in; high is below low if there are none. clears: whether the
+    sweep clears the histograms.
+    """
+
+    toward: int
+    neg: float
+    pos: float
+    number: float
+    exposed: float
+    low: int
+    high: int
+    clears: bool
+
+
+# Where people without a value go: to a side, to the larger one, or the node admits none of them.
+TO_LEFT, TO_RIGHT, TO_LARGER, NOWHERE = 0, 1, 2, 3
 
 
 class Best(NamedTuple):
@@ -47,7 +84,15 @@ def is_allowed(number_l, weight_l, node, rules):
 
 
 @inner
-def keep(best, objective, mixed, axis, cell, left, right, pos_l, neg_l, pos_r, neg_r):
+def missing_go_left(toward, pos_l, neg_l, pos_r, neg_r):
+    """Whether people without a value go left; those that a node does not admit are sent too."""
+    if toward >= TO_LARGER:
+        return pos_l + neg_l >= pos_r + neg_r
+    return toward == TO_LEFT
+
+
+@inner
+def keep(best, objective, mixed, axis, cell, left, right, toward, pos_l, neg_l, pos_r, neg_r):
     """Remember a split, unless it is out of order."""
     if in_order(best.limits, left, right, pos_l, neg_l, pos_r, neg_r):
         best.value[0] = objective
@@ -58,65 +103,100 @@ def keep(best, objective, mixed, axis, cell, left, right, pos_l, neg_l, pos_r, n
         best.split[1] = cell
         best.split[2] = left
         best.split[3] = right
+        best.split[4] = missing_go_left(toward, pos_l, neg_l, pos_r, neg_r)
 
 
 @inner
-def offer(axis, cell, sides, rules, best):
+def offer(axis, cell, toward, sides, rules, best):
     """Keep a split if its objective is strictly below the best so far."""
-    left, right, objective, without = best_labels(sides, rules.recourse_weight, best.limits)
+    left, right, objective, without = best_labels(
+        sides, rules.recourse_weight, rules.floor, best.limits
+    )
+    if objective == np.inf:
+        return
     pos_l, neg_l, pos_r, neg_r = sides.pos_l, sides.neg_l, sides.pos_r, sides.neg_r
     mixed = 0.0
     if rules.criterion != ERROR:
         mixed = impurity(rules.criterion, pos_l, neg_l, pos_r, neg_r)
         objective = mixed + rules.recourse_weight * without
     if objective < best.value[0]:
-        keep(best, objective, mixed, axis, cell, left, right, pos_l, neg_l, pos_r, neg_r)
+        keep(best, objective, mixed, axis, cell, left, right, toward, pos_l, neg_l, pos_r, neg_r)
 
 
 @inner
-def sweep_unexposed(axis, n_cells, node, rules, histograms, best):
+def offer_threshold(axis, cell, pos_l, neg_l, attain_l, attain_r, gap, node, rules, best):
+    """Offer the threshold above a cell; attain_l, attain_r: exposed who have a value."""
+    pos_r, neg_r = node.pos - pos_l, node.neg - neg_l
+    if gap.exposed > 0.0:
+        left = missing_go_left(gap.toward, pos_l, neg_l, pos_r, neg_r)
+        stay = gap.toward != NOWHERE
+        if (stay and left) or gap.low <= min(cell, gap.high):
+            attain_l += gap.exposed
+        if (stay and not left) or max(cell + 1, gap.low) <= gap.high:
+            attain_r += gap.exposed
+    miss_l, miss_r = node.exposed - attain_l, node.exposed - attain_r
+    sides = Sides(pos_l, neg_l, pos_r, neg_r, miss_l, miss_r, node.exposed)
+    offer(axis, cell, gap.toward, sides, rules, best)
+
+
+@inner
+def sweep_unexposed(axis, n_cells, node, gap, rules, histograms, best):
     """One pass over the touched cells when nobody's recourse is at stake: impurity alone.
 
     A threshold is scored when the next cell comes up, and lies midway between the two. Between
     two cells that hold only the same class there is none better than beside them (nor, with a
     direction, any in order when the better one beside it is not), so it is passed over.
-    Histograms are cleared behind the pass.
+    Histograms are cleared behind the pass. n_cells: of the ordered cells.
     """
     counts, touched = histograms.counts, histograms.touched
-    neg_l, pos_l, number_l = 0.0, 0.0, 0.0
+    # Where both sides must be desired, the floor refuses splits; else it only lowers labels.
+    bounded = rules.floor > 0.0 and best.limits[FROZEN] == 1.0
+    may_skip = rules.min_leaf == 1 and rules.min_weight == 0.0 and not bounded
+    neg_l, pos_l, number_l = gap.neg, gap.pos, gap.number
     last, last_neg, last_pos = -1, 0.0, 0.0
     for word in range((n_cells + 63) >> 6):
         bits = touched[word]
-        touched[word] = np.uint64(0)
+        if gap.clears:
+            touched[word] = np.uint64(0)
         while bits != np.uint64(0):
             cell = (word << 6) + lowest_bit(bits)
             bits &= bits - np.uint64(1)
             neg, pos = counts[cell, NEG], counts[cell, POS]
-            counts[cell, NEG] = 0.0
-            counts[cell, POS] = 0.0
+            if gap.clears:
+                counts[cell, NEG] = 0.0
+                counts[cell, POS] = 0.0
             same = (neg == 0.0 and last_neg == 0.0) or (pos == 0.0 and last_pos == 0.0)
-            same = same and rules.min_leaf == 1 and rules.min_weight == 0.0
+            same = same and may_skip
             if last >= 0 and not same and is_allowed(number_l, neg_l + pos_l, node, rules):
                 pos_r, neg_r = node.pos - pos_l, node.neg - neg_l
                 mixed = impurity(rules.criterion, pos_l, neg_l, pos_r, neg_r)
+                if bounded and (
+                    below_floor(pos_l, neg_l, rules.floor) or below_floor(pos_r, neg_r, rules.floor)
+                ):
+                    mixed = np.inf
                 if mixed < best.value[0]:
-                    left, right = 1 if neg_l <= pos_l else 0, 1 if neg_r <= pos_r else 0
+                    left = majority(pos_l, neg_l, rules.floor)
+                    right = majority(pos_r, neg_r, rules.floor)
                     if best.limits[FROZEN] >= 0.0:
                         left = right = int(best.limits[FROZEN])
                     middle = (last + cell - 1) >> 1
-                    keep(best, mixed, mixed, axis, middle, left, right, pos_l, neg_l, pos_r, neg_r)
+                    keep(
+                        best, mixed, mixed, axis, middle, left, right, gap.toward, pos_l, neg_l,
+                        pos_r, neg_r,
+                    )  # fmt: skip
             neg_l += neg
             pos_l += pos
             if rules.counted:
                 number_l += counts[cell, NUMBER]
-                counts[cell, NUMBER] = 0.0
+                if gap.clears:
+                    counts[cell, NUMBER] = 0.0
             else:
                 number_l = neg_l + pos_l if rules.min_leaf > 1 else 1.0
             last, last_neg, last_pos = cell, neg, pos
 
 
 @inner
-def sweep_exposed(axis, n_cells, low, high, node, rules, histograms, best):
+def sweep_exposed(axis, n_cells, low, high, node, gap, rules, histograms, best):
     """The same when recourse is at stake.
 
     A threshold may also lie between two cells that hold none of the node's people, since it
@@ -128,21 +208,22 @@ def sweep_exposed(axis, n_cells, low, high, node, rules, histograms, best):
                                          exposed on the right: those whose highest cell is > 7
     """
     counts, touched = histograms.counts, histograms.touched
-    pos_l, neg_l, number_l = 0.0, 0.0, 0.0
-    attain_l, attain_r = 0.0, node.exposed
+    pos_l, neg_l, number_l = gap.pos, gap.neg, gap.number
+    attain_l, attain_r = 0.0, node.exposed - gap.exposed
     last = -1
     for word in range((n_cells + 63) >> 6):
         bits = touched[word]
-        touched[word] = np.uint64(0)
+        if gap.clears:
+            touched[word] = np.uint64(0)
         while bits != np.uint64(0):
             cell = (word << 6) + lowest_bit(bits)
             bits &= bits - np.uint64(1)
             enough = is_allowed(number_l, neg_l + pos_l, node, rules)
             if last >= low and last < high and enough:
-                miss_l, miss_r = node.exposed - attain_l, node.exposed - attain_r
-                pos_r, neg_r = node.pos - pos_l, node.neg - neg_l
-                sides = Sides(pos_l, neg_l, pos_r, neg_r, miss_l, miss_r, node.exposed)
-                offer(axis, (last + cell - 1) >> 1, sides, rules, best)
+                middle = (last + cell - 1) >> 1
+                offer_threshold(
+                    axis, middle, pos_l, neg_l, attain_l, attain_r, gap, node, rules, best
+                )
             neg_l += counts[cell, NEG]
             pos_l += counts[cell, POS]
             attain_l += counts[cell, LOWEST]
@@ -151,8 +232,9 @@ def sweep_exposed(axis, n_cells, low, high, node, rules, histograms, best):
                 number_l += counts[cell, NUMBER]
             else:
                 number_l = neg_l + pos_l if rules.min_leaf > 1 else 1.0
-            for k in range(6):
-                counts[cell, k] = 0.0
+            if gap.clears:
+                for k in range(6):
+                    counts[cell, k] = 0.0
             last = cell
 
 
@@ -167,25 +249,33 @@ def forget(histograms, n_cells):
 
 
 @inner
-def sweep_every_threshold(axis, n_cells, node, rules, histograms, best):
+def sweep_every_threshold(axis, n_cells, node, gap, rules, histograms, best):
     """For 0-1 loss by the authors' rules: every threshold but the last is a candidate.
 
     Thresholds with nobody on one side compete too; when one of them wins, the node is a leaf.
     """
     counts = histograms.counts
-    pos_l, neg_l = 0.0, 0.0
-    attain_l, attain_r = 0.0, node.exposed
+    pos_l, neg_l = gap.pos, gap.neg
+    attain_l, attain_r = 0.0, node.exposed - gap.exposed
     for cell in range(n_cells - 2 if n_cells > 2 else n_cells - 1):
         neg_l += counts[cell, NEG]
         pos_l += counts[cell, POS]
         attain_l += counts[cell, LOWEST]
         attain_r -= counts[cell, HIGHEST]
-        miss_l, miss_r = node.exposed - attain_l, node.exposed - attain_r
-        sides = Sides(
-            pos_l, neg_l, node.pos - pos_l, node.neg - neg_l, miss_l, miss_r, node.exposed
-        )
-        offer(axis, cell, sides, rules, best)
-    forget(histograms, n_cells)
+        offer_threshold(axis, cell, pos_l, neg_l, attain_l, attain_r, gap, node, rules, best)
+    if gap.clears:
+        forget(histograms, n_cells)
+
+
+@inlined
+def sweep_axis(axis, n_cells, low, high, n_exposed, node, gap, rules, histograms, best):
+    """One pass over the ordered cells."""
+    if rules.criterion == ERROR:
+        sweep_every_threshold(axis, n_cells, node, gap, rules, histograms, best)
+    elif n_exposed > 0:
+        sweep_exposed(axis, n_cells, low, high, node, gap, rules, histograms, best)
+    else:
+        sweep_unexposed(axis, n_cells, node, gap, rules, histograms, best)
 
 
 @inner
@@ -233,5 +323,5 @@ def sweep_categories(axis, data, node, rules, admitted, row, histograms, best):
         sides = Sides(
             node.pos - pos_r, node.neg - neg_r, pos_r, neg_r, miss_l, miss_r, node.exposed
         )
-        offer(axis, cell, sides, rules, best)
+        offer(axis, cell, TO_LARGER, sides, rules, best)
     forget(histograms, n_cells)

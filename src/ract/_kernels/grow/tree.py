@@ -11,6 +11,13 @@ import numpy as np
 
 from ract._kernels._jit import inlined, inner, kernel
 from ract._kernels._random import next_below
+from ract._kernels.grow.gaps import (
+    copy_spans,
+    narrow_left,
+    narrow_right,
+    sweep_missing,
+    whole_spans,
+)
 from ract._kernels.grow.histogram import (
     add_exposed,
     add_exposed_categories,
@@ -28,20 +35,21 @@ from ract._kernels.grow.reachers import (
     split_reachers,
 )
 from ract._kernels.grow.split import (
+    TO_LARGER,
+    Gap,
     Node,
+    sweep_axis,
     sweep_categories,
-    sweep_every_threshold,
-    sweep_exposed,
-    sweep_unexposed,
 )
 
 
 class Data(NamedTuple):
     """The training people.
 
-    cells, lowest, highest (axes, people): cell and reach of everyone. layout (axes, 4) int64:
+    cells, lowest, highest (axes, people): cell and reach of everyone. layout (axes, 6) int64:
     number of cells; where a categorical axis' table starts in can_enter, and its set in a node's
-    admitted categories (-1 for ordinal axes); direction of a monotonic constraint, or 0.
+    admitted categories (-1 for ordinal axes); direction of a monotonic constraint, or 0; the cell
+    of missing values of an ordinal axis, and its place in spans (-1 if there is none).
     can_enter: flat boolean tables, row = own. desired (people,) uint8. weights, sample_weight
     (people,) float64: of someone's error, and of someone without recourse.
     """
@@ -59,8 +67,9 @@ class Data(NamedTuple):
 class Rules(NamedTuple):
     """What to optimise and when to stop.
 
-    counted: whether min_leaf needs numbers of people that differ from their weights. authors_reach:
-    whether outsiders attain the sides of a split only if they can cross it (``split_crossing``).
+    floor: the least share of desired people of a desired leaf. counted: whether min_leaf needs
+    numbers of people that differ from their weights. authors_reach: whether outsiders attain the
+    sides of a split only if they can cross it (``split_crossing``).
     """
 
     recourse_weight: float
@@ -71,6 +80,7 @@ class Rules(NamedTuple):
     counted: bool
     min_weight: float
     min_decrease: float
+    floor: float
     max_features: int
     authors_reach: bool
 
@@ -81,7 +91,8 @@ class Scratch(NamedTuple):
     order uint32: the sample, in the order of the nodes. spare, exposed uint32: people. labels,
     weights: of the present node's people. exposed_weights. axes (axes,): for sampling.
     state (1,): of the generator. pending, covered (people,). inside (people,) int32: the last node
-    that someone was in, for authors_reach only. admitted (stack, categories).
+    that someone was in, for authors_reach only. admitted (stack, categories). spans: see
+    ract._kernels.grow.gaps.
     stack (stack, 7): node, first and last of its people, first and last reacher, depth, label
     that everything below is frozen to (-1: free).
     """
@@ -98,6 +109,7 @@ class Scratch(NamedTuple):
     covered: Any
     inside: Any
     admitted: Any
+    spans: Any
     stack: Any
 
 
@@ -194,24 +206,28 @@ def choose_split(data, rules, node, frozen, first, last, n_exposed, row, scratch
             add_exposed_categories(cells, exposed, n_exposed, exposed_weights, counts)
             sweep_categories(axis, data, node, rules, scratch.admitted, row, histograms, best)
             continue
+        if layout[axis, 4] >= 0:
+            sweep_missing(
+                axis, data, node, frozen, low, high, n_exposed, row, scratch, rules, histograms,
+                best,
+            )  # fmt: skip
+            continue
         lowest, highest = data.lowest[axis], data.highest[axis]
+        gap = Gap(TO_LARGER, 0.0, 0.0, 0.0, 0.0, 1, 0, True)
         if n_exposed > n_cells:
             add_many_exposed(
                 lowest, highest, exposed, n_exposed, exposed_weights, n_cells, counts, touched
             )
         elif n_exposed > 0:
             add_exposed(lowest, highest, exposed, n_exposed, exposed_weights, counts, touched)
-        if by_index:
-            sweep_every_threshold(axis, n_cells, node, rules, histograms, best)
-        elif n_exposed > 0:
-            sweep_exposed(axis, n_cells, low, high, node, rules, histograms, best)
-        else:
-            sweep_unexposed(axis, n_cells, node, rules, histograms, best)
+        sweep_axis(axis, n_cells, low, high, n_exposed, node, gap, rules, histograms, best)
 
 
 @inner
-def partition(cells, order, first, last, cell, categorical, spare):
+def partition(cells, order, first, last, cell, categorical, also, spare):
     """Put the left side's people first, both sides in their old order; returns the boundary.
+
+    also: a further cell whose people go left, or -1.
 
     order:  [ first ... left ... | ... right ... last )
     """
@@ -219,7 +235,7 @@ def partition(cells, order, first, last, cell, categorical, spare):
     for k in range(np.uint64(first), np.uint64(last)):
         i = order[k]
         here = np.int64(cells[i])
-        left = (here != cell) if categorical else (here <= cell)
+        left = (here != cell) if categorical else (here <= cell) | (here == also)
         order[end] = i
         spare[kept] = i
         end += np.uint64(left)
@@ -304,9 +320,11 @@ def carry_out(data, rules, label, node, first, last, total, scratch, best):
         if decrease(rules, label, node, best) < rules.min_decrease * total:
             return -1
     categorical = data.layout[axis, 1] >= 0
+    also = data.layout[axis, 4] if best.split[4] else -1
     middle = partition(
-        data.cells[axis], scratch.order, first, last, best.split[1], categorical, scratch.spare
-    )
+        data.cells[axis], scratch.order, first, last, best.split[1], categorical, also,
+        scratch.spare,
+    )  # fmt: skip
     if middle - first < rules.min_leaf or last - middle < rules.min_leaf:
         return -1
     if rules.min_weight > 0.0:
@@ -320,7 +338,8 @@ def carry_out(data, rules, label, node, first, last, total, scratch, best):
 def grow(data, rules, n_people, total, root_label, scratch, histograms, best, nodes, masses):
     """Grow a tree on the sample in scratch.order[:n_people]; returns the number of nodes.
 
-    nodes (most, 5) int32: axis (-1: leaf), cell, left, right, label. masses (most, 3) float64:
+    nodes (most, 6) int32: axis (-1: leaf), cell, left, right, label, whether people without a value
+    go left. masses (most, 3) float64:
     weight of undesired, weight of desired, number of people. scratch.covered is set for those
     who attain a desired leaf of the finished tree.
     """
@@ -336,6 +355,7 @@ def grow(data, rules, n_people, total, root_label, scratch, histograms, best, no
     push(stack, 0, 0, 0, n_people, 0, n_reachers, 0, -1)
     for k in range(scratch.admitted.shape[1]):
         scratch.admitted[0, k] = True
+    whole_spans(scratch.spans, 0, data.layout[:, 4], data.layout[:, 5])
     row, n_nodes = np.int64(0), 1
     while row >= 0:
         node, first, last, depth = stack[row, 0], stack[row, 1], stack[row, 2], stack[row, 5]
@@ -373,6 +393,7 @@ def grow(data, rules, n_people, total, root_label, scratch, histograms, best, no
         nodes[node, 3] = right
         nodes[left, 4] = best.split[2]
         nodes[right, 4] = best.split[3]
+        nodes[node, 5] = best.split[4]
         n_right, n_left = 0, 0
         if n_reachers > 0:
             if rules.authors_reach:
@@ -386,11 +407,18 @@ def grow(data, rules, n_people, total, root_label, scratch, histograms, best, no
                 )
             arena = append_reachers(arena, first_reacher + n_right, spare, n_left)
         boundary = first_reacher + n_right
-        frozen_l, frozen_r = freeze(data.layout[axis, 3], frozen, best, pos, neg)
+        missing, slot = data.layout[axis, 4], data.layout[axis, 5]
+        # Known against missing has no direction.
+        direction = data.layout[axis, 3] if best.split[1] != missing - 1 or missing < 0 else 0
+        frozen_l, frozen_r = freeze(direction, frozen, best, pos, neg)
         push(stack, row, right, middle, last, first_reacher, boundary, depth + 1, frozen_r)
         push(stack, row + 1, left, first, middle, boundary, boundary + n_left, depth + 1, frozen_l)
         push_admitted(
             scratch.admitted, row, data.layout[axis, 2], data.layout[axis, 0], best.split[1]
         )
+        copy_spans(scratch.spans, row, row + 1)
+        if slot >= 0:
+            narrow_right(scratch.spans, row, slot, best.split[1], best.split[4])
+            narrow_left(scratch.spans, row + 1, slot, best.split[1], best.split[4])
         row += 1
     return n_nodes

@@ -5,6 +5,13 @@ Only cells delimited by a box matter, so each axis is compressed to those:
     cells     0 1 2 3 4 5 6 7 8 9
     boxes       |-----|             compressed to 5 cells: 0 | 1 2 | 3 4 | 5 6 7 | 8 9
                     |-------|
+
+For someone who can hand in a value, the cell of those without one comes right after the last
+that they attain. A leaf with that cell and with some that are not next to it is two boxes:
+
+    cells     3 4 5 6 7 ?
+    leaf        |---|   ?           two boxes: 4 to 6, and ?
+    leaf            |---?           one box: 6 to ?
 """
 
 from __future__ import annotations
@@ -24,6 +31,8 @@ class Boxes(NamedTuple):
     categorical one, first is a set of compressed categories as bits. n_cells int64 (axes,).
     start int64 (axes, cells + 1): first original cell of each compressed one (a category is
     itself). home int64 (axes,): the compressed cell that holds the person's own.
+    missing int64 (axes,): original cell that stands for the own one of someone who can hand in a
+    value, or -1.
     """
 
     tree: Any
@@ -33,6 +42,7 @@ class Boxes(NamedTuple):
     n_cells: Any
     start: Any
     home: Any
+    missing: Any
 
 
 @inner
@@ -66,7 +76,7 @@ def fill_boxes(forest, box, categorical, leaf, label, first, last):
         label[r] = forest.label[leaf[r]]
         for a in range(n_axes):
             first[r, a] = box.lowest[a]
-            last[r, a] = box.highest[a]
+            last[r, a] = max(box.lowest[a], box.highest[a])
             if categorical[a]:
                 first[r, a] = path_categories(forest, leaf[r], a, box.categories[a])
         child = leaf[r]
@@ -79,6 +89,76 @@ def fill_boxes(forest, box, categorical, leaf, label, first, last):
                 else:
                     first[r, a] = max(first[r, a], cell + 1)
             child = parent
+
+
+@inner
+def may_supply(box, categorical, a):
+    """Whether a box has both cells in order and that of people without a value."""
+    return not categorical[a] and box.categories[a] != 0 and box.lowest[a] <= box.highest[a]
+
+
+@inner
+def admits_missing(forest, node, axis):
+    """Whether the path to a node admits people without a value on an axis."""
+    while forest.parent[node] >= 0:
+        parent = np.int64(forest.parent[node])
+        to_left = forest.left[parent] == node
+        if forest.axis[parent] == axis and to_left != (forest.missing_left[parent] != 0):
+            return False
+        node = parent
+    return True
+
+
+@inner
+def add_missing(forest, box, categorical, leaf, first, last, apart):
+    """Add the cells of people without a value to the boxes of leaves that can be two boxes each.
+
+    first, last (leaves, axes): on original cells, changed. apart (leaves, axes): set to the axes
+    on which that cell is not next to others. Returns how many axes these are for each leaf, -1 if
+    nobody can come there, and how many boxes the leaves are, as float64.
+    """
+    n_apart, total = np.zeros(leaf.shape[0], np.int64), 0.0
+    for r in range(leaf.shape[0]):
+        for a in range(box.lowest.shape[0]):
+            if n_apart[r] < 0 or not may_supply(box, categorical, a):
+                continue
+            admitted = admits_missing(forest, leaf[r], a)
+            if first[r, a] > last[r, a]:
+                if admitted:
+                    first[r, a] = last[r, a] = box.highest[a] + 1
+                else:
+                    n_apart[r] = -1
+            elif admitted and last[r, a] == box.highest[a]:
+                last[r, a] += 1
+            elif admitted:
+                apart[r, n_apart[r]] = a
+                n_apart[r] += 1
+        if n_apart[r] >= 0:
+            total += 2.0 ** n_apart[r]
+    return n_apart, total
+
+
+@inner
+def split_boxes(box, lists, ends, apart, n_apart, n_boxes):
+    """The boxes of leaves, each of which is two on every axis that is apart."""
+    n_axes, n = box.lowest.shape[0], 0
+    split, new = np.empty((2, n_boxes), np.int64), np.empty((2, n_boxes, n_axes), np.int64)
+    for r in range(n_apart.shape[0]):
+        if n_apart[r] < 0:
+            continue
+        size = 1
+        new[:, n] = ends[:, r]
+        for k in range(n_apart[r]):
+            a = apart[r, k]
+            for q in range(n, n + size):
+                new[:, q + size] = new[:, q]
+                new[0, q + size, a] = new[1, q + size, a] = box.highest[a] + 1
+            size *= 2
+        for q in range(n, n + size):
+            split[0, q] = lists[0, r]
+            split[1, q] = lists[1, r]
+        n += size
+    return split, new
 
 
 @inner
@@ -123,11 +203,11 @@ def compress_cells(a, first, last, low, high, place, start):
 
 
 @kernel
-def make_boxes(forest, least, box, own, categorical, most_cells):
+def make_boxes(forest, least, box, own, categorical, most_cells, most_boxes):
     """The leaves of a pruned forest with at least a label, as arrays that make Boxes.
 
-    Returns tree and label (2, boxes), first and last (2, boxes, axes), n_cells and home (2, axes)
-    and start.
+    Returns tree and label (2, boxes), first and last (2, boxes, axes), n_cells, home and missing
+    (3, axes), start, and whether there are more than most_boxes, so that the rest is not for use.
     """
     n_axes = box.lowest.shape[0]
     lists, leaf = (
@@ -135,22 +215,38 @@ def make_boxes(forest, least, box, own, categorical, most_cells):
         np.empty(forest.axis.shape[0], np.int64),
     )
     n = list_leaves(forest, least, lists[0], leaf)
-    ends = np.empty((2, n, n_axes), np.int64)
+    ends, too_many = np.empty((2, n, n_axes), np.int64), False
     fill_boxes(forest, box, categorical, leaf[:n], lists[1], ends[0], ends[1])
-    numbers, place = np.empty((2, n_axes), np.int64), np.empty(most_cells + 1, np.int64)
+    supply = False
+    for a in range(n_axes):
+        supply = supply or may_supply(box, categorical, a)
+    lists = lists[:, :n].copy()
+    if supply:
+        apart = np.empty((n, n_axes), np.int64)
+        n_apart, total = add_missing(forest, box, categorical, leaf[:n], ends[0], ends[1], apart)
+        too_many = total > most_boxes
+        if too_many:
+            total, n_apart = 0.0, n_apart[:0]
+        lists, ends = split_boxes(box, lists, ends, apart, n_apart, int(total))
+    numbers, place = np.empty((3, n_axes), np.int64), np.empty(most_cells + 1, np.int64)
     start = np.zeros((n_axes, max(most_cells, 64) + 1), np.int64)
     for a in range(n_axes):
+        low, high, missing = box.lowest[a], max(box.lowest[a], box.highest[a]), -1
+        if may_supply(box, categorical, a):
+            high += 1
+            missing = high
         if categorical[a]:
             k = compress_categories(a, ends[0], box.categories[a], start[a])
         else:
-            k = compress_cells(a, ends[0], ends[1], box.lowest[a], box.highest[a], place, start[a])
+            k = compress_cells(a, ends[0], ends[1], low, high, place, start[a])
         numbers[0, a] = k
         home = 0
         for c in range(k):
             if start[a, c] == own[a] or (not categorical[a] and start[a, c] < own[a]):
                 home = c
         numbers[1, a] = home
-    return lists[:, :n].copy(), ends, numbers, start
+        numbers[2, a] = missing
+    return lists, ends, numbers, start, too_many
 
 
 @inner
@@ -162,3 +258,5 @@ def place_point(boxes, found, own, categorical, point):
             point[a] = low
         else:
             point[a] = min(max(own[a], low), boxes.start[a, found[a] + 1] - 1)
+            if point[a] == boxes.missing[a]:
+                point[a] = own[a]

@@ -3,6 +3,10 @@
 For a fixed cost, what a person attains is a box: an interval of cells on every ordinal axis, a set
 of categories (bits of a word) on every categorical one. Inside a box most trees are constant:
 they are added up and dropped. What stays of the others is much smaller than the trees.
+
+People without a value are in the last cell of an ordinal axis, which has no place in the order:
+every split says on which side they are. Someone who can hand in a value attains an interval and
+that cell.
 """
 
 from __future__ import annotations
@@ -19,7 +23,9 @@ class Forest(NamedTuple):
 
     axis (-1: leaf), cell, left, right, parent, label: int32 (nodes,); root: int32 (trees,).
     People go left when their cell is at most this, or, on a categorical axis, not this. label of
-    a leaf: votes 0 or 1; else the rank of its value among all values.
+    a leaf: votes 0 or 1; else the rank of its value among all values. missing_left int32 (nodes,):
+    1 where people without a value go left. missing int64 (axes,): their cell on an ordinal axis,
+    or -1.
     """
 
     axis: Any
@@ -28,11 +34,18 @@ class Forest(NamedTuple):
     right: Any
     parent: Any
     label: Any
+    missing_left: Any
     root: Any
+    missing: Any
 
 
 class Box(NamedTuple):
-    """lowest, highest int64 (axes,); categories int64 (axes,), a bit per category."""
+    """lowest, highest int64 (axes,); categories int64 (axes,), a bit per category.
+
+    On an ordinal axis lowest and highest are cells in order; if there are none, lowest is above
+    all of them and highest is -1. categories is 1 there if the cell of people without a value
+    belongs to the box, else 0.
+    """
 
     lowest: Any
     highest: Any
@@ -43,21 +56,34 @@ MIXED = -1
 
 
 @inner
-def fill_affordable_box(own, costs, n_cells, categorical, limit, box):
+def fill_affordable_box(own, costs, n_cells, categorical, missing, limit, box):
     """The box of cells that cost at most limit."""
     for axis in range(own.shape[0]):
         low = high = own[axis]
-        bits = 1 << own[axis]
+        bits = 0
         if categorical[axis]:
+            bits = 1 << own[axis]
             for k in range(n_cells[axis]):
                 if costs[axis, k] <= limit:
                     bits |= 1 << k
             low = high = 0
         else:
-            while low > 0 and costs[axis, low - 1] <= limit:
-                low -= 1
-            while high < n_cells[axis] - 1 and costs[axis, high + 1] <= limit:
-                high += 1
+            last = n_cells[axis] - 1
+            if missing[axis] >= 0:
+                last -= 1
+                if own[axis] > last or costs[axis, last + 1] <= limit:
+                    bits = 1
+            if own[axis] > last:  # whatever may be handed in
+                low, high = 0, last
+                while low <= last and not costs[axis, low] <= limit:
+                    low += 1
+                while high >= 0 and not costs[axis, high] <= limit:
+                    high -= 1
+            else:
+                while low > 0 and costs[axis, low - 1] <= limit:
+                    low -= 1
+                while high < last and costs[axis, high + 1] <= limit:
+                    high += 1
         box.categories[axis] = bits
         box.lowest[axis] = low
         box.highest[axis] = high
@@ -98,6 +124,9 @@ def judge_nodes(forest, first, box, categorical, visited, met, verdict):
             to_left, to_right = admitted & ~bit != 0, admitted & bit != 0
         else:
             to_left, to_right = box.lowest[axis] <= cell, box.highest[axis] > cell
+            if box.categories[axis] != 0:
+                missing_left = forest.missing_left[node] != 0
+                to_left, to_right = to_left or missing_left, to_right or not missing_left
         met[node] = 0
         if to_left:
             met[node] = 1
@@ -134,6 +163,7 @@ def copy_mixed(forest, first, met, verdict, out, n):
         else:
             out.axis[k] = forest.axis[node]
             out.cell[k] = forest.cell[node]
+            out.missing_left[k] = forest.missing_left[node]
             out.left[k] = n
             out.right[k] = n + 1
             out.parent[n] = out.parent[n + 1] = k
@@ -149,16 +179,18 @@ def prune(forest, weight, own, costs, n_cells, categorical, limit, room):
     """What is left of a forest in the box of what costs at most limit.
 
     weight float64 (labels,), ascending. own int64 (axes,), costs float64 (axes, cells): a person's
-    cells and what each cell costs them. room int32 (6, nodes). Returns the weight of the constant
+    cells and what each cell costs them. room int32 (7, nodes). Returns the weight of the constant
     trees, the most that the others can weigh, their nodes and roots, and the box: arrays that make
     a Forest and a Box.
     """
     n_axes, n_nodes = own.shape[0], forest.axis.shape[0]
     numbers = np.empty((3, n_axes), np.int64)
     box = Box(numbers[0], numbers[1], numbers[2])
-    fill_affordable_box(own, costs, n_cells, categorical, limit, box)
+    fill_affordable_box(own, costs, n_cells, categorical, forest.missing, limit, box)
     met, root = np.empty(n_nodes, np.int8), np.empty(forest.root.shape[0], np.int32)
-    out = Forest(room[0], room[1], room[2], room[3], room[4], room[5], root)
+    out = Forest(
+        room[0], room[1], room[2], room[3], room[4], room[5], room[6], root, forest.missing
+    )
     nodes = np.empty((2, n_nodes), np.int32)
     constant, most, n_trees, n = 0.0, 0.0, 0, np.int64(0)
     for t in range(forest.root.shape[0]):
@@ -187,6 +219,8 @@ def total(forest, weight, base, single, cells, categorical):
             axis = forest.axis[node]
             here, cell = cells[axis], forest.cell[node]
             to_left = here != cell if categorical[axis] else here <= cell
+            if here == forest.missing[axis]:
+                to_left = forest.missing_left[node] != 0
             node = forest.left[node] if to_left else forest.right[node]
         sum_ += weight[forest.label[node]]
         if single:
@@ -224,9 +258,47 @@ def is_wanted(forest, rule, cells, categorical):
     return accepted == rule.wanted
 
 
+class Rules(NamedTuple):
+    """The rule of each model, whose trees stand one after the other in one forest.
+
+    first int64 (models + 1,): first tree of each model. weight, against float64 (labels,): of the
+    labels of all models. compares bool (models,): whether a model has weights of the other class.
+    The rest (models,) as in Rule.
+    """
+
+    first: Any
+    weight: Any
+    against: Any
+    compares: Any
+    tie: Any
+    base: Any
+    single: Any
+    divisor: Any
+    cutoff: Any
+    wanted: Any
+
+
+@inner
+def are_wanted(forest, rules, cells, categorical):
+    """Whether every model wants a point of cells."""
+    for g in range(rules.base.shape[0]):
+        own = Forest(
+            forest.axis, forest.cell, forest.left, forest.right, forest.parent, forest.label,
+            forest.missing_left, forest.root[rules.first[g] : rules.first[g + 1]], forest.missing,
+        )  # fmt: skip
+        against = rules.against if rules.compares[g] else rules.against[:0]
+        rule = Rule(
+            rules.weight, against, rules.tie[g], rules.base[g], rules.single[g], rules.divisor[g],
+            rules.cutoff[g], rules.wanted[g],
+        )  # fmt: skip
+        if not is_wanted(own, rule, cells, categorical):
+            return False
+    return True
+
+
 @kernel
-def polish(forest, rule, own, costs, categorical, point):
-    """Move the dearest axis of a wanted point home while it stays wanted; returns its cost."""
+def polish(forest, rules, own, costs, categorical, point):
+    """Move the dearest axis of a point home while all models want it; returns its cost."""
     while True:
         dearest, price = -1, 0.0
         for a in range(own.shape[0]):
@@ -239,7 +311,7 @@ def polish(forest, rule, own, costs, categorical, point):
         kept = False
         while cell != here and not kept:
             point[dearest] = cell
-            kept = costs[dearest, cell] < price and is_wanted(forest, rule, point, categorical)
+            kept = costs[dearest, cell] < price and are_wanted(forest, rules, point, categorical)
             if categorical[dearest]:
                 break
             cell += 1 if here > cell else -1
@@ -249,11 +321,22 @@ def polish(forest, rule, own, costs, categorical, point):
 
 
 @kernel
-def tidy(forest, rule, own, categorical, point):
-    """Move every axis of a wanted point home that need not have left."""
+def tidy(forest, rules, own, categorical, point):
+    """Move every axis home that need not have left a point that all models want."""
     for a in range(own.shape[0]):
         here = point[a]
         if here != own[a]:
             point[a] = own[a]
-            if not is_wanted(forest, rule, point, categorical):
+            if not are_wanted(forest, rules, point, categorical):
                 point[a] = here
+
+
+@kernel
+def settle(forest, rules, categorical, axis, cells, point):
+    """Move an axis of a point that all models want to the first of some cells that they want."""
+    here = point[axis]
+    for k in range(cells.shape[0]):
+        point[axis] = cells[k]
+        if are_wanted(forest, rules, point, categorical):
+            return
+    point[axis] = here

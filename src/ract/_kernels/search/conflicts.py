@@ -10,6 +10,10 @@ boxes misses every alive box of another tree w that is left, or of both trees u,
     w    |----|
 
 Those trees are then used up.
+
+A box *misses* the trees of which it meets no alive box. Whoever is in it loses all of them, so that
+a box that misses too many is in no solution and dies: at once if they alone are too many, else if
+those are that no conflict has used up, beside what conflicts cost anyway.
 """
 
 from __future__ import annotations
@@ -35,7 +39,8 @@ class Conflicts(NamedTuple):
     missed int64 (boxes, words): alive trees that an alive box does not meet. against int64 (trees,
     words): alive trees that an alive tree conflicts with. sets int64 (4, words). mate, n_against,
     n_alive, order int64 (trees,): what a tree is; its numbers of conflicts and of alive boxes;
-    alive trees, those with fewest conflicts first. units int64 (boxes,): room.
+    alive trees, those with fewest conflicts first. n_missed int64 (boxes,): how many trees a box
+    misses. units int64 (boxes,): room.
     """
 
     missed: Any
@@ -45,17 +50,17 @@ class Conflicts(NamedTuple):
     n_against: Any
     n_alive: Any
     order: Any
+    n_missed: Any
     units: Any
 
 
 @inner
 def new_conflicts(n_trees, n_boxes, n_words):
     """Room for a search."""
-    trees = np.zeros((4, n_trees), np.int64)
+    trees, each = np.zeros((4, n_trees), np.int64), np.zeros((2, n_boxes), np.int64)
     return Conflicts(
         np.zeros((n_boxes, n_words), np.int64), np.zeros((n_trees, n_words), np.int64),
-        np.zeros((4, n_words), np.int64), trees[0], trees[1], trees[2], trees[3],
-        np.zeros(n_boxes, np.int64),
+        np.zeros((4, n_words), np.int64), trees[0], trees[1], trees[2], trees[3], each[0], each[1],
     )  # fmt: skip
 
 
@@ -66,9 +71,12 @@ def holds(bits, sets, row, t):
 
 
 @inlined
-def find_conflicts(boxes, bits, categorical, alive, state, room):
-    """Set missed, against and numbers of conflicts and boxes for what is alive."""
-    met = room.sets[ROOM]
+def find_conflicts(boxes, bits, categorical, alive, slack, state, room):
+    """Set missed, against and numbers of conflicts and boxes for what is alive.
+
+    Boxes that miss more trees than slack die. Returns how many boxes, and how many trees, did.
+    """
+    met, n_boxes, n_trees = room.sets[ROOM], 0, 0
     find_trees(bits, alive, state.alive, np.int64(0), room.sets[ALIVE])
     for t in range(room.mate.shape[0]):
         room.n_alive[t] = 0
@@ -80,10 +88,21 @@ def find_conflicts(boxes, bits, categorical, alive, state, room):
             if state.known[r] == 0:
                 find_meeting(boxes, bits, categorical, r, state.meets)
                 state.known[r] = 1
-            room.n_alive[t] += 1
             find_trees(bits, alive, state.meets, r, met)
+            n = 0
             for s in range(met.shape[0]):
-                room.missed[r, s] = room.sets[ALIVE, s] & ~met[s]
+                word = room.sets[ALIVE, s] & ~met[s]
+                room.missed[r, s] = word
+                while word != 0:
+                    word &= word - 1
+                    n += 1
+            room.n_missed[r] = n
+            if n > slack:
+                alive[bits.slot[r]] &= ~bits.bit[r]
+                n_boxes += 1
+                continue
+            room.n_alive[t] += 1
+            for s in range(met.shape[0]):
                 room.against[t, s] &= room.missed[r, s]
         n = 0
         if room.n_alive[t] > 0:
@@ -92,7 +111,11 @@ def find_conflicts(boxes, bits, categorical, alive, state, room):
                 while word != 0:
                     word &= word - 1
                     n += 1
+        elif holds(bits, room.sets, ALIVE, t):
+            room.sets[ALIVE, bits.words[t]] &= ~bits.own[t]
+            n_trees += 1
         room.n_against[t] = n
+    return n_boxes, n_trees
 
 
 @inlined
@@ -201,16 +224,40 @@ def add_tree(boxes, bits, alive, room, t):
     return True
 
 
+@inlined
+def drop_boxes(bits, alive, slack, room):
+    """Let boxes die that miss more trees without a partner than slack; returns how many did."""
+    dropped = 0
+    for r in range(bits.first_box[room.mate.shape[0]]):
+        if room.n_missed[r] <= slack or alive[bits.slot[r]] & bits.bit[r] == 0:
+            continue
+        n = 0
+        for s in range(alive.shape[0]):
+            word = room.missed[r, s] & room.sets[SINGLE, s]
+            while word != 0:
+                word &= word - 1
+                n += 1
+        if n > slack:
+            alive[bits.slot[r]] &= ~bits.bit[r]
+            dropped += 1
+    return dropped
+
+
 @inner
 def lost_to_conflicts(boxes, bits, categorical, alive, slack, state, room):
-    """At least how many alive trees are lost because they cannot agree; stops above slack."""
-    find_conflicts(boxes, bits, categorical, alive, state, room)
+    """At least how many alive trees are lost because they cannot agree; stops above slack.
+
+    Returns besides how many boxes died, which can be in no solution.
+    """
+    dropped, lost = find_conflicts(boxes, bits, categorical, alive, slack, state, room)
     n = rank_trees(bits, room)
-    lost = pair_up(boxes, bits, room, n, slack)
+    lost += pair_up(boxes, bits, room, n, slack - lost)
     for k in range(n - 1, -1, -1):
         if lost > slack:
             break
         t = room.order[k]
         if room.mate[t] == FREE and room.n_alive[t] <= MOST_ALIVE:
             lost += add_tree(boxes, bits, alive, room, t)
-    return lost
+    if lost <= slack:
+        dropped += drop_boxes(bits, alive, slack - lost, room)
+    return lost, dropped

@@ -182,11 +182,14 @@ def decide_votes(boxes, n_trees, needed, changes, own, categorical, max_nodes, s
         state.n_options[depth] = 0
         state.tried[depth] = 0
         count = propagate(boxes, bits, categorical, needed, changes, alive, chosen, state)
-        slack = count - needed
-        if count >= 0 and slack < SCARCE * count:
-            lost = lost_to_conflicts(boxes, bits, categorical, alive, slack, state, room)
+        before = n_trees + 1
+        while 0 <= count < before and count - needed < SCARCE * count:
+            before, slack = count, count - needed
+            lost, dropped = lost_to_conflicts(boxes, bits, categorical, alive, slack, state, room)
             if lost > slack:
                 count = -1
+            elif dropped > 0:
+                count = propagate(boxes, bits, categorical, needed, changes, alive, chosen, state)
         if count >= 0:
             i = branching_axis(bits, needed, chosen, state.n_left, state.lists[3])
             if i < 0:

@@ -122,24 +122,6 @@ class CausalEffects:
         return cls(tuple(names), direct)
 
     @classmethod
-    def from_matrix(cls, matrix: Any, names: Sequence[str] | None = None) -> CausalEffects:
-        """Effects from a matrix: rows are effects, columns are causes.
-
-        Parameters
-        ----------
-        matrix : array or DataFrame (features, features)
-        names : sequence of str, optional
-            By default the columns of the frame, which its index must repeat.
-        """
-        if isinstance(matrix, pd.DataFrame):
-            if list(matrix.index) != list(matrix.columns):
-                raise InvalidSpec("The rows and columns of the effects must have the same names.")
-            names = list(matrix.columns) if names is None else names
-        if names is None:
-            raise InvalidSpec("names must be given for a matrix without any.")
-        return cls(tuple(names), np.asarray(matrix))
-
-    @classmethod
     def from_graph(cls, graph: Any, names: Sequence[str] | None = None) -> CausalEffects:
         """Effects from a networkx ``DiGraph`` whose edges carry a "weight".
 
@@ -210,6 +192,7 @@ class CausalEffects:
         names = [n for n in table.names if n not in categorical and table.role(n) != "label"]
         if not names:
             raise InvalidData("The table has no numeric feature to estimate effects among.")
+        table.require_known(names, "Causal effects are learned from")
         may = _allowed_arrows(allowed, exogenous, names)
         matrix = np.column_stack([table.numbers(name) for name in names])
         return cls(tuple(names), DirectLiNGAM(threshold).fit(matrix, may, names).direct)

@@ -11,6 +11,15 @@ from ract.recourse.plan import Obstacle
 from ract.status import Status
 
 
+def differs(before: np.ndarray, after: np.ndarray) -> np.ndarray:
+    """Which encoded values differ; a missing one that stays missing does not.
+
+    >>> differs(np.array([1.0, np.nan, np.nan]), np.array([1.0, 2.0, np.nan]))
+    array([False,  True, False])
+    """
+    return np.asarray((before != after) & ~(np.isnan(before) & np.isnan(after)))
+
+
 class Answer(NamedTuple):
     """What one question about one person came to.
 
@@ -50,6 +59,12 @@ class Answers:
         Values between which each changed number may lie; NaN where that does not apply.
     effort : float (people, axes), optional
         What each feature's change costs alone.
+    strength : float (people,), optional
+        What each action wins; NaN without one.
+    weaker : bool (people,), optional
+        Whose action wins less than was asked for: the strongest that there is.
+    beyond : bool (people,), optional
+        Whose action is proved to hold for everyone who does more.
     outcomes : float (people, columns), optional
         What people end at when effects of changes on other features are counted in.
     obstacles : dict
@@ -67,6 +82,9 @@ class Answers:
     low: np.ndarray | None = None
     high: np.ndarray | None = None
     effort: np.ndarray | None = None
+    strength: np.ndarray | None = None
+    weaker: np.ndarray | None = None
+    beyond: np.ndarray | None = None
     outcomes: np.ndarray | None = None
     obstacles: dict[int, Obstacle] = field(default_factory=dict)
     alternatives: dict[int, Answers] = field(default_factory=dict)
@@ -101,9 +119,9 @@ class Answers:
         """Take actions back that did not stand the test."""
         self.status[rows], self.cost[rows] = Status.UNKNOWN, np.inf
         self.values[rows] = people[rows]
-        for ends in (self.low, self.high):
-            if ends is not None:
-                ends[rows] = np.nan
+        for known in (self.low, self.high, self.strength):
+            if known is not None:
+                known[rows] = np.nan
         if self.outcomes is not None:
             self.outcomes[rows] = people[rows]
 
@@ -126,10 +144,11 @@ class Answers:
                 getattr(self, column.name).update({int(rows[i]): v for i, v in new.items()})
             elif new is not None:
                 if getattr(self, column.name) is None:
-                    setattr(self, column.name, self._blank(column.name, new.shape[1]))
+                    setattr(self, column.name, self._blank(column.name, new))
                 getattr(self, column.name)[rows] = new
 
-    def _blank(self, name: str, width: int) -> np.ndarray:
+    def _blank(self, name: str, like: np.ndarray) -> np.ndarray:
         if name == "outcomes":  # those without an action end where they are
             return self.values.copy()
-        return np.full((len(self.status), width), 0.0 if name == "effort" else np.nan)
+        nothing = np.nan if name in ("low", "high", "strength") else 0
+        return np.full((len(self.status), *like.shape[1:]), nothing, like.dtype)

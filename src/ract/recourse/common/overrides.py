@@ -89,9 +89,10 @@ def _ruled(axis: Axis, rule: Override, label: Any) -> Axis:
                 f"or one of {listing(CHANGES)}."
             )
         return replace(axis, feature=replace(feature, change=cast(Change, rule)))
-    for name in ("name", "kind", "columns"):
+    fixed = ("name", "kind", "columns", "supply_cost")
+    for name in fixed if axis.has_missing else (*fixed, "missing"):
         given, known = getattr(rule, name), getattr(feature, name)
-        if given and given != known:
+        if given not in (None, "", ()) and given != known:
             raise InvalidSpec(
                 f"The override of {label!r} gives {feature.name!r} the {name} {given!r}; it is "
                 f"{known!r} and cannot differ for one person."
@@ -99,9 +100,12 @@ def _ruled(axis: Axis, rule: Override, label: Any) -> Axis:
     unset = Feature(feature.name)
     given = {
         name: getattr(rule, name)
-        for name in ("change", "lower", "upper", "weight")
+        for name in ("change", "lower", "upper", "weight", "missing")
         if getattr(rule, name) != getattr(unset, name)
     }
+    if rule.missing == "stays":
+        axis = axis.without_supply()
+        feature = axis.feature
     return replace(axis, feature=replace(feature, **given), entered=_entered(axis, rule, label))
 
 

@@ -15,7 +15,7 @@ from ract.costs import FittedCost
 from ract.encoding import Axis
 from ract.ensemble import TreeEnsemble
 from ract.errors import InvalidSpec
-from ract.grid import Grid
+from ract.grid import Grid, supply_of
 from ract.recourse.common.limits import Limits
 from ract.recourse.common.parallel import Watch, in_parts
 
@@ -91,12 +91,16 @@ class Problem:
             if switch is not None:
                 costs[:, a, :n] = switch[cells[:, a]]
             elif entries is not None:
-                column = axis.columns[0]
+                column, n = axis.columns[0], n - axis.has_missing
                 level = self.cost.level(column, people[:, column])[:, None]
                 to, each = np.arange(n), costs[:, a, :n]
                 np.subtract(level, entries.below_level, out=each)
                 np.copyto(each, entries.above_level - level, where=to > own)
                 np.copyto(each, 0.0, where=to == own)
+                if axis.has_missing:
+                    missing, handed = cells[:, a] == n, self.prices.handed_in[a]
+                    costs[missing, a, :n] = np.inf if handed is None else handed.costs
+                    costs[missing, a, n] = 0.0
         return costs
 
     def values(self, people: np.ndarray, cells: np.ndarray, points: np.ndarray) -> np.ndarray:
@@ -111,11 +115,29 @@ class Problem:
         values = person.copy()
         for a in np.flatnonzero(point != own).tolist():
             columns, entries, to = self.grid.axes[a].columns, self.prices.entries[a], int(point[a])
+            handed = self.prices.handed_in[a]
             if entries is None:
                 values[list(columns)] = np.arange(len(columns)) == to
+            elif handed is not None and own[a] == self.grid.missing_cell[a]:
+                values[columns[0]] = handed.values[to]
             else:
                 values[columns[0]] = (entries.above if to > own[a] else entries.below)[to]
         return values
+
+    def handed_in(self, own: np.ndarray, point: np.ndarray) -> np.ndarray:
+        """The ordinal axes on which a person without a value hands one in at a point."""
+        return np.flatnonzero((own == self.grid.missing_cell) & (point != own) & ~self.categorical)
+
+    def sensible_cells(self, a: int) -> np.ndarray:
+        """Cells that can be handed in on an ordinal axis, nearest to the median known value first.
+
+        For those who ask what to hand in, a usual value is easier to grasp than an extreme one.
+        """
+        handed = self.prices.handed_in[a]
+        if handed is None:  # a question about other rules
+            return np.zeros(0, np.int64)
+        far = np.abs(handed.values - supply_of(self.grid.axes[a], self.cost).middle)
+        return np.argsort(far, kind="stable")[: np.count_nonzero(~np.isnan(far))]
 
     def for_each(
         self,
@@ -171,6 +193,7 @@ class Problem:
         """The trees in cells, for kernels."""
         trees, ensemble = self.ensemble.on_grid(self.grid), self.ensemble
         label = ensemble.label if ensemble.combine == "votes" else self._labels[1]
+        goes = ensemble.missing_left
         return Forest(
             np.concatenate([tree.axis for tree in trees]),
             np.concatenate([tree.cell for tree in trees]),
@@ -178,7 +201,9 @@ class Problem:
             ensemble.right.astype(np.int32),
             ensemble.parent,
             label.astype(np.int32),
+            np.zeros(len(label), np.int32) if goes is None else goes.astype(np.int32),
             ensemble.root.astype(np.int32),
+            np.where(self.categorical, -1, self.grid.missing_cell),
         )
 
 
@@ -186,7 +211,8 @@ def check_categories(axes: Sequence[Axis]) -> None:
     """Refuse features that may change and have more categories than a search can take."""
     for axis in axes:
         feature, n = axis.feature, len(axis.columns)
-        if axis.is_categorical and feature.actionable and n > MOST_CATEGORIES:
+        may_change = feature.actionable or feature.may_supply
+        if axis.is_categorical and may_change and n > MOST_CATEGORIES:
             raise InvalidSpec(
                 f"Feature {feature.name!r} has {n} categories and may change; the search takes at "
                 f"most {MOST_CATEGORIES}. Group the rare ones, or declare the feature fixed."

@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TypeVar
 
 import numpy as np
 
 from ract._kernels.search.bits import OWN_WIDTH
 from ract._kernels.search.boxes import Boxes, make_boxes
-from ract._kernels.search.cell_forest import Box, Forest, Rule, polish, prune, tidy
+from ract._kernels.search.cell_forest import (
+    Box,
+    Forest,
+    Rule,
+    Rules,
+    polish,
+    prune,
+    settle,
+    tidy,
+)
 from ract._kernels.search.decide_sums import decide_sums
 from ract._kernels.search.decide_votes import decide_votes
 from ract.recourse.common.answers import Answer
@@ -19,6 +30,8 @@ from ract.status import Status
 
 # Numbers that the tables of one question may hold (1 GB); larger questions have no answer.
 MOST_NUMBERS = 1 << 27
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -73,6 +86,13 @@ class Model:
         rule = self.rule._replace(cutoff=float(needed))
         return Model(self.problem, forest, rule, (forest, rule))
 
+    def needing(self, cutoff: float) -> Model:
+        """The same trees, which must add up to at least this much."""
+        rule = self.rule._replace(cutoff=float(cutoff), against=self.rule.against[:0])
+        model = Model(self.problem, self.forest, rule, (self.forest, rule))
+        vars(model)["simplified"] = self.simplified  # what the trees hold is the same
+        return model
+
     def refusing(self) -> Model:
         """The other way round: undesired points are wanted."""
         forest, rule = self.forest, self.rule
@@ -87,6 +107,12 @@ class Model:
     def by_votes(self) -> bool:
         """Whether labels count, not values."""
         return self.problem.ensemble.combine == "votes"
+
+    @cached_property
+    def rules(self) -> Rules:
+        """The rule of the trees that decide."""
+        forest, rule = self.deciding
+        return rules_of([(len(forest.root), rule)])
 
     @cached_property
     def least(self) -> float:
@@ -110,10 +136,82 @@ class Model:
         """What is left in the box of the cells that cost at most limit."""
         constant, most, nodes, root, box = prune(
             left.forest, self.rule.weight, own, costs, self.problem.grid.n_cells,
-            self.problem.categorical, limit, np.empty((6, len(left.forest.axis)), np.int32),
+            self.problem.categorical, limit, np.empty((7, len(left.forest.axis)), np.int32),
         )  # fmt: skip
         constant += left.constant
-        return Left(Forest._make([*nodes, root]), Box(*box), constant, constant + most)
+        forest = Forest._make([*nodes, root, left.forest.missing])
+        return Left(forest, Box(*box), constant, constant + most)
+
+
+def rules_of(models: Sequence[tuple[int, Rule]]) -> Rules:
+    """The rules of models whose trees, so many of each, stand one after the other."""
+    n_trees, each = zip(*models, strict=True)
+    against = [r.against if len(r.against) else np.zeros(len(r.weight)) for r in each]
+    return Rules(
+        first=np.cumsum([0, *n_trees]),
+        weight=np.concatenate([rule.weight for rule in each]),
+        against=np.concatenate(against),
+        compares=np.array([len(rule.against) > 0 for rule in each]),
+        **{
+            name: np.array([getattr(rule, name) for rule in each])
+            for name in ("tie", "base", "single", "divisor", "cutoff", "wanted")
+        },
+    )
+
+
+def come_home(
+    problem: Problem, forest: Forest, rules: Rules, own: np.ndarray, point: np.ndarray
+) -> None:
+    """Move every axis home that need not have left, and choose sensible values to hand in."""
+    tidy(forest, rules, own, problem.categorical, point)
+    for a in problem.handed_in(own, point).tolist():
+        settle(forest, rules, problem.categorical, a, problem.sensible_cells(a), point)
+
+
+def cheapest_within(
+    most: T,
+    within: Callable[[T, float], T],
+    may_do: Callable[[T], bool],
+    ask: Callable[[T, int], Answer],
+    prices: np.ndarray,
+    max_nodes: int,
+) -> Answer:
+    """The lowest price at which there is a solution in what is left of the trees.
+
+    Parameters
+    ----------
+    most : what is left at the highest price
+        Inside that box the trees are small; everything after works on what is left.
+    within : callable
+        ``within(left, limit)``: what is left at another price.
+    may_do : callable
+        Whether there can be a solution.
+    ask : callable
+        ``ask(left, max_nodes)``: whether there is one.
+    prices : float array, ascending
+    max_nodes : int
+        For all questions together.
+    """
+    if not may_do(most):
+        return Answer(Status.NONE)
+    low, high, left = 0, len(prices) - 1, most
+    while low < high:
+        middle = (low + high) // 2
+        there = within(left, prices[middle])
+        if may_do(there):
+            high, left = middle, there
+        else:
+            low = middle + 1
+
+    def at(limit: float, allowed: int) -> Answer:
+        nonlocal most
+        left = within(most, limit)
+        answer = ask(left, allowed)
+        if answer.status == Status.FOUND:  # nobody asks for more again
+            most = left
+        return answer
+
+    return cheapest(at, prices[low:], max_nodes)
 
 
 @dataclass(frozen=True)
@@ -142,38 +240,23 @@ class Person:
     def cheapest(self, budget: float, max_nodes: int) -> Answer:
         """Their cheapest point of cells within a budget."""
         model = self.model
-        # Inside the budget's box the forest is small; everything after works on what is left.
-        most = model.within(model.simplified, self.own, self.costs, budget)
-        if most.best < model.least:
-            return Answer(Status.NONE)
-        prices = np.unique(self.costs[self.costs <= budget])
-        low, high, left = 0, len(prices) - 1, most
-        while low < high:
-            middle = (low + high) // 2
-            there = model.within(left, self.own, self.costs, prices[middle])
-            if there.best < model.least:
-                low = middle + 1
-            else:
-                high, left = middle, there
 
-        def ask(limit: float, allowed: int) -> Answer:
-            nonlocal most
-            left = model.within(most, self.own, self.costs, limit)
-            answer = self._ask(left, allowed)
-            if answer.status == Status.FOUND:  # nobody asks for more again
-                most = left
-            return answer
+        def within(left: Left, limit: float) -> Left:
+            return model.within(left, self.own, self.costs, limit)
 
-        found = cheapest(ask, prices[low:], max_nodes)
+        found = cheapest_within(
+            within(model.simplified, budget), within, lambda left: left.best >= model.least,
+            self._ask, np.unique(self.costs[self.costs <= budget]), max_nodes,
+        )  # fmt: skip
         if found.point is not None:
-            tidy(*model.deciding, self.own, model.problem.categorical, found.point)
+            come_home(model.problem, model.deciding[0], model.rules, self.own, found.point)
         return found
 
     def attains(self, budget: float, max_nodes: int) -> int:
         """Whether some desired point is within a budget: FOUND, NONE or UNKNOWN."""
         model = self.model
         most = model.within(model.simplified, self.own, self.costs, budget)
-        status, nodes = self._look(most, max_nodes, self.own.copy())
+        status, nodes = self.look(most, max_nodes, self.own.copy())
         if status != Status.UNKNOWN or nodes > 0:
             return status
         # The question is too large. A smaller budget asks a smaller one and may do.
@@ -181,7 +264,7 @@ class Person:
         at, step = 0, 1 + len(prices) // 24
         while at < len(prices) and not self.stop[0]:
             left = model.within(most, self.own, self.costs, prices[at])
-            if self._look(left, QUICK_NODES, self.own.copy())[0] == Status.FOUND:
+            if self.look(left, QUICK_NODES, self.own.copy())[0] == Status.FOUND:
                 return Status.FOUND
             at, step = at + step, step * 2
         return Status.UNKNOWN
@@ -189,31 +272,29 @@ class Person:
     def _ask(self, left: Left, max_nodes: int) -> Answer:
         """Whether some point of what is left is desired, and what it costs at least."""
         model, point = self.model, self.own.copy()
-        answer, nodes = self._look(left, max_nodes, point)
+        answer, nodes = self.look(left, max_nodes, point)
         if answer != Status.FOUND:
             return Answer(Status(answer), nodes=nodes)
-        forest, rule = model.deciding
+        forest, rules = model.deciding[0], model.rules
         if model.by_votes:  # whole numbers: the small forest gives the same answers
-            forest, rule = left.forest, rule._replace(cutoff=rule.cutoff - left.constant)
-        cost = polish(forest, rule, self.own, self.costs, model.problem.categorical, point)
+            forest, first = left.forest, np.array([0, len(left.forest.root)])
+            rules = rules._replace(first=first, cutoff=rules.cutoff - left.constant)
+        cost = polish(forest, rules, self.own, self.costs, model.problem.categorical, point)
         return Answer(Status.FOUND, cost, 0.0, point, nodes)
 
-    def _look(self, left: Left, max_nodes: int, point: np.ndarray) -> tuple[int, int]:
+    def look(self, left: Left, max_nodes: int, point: np.ndarray) -> tuple[int, int]:
         """Whether some point of what is left is desired, and nodes; point becomes that point.
 
         UNKNOWN without a node: the question is too large for memory.
         """
-        model, n_nodes = self.model, len(left.forest.axis)
+        model = self.model
         if left.best < model.least:
             return Status.NONE, 0
-        if n_nodes * len(self.own) > MOST_NUMBERS:  # half of the nodes are boxes with two ends
-            return Status.UNKNOWN, 0
-        leaves, ends, numbers, start = make_boxes(
-            left.forest, np.int64(model.by_votes), left.box, self.own, model.problem.categorical,
+        boxes = boxes_of(
+            left.forest, int(model.by_votes), left.box, self.own, model.problem.categorical,
             self.costs.shape[1],
         )  # fmt: skip
-        boxes = Boxes._make([*leaves, *ends, numbers[0], start, numbers[1]])
-        if _size(boxes, len(left.forest.root)) > MOST_NUMBERS:
+        if boxes is None:
             return Status.UNKNOWN, 0
         decide = self._decide_votes if model.by_votes else self._decide_sum
         return decide(left, boxes, max_nodes, point)
@@ -243,12 +324,23 @@ class Person:
         return answer
 
 
-def _size(boxes: Boxes, n_trees: int) -> int:
-    """About how many numbers the tables of a question hold.
-
-    Masks of cells, bounds of boxes, and which boxes meet or miss which.
-    """
+def boxes_of(
+    forest: Forest, least: int, box: Box, own: np.ndarray, categorical: np.ndarray, most_cells: int
+) -> Boxes | None:
+    """The leaves with at least a label as boxes; None if the question is too large for memory."""
+    n_nodes, n_trees = len(forest.axis), len(forest.root)
+    if n_nodes * len(own) > MOST_NUMBERS:  # half of the nodes are boxes with two ends
+        return None
+    leaves, ends, numbers, start, too_many = make_boxes(
+        forest, np.int64(least), box, own, categorical, most_cells,
+        MOST_NUMBERS // (2 * len(own)),
+    )  # fmt: skip
+    if too_many:
+        return None
+    boxes = Boxes._make([*leaves, *ends, numbers[0], start, *numbers[1:]])
+    # Masks of cells, bounds of boxes, and which boxes meet or miss which.
     active, n_boxes = boxes.n_cells > 1, len(boxes.tree)
     n_words = n_trees + n_boxes // OWN_WIDTH
     masks = 3 * boxes.n_cells[active].sum() * n_words
-    return int(masks + 3 * active.sum() * n_boxes + 2 * n_boxes * n_words)
+    size = masks + 3 * active.sum() * n_boxes + 2 * n_boxes * n_words
+    return boxes if size <= MOST_NUMBERS else None

@@ -17,6 +17,7 @@ from ract.recourse.common.limits import Limits, budgets_of, check_count
 from ract.recourse.common.problem import Problem
 from ract.recourse.common.search import Batch, Search
 from ract.recourse.exact.decide import Model, Person
+from ract.recourse.exact.strongest import find_strongest
 from ract.status import Status
 
 MAX_NODES = 10_000_000
@@ -26,8 +27,9 @@ class ExactSearch(Search):
     """Exact search in an ensemble, whether it decides by votes, by a mean or by a sum.
 
     ``solve`` takes besides: ``max_nodes``, per person, after which a search ends as found or
-    unknown; and ``trees`` (people, trees) with ``needed`` (people,): ask these trees only, which
-    vote, and how many of their votes each person needs.
+    unknown; ``strongest``, to look for the cheapest of those actions within the budget that win
+    most votes, or the highest score; and ``trees`` (people, trees) with ``needed`` (people,): ask
+    these trees only, which vote, and how many of their votes each person needs.
 
     Parameters
     ----------
@@ -86,6 +88,7 @@ class ExactSearch(Search):
         batch: Batch,
         *,
         max_nodes: int = MAX_NODES,
+        strongest: bool = False,
         then: Callable[[int, Person, Answer], None] | None = None,
         **trees: Any,
     ) -> None:
@@ -94,7 +97,15 @@ class ExactSearch(Search):
         cells = self.problem.cells(people)
 
         def search(i: int, person: Person) -> None:
-            found = person.cheapest(batch.budgets[i], max_nodes)
+            budget, most = batch.budgets[i], None
+            if strongest:
+                person, most = find_strongest(person, people[i], budget, max_nodes)
+            found = person.cheapest(budget, max_nodes)
+            if most is not None and most.point is not None:
+                proved = (most.status, found.status) == (Status.OPTIMAL, Status.OPTIMAL)
+                best = most if found.point is None else found
+                status = Status.OPTIMAL if proved else Status.FOUND
+                found = best._replace(status=status, nodes=most.nodes + found.nodes)
             answers.status[i], answers.nodes[i] = found.status, found.nodes
             answers.cost[i], answers.bound[i] = found.cost, found.bound
             if found.point is not None:

@@ -19,7 +19,7 @@ from ract.recourse.exact.search import ExactSearch
 from ract.recourse.explain.alternatives import Candidate, diverse, held_at_home
 from ract.recourse.explain.obstacles import locked, smallest_release
 from ract.recourse.explain.ranges import Certifier
-from ract.recourse.explain.robust import RobustSearch
+from ract.recourse.explain.robust import RobustSearch, furthest
 from ract.recourse.options import Options
 from ract.recourse.plan import Obstacle
 from ract.status import Status
@@ -39,6 +39,8 @@ class Explainer:
     options : Options
     rules : sequence of Axis
         The rules of the action space, which those of the search may differ from.
+    decision : ExactSearch
+        The search before the model's own decision, which may need less than plans must win.
     """
 
     def __init__(
@@ -48,9 +50,11 @@ class Explainer:
         budget: float,
         options: Options,
         rules: Sequence[Axis],
+        decision: ExactSearch,
     ) -> None:
         self._search, self._problem, self._options = search, search.problem, options
-        self._rules, self._axes = rules, search.problem.grid.axes
+        self._rules, self._axes, self._decision = rules, search.problem.grid.axes, decision
+        self._robust = options.margin > 0 or options.at_least
         features = range(search.problem.n_features)
         self._kept = [a for a in features if not search.problem.folded[a]]
         self._barred = [a for a in self._kept if self._axes[a] != rules[a]]
@@ -59,6 +63,7 @@ class Explainer:
         shape = (len(batch.people), search.problem.n_features)
         self._low, self._high = np.full(shape, np.nan), np.full(shape, np.nan)
         self._answers.low, self._answers.high = self._low, self._high
+        self._answers.beyond = self._beyond = np.zeros(len(batch.people), bool)
 
     def explain(self, i: int, asking: Person, found: Answer) -> None:
         """Everything that was asked for about person i, after what the search found."""
@@ -68,12 +73,16 @@ class Explainer:
         if found.point is None:
             return
         point = found.point
-        if options.margin > 0:
+        if self._robust:
             robust = self._cheapest(self._people[i], asking)
-            self._keep_robust(i, robust)
-            if robust is None:
+            if robust is not None:
+                point = robust.point
+                answers.values[i], answers.cost[i] = robust.values, robust.cost
+                if robust.cost > answers.bound[i]:
+                    answers.status[i] = Status.FOUND
+            elif options.margin > 0:
+                answers.withdraw(np.array([i]), self._people)
                 return
-            point = robust.point
         if options.n_alternatives > 0:
             first = Candidate(answers.values[i], answers.cost[i], point, asking.own)
 
@@ -83,13 +92,14 @@ class Explainer:
 
             others = diverse(first, solve, options.n_alternatives + 1)[1:]
             answers.alternatives[i] = self._table(self._people[i], asking, others)
-        self._low[i], self._high[i] = self._ends(asking, point)
+        self._low[i], self._high[i], self._beyond[i] = self._ends(asking, point)
 
     def _cheapest(self, person: np.ndarray, asking: Person) -> Candidate | None:
         """The cheapest plan under some costs, with the margin that was asked for."""
         problem, own = self._problem, asking.own
-        if self._options.margin > 0:
-            search = RobustSearch(self._search, self._options.margin, MAX_NODES)
+        if self._robust:
+            beyond = self._decision.refusing if self._options.at_least else None
+            search = RobustSearch(self._search, self._options.margin, MAX_NODES, beyond)
             values = search.solve(person, asking, self._budget)
             if values is None:
                 return None
@@ -101,33 +111,35 @@ class Explainer:
         values = problem.values_of(person, own, found.point)
         return Candidate(values, found.cost, found.point, own)
 
-    def _keep_robust(self, i: int, plan: Candidate | None) -> None:
-        answers = self._answers
-        if plan is None:
-            answers.withdraw(np.array([i]), self._people)
-            return
-        answers.values[i], answers.cost[i] = plan.values, plan.cost
-        if plan.cost > answers.bound[i]:
-            answers.status[i] = Status.FOUND
-
     def _table(self, person: np.ndarray, asking: Person, plans: list[Candidate]) -> Answers:
         table = Answers.unknown(np.tile(person, (len(plans), 1)))
         shape = (len(plans), self._problem.n_features)
         table.low, table.high = np.empty(shape), np.empty(shape)
+        table.beyond = np.zeros(len(plans), bool)
         table.status[:], table.bound[:] = Status.FOUND, np.nan
         for k, plan in enumerate(plans):
             table.values[k], table.cost[k] = plan.values, plan.cost
-            table.low[k], table.high[k] = self._ends(asking, plan.point)
+            table.low[k], table.high[k], table.beyond[k] = self._ends(asking, plan.point)
         return table
 
-    def _ends(self, asking: Person, point: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        lowest, highest = point, point
-        if self._options.ranges:
-            certifier = Certifier(self._search.refusing)
-            lowest, highest = certifier.widen(asking.own, point, asking.costs)
-        n = self._problem.n_features
-        low, high = cell_ends(self._problem.grid, asking.own, lowest, highest, point)
-        return low[:n], high[:n]
+    def _ends(self, asking: Person, point: np.ndarray) -> tuple[np.ndarray, np.ndarray, bool]:
+        """Ends of the range of each change, and whether doing more than the point is enough too."""
+        lowest, highest, beyond = point, point, False
+        supplied = self._problem.handed_in(asking.own, point)
+        if self._options.at_least:
+            far = furthest(self._problem, asking, point)
+            box = np.minimum(point, far), np.maximum(point, far)
+            beyond = Certifier(self._decision.refusing).holds(*box)
+            lowest, highest = box if beyond else (point, point)
+        wide = supplied  # what is needed of a value that is handed in is always said
+        if not beyond and (self._options.ranges or self._options.at_least):
+            wide = np.flatnonzero((point != asking.own) & ~self._problem.categorical)
+        if len(wide):
+            certifier = Certifier((self._decision if beyond else self._search).refusing)
+            lowest, highest = certifier.widen(asking.own, lowest, highest, asking.costs, wide)
+        n, grid = self._problem.n_features, self._problem.grid
+        low, high = cell_ends(grid, asking.own, lowest, highest, point, beyond=beyond)
+        return low[:n], high[:n], beyond
 
     def _obstacle(self, person: np.ndarray, asking: Person) -> Obstacle:
         """The options, the rules or the budget that keep someone from a plan."""
@@ -177,11 +189,19 @@ def ends_of_cells(grid: Grid, people: np.ndarray, answers: Answers) -> Answers:
 
 
 def cell_ends(
-    grid: Grid, own: np.ndarray, lowest: np.ndarray, highest: np.ndarray, point: np.ndarray
+    grid: Grid,
+    own: np.ndarray,
+    lowest: np.ndarray,
+    highest: np.ndarray,
+    point: np.ndarray,
+    *,
+    beyond: bool = False,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Least and largest value of an interval of cells, on the axes that a point changes.
 
-    Infinite where there is no end; NaN on axes that stay, and on categorical ones.
+    Infinite where there is no end; NaN on axes that stay, and on categorical ones. beyond: cells
+    without an end serve as a whole, further than the bounds of a feature too. So they do where
+    someone hands in a value, unless every value serves.
     """
     low, high = np.full(len(own), np.nan), np.full(len(own), np.nan)
     for a in np.flatnonzero(point != own).tolist():
@@ -189,7 +209,11 @@ def cell_ends(
             continue
         lower, upper = grid.axes[a].feature.bounds
         first, last = grid.ends(a)
-        falls = point[a] < own[a]
-        low[a] = max(first[lowest[a]], lower) if falls else first[lowest[a]]
-        high[a] = last[highest[a]] if falls else min(last[highest[a]], upper)
+        low[a], high[a] = first[lowest[a]], last[highest[a]]
+        supplied, falls = own[a] == grid.missing_cell[a], point[a] < own[a]
+        whole = beyond or (supplied and np.isfinite([low[a], high[a]]).any())
+        if falls and not (whole and np.isinf(low[a])):
+            low[a] = max(low[a], lower)
+        if (supplied or not falls) and not (whole and np.isinf(high[a])):
+            high[a] = min(high[a], upper)
     return low, high

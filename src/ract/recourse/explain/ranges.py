@@ -27,7 +27,11 @@ class Certifier:
     max_nodes: int = 20_000
 
     def holds(self, lowest: np.ndarray, highest: np.ndarray) -> bool:
-        """Whether every point is desired.
+        """Whether every point is proved to be desired; parameters as in ``refused_within``."""
+        return self.refused_within(lowest, highest) == Status.NONE
+
+    def refused_within(self, lowest: np.ndarray, highest: np.ndarray) -> Status:
+        """``NONE`` if every point is desired, ``FOUND`` if one is not, else ``UNKNOWN``.
 
         Parameters
         ----------
@@ -40,26 +44,37 @@ class Certifier:
         costs = np.where(inside, 0.0, np.inf)
         stop = np.zeros(1, np.uint8)
         person = Person(self.refusing, lowest, costs, len(lowest), stop)
-        return person.cheapest(0.0, self.max_nodes).status == Status.NONE
+        found = person.cheapest(0.0, self.max_nodes)
+        return Status(found.status) if found.point is None else Status.FOUND
 
     def widen(
-        self, own: np.ndarray, point: np.ndarray, costs: np.ndarray
+        self,
+        own: np.ndarray,
+        lowest: np.ndarray,
+        highest: np.ndarray,
+        costs: np.ndarray,
+        axes: np.ndarray,
     ) -> tuple[np.ndarray, np.ndarray]:
-        """A box around a desired point of which no side can move further.
+        """A box around one of desired points, of which no side of some axes can move further.
 
-        Only axes that the point changes are widened, first away from home, and only to cells
-        that the person can enter.
+        First away from home (upwards where someone hands in a value), and only to cells that the
+        person can enter.
 
         Parameters
         ----------
-        own, point : int64 (axes,)
+        own, lowest, highest : int64 (axes,)
+            Their cells, and a box; on each of the axes it has one cell, which is not their own.
         costs : float64 (axes, cells)
             inf where the person cannot go.
+        axes : int array
+            Ordinal ones.
         """
-        lowest, highest = point.copy(), point.copy()
-        categorical, n_cells = self.refusing.problem.categorical, self.refusing.problem.grid.n_cells
-        for a in np.flatnonzero((point != own) & ~categorical).tolist():
-            up = point[a] > own[a]
+        point, lowest, highest = lowest, lowest.copy(), highest.copy()
+        n_cells, missing = (
+            self.refusing.problem.grid.n_cells, self.refusing.problem.grid.missing_cell
+        )  # fmt: skip
+        for a in axes.tolist():
+            up = point[a] > own[a] or own[a] == missing[a]
             for away in (True, False):
                 side = highest if up == away else lowest
                 step = 1 if up == away else -1

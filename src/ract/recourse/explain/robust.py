@@ -1,12 +1,15 @@
-"""Plans that still hold when people fall short of them.
+"""Plans that still hold when people do less or more than they ask.
 
 With a margin m, every change may fall short by up to the share m of its way, each independently
-of the others. The plan holds when everyone in the box between is desired:
+of the others. Plans of the kind "at least" hold for everyone who goes further, up to the bounds
+of the features. A plan holds when everyone in the box between is desired:
 
-    x ------------------ x + (1 - m)(v - x) ====== v
-                              every point here is desired
+    x ------------ x + (1 - m)(v - x) ====== v ============= bound
+                        margin: every point     at least: every
+                        here is desired         point here is
 
-Whole numbers stop at whole numbers; categories and binaries are changed or not.
+Whole numbers stop at whole numbers; categories and binaries are changed or not. Nobody falls short
+of a value that they hand in, nor goes further than it.
 """
 
 from __future__ import annotations
@@ -21,13 +24,13 @@ from ract.recourse.exact.decide import Model, Person
 from ract.recourse.exact.search import ExactSearch
 from ract.recourse.explain.ranges import Certifier
 
-# How much more of the vote to ask for, when the cheapest plan has no margin.
-STRICTER = (0.0, 0.01, 0.02, 0.04, 0.08, 0.16)
+# How much more of the vote to ask for, when the cheapest plan does not hold.
+STRICTER = (0.0, 0.01, 0.02, 0.04, 0.08, 0.16, 0.32)
 
 
 @dataclass(frozen=True)
 class RobustSearch:
-    """Finds plans with a margin: candidates from the exact search, each one certified.
+    """Finds plans that hold: candidates from the exact search, each one certified.
 
     Parameters
     ----------
@@ -35,11 +38,15 @@ class RobustSearch:
     margin : float
         Between 0 and 1.
     max_nodes : int
+    beyond : Model, optional
+        The decision turned around (``Model.refusing``): plans hold before it for everyone who
+        goes further than they ask.
     """
 
     search: ExactSearch
     margin: float
     max_nodes: int
+    beyond: Model | None = None
 
     @property
     def problem(self) -> Problem:
@@ -56,7 +63,6 @@ class RobustSearch:
             The same person before the model.
         budget : float
         """
-        certifier = Certifier(self.search.refusing, self.max_nodes)
         for share in STRICTER:
             found = self._stricter(share, asking, budget)
             if found.point is None:
@@ -64,25 +70,22 @@ class RobustSearch:
             plan = self.problem.values_of(person, asking.own, found.point)
             for values in (plan, self._further(person, plan)):
                 cheap = self.problem.cost.between(person[None], values[None])[0] <= budget
-                if (
-                    cheap
-                    and self._allowed(person, values)
-                    and self._holds(certifier, person, values)
-                ):
+                if cheap and self._allowed(person, values) and self._holds(person, values, asking):
                     return values
+                if self.margin == 0:
+                    break
         return None
 
     def _stricter(self, share: float, person: Person, budget: float) -> Answer:
         """The cheapest plan of a model that asks for more."""
         problem, n_trees = self.problem, self.problem.ensemble.n_trees
-        rule = problem.rule
+        rule, model = problem.rule, person.model
         if share > 0:
             spread = float(np.ptp(rule.weight))
             more = share * spread * (n_trees if rule.divisor == 1 else 1)
             if problem.ensemble.combine == "votes":
                 more = float(np.ceil(share * n_trees))
-            rule = rule._replace(cutoff=rule.cutoff + more, against=rule.against[:0])
-        model = Model(problem, problem.forest, rule, (problem.forest, rule))
+            model = model.needing(rule.cutoff + more)
         return replace(person, model=model).cheapest(budget, self.max_nodes)
 
     def _further(self, person: np.ndarray, plan: np.ndarray) -> np.ndarray:
@@ -90,7 +93,8 @@ class RobustSearch:
         values = plan.copy()
         for axis in self.problem.grid.axes:
             j, kind = axis.columns[0], axis.feature.kind
-            if kind not in ("continuous", "integer") or plan[j] == person[j]:
+            supplied = np.isnan(person[j])
+            if kind not in ("continuous", "integer") or plan[j] == person[j] or supplied:
                 continue
             step = (plan[j] - person[j]) / (1 - self.margin)
             if kind == "integer":
@@ -103,22 +107,45 @@ class RobustSearch:
 
     def _allowed(self, person: np.ndarray, values: np.ndarray) -> bool:
         """Whether values keep to the bounds; those of the search do, so a step beyond may not."""
-        ordinal = [axis for axis in self.problem.grid.axes if not axis.is_categorical]
+        ordinal = [
+            axis for axis in self.problem.grid.axes
+            if not axis.is_categorical and not np.isnan(person[axis.columns[0]])
+        ]  # fmt: skip
         limits = [axis.feature.limits(person[axis.columns[0]]) for axis in ordinal]
         return all(
             low <= values[axis.columns[0]] <= high
             for axis, (low, high) in zip(ordinal, limits, strict=True)
         )
 
-    def _holds(self, certifier: Certifier, person: np.ndarray, values: np.ndarray) -> bool:
-        short = values - self.margin * (values - person)
+    def _holds(self, person: np.ndarray, values: np.ndarray, asking: Person) -> bool:
+        short = np.where(np.isnan(person), values, values - self.margin * (values - person))
         for axis in self.problem.grid.axes:
             columns = list(axis.columns)
             if axis.is_categorical or axis.feature.kind == "binary":
                 short[columns] = values[columns]
-            elif axis.feature.kind == "integer":
+            elif axis.feature.kind == "integer" and not np.isnan(person[columns[0]]):
                 j = columns[0]
                 up = values[j] > person[j]
                 short[j] = np.ceil(short[j]) if up else np.floor(short[j])
         cells = self.problem.cells(np.stack([short, values]))
-        return certifier.holds(cells.min(axis=0), cells.max(axis=0))
+        lowest, highest = cells.min(axis=0), cells.max(axis=0)
+        if self.margin > 0 and not Certifier(self.search.refusing, self.max_nodes).holds(
+            lowest, highest
+        ):
+            return False
+        if self.beyond is None:
+            return True
+        far = furthest(self.problem, asking, cells[1])
+        box = np.minimum(lowest, far), np.maximum(highest, far)
+        return Certifier(self.beyond, self.max_nodes).holds(*box)
+
+
+def furthest(problem: Problem, asking: Person, point: np.ndarray) -> np.ndarray:
+    """The last cells that a person can enter beyond a point, in its directions."""
+    far = point.copy()
+    moved = (point != asking.own) & ~problem.categorical
+    moved[problem.handed_in(asking.own, point)] = False
+    for a in np.flatnonzero(moved).tolist():
+        entered = np.flatnonzero(np.isfinite(asking.costs[a, : problem.grid.n_cells[a]]))
+        far[a] = entered.max() if point[a] > asking.own[a] else entered.min()
+    return far

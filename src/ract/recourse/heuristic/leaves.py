@@ -11,6 +11,7 @@ from ract.costs import FittedCost
 from ract.encoding import Axis
 from ract.ensemble import TreeEnsemble
 from ract.recourse.common.answers import Answer
+from ract.recourse.common.by_pattern import refuse_missing
 from ract.recourse.common.point_cost import PointCost
 from ract.recourse.common.problem import Problem
 from ract.recourse.common.search import Batch, Search
@@ -36,6 +37,7 @@ class LeafSearch(Search):
     """
 
     def __init__(self, ensemble: TreeEnsemble, axes: Sequence[Axis], cost: FittedCost) -> None:
+        refuse_missing(axes, "Leaves and live regions", categories=False)
         self._point_cost = PointCost(cost, axes)
         self._problem = problem = Problem(ensemble, axes, self._point_cost.by_column)
         self._model = Model.of(problem)

@@ -10,6 +10,7 @@ from ract._kernels.search import live as kernel
 from ract.costs import FittedCost
 from ract.encoding import Axis
 from ract.ensemble import TreeEnsemble
+from ract.recourse.common.by_pattern import refuse_missing
 from ract.recourse.common.point_cost import PointCost
 from ract.recourse.common.problem import Problem
 from ract.recourse.common.search import Batch, Search
@@ -38,6 +39,7 @@ class LiveRegionSearch(Search):
     def __init__(
         self, ensemble: TreeEnsemble, axes: Sequence[Axis], cost: FittedCost, reference: np.ndarray
     ) -> None:
+        refuse_missing(axes, "Leaves and live regions", categories=False)
         self._point_cost = PointCost(cost, axes)
         self._problem = Problem(ensemble, axes, self._point_cost.by_column)
         self._regions = _live_regions(self._problem, reference[ensemble.decide(reference)])

@@ -12,7 +12,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import ceil, floor, sqrt
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -33,37 +33,13 @@ FIRST_TANGENTS = 8
 Marks = list[list[float]]  # by part of a sum of squares: where tangents touch
 
 
-class Goal(Protocol):
-    """What the solver minimises."""
-
-    @property
-    def expression(self) -> Any:
-        """A whole number, by the solver's variables."""
-
-    @property
-    def tolerance(self) -> float:
-        """How much cheaper than an optimal action another may be, as a part of its cost."""
-
-    @property
-    def dearest(self) -> float:
-        """What the dearest action in reach costs, or more."""
-
-    def cost(self, value: float) -> float:
-        """What an action costs at least whose expression is at least ``value``."""
-
-    def most(self, cost: float, *, strict: bool = False) -> int | None:
-        """The largest that the expression is for an action of at most this cost, if limited.
-
-        Strict: one for which the action surely costs no more.
-        """
-
-    def parts(self, solver: Any) -> list[float]:
-        """What was squared in the solver's answer, if anything."""
-
-
 @dataclass(frozen=True)
 class Ranks:
-    """The place of a cost among the finitely many that are possible."""
+    """The place of a cost among the finitely many that are possible.
+
+    expression: a whole number, by the solver's variables. tolerance: how much cheaper than an
+    optimal action another may be, as a part of its cost.
+    """
 
     expression: Any
     prices: list[float]
@@ -71,7 +47,7 @@ class Ranks:
 
     @property
     def dearest(self) -> float:
-        """The last of them."""
+        """What the dearest action in reach costs, or more."""
         return self.prices[-1]
 
     def cost(self, value: float) -> float:
@@ -110,7 +86,7 @@ class Units:
         return max(0.0, (sqrt(value) if self.squared else value) - self.loss) * self.unit
 
     def most(self, cost: float, *, strict: bool = False) -> int | None:
-        """The largest that the expression is for an action of at most this cost, if limited."""
+        """The same, if limited; strict: one for which the action surely costs no more."""
         units = cost / self.unit + (-2 * self.loss - 2 if strict else self.loss)
         units = -1.0 if units < 0 else units
         units = units * abs(units) if self.squared else units
@@ -119,6 +95,9 @@ class Units:
     def parts(self, solver: Any) -> list[float]:
         """What was squared in the solver's answer."""
         return [solver.value(root) * size for root, size in self.roots]
+
+
+Goal = Ranks | Units
 
 
 def cell_goal(program: Program, norm: str) -> Goal:

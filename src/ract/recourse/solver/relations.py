@@ -97,11 +97,21 @@ class LinearRelation:
         return self.slack(values) >= -ROUNDING * (size + abs(self.upper))
 
 
-def columns_of(relations: Sequence[LinearRelation], axes: Sequence[Axis]) -> dict[str, int]:
-    """Encoded column of every feature that relations name; refuses those without a number."""
+def read_relations(
+    relations: Sequence[LinearRelation | str], axes: Sequence[Axis]
+) -> tuple[list[LinearRelation], dict[str, int]]:
+    """Relations, and the encoded column of every feature that is a number.
+
+    Refused are relations of features that are none, or whose numbers may be missing.
+    """
     numbers = {axis.feature.name: axis.columns[0] for axis in axes if not axis.is_categorical}
     named = [axis.feature.name for axis in axes]
-    for relation in relations:
+    missing = [axis.feature.name for axis in axes if axis.has_missing]
+    read = [
+        LinearRelation.parse(relation) if isinstance(relation, str) else relation
+        for relation in relations
+    ]
+    for relation in read:
         if not isinstance(relation, LinearRelation):
             raise InvalidSpec(f"relations must be LinearRelation, got {relation!r}.")
         for name in relation.coefficients:
@@ -114,7 +124,9 @@ def columns_of(relations: Sequence[LinearRelation], axes: Sequence[Axis]) -> dic
                     f"A relation names {name!r}, which is categorical; it takes "
                     f"{listing(numbers, 30)}."
                 )
-    return numbers
+            if name in missing:
+                raise InvalidSpec(f"A relation names {name!r}, of which values are missing.")
+    return read, numbers
 
 
 def _terms(side: str, text: str) -> list[tuple[float, str | None]]:

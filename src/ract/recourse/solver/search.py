@@ -12,6 +12,7 @@ from ract.encoding import Axis
 from ract.ensemble import TreeEnsemble
 from ract.errors import InvalidData
 from ract.grid import Grid
+from ract.recourse.common.by_pattern import refuse_missing
 from ract.recourse.common.parallel import for_each
 from ract.recourse.common.search import Batch, Search
 from ract.recourse.solver.action import Setting
@@ -19,7 +20,7 @@ from ract.recourse.solver.branches import Branches
 from ract.recourse.solver.distance import Distance
 from ract.recourse.solver.person import PersonSearch
 from ract.recourse.solver.program import cp_sat
-from ract.recourse.solver.relations import LinearRelation, columns_of
+from ract.recourse.solver.relations import LinearRelation, read_relations
 
 __all__ = ["SolverSearch"]
 
@@ -87,11 +88,8 @@ class SolverSearch(Search):
         relations: Sequence[LinearRelation | str] = (),
     ) -> None:
         cp_sat()  # say at once if it is missing
-        read = [
-            LinearRelation.parse(relation) if isinstance(relation, str) else relation
-            for relation in relations
-        ]
-        columns = columns_of(read, axes)
+        refuse_missing(axes, "Programs", categories=False)
+        read, columns = read_relations(relations, axes)
         splits = ensemble.feature >= 0
         grid = Grid.from_splits(axes, ensemble.feature[splits], ensemble.threshold[splits])
         distance = Distance(cost, axes) if isinstance(cost, FittedMahalanobis) else None

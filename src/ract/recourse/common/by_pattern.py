@@ -1,0 +1,159 @@
+"""People without some values before searches that know only values.
+
+Who has no number keeps none (``missing="stays"``), so that each split on it is decided. For
+everyone who lacks the same numbers, the trees without those splits give the same answers:
+
+    Income <= 40,000, or missing?          Age <= 30?
+        Age <= 30?                 ->          A
+            A                                  B
+            B                              for those without an income
+        C
+
+A missing category is a category like any other and needs none of this.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ract.encoding import Axis
+from ract.ensemble import TreeEnsemble
+from ract.errors import InvalidSpec, listing
+from ract.recourse.common.answers import Answers
+from ract.recourse.common.search import Search
+
+Make = Callable[[TreeEnsemble, tuple[Axis, ...], np.ndarray], Search]
+
+
+def solve_by_pattern(
+    make: Make,
+    ensemble: TreeEnsemble,
+    axes: Sequence[Axis],
+    people: np.ndarray,
+    budget: float,
+    *,
+    start: np.ndarray | None = None,
+    **limits: Any,
+) -> Answers:
+    """The answers of a search that takes no missing numbers, for people of whom some are missing.
+
+    Parameters
+    ----------
+    make : callable
+        ``make(ensemble, axes, lacking)``: the search for people who lack some encoded columns,
+        int (columns,); their features are fixed and no split asks for them.
+    ensemble, axes, people, budget, **limits
+        As the search takes them.
+    start : float (people, columns), optional
+        Passed on to the search.
+    """
+    if not any(axis.has_missing for axis in axes):
+        given = {} if start is None else {"start": start}
+        return make(ensemble, tuple(axes), np.zeros(0, int)).solve(
+            people, budget, **given, **limits
+        )
+    answers = Answers.unknown(people)
+    for rows, lacking in _patterns(people):
+        _refuse_supply(axes, lacking)
+        some = np.nan_to_num(people[rows])
+        given = {} if start is None else {"start": np.nan_to_num(start[rows])}
+        search = make(without_columns(ensemble, lacking), _without(axes, lacking), lacking)
+        found = search.solve(some, budget, **given, **limits)
+        found.values[:, lacking] = np.nan
+        answers.put(rows, found)
+    return answers
+
+
+def refuse_missing(axes: Sequence[Axis], what: str, *, categories: bool = True) -> None:
+    """Refuse features whose values may be missing, for what cannot take them.
+
+    categories: whether missing categories are refused too.
+    """
+    names = [
+        axis.feature.name
+        for axis in axes
+        if axis.has_missing and (categories or not axis.is_categorical)
+    ]
+    if names:
+        raise InvalidSpec(f"{what} take no missing values, which column(s) {listing(names)} have.")
+
+
+def without_columns(ensemble: TreeEnsemble, lacking: np.ndarray) -> TreeEnsemble:
+    """The trees as they answer people without a value in some encoded columns.
+
+    Examples
+    --------
+    >>> trees = TreeEnsemble(
+    ...     feature=np.array([0, -1, 1, -1, -1], np.int32), threshold=np.zeros(5),
+    ...     left=np.array([1, -1, 3, -1, -1], np.int32),
+    ...     right=np.array([2, -1, 4, -1, -1], np.int32),
+    ...     label=np.array([0, 0, 0, 0, 1], np.uint8), value=np.zeros(5),
+    ...     root=np.zeros(1, np.int32), combine="votes", cutoff=1)
+    >>> without_columns(trees, np.array([0])).feature
+    array([ 1, -1, -1], dtype=int32)
+    """
+    if not len(lacking):
+        return ensemble
+    n, goes = len(ensemble.feature), ensemble.missing_left
+    to_left = np.zeros(n, bool) if goes is None else goes == 1
+    decided = np.isin(ensemble.feature, lacking)
+    stands_for = np.arange(n)  # the node that a node leads to at once
+    for node in np.flatnonzero(decided)[::-1]:  # children stand after their parents
+        child = ensemble.left[node] if to_left[node] else ensemble.right[node]
+        stands_for[node] = stands_for[child]
+    root, kept = stands_for[ensemble.root], np.zeros(n, bool)
+    kept[root] = True
+    for node in np.flatnonzero((ensemble.feature >= 0) & ~decided):
+        if kept[node]:
+            kept[stands_for[[ensemble.left[node], ensemble.right[node]]]] = True
+    number = np.cumsum(kept, dtype=np.int32) - 1
+    inner = ensemble.feature[kept] >= 0
+    left, right = (
+        np.where(inner, number[stands_for[child[kept]]], np.int32(-1))
+        for child in (ensemble.left, ensemble.right)
+    )
+    of_nodes: dict[str, Any] = {
+        name: None if array is None else array[kept]
+        for name, array in (
+            (name, getattr(ensemble, name))
+            for name in ("feature", "threshold", "label", "value", "against", "missing_left")
+        )
+    }
+    return replace(ensemble, **of_nodes, left=left, right=right, root=number[root])
+
+
+def _patterns(people: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Rows of people who lack the same columns, and these columns."""
+    patterns, of_whom = np.unique(np.isnan(people), axis=0, return_inverse=True)
+    for k, pattern in enumerate(patterns):
+        yield np.flatnonzero(of_whom.ravel() == k), np.flatnonzero(pattern)
+
+
+def _without(axes: Sequence[Axis], lacking: np.ndarray) -> tuple[Axis, ...]:
+    """The axes without cells for missing numbers; those of the lacking ones are fixed."""
+    out = []
+    for axis in axes:
+        feature = axis.feature
+        if axis.has_missing and not axis.is_categorical:
+            feature = replace(feature, missing=None, supply_cost=None)
+        if axis.columns[0] in lacking:
+            feature = replace(feature, change="fixed")
+        out.append(replace(axis, feature=feature))
+    return tuple(out)
+
+
+def _refuse_supply(axes: Sequence[Axis], lacking: np.ndarray) -> None:
+    names = [
+        axis.feature.name
+        for axis in axes
+        if axis.feature.may_supply and not axis.is_categorical and axis.columns[0] in lacking
+    ]
+    if names:
+        raise InvalidSpec(
+            f"Only the exact method, with a cost of norm 'max', lets people hand in a missing "
+            f"{listing(names)}; declare missing='stays' for another one."
+        )

@@ -1,0 +1,254 @@
+"""Exact search in several models at once: the cheapest action that all of them accept."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from copy import copy
+from dataclasses import dataclass
+from functools import cache, cached_property
+
+import numpy as np
+
+from ract._kernels.search import decide_sums, decide_votes
+from ract._kernels.search.boxes import Boxes
+from ract._kernels.search.cell_forest import Forest, Rules, polish
+from ract._kernels.search.decide_several import Needs, decide_several
+from ract.actions import Feature
+from ract.costs import FittedCost, LinearCost, require_max_norm
+from ract.encoding import Axis
+from ract.ensemble import TreeEnsemble
+from ract.recourse.common.answers import Answer
+from ract.recourse.common.limits import check_count
+from ract.recourse.common.problem import Problem
+from ract.recourse.common.search import Batch, Search
+from ract.recourse.exact.decide import (
+    Left,
+    Model,
+    boxes_of,
+    cheapest_within,
+    come_home,
+    rules_of,
+)
+from ract.recourse.exact.search import MAX_NODES
+from ract.status import Status
+
+Lefts = tuple[Left, ...]
+
+
+class Models:
+    """Several models in the cells of all their thresholds.
+
+    Parameters
+    ----------
+    ensembles : sequence of TreeEnsemble
+        Over the same encoded columns.
+    axes : sequence of Axis
+    cost : FittedCost
+    """
+
+    def __init__(
+        self, ensembles: Sequence[TreeEnsemble], axes: Sequence[Axis], cost: FittedCost
+    ) -> None:
+        self.problem = Problem(TreeEnsemble.joined(ensembles, votes_needed=1), axes, cost)
+        self.each: list[Model] = []
+        for ensemble in ensembles:
+            part = copy(self.problem)  # the same cells and prices
+            part.ensemble = ensemble
+            self.each.append(Model.of(part))
+        sizes = [len(model.rule.weight) for model in self.each]
+        self._first_label = np.cumsum([1, *sizes])  # label 0 is that of a leaf without a vote
+        self.by_votes = np.array([model.by_votes for model in self.each])
+        self.least = np.array([model.least for model in self.each])
+
+    @cached_property
+    def simplified(self) -> Lefts:
+        """The trees of each model without splits between equal leaves."""
+        return tuple(model.simplified for model in self.each)
+
+    @cached_property
+    def deciding(self) -> tuple[Forest, Rules]:
+        """All trees, and the rules by which the models add them up."""
+        rules = rules_of([(len(model.forest.root), model.rule) for model in self.each])
+        # Labels of all models, after the one of a leaf without a vote.
+        weight, against = (np.append(0.0, values) for values in (rules.weight, rules.against))
+        forest = self.joined([model.forest for model in self.each])
+        return forest, rules._replace(weight=weight, against=against)
+
+    def joined(self, forests: Sequence[Forest]) -> Forest:
+        """The trees of one forest per model in one, with different labels for different models."""
+        first = np.cumsum([0, *(len(forest.axis) for forest in forests)])
+        labels = [
+            np.where(by_votes & (forest.label <= 0), 0, forest.label + shift)
+            for forest, by_votes, shift in zip(
+                forests, self.by_votes, self._first_label[:-1], strict=True
+            )
+        ]
+
+        def end_to_end(name: str) -> np.ndarray:
+            nodes = [getattr(forest, name) for forest in forests]
+            return np.concatenate(
+                [np.where(n < 0, -1, n + f) for n, f in zip(nodes, first[:-1], strict=True)]
+            ).astype(np.int32)
+
+        return Forest(
+            axis=np.concatenate([forest.axis for forest in forests]),
+            cell=np.concatenate([forest.cell for forest in forests]),
+            label=np.concatenate(labels).astype(np.int32),
+            missing_left=np.concatenate([forest.missing_left for forest in forests]),
+            missing=forests[0].missing,
+            **{name: end_to_end(name) for name in ("left", "right", "parent", "root")},
+        )
+
+    def within(self, lefts: Lefts, own: np.ndarray, costs: np.ndarray, limit: float) -> Lefts:
+        """What is left of each model in the box of the cells that cost at most limit."""
+        each = zip(self.each, lefts, strict=True)
+        return tuple(model.within(left, own, costs, limit) for model, left in each)
+
+    def may_do(self, lefts: Lefts) -> bool:
+        """Whether every model can have enough."""
+        return all(left.best >= need for left, need in zip(lefts, self.least, strict=True))
+
+
+@dataclass(frozen=True)
+class Person:
+    """One person before several models; parameters as for one model."""
+
+    models: Models
+    own: np.ndarray
+    costs: np.ndarray
+    changes: int
+    stop: np.ndarray
+
+    def cheapest(self, budget: float, max_nodes: int) -> Answer:
+        """Their cheapest point of cells within a budget that every model accepts."""
+        models = self.models
+
+        def within(lefts: Lefts, limit: float) -> Lefts:
+            return models.within(lefts, self.own, self.costs, limit)
+
+        found = cheapest_within(
+            within(models.simplified, budget), within, models.may_do, self._ask,
+            np.unique(self.costs[self.costs <= budget]), max_nodes,
+        )  # fmt: skip
+        if found.point is not None:
+            come_home(models.problem, *models.deciding, self.own, found.point)
+        return found
+
+    def _ask(self, lefts: Lefts, max_nodes: int) -> Answer:
+        """Whether all accept some point of what is left, and what it costs at least."""
+        models, point = self.models, self.own.copy()
+        categorical = models.problem.categorical
+        if not models.may_do(lefts):
+            return Answer(Status.NONE)
+        forest = models.joined([left.forest for left in lefts])
+        boxes = boxes_of(forest, 1, lefts[0].box, self.own, categorical, self.costs.shape[1])
+        if boxes is None:
+            return Answer(Status.UNKNOWN)
+        value = models.deciding[1].weight[boxes.label]
+        status, nodes = decide_several(
+            boxes, value, self._needs(lefts, boxes, value), self.changes, *models.deciding,
+            self.own, categorical, max_nodes, self.stop, point,
+        )  # fmt: skip
+        if status != Status.FOUND:
+            return Answer(Status(status), nodes=nodes)
+        cost = polish(*models.deciding, self.own, self.costs, categorical, point)
+        return Answer(Status.FOUND, cost, 0.0, point, nodes)
+
+    def _needs(self, lefts: Lefts, boxes: Boxes, value: np.ndarray) -> Needs:
+        """What the trees that are left must have, and how much of that counts as much."""
+        by_votes = self.models.by_votes
+        first = np.cumsum([0, *(len(left.forest.root) for left in lefts)])
+        scale = np.where(by_votes, decide_votes.SHARPNESS, decide_sums.SHARPNESS)
+        begin = np.searchsorted(boxes.tree, np.arange(first[-1] + 1))
+        for g in np.flatnonzero(~by_votes & (np.diff(first) > 0)):
+            trees = slice(first[g], first[g + 1])
+            best, worst = value[begin[:-1][trees]], value[begin[1:][trees] - 1]
+            scale[g] /= (best - worst).mean()
+        constant = np.array([left.constant for left in lefts])
+        return Needs(first, by_votes, self.models.least - constant, scale)
+
+
+class SeveralSearch(Search):
+    """Exact search for actions that several ensembles accept, however each of them decides.
+
+    ``solve`` takes besides: ``max_nodes``, per person, after which a search ends as found or
+    unknown.
+
+    Parameters
+    ----------
+    ensembles : sequence of TreeEnsemble
+        Over the same encoded columns.
+    axes : sequence of Axis
+    cost : FittedCost
+        With norm "max".
+
+    Examples
+    --------
+    >>> from ract import RecourseTreeClassifier
+    >>> from ract.datasets import load_loans
+    >>> loans = load_loans(n_people=500)
+    >>> old, new = (
+    ...     RecourseTreeClassifier(loans.actions, max_depth=depth).fit(loans.frame, loans.target)
+    ...     for depth in (3, 4))
+    >>> both = old.ensemble_, new.ensemble_
+    >>> search = SeveralSearch(both, old.encoder_.axes, old.cost_)
+    >>> refused = old.encoder_.matrix(loans.frame[old.predict(loans.frame) == "refused"])
+    >>> answers = search.solve(refused, budget=0.3)
+    >>> [bool(model.decide(answers.values[answers.found]).all()) for model in both]
+    [True, True]
+    """
+
+    def __init__(
+        self, ensembles: Sequence[TreeEnsemble], axes: Sequence[Axis], cost: FittedCost
+    ) -> None:
+        require_max_norm(cost)
+        self.ensembles = tuple(ensembles)
+        self.models = Models(self.ensembles, axes, cost)
+        self.models.simplified, self.models.deciding  # noqa: B018  made once, before threads ask
+        warm_up()
+
+    @classmethod
+    def prepared(
+        cls, ensembles: Sequence[TreeEnsemble], axes: Sequence[Axis], cost: FittedCost
+    ) -> SeveralSearch:
+        """The search, kept with the first model's trees from one call to the next."""
+
+        def make() -> SeveralSearch:
+            return cls(ensembles, axes, cost)
+
+        # A search holds its trees and cost, so that their ids are nobody else's while it is kept.
+        key = cls, tuple(axes), id(cost), *map(id, ensembles[1:])
+        search: SeveralSearch = ensembles[0].memo.get(key, make)
+        return search
+
+    def fill(self, batch: Batch, *, max_nodes: int = MAX_NODES) -> None:
+        """Fill the table."""
+        people, answers, problem = batch.people, batch.answers, self.models.problem
+        cells = problem.cells(people)
+        check_count("max_nodes", max_nodes)
+        changes = batch.limits.changes_of(len(problem.grid.axes))
+
+        def search(i: int, costs: np.ndarray, stop: np.ndarray) -> None:
+            person = Person(self.models, cells[i], costs, changes, stop)
+            found = person.cheapest(batch.budgets[i], max_nodes)
+            answers.status[i], answers.nodes[i] = found.status, found.nodes
+            answers.cost[i], answers.bound[i] = found.cost, found.bound
+            if found.point is not None:
+                answers.values[i] = problem.values_of(people[i], cells[i], found.point)
+
+        answers.seconds = problem.for_each(search, people, cells, batch.limits)
+
+
+@cache
+def warm_up() -> None:
+    """Compile or load the kernels, so that nobody's time limit has to pay for it."""
+    axis = Axis(Feature("x", "continuous"), (0,))
+    split, left, right = (np.array([k, -1, -1], np.int32) for k in (0, 1, 2))
+    stump = TreeEnsemble(
+        split, np.zeros(3), left, right, np.array([0, 0, 1], np.uint8), np.array([0.0, 0.0, 1.0]),
+        np.zeros(1, np.int32), "votes", 1,
+    )  # fmt: skip
+    models = Models([stump, stump], [axis], LinearCost("max", np.ones(1)))
+    own = np.zeros(1, np.int64)
+    costs = models.problem.costs(np.zeros((1, 1)), own[None])[0]
+    Person(models, own, costs, 1, np.zeros(1, np.uint8)).cheapest(1.0, 10)

@@ -1,0 +1,69 @@
+"""From yes-or-no questions to the action that wins most: votes, or a score."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from ract.recourse.common.answers import Answer
+from ract.recourse.exact.decide import Person
+from ract.status import Status
+
+# A question about scores halves what lies between until this share of a model's range is left,
+# and then asks for anything better at all.
+FINE = 1e-3
+
+
+def find_strongest(
+    person: Person, values: np.ndarray, budget: float, max_nodes: int
+) -> tuple[Person, Answer]:
+    """The same person before a model that asks for the most that they can win within a budget.
+
+    Parameters
+    ----------
+    person : Person
+    values : float (columns,)
+        Their encoded values.
+    budget : float
+    max_nodes : int
+        Per question.
+
+    Returns
+    -------
+    person : Person
+        As given if they can win nothing, or if that is unknown.
+    answer : Answer
+        An action that wins so much, whatever it costs; optimal if none is proved to win more.
+    """
+    model, problem = person.model, person.model.problem
+    inside = model.within(model.simplified, person.own, person.costs, budget)
+    divisor, base, by_votes = model.rule.divisor, model.rule.base, model.by_votes
+
+    def score(point: np.ndarray) -> float:
+        after = problem.values_of(values, person.own, point)
+        return float(problem.ensemble.score(after[None])[0])
+
+    point = person.own.copy()
+    status, nodes = person.look(inside, max_nodes, point)
+    if status != Status.FOUND:
+        return person, Answer(Status(status), nodes=nodes)
+    best, most, proved = score(point), (inside.best + base) / divisor, True
+    fine = 1.0 if by_votes else FINE * float(np.ptp(model.rule.weight))
+    while best < most:
+        wanted = best + 1 if by_votes else float(np.nextafter(best, np.inf))
+        if most - best > fine:
+            middle = (best + most) / 2
+            wanted = max(wanted, np.ceil(middle) if by_votes else middle)
+        there = person.own.copy()
+        asked = replace(person, model=model.needing(wanted))
+        status, used = asked.look(inside, max_nodes, there)
+        nodes += used
+        if status == Status.FOUND:
+            best, point = score(there), there
+        else:
+            proved = proved and status == Status.NONE
+            most = wanted - 1 if by_votes else float(np.nextafter(wanted, -np.inf))
+    cost = float(person.costs[np.arange(len(point)), point].max())
+    status = Status.OPTIMAL if proved else Status.FOUND
+    return replace(person, model=model.needing(best)), Answer(status, cost, 0.0, point, nodes)
