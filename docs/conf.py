@@ -31,3 +31,6 @@ myst_heading_anchors = 3
 
 html_theme = "furo"
 html_title = f"ract {release}"
+
+# Shapes such as (people, columns) in docstrings are no references.
+suppress_warnings = ["ref.python"]
