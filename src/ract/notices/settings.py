@@ -116,10 +116,8 @@ class NoticeSettings:
 
     Examples
     --------
-    >>> from ract import RecourseTreeClassifier
-    >>> from ract.datasets import load_loans
-    >>> loans = load_loans(n_people=500)
-    >>> model = RecourseTreeClassifier(loans.actions, max_depth=3).fit(loans.frame, loans.target)
+    >>> from ract.examples import loans_tree
+    >>> model, loans = loans_tree(max_depth=3)
     >>> settings = NoticeSettings.suggest(model)
     >>> settings.features["Income"].codes["too_low"]
     Code(code='8', sentence='Income insufficient for amount of credit requested', hmda=1)

@@ -62,12 +62,8 @@ class Reasons(Sequence[PersonReasons]):
 
     Examples
     --------
-    >>> from ract import RecourseForestClassifier
-    >>> from ract.datasets import load_loans
-    >>> loans = load_loans(n_people=1000)
-    >>> model = RecourseForestClassifier(loans.actions, n_estimators=20, random_state=0)
-    >>> model.fit(loans.frame, loans.target)
-    RecourseForestClassifier(...)
+    >>> from ract.examples import loans_forest
+    >>> model, loans = loans_forest()
     >>> reasons = model.reasons(loans.frame.head(20), reference=loans.frame)
     >>> reasons.status[:3].tolist()
     ['accepted', 'accepted', 'refused']

@@ -33,11 +33,9 @@ class Recourse(Sequence[Plan]):
 
     Examples
     --------
-    >>> from ract import RecourseForestClassifier
-    >>> from ract.datasets import load_loans
-    >>> loans = load_loans(n_people=1000)
-    >>> model = RecourseForestClassifier(loans.actions, n_estimators=20, random_state=0)
-    >>> recourse = model.fit(loans.frame, loans.target).recourse(loans.frame.head(20))
+    >>> from ract.examples import loans_forest
+    >>> model, loans = loans_forest()
+    >>> recourse = model.recourse(loans.frame.head(20))
     >>> recourse.status[:3].tolist()
     ['accepted', 'accepted', 'none within budget']
     >>> recourse.to_frame().columns.tolist()[:9]

@@ -40,10 +40,8 @@ class ExactSearch(Search):
 
     Examples
     --------
-    >>> from ract import RecourseTreeClassifier
-    >>> from ract.datasets import load_loans
-    >>> loans = load_loans(n_people=500)
-    >>> model = RecourseTreeClassifier(loans.actions, max_depth=4).fit(loans.frame, loans.target)
+    >>> from ract.examples import loans_tree
+    >>> model, loans = loans_tree()
     >>> search = ExactSearch(model.ensemble_, model.encoder_.axes, model.cost_)
     >>> refused = model.encoder_.matrix(loans.frame[model.predict(loans.frame) == "refused"])
     >>> answers = search.solve(refused, budget=0.3)

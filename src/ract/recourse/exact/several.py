@@ -184,12 +184,8 @@ class SeveralSearch(Search):
 
     Examples
     --------
-    >>> from ract import RecourseTreeClassifier
-    >>> from ract.datasets import load_loans
-    >>> loans = load_loans(n_people=500)
-    >>> old, new = (
-    ...     RecourseTreeClassifier(loans.actions, max_depth=depth).fit(loans.frame, loans.target)
-    ...     for depth in (3, 4))
+    >>> from ract.examples import loans_tree
+    >>> (old, loans), (new, _) = loans_tree(max_depth=3), loans_tree(max_depth=4)
     >>> both = old.ensemble_, new.ensemble_
     >>> search = SeveralSearch(both, old.encoder_.axes, old.cost_)
     >>> refused = old.encoder_.matrix(loans.frame[old.predict(loans.frame) == "refused"])

@@ -64,11 +64,9 @@ class SolverSearch(Search):
 
     Examples
     --------
-    >>> from ract import RecourseTreeClassifier
     >>> from ract.costs import make_cost
-    >>> from ract.datasets import load_loans
-    >>> loans = load_loans(n_people=500)
-    >>> model = RecourseTreeClassifier(loans.actions, max_depth=4).fit(loans.frame, loans.target)
+    >>> from ract.examples import loans_tree
+    >>> model, loans = loans_tree()
     >>> people = model.encoder_.matrix(loans.frame)
     >>> cost = make_cost("l1").fit(people.T, model.encoder_.weights)
     >>> search = SolverSearch(model.ensemble_, model.encoder_.axes, cost,
