@@ -62,10 +62,8 @@ class CausalSearch(Search):
 
     Parameters
     ----------
-    ensemble : TreeEnsemble
-    axes : sequence of Axis
-    cost : FittedCost
-        With norm "max".
+    ensemble, axes, cost
+        As in ``ExactSearch``.
     effects : CausalEffects
         Among encoded columns, by their names; no category may be an effect.
     uncertainty : float
