@@ -124,10 +124,6 @@ def tradeoff_curve(
     progress : bool
         Show a bar with the time left.
 
-    Returns
-    -------
-    TradeoffCurve
-
     Examples
     --------
     >>> from ract.examples import loans_tree

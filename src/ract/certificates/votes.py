@@ -124,10 +124,6 @@ def guarantee_recourse(
         As in ``ract.find_recourse``. People whom the search leaves open count as without, and so
         do those who would have to hand in a missing value.
 
-    Returns
-    -------
-    RecourseGuarantee
-
     Examples
     --------
     >>> from ract.datasets import load_loans

@@ -147,10 +147,6 @@ def reasons_report(
     **options
         Further ones of ``ract.find_reasons``.
 
-    Returns
-    -------
-    ReasonsReport
-
     Examples
     --------
     >>> from ract.examples import loans_forest

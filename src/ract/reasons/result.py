@@ -15,10 +15,9 @@ from ract.reasons.mending import Mending
 from ract.reasons.person import Direction, PersonReasons, Reason
 from ract.reasons.principal import Principal
 from ract.reasons.reference import Reference
-from ract.recourse.by_person import ByPerson
 from ract.recourse.long_frame import frame_of
 from ract.recourse.plan import least_number, nice_number
-from ract.recourse.question import Question
+from ract.recourse.question import ByPerson, Question
 from ract.recourse.result import lacking
 from ract.status import Status
 

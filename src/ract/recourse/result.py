@@ -13,11 +13,10 @@ import pandas as pd
 
 from ract.encoding import Axis, Encoder
 from ract.errors import InvalidSpec
-from ract.recourse.by_person import ByPerson
 from ract.recourse.common.answers import Answers, differs
 from ract.recourse.long_frame import long_frame
 from ract.recourse.plan import Change, Obstacle, Plan
-from ract.recourse.question import Question
+from ract.recourse.question import ByPerson, Question
 from ract.status import Status, words
 
 

@@ -107,7 +107,7 @@ class Descent(ABC):
 
     def cheapest(self, budget: float, max_nodes: int) -> Answer:
         """Their cheapest point of cells within a budget."""
-        model, prices = self.model, np.unique(self.costs[self.costs <= budget])
+        model = self.model
 
         def within(left: Any, limit: float) -> Any:
             return model.within(left, self.own, self.costs, limit)
@@ -116,6 +116,7 @@ class Descent(ABC):
         most = within(model.simplified, budget)
         if not model.may_do(most):
             return Answer(Status.NONE)
+        prices = np.unique(self.costs[self.costs <= budget])
         low, high, left = 0, len(prices) - 1, most
         while low < high:
             middle = (low + high) // 2
@@ -149,5 +150,5 @@ def come_home(
 ) -> None:
     """Move every axis home that need not have left, and choose sensible values to hand in."""
     tidy(forest, rules, own, problem.categorical, point)
-    for a in problem.handed_in(own, point).tolist():
+    for a in problem.handed_in(own, point):
         settle(forest, rules, problem.categorical, a, problem.sensible_cells(a), point)

@@ -250,8 +250,12 @@ def boxes_of(
         return None
     boxes = Boxes._make([*leaves, *ends, numbers[0], start, *numbers[1:]])
     # Masks of cells, bounds of boxes, and which boxes meet or miss which.
-    active, n_boxes = boxes.n_cells > 1, len(boxes.tree)
-    n_words = n_trees + n_boxes // OWN_WIDTH
-    masks = 3 * boxes.n_cells[active].sum() * n_words
-    size = masks + 3 * active.sum() * n_boxes + 2 * n_boxes * n_words
-    return boxes if size <= MOST_NUMBERS else None
+    n_boxes, n_words = len(boxes.tree), n_trees + len(boxes.tree) // OWN_WIDTH
+
+    def size(n_cells: int, n_axes: int) -> int:
+        return 3 * n_cells * n_words + 3 * n_axes * n_boxes + 2 * n_boxes * n_words
+
+    if size(len(own) * most_cells, len(own)) <= MOST_NUMBERS:  # no need to count
+        return boxes
+    active = boxes.n_cells[boxes.n_cells > 1]
+    return boxes if size(int(active.sum()), len(active)) <= MOST_NUMBERS else None
