@@ -346,8 +346,8 @@ def choose_weight_and_floor(
     ----------
     attempt : callable
         From a weight and a floor to their trial.
-    unit : float
-        Of the ladder of weights.
+    unit, n_people
+        As in ``choose_weight``.
     floors : sequence of float
         Descending.
     min_recourse : float or None
@@ -356,8 +356,6 @@ def choose_weight_and_floor(
         trial is about as accurate as that without a weight.
     max_auc_loss : float or None
         Else: the most recourse at an AUC at most this much below that of no weight.
-    n_people : int
-        How many people each trial is measured on, for the record.
 
     Examples
     --------

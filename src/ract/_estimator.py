@@ -24,7 +24,6 @@ from ract._auto import (
     choose_weight_and_floor,
     impurity_of_all,
 )
-from ract._core.attain import Attainment
 from ract._core.grower import CRITERIA, Rules
 from ract._frames import is_frame, read_table, take_rows
 from ract._parameters import (
@@ -35,12 +34,10 @@ from ract._parameters import (
     monotonic_directions,
     number_of_people,
 )
-from ract._training import Setting, TrainingSet, Weights, people_on, prepare, space_for_part
+from ract._training import Setting, TrainingSet, Weights, prepare, space_for_part
 from ract.calibration import LastingCurve, LastingWarning, calibrate, check_lasting
-from ract.encoding import Encoder
 from ract.ensemble import TreeEnsemble, on_its_side
 from ract.errors import InvalidData, InvalidSpec, listing
-from ract.grid import Grid
 from ract.reasons import Reasons, find_reasons
 from ract.reasons.reference import choose_reference
 from ract.recourse.find import find_recourse
@@ -443,14 +440,3 @@ class RecourseClassifierMixin(ClassifierMixin):
             self.encoder_.feature_of_column, counts, minlength=self.n_features_in_
         )
         return by_feature / max(by_feature.sum(), 1)
-
-
-def attainment(
-    ensemble: TreeEnsemble, encoder: Encoder, cost: Any, budget: float, matrix: np.ndarray
-) -> Attainment:
-    """Who of some encoded people attains which leaf of a single tree within a budget."""
-    splits = ensemble.feature >= 0
-    grid = Grid.from_splits(encoder.axes, ensemble.feature[splits], ensemble.threshold[splits])
-    nobody = np.zeros(len(matrix), np.uint8)
-    people = people_on(grid, cost, matrix.T, nobody, budget, with_reach=True)
-    return Attainment(ensemble.on_grid(grid)[0], people)

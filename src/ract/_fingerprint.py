@@ -28,14 +28,8 @@ def model_fingerprint(model: Any) -> str:
 
     Examples
     --------
-    >>> from ract import RecourseTreeClassifier
-    >>> from ract.datasets import load_loans
-    >>> loans = load_loans(n_people=300)
-    >>> one, other = (
-    ...     RecourseTreeClassifier(loans.actions, max_depth=2, budget=budget).fit(
-    ...         loans.frame, loans.target)
-    ...     for budget in (0.3, 0.4)
-    ... )
+    >>> from ract.examples import loans_tree
+    >>> one, other = (loans_tree(300, max_depth=2, budget=budget)[0] for budget in (0.3, 0.4))
     >>> model_fingerprint(one) == model_fingerprint(one), model_fingerprint(one)[:8]
     (True, 'model-2-')
     >>> model_fingerprint(one) == model_fingerprint(other)

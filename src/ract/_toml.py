@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import tomli_w
 
 from ract._printable import printable
-from ract.errors import InvalidSpec, listing
+from ract.errors import InvalidSpec, listing, refuse_unknown
 
 Read = TypeVar("Read")
 
@@ -152,12 +152,7 @@ def _parsed(text: str) -> dict[str, Any]:
 def _check_table(name: str, table: Any, known: Sequence[str]) -> None:
     if not isinstance(table, dict):
         raise InvalidSpec(f"Feature {name!r} must be a table, got {table!r}.")
-    unknown = [key for key in table if key not in known]
-    if unknown:
-        raise InvalidSpec(
-            f"Feature {name!r} has unknown entry {listing(unknown)}; "
-            f"known are {listing(known, 10)}."
-        )
+    refuse_unknown(f"Feature {name!r}", table, known)
     for key in ("categories", "columns"):
         if key in table and not isinstance(table[key], list):
             raise InvalidSpec(f"Feature {name!r}: {key} must be a list, got {table[key]!r}.")

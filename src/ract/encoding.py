@@ -48,6 +48,22 @@ class Axis:
             return self
         return replace(self, feature=replace(self.feature, missing="stays", supply_cost=None))
 
+    def may_switch(self) -> np.ndarray:
+        """Whether a person may leave one category (row) for another (column), or stay.
+
+        The last row and column of an axis with missing values are those of people without one:
+        they may hand in any category or stay, and nobody joins them.
+        """
+        source, target = np.indices((len(self.columns), len(self.columns)))
+        up, down = self.feature.may_rise, self.feature.may_fall
+        moves = (up & (target > source)) | (down & (target < source))
+        if self.has_missing:
+            moves[-1] = self.feature.may_supply
+            moves[:, -1] = False
+        if self.entered is not None:
+            moves &= np.isin(target, self.entered)
+        return (source == target) | moves
+
 
 class Encoder:
     """Turns tables like the training table into encoded columns, and back.

@@ -67,12 +67,7 @@ class TreeEnsemble:
 
     Examples
     --------
-    >>> stump = TreeEnsemble(
-    ...     feature=np.array([0, -1, -1], np.int32), threshold=np.array([0.5, 0.0, 0.0]),
-    ...     left=np.array([1, -1, -1], np.int32), right=np.array([2, -1, -1], np.int32),
-    ...     label=np.array([0, 0, 1], np.uint8), value=np.array([0.4, 0.2, 0.9]),
-    ...     root=np.zeros(1, np.int32), combine="votes", cutoff=1)
-    >>> stump.decide(np.array([[0.0], [1.0]]))
+    >>> TreeEnsemble.stump(column=0, threshold=0.5).decide(np.array([[0.0], [1.0]]))
     array([False,  True])
     """
 
@@ -89,6 +84,16 @@ class TreeEnsemble:
     single: bool = False
     against: np.ndarray | None = None
     missing_left: np.ndarray | None = None
+
+    @classmethod
+    def stump(cls, column: int, threshold: float, combine: Combine = "votes") -> TreeEnsemble:
+        """One split: people above the threshold get the desired class."""
+        return cls(
+            feature=np.array([column, -1, -1], np.int32), threshold=np.array([threshold, 0.0, 0.0]),
+            left=np.array([1, -1, -1], np.int32), right=np.array([2, -1, -1], np.int32),
+            label=np.array([0, 0, 1], np.uint8), value=np.array([0.0, 0.0, 1.0]),
+            root=np.zeros(1, np.int32), combine=combine, cutoff=1,
+        )  # fmt: skip
 
     @classmethod
     def from_cell_trees(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable
+
 
 class InvalidSpec(ValueError):
     """An action space, cost or parameter that cannot be meant as written."""
@@ -13,6 +15,14 @@ class InvalidData(ValueError):
 
 class InvalidFile(ValueError):
     """A model file that is damaged, that is no model file, or that a newer version wrote."""
+
+
+def refuse_unknown(where: str, names: Iterable[str], known: Collection[str]) -> None:
+    """Refuse entries of a file that mean nothing, such as misspelt ones."""
+    if unknown := [name for name in names if name not in known]:
+        raise InvalidSpec(
+            f"{where} has unknown entry {listing(unknown)}; known are {listing(known, 20)}."
+        )
 
 
 def listing(names: object, limit: int = 5) -> str:

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from ract._core.cover import relabelled
 from ract._core.grower import CellTree, Rules, draw_people, grow_tree
 from ract._estimator import Prepared, RecourseClassifierMixin
+from ract._out_of_bag import out_of_bag
 from ract._parameters import at_least, is_number
 from ract._progress import track
 from ract._training import TrainingSet
@@ -25,8 +26,6 @@ from ract.errors import InvalidData, InvalidSpec, listing
 from ract.recourse.common.problem import check_categories
 from ract.recourse.exact.search import ExactSearch
 from ract.status import Status
-
-OOB_PEOPLE = 1000
 
 
 class RecourseForestClassifier(RecourseClassifierMixin, BaseEstimator):
@@ -312,44 +311,31 @@ class RecourseForestClassifier(RecourseClassifierMixin, BaseEstimator):
 
     def _score_out_of_bag(self, X: Any, desired: np.ndarray, growing: np.ndarray) -> None:
         """Score people by the trees whose sample they are not in."""
-        matrix, n = self.encoder_.matrix(X), len(growing)
-        votes, sums, trees = np.zeros(n, np.int64), np.zeros(n), np.zeros(n, np.int64)
-        asked = np.arange(n) if n <= OOB_PEOPLE else np.linspace(0, n - 1, OOB_PEOPLE).astype(int)
-        left_out = np.zeros((len(asked), self.n_estimators), np.bool_)
-        for t, (seed, n_drawn) in enumerate(self._draws):
-            if n_drawn is None:
-                continue
-            is_out = draw_people(n, n_drawn, seed)[0] == 0
-            out, left_out[:, t] = np.flatnonzero(is_out), is_out[asked]
-            of_tree = self.ensemble_.totals(matrix[out], trees=slice(t, t + 1))
-            votes[out] += of_tree[0]
-            sums[out] += of_tree[1]
-            trees[out] += 1
-        scored = trees > 0
+        matrix = self.encoder_.matrix(X)
+        bag = out_of_bag(self.ensemble_, self._draws, matrix)
+        scored, needed = bag.scored, self._needed(bag.n_trees)
         if not scored.all():
             warnings.warn(
-                f"{n - scored.sum()} people are in every tree's sample and have no out-of-bag "
+                f"{(~scored).sum()} people are in every tree's sample and have no out-of-bag "
                 "score; more trees would leave everyone out of some.",
                 stacklevel=3,
             )
-        decided = votes >= self._needed(trees)
+        decided = bag.votes >= needed
         with np.errstate(invalid="ignore"):
-            share = (sums if self.probability == "shares" else votes) / trees
+            share = (bag.sums if self.probability == "shares" else bag.votes) / bag.n_trees
             right = (decided == desired[growing])[scored]
             self.oob_score_ = float(right.sum() / np.float64(len(right)))
         self.oob_decision_function_ = np.full((len(desired), 2), np.nan)
         self.oob_decision_function_[growing] = self._as_probabilities(share, decided)
-        refused = asked[(scored & ~decided)[asked]]
-        matrix = matrix[refused]  # no more than is needed: the search takes memory too
+        refused = (scored & ~decided)[bag.asked]
+        rows = bag.asked[refused]
+        matrix = matrix[rows]  # no more than is needed: the search takes memory too
         answers = self._search().attains(
-            matrix,
-            self.budget,
-            trees=left_out[(scored & ~decided)[asked]],
-            needed=self._needed(trees)[refused],
+            matrix, self.budget, trees=bag.left_out[refused], needed=needed[rows],
             n_jobs=self.n_jobs,
-        )
+        )  # fmt: skip
         without = int((answers != Status.FOUND).sum())
-        self.oob_recourse_ratio_ = 1 - without / max(int(scored[asked].sum()), 1)
+        self.oob_recourse_ratio_ = 1 - without / max(int(scored[bag.asked].sum()), 1)
 
     def _search(self) -> ExactSearch:
         return ExactSearch(self.ensemble_, self.encoder_.axes, self.cost_)

@@ -132,6 +132,12 @@ class Grid:
         return np.where([axis.has_missing for axis in self.axes], self.n_cells - 1, -1)
 
     @cached_property
+    def with_missing(self) -> tuple[int, ...]:
+        """The ordinal axes on which values may be missing."""
+        axes = enumerate(self.axes)
+        return tuple(a for a, axis in axes if axis.has_missing and not axis.is_categorical)
+
+    @cached_property
     def dtype(self) -> np.dtype[np.unsignedinteger]:
         """The smallest integer type that holds a cell."""
         return np.min_scalar_type(int(self.n_cells.max()) - 1)
@@ -407,23 +413,6 @@ class Prices:
         return costs, values
 
 
-def may_switch(axis: Axis) -> np.ndarray:
-    """Whether a person may leave one category (row) for another (column), or stay.
-
-    The last row and column of an axis with missing values are those of people without one: they
-    may hand in any category or stay, and nobody joins them.
-    """
-    source, target = np.indices((len(axis.columns), len(axis.columns)))
-    up, down = axis.feature.may_rise, axis.feature.may_fall
-    moves = (up & (target > source)) | (down & (target < source))
-    if axis.has_missing:
-        moves[-1] = axis.feature.may_supply
-        moves[:, -1] = False
-    if axis.entered is not None:
-        moves &= np.isin(target, axis.entered)
-    return (source == target) | moves
-
-
 def _levels(cost: FittedCost, column: int, values: np.ndarray, nowhere: float) -> np.ndarray:
     levels = np.full(len(values), nowhere)
     some = ~np.isnan(values)
@@ -436,7 +425,7 @@ def _switch_costs(axis: Axis, cost: FittedCost) -> np.ndarray:
     switch = switch_costs(cost, axis.columns)
     if axis.feature.may_supply:
         switch[-1] = supply_of(axis, cost).cost
-    switch[~may_switch(axis)] = np.inf
+    switch[~axis.may_switch()] = np.inf
     np.fill_diagonal(switch, 0.0)
     return switch
 

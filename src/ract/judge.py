@@ -111,13 +111,12 @@ class OutcomeJudge(BaseEstimator):
 
     Examples
     --------
-    >>> from ract import OutcomeJudge, RecourseForestClassifier
+    >>> from ract import OutcomeJudge
     >>> from ract.datasets import load_loans
-    >>> loans = load_loans(n_people=1000)
-    >>> model = RecourseForestClassifier(loans.actions, n_estimators=20, random_state=0)
-    >>> model = model.fit(loans.frame[:800], loans.target[:800])
-    >>> judge = OutcomeJudge(loans.actions, n_splits=4).fit(loans.frame[:800], loans.target[:800])
-    >>> judged = judge.judged(model.recourse(loans.frame[800:]))
+    >>> from ract.examples import loans_forest
+    >>> (model, loans), fresh = loans_forest(), load_loans(200, random_state=1)
+    >>> judge = OutcomeJudge(loans.actions, n_splits=4).fit(loans.frame, loans.target)
+    >>> judged = judge.judged(model.recourse(fresh.frame))
     >>> judged.frame.columns.tolist()
     ['before', 'after', 'low', 'high', 'verdict']
     >>> 0 < judged.bar < 1

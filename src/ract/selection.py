@@ -124,16 +124,10 @@ def tradeoff_curve(
     progress : bool
         Show a bar with the time left.
 
-    Returns
-    -------
-    TradeoffCurve
-
     Examples
     --------
-    >>> from ract import RecourseTreeClassifier
-    >>> from ract.datasets import load_loans
-    >>> loans = load_loans(n_people=600)
-    >>> tree = RecourseTreeClassifier(loans.actions, max_depth=4)
+    >>> from ract.examples import loans_tree
+    >>> tree, loans = loans_tree(600)
     >>> curve = tradeoff_curve(tree, loans.frame, loans.target, values=[0, 0.2], cv=3)
     >>> curve.to_frame()[["recourse_weight", "recourse"]].round(2)
        recourse_weight  recourse

@@ -93,10 +93,9 @@ def export_text(model: Any, *, tree: int = 0, max_depth: int = 10, decimals: int
 
     Examples
     --------
-    >>> import ract.datasets
-    >>> loans = ract.datasets.load_loans(n_people=500)
-    >>> model = ract.RecourseTreeClassifier(loans.actions, max_depth=1)
-    >>> print(export_text(model.fit(loans.frame, loans.target)))
+    >>> from ract.examples import loans_tree
+    >>> tree, loans = loans_tree(max_depth=1)
+    >>> print(export_text(tree))
     |--- LatePayments <= 1
     |   |--- approved (79% approved)
     |--- LatePayments >= 2

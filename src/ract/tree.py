@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from ract._core.attain import Attainment
 from ract._core.cover import exact_cover, greedy_cover, relabelled
 from ract._core.grower import CellTree, Rules, grow_tree
-from ract._estimator import Prepared, RecourseClassifierMixin, attainment
+from ract._estimator import Prepared, RecourseClassifierMixin
 from ract._frames import read_table, take_rows
 from ract._parameters import is_number
 from ract._training import TrainingSet, people_on, space_for_part
@@ -22,6 +22,7 @@ from ract.actions import ActionSpace
 from ract.costs import Cost
 from ract.ensemble import TreeEnsemble
 from ract.errors import InvalidSpec
+from ract.grid import Grid
 from ract.guarantee import Guarantee, relabel
 
 
@@ -340,8 +341,12 @@ class RecourseTreeClassifier(RecourseClassifierMixin, BaseEstimator):
         """
         matrix = self._matrix(X, undeclared=False)
         budget = self.budget if budget is None else budget
-        reached = attainment(self.ensemble_, self.encoder_, self.cost_, budget, matrix)
-        return reached.desired_reached(self.ensemble_.label)
+        ensemble, axes = self.ensemble_, self.encoder_.axes
+        splits = ensemble.feature >= 0
+        grid = Grid.from_splits(axes, ensemble.feature[splits], ensemble.threshold[splits])
+        nobody = np.zeros(len(matrix), np.uint8)  # classes play no part
+        people = people_on(grid, self.cost_, matrix.T, nobody, budget, with_reach=True)
+        return Attainment(ensemble.on_grid(grid)[0], people).desired_reached(ensemble.label)
 
     def recourse_risk(self, X: Any, budget: float | None = None) -> float:
         """Share of people without an action to the desired class within the budget, exact."""

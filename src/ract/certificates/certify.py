@@ -96,11 +96,9 @@ def certify(
 
     Examples
     --------
-    >>> from ract import RecourseForestClassifier
     >>> from ract.datasets import load_loans
-    >>> known, held_out = (load_loans(n_people=n, random_state=n) for n in (1000, 500))
-    >>> model = RecourseForestClassifier(known.actions, n_estimators=20, random_state=0).fit(
-    ...     known.frame, known.target)
+    >>> from ract.examples import loans_forest
+    >>> (model, _), held_out = loans_forest(), load_loans(500, random_state=1)
     >>> print(certify(model, held_out.frame))
     With 95% confidence at most ...% of people are without recourse within a budget of 0.3: ... of
     500 held-out people are.

@@ -40,10 +40,8 @@ def wrong_action(
 
     Examples
     --------
-    >>> from ract import RecourseTreeClassifier
-    >>> from ract.datasets import load_loans
-    >>> loans = load_loans(n_people=300)
-    >>> model = RecourseTreeClassifier(loans.actions, max_depth=3).fit(loans.frame, loans.target)
+    >>> from ract.examples import loans_tree
+    >>> model, loans = loans_tree(300, max_depth=3)
     >>> before = model.encoder_.matrix(loans.frame[:1])
     >>> after = before.copy()
     >>> after[0, model.encoder_.column_names.index("Age")] -= 1

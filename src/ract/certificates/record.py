@@ -18,7 +18,7 @@ from ract._serialize import canonical
 from ract._version import __version__
 from ract.errors import InvalidData
 from ract.guarantee import clopper_pearson_upper, percent_up
-from ract.persist.strict_json import MOST_JSON, parse_json
+from ract.persist.strict_json import MOST_JSON, parse_object
 from ract.persist.values import LARGEST_WHOLE
 from ract.status import Status
 
@@ -194,12 +194,9 @@ def read_record(path: str | Path) -> dict[str, Any]:
     with Path(path).open("rb") as file:
         content = file.read(MOST_JSON + 1)
     try:
-        record = parse_json(content)
+        return parse_object(content)
     except ValueError as error:
         raise InvalidData(f"{path} is not a certificate: it {error}.") from None
-    if not isinstance(record, dict):
-        raise InvalidData(f"{path} is not a certificate.")
-    return record
 
 
 def digest_of(record: dict[str, Any]) -> str:

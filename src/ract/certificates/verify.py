@@ -129,11 +129,10 @@ def verify(
 
     Examples
     --------
-    >>> from ract import RecourseTreeClassifier
     >>> from ract.certificates import certify
     >>> from ract.datasets import load_loans
-    >>> known, held_out = (load_loans(n_people=n, random_state=n) for n in (400, 200))
-    >>> tree = RecourseTreeClassifier(known.actions, max_depth=3).fit(known.frame, known.target)
+    >>> from ract.examples import loans_tree
+    >>> (tree, _), held_out = loans_tree(max_depth=3), load_loans(200, random_state=1)
     >>> record = certify(tree, held_out.frame).to_dict()
     >>> print(verify(record, tree, held_out.frame))
     The certificate agrees with its record and model and data and counts.

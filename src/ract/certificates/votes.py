@@ -124,19 +124,12 @@ def guarantee_recourse(
         As in ``ract.find_recourse``. People whom the search leaves open count as without, and so
         do those who would have to hand in a missing value.
 
-    Returns
-    -------
-    RecourseGuarantee
-
     Examples
     --------
-    >>> from ract import RecourseForestClassifier
     >>> from ract.datasets import load_loans
-    >>> loans = load_loans(n_people=1500)
-    >>> forest = RecourseForestClassifier(
-    ...     loans.actions, n_estimators=20, recourse_weight=0, random_state=0
-    ... ).fit(loans.frame[:1000], loans.target[:1000])
-    >>> given = guarantee_recourse(forest, loans.frame[1000:], max_risk=0.1)
+    >>> from ract.examples import loans_forest
+    >>> (forest, _), fresh = loans_forest(recourse_weight=0), load_loans(500, random_state=1)
+    >>> given = guarantee_recourse(forest, fresh.frame, max_risk=0.1)
     >>> given.risk_bound <= 0.1, given.votes_needed <= forest.ensemble_.cutoff
     (True, True)
     """

@@ -310,7 +310,7 @@ def is_parquet(path: Path) -> bool:
 
 
 def _header(lines: Any, name: str, delimiter: str | None, sample: str) -> tuple[list[str], str]:
-    """Column names from the first line, and the delimiter, told from a sample if not given."""
+    """Column names from the first line, and the delimiter, guessed from a sample if not given."""
     first = "".join(_head(lines))
     if len(first) > LONGEST_HEAD:
         raise BadInput(

@@ -70,10 +70,8 @@ def recourse_report(
 
     Examples
     --------
-    >>> from ract import RecourseTreeClassifier
-    >>> from ract.datasets import load_loans
-    >>> loans = load_loans(n_people=600)
-    >>> tree = RecourseTreeClassifier(loans.actions, max_depth=4).fit(loans.frame, loans.target)
+    >>> from ract.examples import loans_tree
+    >>> tree, loans = loans_tree(600)
     >>> report = recourse_report(tree, loans.frame, loans.target, groups="Guarantor")
     >>> ratios = report[report["metric"] == "recourse ratio"]
     >>> ratios[["group", "people", "value", "low", "high"]].round(3)

@@ -56,10 +56,8 @@ def recourse_ratio(model: Any, X: Any, y: Any = None, **options: Any) -> float:
     Examples
     --------
     >>> from sklearn.model_selection import cross_val_score
-    >>> from ract import RecourseTreeClassifier
-    >>> from ract.datasets import load_loans
-    >>> loans = load_loans(n_people=600)
-    >>> tree = RecourseTreeClassifier(loans.actions, max_depth=4)
+    >>> from ract.examples import loans_tree
+    >>> tree, loans = loans_tree(600)
     >>> cross_val_score(tree, loans.frame, loans.target, scoring=recourse_ratio, cv=3).round(2)
     array([1.  , 1.  , 0.92])
     """

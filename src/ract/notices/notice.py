@@ -51,11 +51,9 @@ class Notices:
 
     Examples
     --------
-    >>> from ract import RecourseForestClassifier
-    >>> from ract.datasets import load_loans
-    >>> loans = load_loans(n_people=1000)
-    >>> model = RecourseForestClassifier(loans.actions, n_estimators=20, random_state=0)
-    >>> plans = model.fit(loans.frame, loans.target).recourse(loans.frame.head(20), budget=1)
+    >>> from ract.examples import loans_forest
+    >>> model, loans = loans_forest()
+    >>> plans = model.recourse(loans.frame.head(20), budget=1)
     >>> page = Notices(model, language="de").render(plans[2], form="text")
     >>> print(page.splitlines()[3])
     ENTSCHEIDUNG ÜBER IHREN ANTRAG

@@ -38,12 +38,8 @@ def few_changes(
 
     Examples
     --------
-    >>> from ract import RecourseForestClassifier
-    >>> from ract.datasets import load_loans
-    >>> loans = load_loans(n_people=600)
-    >>> model = RecourseForestClassifier(loans.actions, n_estimators=10, random_state=0)
-    >>> model.fit(loans.frame, loans.target)
-    RecourseForestClassifier(...)
+    >>> from ract.examples import loans_forest
+    >>> model, loans = loans_forest(600, n_estimators=10)
     >>> found = few_changes(model.recourse, loans.frame.head(50), max_changes=1)
     >>> usual = model.recourse(loans.frame.head(50))
     >>> bool((found.found == usual.found).all())

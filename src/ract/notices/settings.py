@@ -12,7 +12,7 @@ import numpy as np
 import tomli_w
 
 from ract.actions import Feature
-from ract.errors import InvalidSpec, listing
+from ract.errors import InvalidSpec, listing, refuse_unknown
 from ract.notices.language import Language
 from ract.notices.standard import LISTS, check_list, reasons_for, spoken
 
@@ -116,10 +116,8 @@ class NoticeSettings:
 
     Examples
     --------
-    >>> from ract import RecourseTreeClassifier
-    >>> from ract.datasets import load_loans
-    >>> loans = load_loans(n_people=500)
-    >>> model = RecourseTreeClassifier(loans.actions, max_depth=3).fit(loans.frame, loans.target)
+    >>> from ract.examples import loans_tree
+    >>> model, loans = loans_tree(max_depth=3)
     >>> settings = NoticeSettings.suggest(model)
     >>> settings.features["Income"].codes["too_low"]
     Code(code='8', sentence='Income insufficient for amount of credit requested', hmda=1)
@@ -188,7 +186,7 @@ class NoticeSettings:
             document = tomllib.loads(text)
         except (ValueError, RecursionError) as error:
             raise InvalidSpec(f"Malformed TOML: {' '.join(str(error).split())}.") from None
-        _known(document, ("language", "notice", "words", "features"), "The file")
+        refuse_unknown("The file", document, ("language", "notice", "words", "features"))
         language = _typed(document.get("language", "en"), str, "language")
         Language(language)
         words = _typed(document.get("words", {}), dict, "[words]")
@@ -284,7 +282,7 @@ def directions_of(feature: Feature) -> Sequence[str]:
 def _details(table: Any) -> Details:
     table = dict(_typed(table, dict, "[notice]"))
     kinds = {one.name: type(one.default) for one in fields(Details)}
-    _known(table, list(kinds), "[notice]")
+    refuse_unknown("[notice]", table, list(kinds))
     for name, value in table.items():
         _typed(value, list if kinds[name] is tuple else kinds[name], f"[notice] {name}")
         if kinds[name] is int and value < 0:
@@ -297,12 +295,12 @@ def _details(table: Any) -> Details:
 def _feature(name: str, table: Any) -> FeatureText:
     where = f"Feature {name!r}"
     table = _typed(table, dict, where)
-    _known(table, ("label", *DIRECTIONS), where)
+    refuse_unknown(where, table, ("label", *DIRECTIONS))
     codes = {}
     for direction in DIRECTIONS:
         if direction in table:
             entry, at = _typed(table[direction], dict, where), f"{where}, {direction}"
-            _known(entry, ("code", "sentence", "hmda"), at)
+            refuse_unknown(at, entry, ("code", "sentence", "hmda"))
             given = {key: _typed(entry.get(key, ""), str, f"{at}, {key}").strip()
                      for key in ("code", "sentence")}  # fmt: skip
             if not all(given.values()):
@@ -312,13 +310,6 @@ def _feature(name: str, table: Any) -> FeatureText:
                 raise InvalidSpec(f"{at}: hmda must be from 1 to 9, or 0 for none, got {hmda}.")
             codes[direction] = Code(given["code"], given["sentence"], hmda)
     return FeatureText(_typed(table.get("label", name), str, f"{where}, label"), codes)
-
-
-def _known(table: Mapping[str, Any], known: Sequence[str], where: str) -> None:
-    if unknown := [key for key in table if key not in known]:
-        raise InvalidSpec(
-            f"{where} has unknown entry {listing(unknown)}; known are {listing(known, 20)}."
-        )
 
 
 def _typed(value: Any, kind: type, where: str) -> Any:

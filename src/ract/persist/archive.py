@@ -20,7 +20,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ract.errors import InvalidFile, InvalidSpec
-from ract.persist.strict_json import MOST_JSON, check_json, parse_json
+from ract.persist.strict_json import MOST_JSON, check_json, parse_object
 
 MANIFEST = "manifest.json"
 FORMAT, VERSION = "ract model", 1
@@ -86,12 +86,9 @@ def unpack(data: bytes) -> tuple[dict[str, Any], dict[str, bytes]]:
 def parsed(content: bytes, name: str) -> dict[str, Any]:
     """The JSON object that a member holds."""
     try:
-        values = parse_json(content)
+        return parse_object(content)
     except ValueError as error:
         raise InvalidFile(f"{name} in it {error}") from None
-    if not isinstance(values, dict):
-        raise InvalidFile(f"{name} in it is not a JSON object")
-    return values
 
 
 def json_bytes(values: Mapping[str, Any]) -> bytes:

@@ -81,10 +81,9 @@ def load_judge(source: str | Path) -> OutcomeJudge:
     Examples
     --------
     >>> import tempfile
-    >>> from ract import OutcomeJudge, RecourseTreeClassifier, load_judge, save_model
-    >>> from ract.datasets import load_loans
-    >>> loans = load_loans(n_people=300)
-    >>> model = RecourseTreeClassifier(loans.actions, max_depth=3).fit(loans.frame, loans.target)
+    >>> from ract import OutcomeJudge, load_judge, save_model
+    >>> from ract.examples import loans_tree
+    >>> model, loans = loans_tree(300, max_depth=3)
     >>> judge = OutcomeJudge(loans.actions, n_splits=2).fit(loans.frame, loans.target)
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     save_model(model, f"{folder}/loans.ract", judge=judge)

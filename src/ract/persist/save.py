@@ -66,10 +66,9 @@ def save_model(
     Examples
     --------
     >>> import tempfile
-    >>> from ract import RecourseTreeClassifier, load_model
-    >>> from ract.datasets import load_loans
-    >>> loans = load_loans(n_people=300)
-    >>> model = RecourseTreeClassifier(loans.actions, max_depth=3).fit(loans.frame, loans.target)
+    >>> from ract import load_model
+    >>> from ract.examples import loans_tree
+    >>> model, loans = loans_tree(300, max_depth=3)
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     save_model(model, f"{folder}/loans.ract")
     ...     again = load_model(f"{folder}/loans.ract")

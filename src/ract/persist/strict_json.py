@@ -16,6 +16,14 @@ MOST_CONTAINERS = 2**18
 DEEPEST = 32
 
 
+def parse_object(content: bytes) -> dict[str, Any]:
+    """The JSON object that a text holds; a ValueError as of ``parse_json``."""
+    values = parse_json(content)
+    if not isinstance(values, dict):
+        raise ValueError("is not a JSON object")
+    return values
+
+
 def parse_json(content: bytes) -> Any:
     """The values of a JSON text; a ValueError that says what is wrong with it.
 

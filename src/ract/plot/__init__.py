@@ -2,11 +2,10 @@
 
 Examples
 --------
->>> import ract.datasets
 >>> from matplotlib.figure import Figure
->>> loans = ract.datasets.load_loans(n_people=500)
->>> tree = ract.RecourseTreeClassifier(loans.actions, max_depth=3)
->>> recourse = tree.fit(loans.frame, loans.target).recourse(loans.frame)
+>>> from ract.examples import loans_tree
+>>> tree, loans = loans_tree(max_depth=3)
+>>> recourse = tree.recourse(loans.frame)
 >>> CostDisplay.from_recourse(recourse, ax=Figure().subplots()).ax_.get_xlabel()
 'cost of the cheapest plan'
 >>> person = int(recourse.found.argmax())

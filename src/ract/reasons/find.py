@@ -84,12 +84,8 @@ def find_reasons(
 
     Examples
     --------
-    >>> from ract import RecourseForestClassifier
-    >>> from ract.datasets import load_loans
-    >>> loans = load_loans(n_people=1000)
-    >>> model = RecourseForestClassifier(loans.actions, n_estimators=20, random_state=0)
-    >>> model.fit(loans.frame, loans.target)
-    RecourseForestClassifier(...)
+    >>> from ract.examples import loans_forest
+    >>> model, loans = loans_forest()
     >>> reasons = find_reasons(model, loans.frame.head(20), reference=loans.frame)
     >>> reasons
     Reasons of 20 people: 13 accepted, 7 refused

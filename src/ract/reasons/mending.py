@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ract.encoding import Axis
-from ract.grid import Grid, may_switch, supply_of
+from ract.grid import Grid, supply_of
 from ract.recourse.common.limits import Limits, budgets_of
 from ract.recourse.exact.decide import Person
 from ract.recourse.exact.search import MAX_NODES, ExactSearch
@@ -174,7 +174,7 @@ def _steps(question: Question, grid: Grid, pair: Pair) -> _Steps:
 
 def _categories(axis: Axis, person: np.ndarray) -> _Steps:
     here = int(person[list(axis.columns)].argmax())
-    others = np.flatnonzero(may_switch(axis)[here])
+    others = np.flatnonzero(axis.may_switch()[here])
     others = others[others != here].astype(float)
     return _Steps(
         others, others, others, others, np.ones(len(others)), np.ones(len(others), bool),

@@ -147,18 +147,10 @@ def reasons_report(
     **options
         Further ones of ``ract.find_reasons``.
 
-    Returns
-    -------
-    ReasonsReport
-
     Examples
     --------
-    >>> from ract import RecourseForestClassifier
-    >>> from ract.datasets import load_loans
-    >>> loans = load_loans(n_people=1000)
-    >>> model = RecourseForestClassifier(loans.actions, n_estimators=20, random_state=0)
-    >>> model.fit(loans.frame, loans.target)
-    RecourseForestClassifier(...)
+    >>> from ract.examples import loans_forest
+    >>> model, loans = loans_forest()
     >>> report = reasons_report(model, loans.frame.head(100), reference=loans.frame)
     >>> report.reasons.columns.tolist()[:6]
     ['group', 'feature', 'direction', 'given', 'share', 'first']

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Literal, overload
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -18,7 +17,7 @@ from ract.reasons.principal import Principal
 from ract.reasons.reference import Reference
 from ract.recourse.long_frame import frame_of
 from ract.recourse.plan import least_number, nice_number
-from ract.recourse.question import Question
+from ract.recourse.question import ByPerson, Question
 from ract.recourse.result import lacking
 from ract.status import Status
 
@@ -41,7 +40,7 @@ _COLUMNS: dict[str, Any] = {
 
 
 @dataclass(frozen=True, repr=False)
-class Reasons(Sequence[PersonReasons]):
+class Reasons(ByPerson[PersonReasons]):
     """Why each of a batch of people was refused, in their order.
 
     Parameters
@@ -62,12 +61,8 @@ class Reasons(Sequence[PersonReasons]):
 
     Examples
     --------
-    >>> from ract import RecourseForestClassifier
-    >>> from ract.datasets import load_loans
-    >>> loans = load_loans(n_people=1000)
-    >>> model = RecourseForestClassifier(loans.actions, n_estimators=20, random_state=0)
-    >>> model.fit(loans.frame, loans.target)
-    RecourseForestClassifier(...)
+    >>> from ract.examples import loans_forest
+    >>> model, loans = loans_forest()
     >>> reasons = model.reasons(loans.frame.head(20), reference=loans.frame)
     >>> reasons.status[:3].tolist()
     ['accepted', 'accepted', 'refused']
@@ -83,30 +78,16 @@ class Reasons(Sequence[PersonReasons]):
     found: dict[int, list[Principal]]
     mendings: dict[tuple[int, int], Mending]
 
-    def __len__(self) -> int:
-        return len(self.labels)
-
-    @overload
-    def __getitem__(self, index: int) -> PersonReasons: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[PersonReasons]: ...
-    def __getitem__(self, index: int | slice) -> PersonReasons | list[PersonReasons]:
-        if isinstance(index, slice):
-            return [self[i] for i in range(*index.indices(len(self)))]
-        i = range(len(self))[index]
+    def _of(self, i: int) -> PersonReasons:
         status, score = self.status[i], float(self.score[i])
         reasons: tuple[Reason, ...] = ()
         if status == "refused":
-            unread = self.question.unread
-            row = i if unread is None else int(np.searchsorted(unread.rows, i))
+            row = self._among_read(i)
             reasons = tuple(self._reason(row, reason) for reason in self.found.get(row, []))
         return PersonReasons(
             self.labels[i], self.desired, status, score, self.cutoff, self.base,
             self.reference.against, reasons, self.messages.get(i, ""),
         )  # fmt: skip
-
-    def __iter__(self) -> Iterator[PersonReasons]:
-        return (self[i] for i in range(len(self)))
 
     @property
     def feature_names(self) -> tuple[str, ...]:
@@ -139,26 +120,6 @@ class Reasons(Sequence[PersonReasons]):
     def refused(self) -> np.ndarray:
         """Who was refused."""
         return np.asarray(self.status == "refused")
-
-    @property
-    def desired(self) -> Any:
-        """The class that people want."""
-        return self.question.tree.desired
-
-    @property
-    def messages(self) -> dict[int, str]:
-        """By position: what is wrong with the rows that cannot be read."""
-        return self.question.messages
-
-    @property
-    def labels(self) -> pd.Index:
-        """Labels of the people: the index of a pandas frame, else 0, 1, ..."""
-        return self.question.labels_of_everyone
-
-    @property
-    def people(self) -> Any:
-        """The people as they were given."""
-        return self.question.everyone
 
     def to_frame(self, form: Literal["long", "wide"] = "long") -> pd.DataFrame:
         """The reasons as a table.

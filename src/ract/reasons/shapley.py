@@ -63,10 +63,8 @@ def shapley_values(
 
     Examples
     --------
-    >>> from ract import RecourseTreeClassifier
-    >>> from ract.datasets import load_loans
-    >>> loans = load_loans(n_people=300)
-    >>> model = RecourseTreeClassifier(loans.actions, max_depth=3).fit(loans.frame, loans.target)
+    >>> from ract.examples import loans_tree
+    >>> model, loans = loans_tree(300, max_depth=3)
     >>> people = model.encoder_.matrix(loans.frame)
     >>> parts = shapley_values(model.ensemble_, model.encoder_.axes, people[:5], people[5:])
     >>> score = score_of(model.ensemble_, people)

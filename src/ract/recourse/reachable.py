@@ -45,12 +45,8 @@ def has_recourse(
 
     Examples
     --------
-    >>> from ract import RecourseForestClassifier
-    >>> from ract.datasets import load_loans
-    >>> loans = load_loans(n_people=1000)
-    >>> model = RecourseForestClassifier(loans.actions, n_estimators=20, random_state=0)
-    >>> model.fit(loans.frame, loans.target)
-    RecourseForestClassifier(...)
+    >>> from ract.examples import loans_forest
+    >>> model, loans = loans_forest()
     >>> has_recourse(model, loans.frame.head(3)).tolist()
     ['accepted', 'accepted', 'none within budget']
     """

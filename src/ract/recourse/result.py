@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal, overload
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -16,12 +16,12 @@ from ract.errors import InvalidSpec
 from ract.recourse.common.answers import Answers, differs
 from ract.recourse.long_frame import long_frame
 from ract.recourse.plan import Change, Obstacle, Plan
-from ract.recourse.question import Question
+from ract.recourse.question import ByPerson, Question
 from ract.status import Status, words
 
 
 @dataclass(frozen=True, repr=False)
-class Recourse(Sequence[Plan]):
+class Recourse(ByPerson[Plan]):
     """What each of a batch of people can do, in their order.
 
     Parameters
@@ -33,11 +33,9 @@ class Recourse(Sequence[Plan]):
 
     Examples
     --------
-    >>> from ract import RecourseForestClassifier
-    >>> from ract.datasets import load_loans
-    >>> loans = load_loans(n_people=1000)
-    >>> model = RecourseForestClassifier(loans.actions, n_estimators=20, random_state=0)
-    >>> recourse = model.fit(loans.frame, loans.target).recourse(loans.frame.head(20))
+    >>> from ract.examples import loans_forest
+    >>> model, loans = loans_forest()
+    >>> recourse = model.recourse(loans.frame.head(20))
     >>> recourse.status[:3].tolist()
     ['accepted', 'accepted', 'none within budget']
     >>> recourse.to_frame().columns.tolist()[:9]
@@ -49,42 +47,18 @@ class Recourse(Sequence[Plan]):
     question: Question
     answers: Answers
 
-    def __len__(self) -> int:
-        return len(self._status)
-
-    @overload
-    def __getitem__(self, index: int) -> Plan: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[Plan]: ...
-    def __getitem__(self, index: int | slice) -> Plan | list[Plan]:
-        if isinstance(index, slice):
-            return [self[i] for i in range(*index.indices(len(self)))]
-        i = range(len(self))[index]
+    def _of(self, i: int) -> Plan:
         if i in self.messages:
             return Plan(
                 self.labels[i], self.desired, Status.INVALID.word, np.inf, 0.0, self.budget,
                 message=self.messages[i],
             )  # fmt: skip
-        if self.question.unread is not None:
-            i = int(np.searchsorted(self.question.unread.rows, i))
+        i = self._among_read(i)
         others = self.answers.alternatives.get(i)
         alternatives = () if others is None else tuple(
             self._plan(i, others, k) for k in range(len(others.cost))
         )  # fmt: skip
         return self._plan(i, self.answers, i, self.answers.obstacles.get(i), alternatives)
-
-    def __iter__(self) -> Iterator[Plan]:
-        return (self[i] for i in range(len(self)))
-
-    @property
-    def people(self) -> Any:
-        """The people as they were given."""
-        return self.question.everyone
-
-    @property
-    def messages(self) -> dict[int, str]:
-        """By position: what is wrong with the rows that cannot be read."""
-        return self.question.messages
 
     @property
     def invalid(self) -> np.ndarray:
@@ -97,19 +71,9 @@ class Recourse(Sequence[Plan]):
         return self.question.encoder
 
     @property
-    def desired(self) -> Any:
-        """The class that people want."""
-        return self.question.tree.desired
-
-    @property
     def budget(self) -> float:
         """Most that a plan may cost."""
         return self.question.budget
-
-    @property
-    def labels(self) -> pd.Index:
-        """Labels of the people: the index of a pandas frame, else 0, 1, ..."""
-        return self.question.labels_of_everyone
 
     def _among_all(self, values: np.ndarray, otherwise: Any) -> np.ndarray:
         return self.question.among_all(values, otherwise)

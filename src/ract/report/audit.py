@@ -155,10 +155,9 @@ def audit(
 
     Examples
     --------
-    >>> import ract.datasets
-    >>> loans, fresh = (ract.datasets.load_loans(500, random_state=k) for k in (0, 1))
-    >>> model = ract.RecourseForestClassifier(loans.actions, n_estimators=10, random_state=0)
-    >>> model = model.fit(loans.frame, loans.target)
+    >>> from ract.datasets import load_loans
+    >>> from ract.examples import loans_forest
+    >>> (model, _), fresh = loans_forest(500), load_loans(500, random_state=1)
     >>> found = audit(model, fresh.frame, fresh.target, groups="Education")
     >>> found.n_people, found.to_html()[:15]
     (500, '<!doctype html>')

@@ -12,7 +12,7 @@ from typing import Any, Literal, get_args
 import tomli_w
 
 from ract._toml import read_toml, table_section
-from ract.errors import InvalidSpec, listing
+from ract.errors import InvalidSpec, refuse_unknown
 
 Unit = Literal["years", "days"]
 
@@ -126,11 +126,7 @@ class TableFormat:
         known = [entry.name for entry in fields(cls)]
         if not isinstance(record, Mapping):
             raise InvalidSpec(f"[table] must be a table, got {record!r}.")
-        unknown = [name for name in record if name not in known]
-        if unknown:
-            raise InvalidSpec(
-                f"[table] has unknown entry {listing(unknown)}; known are {listing(known, 20)}."
-            )
+        refuse_unknown("[table]", record, known)
         for name in ("words", "dates", "others"):
             if not isinstance(record.get(name, {}), Mapping):
                 raise InvalidSpec(f"[table.{name}] must be a table, got {record[name]!r}.")

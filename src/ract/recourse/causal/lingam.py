@@ -136,7 +136,7 @@ def _subtract(residuals: np.ndarray, cause: int, left: list[int], names: Sequenc
     if gone.any():
         raise InvalidData(
             f"Column {names[left[int(np.argmax(gone))]]!r} is a linear combination of other "
-            "columns, so its causes cannot be told apart; leave it out."
+            "columns, so its causes cannot be separated; leave it out."
         )
     rest = residuals[left] - share[:, None] * residuals[cause]
     spread = rest.std(axis=1, keepdims=True)

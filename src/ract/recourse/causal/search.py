@@ -62,10 +62,8 @@ class CausalSearch(Search):
 
     Parameters
     ----------
-    ensemble : TreeEnsemble
-    axes : sequence of Axis
-    cost : FittedCost
-        With norm "max".
+    ensemble, axes, cost
+        As in ``ExactSearch``.
     effects : CausalEffects
         Among encoded columns, by their names; no category may be an effect.
     uncertainty : float
@@ -82,10 +80,8 @@ class CausalSearch(Search):
 
     Examples
     --------
-    >>> from ract import RecourseTreeClassifier
-    >>> from ract.datasets import load_loans
-    >>> loans = load_loans(n_people=500)
-    >>> model = RecourseTreeClassifier(loans.actions, max_depth=4).fit(loans.frame, loans.target)
+    >>> from ract.examples import loans_tree
+    >>> model, loans = loans_tree()
     >>> effects = CausalEffects.from_edges({("Income", "Savings"): 0.3, ("Income", "Debt"): 0.15})
     >>> search = CausalSearch(model.ensemble_, model.encoder_.axes, model.cost_, effects)
     >>> refused = model.encoder_.matrix(loans.frame[model.predict(loans.frame) == "refused"])[:20]

@@ -29,12 +29,7 @@ def tree_boxes(ensemble: TreeEnsemble, points: np.ndarray) -> tuple[np.ndarray, 
 
     Examples
     --------
-    >>> stump = TreeEnsemble(
-    ...     feature=np.array([0, -1, -1], np.int32), threshold=np.array([0.5, 0.0, 0.0]),
-    ...     left=np.array([1, -1, -1], np.int32), right=np.array([2, -1, -1], np.int32),
-    ...     label=np.array([0, 0, 1], np.uint8), value=np.array([0.4, 0.2, 0.9]),
-    ...     root=np.zeros(1, np.int32), combine="votes", cutoff=1)
-    >>> tree_boxes(stump, np.array([[0.7]]))
+    >>> tree_boxes(TreeEnsemble.stump(column=0, threshold=0.5), np.array([[0.7]]))
     (array([[[0.5]]]), array([[[inf]]]))
     """
     n_points, n_columns = points.shape

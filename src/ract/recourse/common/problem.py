@@ -124,9 +124,10 @@ class Problem:
                 values[columns[0]] = (entries.above if to > own[a] else entries.below)[to]
         return values
 
-    def handed_in(self, own: np.ndarray, point: np.ndarray) -> np.ndarray:
+    def handed_in(self, own: np.ndarray, point: np.ndarray) -> list[int]:
         """The ordinal axes on which a person without a value hands one in at a point."""
-        return np.flatnonzero((own == self.grid.missing_cell) & (point != own) & ~self.categorical)
+        missing = self.grid.missing_cell
+        return [a for a in self.grid.with_missing if own[a] == missing[a] != point[a]]
 
     def sensible_cells(self, a: int) -> np.ndarray:
         """Cells that can be handed in on an ordinal axis, nearest to the median known value first.

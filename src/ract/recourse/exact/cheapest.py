@@ -11,11 +11,16 @@ by quick questions, and decide what they left unknown with a thorough one just b
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from ract._kernels.search.cell_forest import Forest, Rules, settle, tidy
 from ract.recourse.common.answers import Answer
+from ract.recourse.common.problem import Problem
 from ract.status import Status
 
 QUICK_NODES = 40
@@ -75,3 +80,75 @@ def cheapest(ask: Ask, prices: np.ndarray, max_nodes: int) -> Answer:
     if best.point is None:
         return Answer(Status.NONE, nodes=used)
     return Answer(Status.OPTIMAL, best.cost, best.cost, best.point, used)
+
+
+@dataclass(frozen=True)
+class Descent(ABC):
+    """One person before a model, or before several at once.
+
+    Parameters
+    ----------
+    model : Model or Models
+    own : int64 (axes,)
+        Their cells.
+    costs : float64 (axes, cells)
+        What each cell costs them.
+    changes : int
+        How many features they may change.
+    stop : uint8 (1,)
+        Set when their time is up.
+    """
+
+    model: Any
+    own: np.ndarray
+    costs: np.ndarray
+    changes: int
+    stop: np.ndarray
+
+    def cheapest(self, budget: float, max_nodes: int) -> Answer:
+        """Their cheapest point of cells within a budget."""
+        model = self.model
+
+        def within(left: Any, limit: float) -> Any:
+            return model.within(left, self.own, self.costs, limit)
+
+        # Inside the box of the budget the trees are small; all else works on what is left there.
+        most = within(model.simplified, budget)
+        if not model.may_do(most):
+            return Answer(Status.NONE)
+        prices = np.unique(self.costs[self.costs <= budget])
+        low, high, left = 0, len(prices) - 1, most
+        while low < high:
+            middle = (low + high) // 2
+            there = within(left, prices[middle])
+            if model.may_do(there):
+                high, left = middle, there
+            else:
+                low = middle + 1
+
+        def at(limit: float, allowed: int) -> Answer:
+            nonlocal most
+            left = within(most, limit)
+            answer = self._ask(left, allowed)
+            if answer.status == Status.FOUND:  # nobody asks for more again
+                most = left
+            return answer
+
+        found = cheapest(at, prices[low:], max_nodes)
+        if found.point is not None:
+            forest, rules = model.decides_by
+            come_home(model.problem, forest, rules, self.own, found.point)
+        return found
+
+    @abstractmethod
+    def _ask(self, left: Any, max_nodes: int) -> Answer:
+        """Whether some point of what is left is desired, and what it costs at least."""
+
+
+def come_home(
+    problem: Problem, forest: Forest, rules: Rules, own: np.ndarray, point: np.ndarray
+) -> None:
+    """Move every axis home that need not have left, and choose sensible values to hand in."""
+    tidy(forest, rules, own, problem.categorical, point)
+    for a in problem.handed_in(own, point):
+        settle(forest, rules, problem.categorical, a, problem.sensible_cells(a), point)

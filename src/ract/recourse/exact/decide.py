@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TypeVar
 
 import numpy as np
 
@@ -18,20 +17,16 @@ from ract._kernels.search.cell_forest import (
     Rules,
     polish,
     prune,
-    settle,
-    tidy,
 )
 from ract._kernels.search.decide_sums import decide_sums
 from ract._kernels.search.decide_votes import decide_votes
 from ract.recourse.common.answers import Answer
 from ract.recourse.common.problem import Problem
-from ract.recourse.exact.cheapest import QUICK_NODES, cheapest
+from ract.recourse.exact.cheapest import QUICK_NODES, Descent
 from ract.status import Status
 
 # Numbers that the tables of one question may hold (1 GB); larger questions have no answer.
 MOST_NUMBERS = 1 << 27
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -109,10 +104,10 @@ class Model:
         return self.problem.ensemble.combine == "votes"
 
     @cached_property
-    def rules(self) -> Rules:
-        """The rule of the trees that decide."""
+    def decides_by(self) -> tuple[Forest, Rules]:
+        """The trees that decide, and their rule."""
         forest, rule = self.deciding
-        return rules_of([(len(forest.root), rule)])
+        return forest, rules_of([(len(forest.root), rule)])
 
     @cached_property
     def least(self) -> float:
@@ -142,6 +137,10 @@ class Model:
         forest = Forest._make([*nodes, root, left.forest.missing])
         return Left(forest, Box(*box), constant, constant + most)
 
+    def may_do(self, left: Left) -> bool:
+        """Whether what is left can have enough."""
+        return left.best >= self.least
+
 
 def rules_of(models: Sequence[tuple[int, Rule]]) -> Rules:
     """The rules of models whose trees, so many of each, stand one after the other."""
@@ -159,98 +158,10 @@ def rules_of(models: Sequence[tuple[int, Rule]]) -> Rules:
     )
 
 
-def come_home(
-    problem: Problem, forest: Forest, rules: Rules, own: np.ndarray, point: np.ndarray
-) -> None:
-    """Move every axis home that need not have left, and choose sensible values to hand in."""
-    tidy(forest, rules, own, problem.categorical, point)
-    for a in problem.handed_in(own, point).tolist():
-        settle(forest, rules, problem.categorical, a, problem.sensible_cells(a), point)
-
-
-def cheapest_within(
-    most: T,
-    within: Callable[[T, float], T],
-    may_do: Callable[[T], bool],
-    ask: Callable[[T, int], Answer],
-    prices: np.ndarray,
-    max_nodes: int,
-) -> Answer:
-    """The lowest price at which there is a solution in what is left of the trees.
-
-    Parameters
-    ----------
-    most : what is left at the highest price
-        Inside that box the trees are small; everything after works on what is left.
-    within : callable
-        ``within(left, limit)``: what is left at another price.
-    may_do : callable
-        Whether there can be a solution.
-    ask : callable
-        ``ask(left, max_nodes)``: whether there is one.
-    prices : float array, ascending
-    max_nodes : int
-        For all questions together.
-    """
-    if not may_do(most):
-        return Answer(Status.NONE)
-    low, high, left = 0, len(prices) - 1, most
-    while low < high:
-        middle = (low + high) // 2
-        there = within(left, prices[middle])
-        if may_do(there):
-            high, left = middle, there
-        else:
-            low = middle + 1
-
-    def at(limit: float, allowed: int) -> Answer:
-        nonlocal most
-        left = within(most, limit)
-        answer = ask(left, allowed)
-        if answer.status == Status.FOUND:  # nobody asks for more again
-            most = left
-        return answer
-
-    return cheapest(at, prices[low:], max_nodes)
-
-
-@dataclass(frozen=True)
-class Person:
-    """One person before a model.
-
-    Parameters
-    ----------
-    model : Model
-    own : int64 (axes,)
-        Their cells.
-    costs : float64 (axes, cells)
-        What each cell costs them.
-    changes : int
-        How many features they may change.
-    stop : uint8 (1,)
-        Set when their time is up.
-    """
+class Person(Descent):
+    """One person before a model."""
 
     model: Model
-    own: np.ndarray
-    costs: np.ndarray
-    changes: int
-    stop: np.ndarray
-
-    def cheapest(self, budget: float, max_nodes: int) -> Answer:
-        """Their cheapest point of cells within a budget."""
-        model = self.model
-
-        def within(left: Left, limit: float) -> Left:
-            return model.within(left, self.own, self.costs, limit)
-
-        found = cheapest_within(
-            within(model.simplified, budget), within, lambda left: left.best >= model.least,
-            self._ask, np.unique(self.costs[self.costs <= budget]), max_nodes,
-        )  # fmt: skip
-        if found.point is not None:
-            come_home(model.problem, model.deciding[0], model.rules, self.own, found.point)
-        return found
 
     def attains(self, budget: float, max_nodes: int) -> int:
         """Whether some desired point is within a budget: FOUND, NONE or UNKNOWN."""
@@ -275,7 +186,7 @@ class Person:
         answer, nodes = self.look(left, max_nodes, point)
         if answer != Status.FOUND:
             return Answer(Status(answer), nodes=nodes)
-        forest, rules = model.deciding[0], model.rules
+        forest, rules = model.decides_by
         if model.by_votes:  # whole numbers: the small forest gives the same answers
             forest, first = left.forest, np.array([0, len(left.forest.root)])
             rules = rules._replace(first=first, cutoff=rules.cutoff - left.constant)
@@ -288,7 +199,7 @@ class Person:
         UNKNOWN without a node: the question is too large for memory.
         """
         model = self.model
-        if left.best < model.least:
+        if not model.may_do(left):
             return Status.NONE, 0
         boxes = boxes_of(
             left.forest, int(model.by_votes), left.box, self.own, model.problem.categorical,
@@ -339,8 +250,12 @@ def boxes_of(
         return None
     boxes = Boxes._make([*leaves, *ends, numbers[0], start, *numbers[1:]])
     # Masks of cells, bounds of boxes, and which boxes meet or miss which.
-    active, n_boxes = boxes.n_cells > 1, len(boxes.tree)
-    n_words = n_trees + n_boxes // OWN_WIDTH
-    masks = 3 * boxes.n_cells[active].sum() * n_words
-    size = masks + 3 * active.sum() * n_boxes + 2 * n_boxes * n_words
-    return boxes if size <= MOST_NUMBERS else None
+    n_boxes, n_words = len(boxes.tree), n_trees + len(boxes.tree) // OWN_WIDTH
+
+    def size(n_cells: int, n_axes: int) -> int:
+        return 3 * n_cells * n_words + 3 * n_axes * n_boxes + 2 * n_boxes * n_words
+
+    if size(len(own) * most_cells, len(own)) <= MOST_NUMBERS:  # no need to count
+        return boxes
+    active = boxes.n_cells[boxes.n_cells > 1]
+    return boxes if size(int(active.sum()), len(active)) <= MOST_NUMBERS else None

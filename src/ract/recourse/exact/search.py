@@ -40,10 +40,8 @@ class ExactSearch(Search):
 
     Examples
     --------
-    >>> from ract import RecourseTreeClassifier
-    >>> from ract.datasets import load_loans
-    >>> loans = load_loans(n_people=500)
-    >>> model = RecourseTreeClassifier(loans.actions, max_depth=4).fit(loans.frame, loans.target)
+    >>> from ract.examples import loans_tree
+    >>> model, loans = loans_tree()
     >>> search = ExactSearch(model.ensemble_, model.encoder_.axes, model.cost_)
     >>> refused = model.encoder_.matrix(loans.frame[model.predict(loans.frame) == "refused"])
     >>> answers = search.solve(refused, budget=0.3)
@@ -195,11 +193,7 @@ class ExactSearch(Search):
 def warm_up(*, by_votes: bool) -> None:
     """Compile or load the kernels, so that nobody's time limit has to pay for it."""
     axis = Axis(Feature("x", "continuous"), (0,))
-    split, left, right = (np.array([k, -1, -1], np.int32) for k in (0, 1, 2))
-    trees = TreeEnsemble(
-        split, np.zeros(3), left, right, np.array([0, 0, 1], np.uint8), np.array([0.0, 0.0, 1.0]),
-        np.zeros(1, np.int32), "votes" if by_votes else "sum", 1,
-    )  # fmt: skip
+    trees = TreeEnsemble.stump(0, 0.0, "votes" if by_votes else "sum")
     problem = Problem(trees, [axis], LinearCost("max", np.ones(1)))
     own = np.zeros(1, np.int64)
     costs = problem.costs(np.zeros((1, 1)), own[None])[0]

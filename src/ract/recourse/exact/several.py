@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import copy
-from dataclasses import dataclass
 from functools import cache, cached_property
 
 import numpy as np
@@ -21,12 +20,11 @@ from ract.recourse.common.answers import Answer
 from ract.recourse.common.limits import check_count
 from ract.recourse.common.problem import Problem
 from ract.recourse.common.search import Batch, Search
+from ract.recourse.exact.cheapest import Descent
 from ract.recourse.exact.decide import (
     Left,
     Model,
     boxes_of,
-    cheapest_within,
-    come_home,
     rules_of,
 )
 from ract.recourse.exact.search import MAX_NODES
@@ -66,7 +64,7 @@ class Models:
         return tuple(model.simplified for model in self.each)
 
     @cached_property
-    def deciding(self) -> tuple[Forest, Rules]:
+    def decides_by(self) -> tuple[Forest, Rules]:
         """All trees, and the rules by which the models add them up."""
         rules = rules_of([(len(model.forest.root), model.rule) for model in self.each])
         # Labels of all models, after the one of a leaf without a vote.
@@ -109,34 +107,14 @@ class Models:
         return all(left.best >= need for left, need in zip(lefts, self.least, strict=True))
 
 
-@dataclass(frozen=True)
-class Person:
-    """One person before several models; parameters as for one model."""
+class Person(Descent):
+    """One person before several models."""
 
-    models: Models
-    own: np.ndarray
-    costs: np.ndarray
-    changes: int
-    stop: np.ndarray
-
-    def cheapest(self, budget: float, max_nodes: int) -> Answer:
-        """Their cheapest point of cells within a budget that every model accepts."""
-        models = self.models
-
-        def within(lefts: Lefts, limit: float) -> Lefts:
-            return models.within(lefts, self.own, self.costs, limit)
-
-        found = cheapest_within(
-            within(models.simplified, budget), within, models.may_do, self._ask,
-            np.unique(self.costs[self.costs <= budget]), max_nodes,
-        )  # fmt: skip
-        if found.point is not None:
-            come_home(models.problem, *models.deciding, self.own, found.point)
-        return found
+    model: Models
 
     def _ask(self, lefts: Lefts, max_nodes: int) -> Answer:
         """Whether all accept some point of what is left, and what it costs at least."""
-        models, point = self.models, self.own.copy()
+        models, point = self.model, self.own.copy()
         categorical = models.problem.categorical
         if not models.may_do(lefts):
             return Answer(Status.NONE)
@@ -144,19 +122,19 @@ class Person:
         boxes = boxes_of(forest, 1, lefts[0].box, self.own, categorical, self.costs.shape[1])
         if boxes is None:
             return Answer(Status.UNKNOWN)
-        value = models.deciding[1].weight[boxes.label]
+        value = models.decides_by[1].weight[boxes.label]
         status, nodes = decide_several(
-            boxes, value, self._needs(lefts, boxes, value), self.changes, *models.deciding,
+            boxes, value, self._needs(lefts, boxes, value), self.changes, *models.decides_by,
             self.own, categorical, max_nodes, self.stop, point,
         )  # fmt: skip
         if status != Status.FOUND:
             return Answer(Status(status), nodes=nodes)
-        cost = polish(*models.deciding, self.own, self.costs, categorical, point)
+        cost = polish(*models.decides_by, self.own, self.costs, categorical, point)
         return Answer(Status.FOUND, cost, 0.0, point, nodes)
 
     def _needs(self, lefts: Lefts, boxes: Boxes, value: np.ndarray) -> Needs:
         """What the trees that are left must have, and how much of that counts as much."""
-        by_votes = self.models.by_votes
+        by_votes = self.model.by_votes
         first = np.cumsum([0, *(len(left.forest.root) for left in lefts)])
         scale = np.where(by_votes, decide_votes.SHARPNESS, decide_sums.SHARPNESS)
         begin = np.searchsorted(boxes.tree, np.arange(first[-1] + 1))
@@ -165,7 +143,7 @@ class Person:
             best, worst = value[begin[:-1][trees]], value[begin[1:][trees] - 1]
             scale[g] /= (best - worst).mean()
         constant = np.array([left.constant for left in lefts])
-        return Needs(first, by_votes, self.models.least - constant, scale)
+        return Needs(first, by_votes, self.model.least - constant, scale)
 
 
 class SeveralSearch(Search):
@@ -178,18 +156,13 @@ class SeveralSearch(Search):
     ----------
     ensembles : sequence of TreeEnsemble
         Over the same encoded columns.
-    axes : sequence of Axis
-    cost : FittedCost
-        With norm "max".
+    axes, cost
+        As in ``ExactSearch``.
 
     Examples
     --------
-    >>> from ract import RecourseTreeClassifier
-    >>> from ract.datasets import load_loans
-    >>> loans = load_loans(n_people=500)
-    >>> old, new = (
-    ...     RecourseTreeClassifier(loans.actions, max_depth=depth).fit(loans.frame, loans.target)
-    ...     for depth in (3, 4))
+    >>> from ract.examples import loans_tree
+    >>> (old, loans), (new, _) = loans_tree(max_depth=3), loans_tree(max_depth=4)
     >>> both = old.ensemble_, new.ensemble_
     >>> search = SeveralSearch(both, old.encoder_.axes, old.cost_)
     >>> refused = old.encoder_.matrix(loans.frame[old.predict(loans.frame) == "refused"])
@@ -204,7 +177,7 @@ class SeveralSearch(Search):
         require_max_norm(cost)
         self.ensembles = tuple(ensembles)
         self.models = Models(self.ensembles, axes, cost)
-        self.models.simplified, self.models.deciding  # noqa: B018  made once, before threads ask
+        self.models.simplified, self.models.decides_by  # noqa: B018  made once, before threads ask
         warm_up()
 
     @classmethod
@@ -243,11 +216,7 @@ class SeveralSearch(Search):
 def warm_up() -> None:
     """Compile or load the kernels, so that nobody's time limit has to pay for it."""
     axis = Axis(Feature("x", "continuous"), (0,))
-    split, left, right = (np.array([k, -1, -1], np.int32) for k in (0, 1, 2))
-    stump = TreeEnsemble(
-        split, np.zeros(3), left, right, np.array([0, 0, 1], np.uint8), np.array([0.0, 0.0, 1.0]),
-        np.zeros(1, np.int32), "votes", 1,
-    )  # fmt: skip
+    stump = TreeEnsemble.stump(0, 0.0)
     models = Models([stump, stump], [axis], LinearCost("max", np.ones(1)))
     own = np.zeros(1, np.int64)
     costs = models.problem.costs(np.zeros((1, 1)), own[None])[0]

@@ -125,15 +125,15 @@ class Explainer:
     def _ends(self, asking: Person, point: np.ndarray) -> tuple[np.ndarray, np.ndarray, bool]:
         """Ends of the range of each change, and whether doing more than the point is enough too."""
         lowest, highest, beyond = point, point, False
-        supplied = self._problem.handed_in(asking.own, point)
         if self._options.at_least:
             far = furthest(self._problem, asking, point)
             box = np.minimum(point, far), np.maximum(point, far)
             beyond = Certifier(self._decision.refusing).holds(*box)
             lowest, highest = box if beyond else (point, point)
-        wide = supplied  # what is needed of a value that is handed in is always said
+        # What is needed of a value that is handed in is always said.
+        wide = self._problem.handed_in(asking.own, point)
         if not beyond and (self._options.ranges or self._options.at_least):
-            wide = np.flatnonzero((point != asking.own) & ~self._problem.categorical)
+            wide = np.flatnonzero((point != asking.own) & ~self._problem.categorical).tolist()
         if len(wide):
             certifier = Certifier((self._decision if beyond else self._search).refusing)
             lowest, highest = certifier.widen(asking.own, lowest, highest, asking.costs, wide)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -53,7 +54,7 @@ class Certifier:
         lowest: np.ndarray,
         highest: np.ndarray,
         costs: np.ndarray,
-        axes: np.ndarray,
+        axes: Sequence[int],
     ) -> tuple[np.ndarray, np.ndarray]:
         """A box around one of desired points, of which no side of some axes can move further.
 
@@ -66,14 +67,14 @@ class Certifier:
             Their cells, and a box; on each of the axes it has one cell, which is not their own.
         costs : float64 (axes, cells)
             inf where the person cannot go.
-        axes : int array
+        axes : sequence of int
             Ordinal ones.
         """
         point, lowest, highest = lowest, lowest.copy(), highest.copy()
         n_cells, missing = (
             self.refusing.problem.grid.n_cells, self.refusing.problem.grid.missing_cell
         )  # fmt: skip
-        for a in axes.tolist():
+        for a in axes:
             up = point[a] > own[a] or own[a] == missing[a]
             for away in (True, False):
                 side = highest if up == away else lowest

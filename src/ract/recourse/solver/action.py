@@ -44,6 +44,7 @@ class Setting:
         )
 
 
+@dataclass(frozen=True)
 class Actions:
     """What one person may do, checked in floating point.
 
@@ -55,30 +56,29 @@ class Actions:
     max_changes : int, optional
     """
 
-    def __init__(
-        self, setting: Setting, person: np.ndarray, budget: float, max_changes: int | None
-    ) -> None:
-        self._setting, self._person = setting, person
-        self._budget, self._max_changes = budget, max_changes
+    setting: Setting
+    person: np.ndarray
+    budget: float
+    max_changes: int | None
 
     def price(self, values: np.ndarray) -> float:
         """What an action costs."""
-        return float(self._setting.cost.between(self._person[None, :], values[None, :])[0])
+        return float(self.setting.cost.between(self.person[None, :], values[None, :])[0])
 
     def flaw(self, values: np.ndarray) -> Flaw | None:
         """What is wrong with an action, if anything."""
-        setting = self._setting
+        setting = self.setting
         if not setting.ensemble.decide(values[None, :])[0]:
             return "refused"
         named = {name: values[j] for name, j in setting.columns.items()}
         if not all(relation.holds(named) for relation in setting.relations):
             return "unrelated"
-        return "dear" if self.price(values) > self._budget else None
+        return "dear" if self.price(values) > self.budget else None
 
     def decoded(self, choices: list[Choice], point: Point) -> np.ndarray:
         """Encoded values of a point."""
-        values = self._person.copy()
-        for axis, choice, k, n in zip(self._setting.grid.axes, choices, *point, strict=True):
+        values = self.person.copy()
+        for axis, choice, k, n in zip(self.setting.grid.axes, choices, *point, strict=True):
             if choice.ordered:
                 values[axis.columns[0]] = choice.value(k, n)
             else:
@@ -88,7 +88,7 @@ class Actions:
     def slid(self, choices: list[Choice], point: Point) -> np.ndarray:
         """The same with values at the near end of their segment where that is no worse."""
         values = self.decoded(choices, point)
-        for axis, choice, k in zip(self._setting.grid.axes, choices, point[0], strict=True):
+        for axis, choice, k in zip(self.setting.grid.axes, choices, point[0], strict=True):
             if choice.ordered and choice.low[k] < choice.high[k]:
                 nearer = values.copy()
                 nearer[axis.columns[0]] = (choice.high if k < choice.own else choice.low)[k]
@@ -103,8 +103,8 @@ class Actions:
         """
         if np.isnan(start).any():
             return None
-        axes, by_value = self._setting.grid.axes, self._setting.by_value
-        cells = self._setting.grid.cells([np.array([value]) for value in start])[:, 0]
+        axes, by_value = self.setting.grid.axes, self.setting.by_value
+        cells = self.setting.grid.cells([np.array([value]) for value in start])[:, 0]
         point: Point = ([], [])
         for a, (axis, choice) in enumerate(zip(axes, choices, strict=True)):
             value, free = float(start[axis.columns[0]]), choice.ordered and a in by_value
@@ -115,7 +115,7 @@ class Actions:
             point[0].append(here)
             point[1].append(int(np.clip(steps, choice.first[here], choice.last[here])))
         changes = sum(k != choice.own for k, choice in zip(point[0], choices, strict=True))
-        if self._max_changes is not None and changes > self._max_changes:
+        if self.max_changes is not None and changes > self.max_changes:
             return None
         values = self.decoded(choices, point)
         kept = [axes[a].columns[0] for a in by_value if choices[a].ordered]

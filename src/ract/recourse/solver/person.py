@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ract.recourse.common.limits import LARGEST
-from ract.recourse.solver.action import Actions, Point, Setting
+from ract.recourse.solver.action import Actions, Point
 from ract.recourse.solver.choices import Choice, cell_choices
 from ract.recourse.solver.objective import Goal, Marks, cell_goal, distance_goal, value_goal
 from ract.recourse.solver.program import Program, cp_sat
@@ -30,10 +30,8 @@ class PersonSearch:
 
     Parameters
     ----------
-    setting : Setting
-    person : float (columns,)
-    budget : float
-    max_changes : int, optional
+    actions : Actions
+        What the person may do.
     deadline : float
         As ``perf_counter`` counts.
 
@@ -43,19 +41,11 @@ class PersonSearch:
         As in ``Answers``, of this person.
     """
 
-    def __init__(
-        self,
-        setting: Setting,
-        person: np.ndarray,
-        budget: float,
-        max_changes: int | None,
-        deadline: float,
-    ) -> None:
-        self._setting, self._person, self._budget = setting, person, budget
-        self._max_changes, self._deadline = max_changes, deadline
-        self._actions = Actions(setting, person, budget, max_changes)
+    def __init__(self, actions: Actions, deadline: float) -> None:
+        self._actions, self._deadline = actions, deadline
+        self._setting, self._person, self._budget = actions.setting, actions.person, actions.budget
         self.status, self.cost, self.bound = Status.UNKNOWN, inf, 0.0
-        self.values, self.nodes = person, 0
+        self.values, self.nodes = actions.person, 0
 
     def run(self, start: np.ndarray) -> None:
         """Search; ``start`` holds values to begin with, or NaN."""
@@ -212,8 +202,8 @@ class PersonSearch:
         else:
             times = ensemble.n_trees if ensemble.combine == "mean" else 1
             program.add_sum(self._trees, ensemble.cutoff * times - ensemble.base, strict=strict)
-        if self._max_changes is not None:
-            program.add_max_changes(self._max_changes)
+        if self._actions.max_changes is not None:
+            program.add_max_changes(self._actions.max_changes)
         axis_of = {axis.feature.name: a for a, axis in enumerate(setting.grid.axes)}
         for relation in setting.relations:
             terms = [(axis_of[name], c) for name, c in relation.coefficients.items()]

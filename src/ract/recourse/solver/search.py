@@ -15,7 +15,7 @@ from ract.grid import Grid
 from ract.recourse.common.by_pattern import refuse_missing
 from ract.recourse.common.parallel import for_each
 from ract.recourse.common.search import Batch, Search
-from ract.recourse.solver.action import Setting
+from ract.recourse.solver.action import Actions, Setting
 from ract.recourse.solver.branches import Branches
 from ract.recourse.solver.distance import Distance
 from ract.recourse.solver.person import PersonSearch
@@ -64,11 +64,9 @@ class SolverSearch(Search):
 
     Examples
     --------
-    >>> from ract import RecourseTreeClassifier
     >>> from ract.costs import make_cost
-    >>> from ract.datasets import load_loans
-    >>> loans = load_loans(n_people=500)
-    >>> model = RecourseTreeClassifier(loans.actions, max_depth=4).fit(loans.frame, loans.target)
+    >>> from ract.examples import loans_tree
+    >>> model, loans = loans_tree()
     >>> people = model.encoder_.matrix(loans.frame)
     >>> cost = make_cost("l1").fit(people.T, model.encoder_.weights)
     >>> search = SolverSearch(model.ensemble_, model.encoder_.axes, cost,
@@ -104,10 +102,9 @@ class SolverSearch(Search):
         seconds = np.inf if limits.time_limit is None else limits.time_limit
 
         def search(i: int, stop: np.ndarray) -> None:
-            deadline = perf_counter() + seconds
-            one = PersonSearch(
-                self._setting, people[i], float(batch.budgets[i]), limits.max_changes, deadline
-            )
+            budget = float(batch.budgets[i])
+            actions = Actions(self._setting, people[i], budget, limits.max_changes)
+            one = PersonSearch(actions, deadline=perf_counter() + seconds)
             one.run(starts[i])
             answers.status[i], answers.nodes[i] = one.status, one.nodes
             answers.cost[i], answers.bound[i] = one.cost, one.bound

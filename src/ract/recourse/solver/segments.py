@@ -25,7 +25,7 @@ import numpy as np
 from ract.costs import FittedCost, FittedMahalanobis, LevelCost, LinearCost
 from ract.encoding import Axis
 from ract.errors import InvalidSpec
-from ract.grid import Grid, may_switch
+from ract.grid import Grid
 from ract.recourse.solver.choices import Choice
 
 N_STEPS = 1 << 24  # into which the reach of a continuous feature is cut
@@ -129,7 +129,7 @@ class Segments:
 def free_categories(axis: Axis, person: np.ndarray) -> Choice:
     """The categories that a person may choose, at an effort that is not known by itself."""
     own = int(np.argmax(person[list(axis.columns)]))
-    cells = np.flatnonzero(may_switch(axis)[own])
+    cells = np.flatnonzero(axis.may_switch()[own])
     place, nothing = cells.astype(np.float64), np.zeros(len(cells))
     here = int(np.searchsorted(cells, own))
     return Choice(False, here, cells, place, place, nothing, nothing)
