@@ -121,7 +121,7 @@ AMOUNTS = {"whole": DRAWN, "whole with gaps": with_gaps(DRAWN.tolist())}
 
 @pytest.mark.parametrize("name", [*NAMES_ROWS, *AMOUNTS, "decimals", "repeated"])
 def test_what_differs_in_every_row_is_left_out_or_kept_with_a_word(tmp_path, name):
-    """Names of rows are no features. Amounts may all differ, and only whole ones look like names."""
+    """Names of rows are no features. Amounts may all differ; whole ones look like names."""
     others = {"decimals": DRAWN + 0.5, "repeated": [*DRAWN[:-1], DRAWN[0]]}
     column = (NAMES_ROWS | AMOUNTS | others)[name]
     frame = pd.DataFrame({name: column, "debt": DRAWN % 7, "label": np.arange(120) % 2})

@@ -145,8 +145,8 @@ class Chunks:
                     lines, header=None, names=header, index_col=False, sep=delimiter,
                     decimal=form.decimal, chunksize=self.size,
                     dtype={column: str for column in text if column in header},
-                    keep_default_na=False, na_values=[*self.missing, *form.missing], low_memory=False,
-                    **EXACT,
+                    keep_default_na=False, na_values=[*self.missing, *form.missing],
+                    low_memory=False, **EXACT,
                 )  # fmt: skip
                 with reader:
                     yield from reader

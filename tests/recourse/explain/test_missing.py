@@ -118,9 +118,7 @@ def test_all_of_a_range_serves_and_no_side_of_it_can_move(block, options):
                 if np.isinf(ends[k][a]) or not room_beyond(forest, axis, matrix[i], ends[k][a]):
                     continue
                 n_at_an_end += 1
-                assert not wins(
-                    forest.ensemble_, box_points(forest, after, *ends), strength
-                ).all()
+                assert not wins(forest.ensemble_, box_points(forest, after, *ends), strength).all()
     assert n_wide > 5 and n_handed > 5 and n_at_an_end > 5
 
 
