@@ -12,11 +12,20 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from ract import LastingCurve, RecourseForestClassifier
+from ract import ActionSpace, LastingCurve, RecourseForestClassifier
 from ract.calibration import Point
 from ract.datasets import load_loans
 from ract.errors import InvalidSpec
-from ract.notices import Code, Details, FeatureText, Notices, NoticeSettings, few_changes
+from ract.notices import (
+    Code,
+    Details,
+    FeatureText,
+    Notices,
+    NoticeSettings,
+    along_reasons,
+    few_changes,
+)
+from ract.notices.plans import against
 from ract.reasons import PersonReasons, Reason
 from ract.recourse.plan import Change, Obstacle, Plan
 from tests.builders import SUPPLYING, credit_with_holes
@@ -503,3 +512,35 @@ def test_a_notice_fits_a_phone(browser, tmp_path):
     browser.get(path.as_uri())
     assert browser.execute_script("return document.documentElement.scrollWidth") <= 390
     browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+def test_plans_go_along_with_reasons_where_there_are_such_plans():
+    free = [replace(feature, change="any") for feature in LOANS.actions]
+    model = RecourseForestClassifier(
+        ActionSpace(free, LOANS.actions.desired), n_estimators=10, random_state=0,
+        recourse_weight=0.0, min_samples_leaf=1,
+    ).fit(LOANS.frame.head(300), LOANS.target[:300])  # fmt: skip
+    people, options = load_loans(120, random_state=4).frame, {"max_changes": 2, "budget": 0.4}
+    plans = few_changes(model.recourse, people, **options)
+    refused = np.flatnonzero(~plans.accepted)
+    reasons = model.reasons(people.iloc[refused], reference=LOANS.frame, budget=0.4)
+    before = [plans[int(i)] for i in refused]
+    found = along_reasons(model.recourse, people, plans, reasons, **options)
+    n_other = n_same = 0
+    right = {"too low": "increase", "too high": "decrease"}
+    for i, plan, why in zip(refused.tolist(), before, reasons, strict=True):
+        if not against(plan, why):
+            assert found[i].changes == plan.changes
+            continue
+        rules = {r.feature: right[r.direction] for r in why.reasons if r.direction in right}
+        there_is = model.recourse(
+            people.iloc[[i]], budget=0.4, overrides={people.index[i]: rules}, explain=False
+        ).found[0]
+        if there_is:
+            n_other += 1
+            assert found[i].changes and not against(found[i], why)
+            assert model.predict(found.counterfactuals.iloc[[i]])[0] == "approved"
+        else:
+            n_same += 1
+            assert found[i].changes == plan.changes
+    assert n_other and n_other + n_same < len(refused)

@@ -10,13 +10,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-import numpy as np
 from markupsafe import Markup
 
 from ract._fingerprint import model_fingerprint
 from ract._templates import Templates
 from ract.errors import InvalidSpec, listing
 from ract.notices.language import BUILT_IN, Language, is_missing, is_number, one_line
+from ract.notices.plans import against
 from ract.notices.record import record_of
 from ract.notices.settings import Code, NoticeSettings, used_features
 from ract.recourse.plan import Change, Plan, short_decimal
@@ -131,7 +131,7 @@ class Notices:
         details = self.settings.details
         ways = sorted((plan, *plan.alternatives)[:MOST_PLANS], key=_few_changes_first)
         ways = [way for way in ways if way.changes]
-        ways = [way for way in ways if not _against(way, reasons)] or ways
+        ways = [way for way in ways if not against(way, reasons)] or ways
         ways = _without_needless(ways)
         said = [] if reasons is None else self._reasons(reasons)
         obstacle = plan.obstacle
@@ -153,7 +153,7 @@ class Notices:
             "reasons": said,
             "tied": any(reason["tied"] for reason in said),
             "contrary": self._labels(dict.fromkeys(
-                name for way in ways for name in _against(way, reasons)
+                name for way in ways for name in against(way, reasons)
             )),
             "plans": [
                 {"changes": [self._change(change) for change in way.changes]} for way in ways
@@ -272,19 +272,6 @@ def _check_refused(plan: Plan, reasons: Any) -> None:
 
 def _few_changes_first(way: Plan) -> tuple[int, float]:
     return sum(not change.by_itself for change in way.changes), way.cost
-
-
-def _against(way: Plan, reasons: Any) -> list[str]:
-    """The features that a way moves away from where a reason says that they should be."""
-    wrong = {"too low": -1, "too high": 1}
-    given = {} if reasons is None else {r.feature: wrong.get(r.direction) for r in reasons.reasons}
-    return [
-        change.feature
-        for change in way.changes
-        if not change.switch
-        and not is_missing(change.before)
-        and given.get(change.feature) == np.sign(float(change.after) - float(change.before))
-    ]
 
 
 def _without_needless(ways: Sequence[Plan]) -> list[Plan]:
