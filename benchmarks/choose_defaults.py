@@ -2,13 +2,14 @@
 
     python benchmarks/choose_defaults.py [fico compas credit bail] --output results/defaults
         [--splits 2] [--leaves 20 50 5] [--weights 0 0.1 0.3] [--floors 0 0.4 0.5] [--people 60]
-        [--only-read]
+        [--small N] [--only-read]
 
 Of each split a fifth of the people are for testing, the rest are halved. Plans of some strength
 are searched for on the forest of one half; a plan lasts if the forest of the other half accepts it
 too. Lasting recourse is the share of refused test people with such a plan within the budget.
 Repeated rows are dropped and people with the same features stay together, as in the benchmark,
-but the splits are not those that it reports.
+but the splits are not those that it reports. ``--small`` gives each half that many people only,
+for what small tables need; give it a folder of its own.
 
 Rows are appended to a file for each data set as they come, and those that are there are not made
 again; `ract reproduce --report` shows them. Then
@@ -67,9 +68,11 @@ def split_of(name, number):
     return *parts(2, np.sort(np.concatenate(fifths)), SEED), test
 
 
-def measure(name, number, n_people, setting):
-    """A row of results for each strength."""
+def measure(name, number, n_people, setting, small=None):
+    """A row of results for each strength. small: how many people each half has, instead of all."""
     data, (*halves, test) = dataset(name), split_of(name, number)
+    if small is not None:
+        halves = [np.random.default_rng(number).permutation(rows)[:small] for rows in halves]
     model, judge = (
         RecourseForestClassifier(
             data.actions, desired=data.desired, random_state=number, **setting
@@ -110,7 +113,7 @@ def rows_in(folder):
     return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=TASK)
 
 
-def run(output, tasks):
+def run(output, tasks, small=None):
     """Append the rows of tasks that have none yet."""
     output.mkdir(parents=True, exist_ok=True)
     done = set(rows_in(output)[TASK].itertuples(index=False, name=None))
@@ -119,7 +122,7 @@ def run(output, tasks):
             continue
         begun = time.perf_counter()
         setting = {name: task[name] for name in SETTING}
-        rows = measure(task["data"], task["split"], task["people"], setting)
+        rows = measure(task["data"], task["split"], task["people"], setting, small)
         table = pd.DataFrame([task | row for row in rows])
         file = output / f"{task['data']}.csv"
         table.to_csv(file, mode="a", header=not file.exists(), index=False)
@@ -197,6 +200,7 @@ def main():
     parser.add_argument("--leaves", type=int, nargs="+", default=[20, 50, 5])
     parser.add_argument("--weights", type=float, nargs="+", default=[0.0, 0.1, 0.3])
     parser.add_argument("--floors", type=float, nargs="+", default=[0.0, 0.4, 0.5])
+    parser.add_argument("--small", type=int, help="people in each half; all by default")
     parser.add_argument("--max-auc-loss", type=float, default=0.003)
     parser.add_argument(
         "--only-read", action="store_true", help="report on the rows that are there"
@@ -208,7 +212,7 @@ def main():
         for split, setting, data in itertools.product(range(given.splits), settings, given.data)
     ]
     if not given.only_read:
-        run(given.output, tasks)
+        run(given.output, tasks, given.small)
     rows = rows_in(given.output).merge(pd.DataFrame(tasks), on=TASK)
     report(rows, given.max_auc_loss)
 

@@ -6,6 +6,7 @@ Everything random comes from the generator that is passed in, so a seed gives th
 from __future__ import annotations
 
 import dataclasses
+import itertools
 
 import numpy as np
 import pandas as pd
@@ -379,6 +380,28 @@ def random_actions(rng, encoder, own, n):
         drawn = x + (rng.uniform(low, high, len(acts)) - x) * rng.random(len(acts)) ** 2
         values[acts, columns[0]] = drawn if f.kind == "continuous" else np.round(drawn)
     return values
+
+
+def box_points(model, values, low, high):
+    """Points at every distinct place of a box: ends and around each threshold inside."""
+    axes = model.encoder_.axes
+    choices = []
+    for a, axis in enumerate(axes):
+        j = axis.columns[0]
+        if np.isnan(low[a]):
+            choices.append([values[list(axis.columns)]])
+            continue
+        cuts = model.ensemble_.threshold[model.ensemble_.feature == j]
+        places = np.concatenate([cuts, np.nextafter(cuts, np.inf), [low[a], high[a], values[j]]])
+        if axis.feature.kind != "continuous":
+            places = np.concatenate([np.floor(cuts), np.floor(cuts) + 1, [low[a], high[a]]])
+        inside = np.unique(places[(places >= low[a]) & (places <= high[a]) & np.isfinite(places)])
+        choices.append([np.array([v]) for v in inside])
+    order = [j for axis in axes for j in axis.columns]
+    rows = [np.concatenate(choice) for choice in itertools.product(*choices)]
+    X = np.empty((len(rows), len(order)))
+    X[:, order] = rows
+    return X
 
 
 def check_allowed(encoder, people, values):

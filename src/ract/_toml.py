@@ -94,7 +94,8 @@ def _section(section: Mapping[str, Any], said: Mapping[str, Sequence[str]]) -> s
     keys = [key.removeprefix("table.") for key in said if key.startswith("table.")]
     lines = ["[table]\n"]
     for key in dict.fromkeys((*plain, *keys, *section)):  # tables come last
-        lines.append(_comment(said.get(f"table.{key}", ())))
+        between = "\n" if isinstance(section.get(key), Mapping) else ""
+        lines.append(between + _comment(said.get(f"table.{key}", ())))
         if key in section:
             held = tomli_w.dumps(
                 {key: section[key]} if key in plain else {"table": {key: section[key]}}

@@ -102,6 +102,42 @@ def test_init_tells_how_a_table_is_written_and_what_its_columns_are(folder, tmp_
     assert "[features.Geschlecht]\n# proposed as fixed: sex or gender.\n" in text
 
 
+def with_gaps(values):
+    return [None if k in (3, 50, 90) else value for k, value in enumerate(values)]
+
+
+DRAWN = np.random.default_rng(3).permutation(90_000)[:120]
+NAMES_ROWS = {
+    "text": [f"K{k}x" for k in DRAWN],
+    "text with gaps": with_gaps([f"K{k}x" for k in DRAWN]),
+    "a count": np.random.default_rng(4).permutation(120) + 500,
+    "a count with gaps": with_gaps(range(120)),
+    "rising": np.sort(DRAWN),
+    "falling": -np.sort(-DRAWN),
+    "client_id": DRAWN,
+}
+AMOUNTS = {"whole": DRAWN, "whole with gaps": with_gaps(DRAWN.tolist())}
+
+
+@pytest.mark.parametrize("name", [*NAMES_ROWS, *AMOUNTS, "decimals", "repeated"])
+def test_what_differs_in_every_row_is_left_out_or_kept_with_a_word(tmp_path, name):
+    """Names of rows are no features. Amounts may all differ; whole ones look like names."""
+    others = {"decimals": DRAWN + 0.5, "repeated": [*DRAWN[:-1], DRAWN[0]]}
+    column = (NAMES_ROWS | AMOUNTS | others)[name]
+    frame = pd.DataFrame({name: column, "debt": DRAWN % 7, "label": np.arange(120) % 2})
+    frame.to_csv(tmp_path / "people.csv", index=False)
+    out = tmp_path / "actions.toml"
+    command = ("init", tmp_path / "people.csv", "--target", "label", "-o", out)
+    said = " ".join(run(*command).stderr.split())
+    rows = "the 117 rows that have one" if "gaps" in name else "120 rows"
+    assert (name in ActionSpace.from_toml(out)) == (name not in NAMES_ROWS)
+    named = f"left out: {name!r} (a different value in each of {rows}, so it names rows and"
+    kept = f"{name!r}: a different value in each of {rows}, kept as an amount; if it only names"
+    assert (named in said) == (name in NAMES_ROWS)
+    assert (kept in said) == (name in AMOUNTS)
+    assert ("kept as an amount" in out.read_text()) == (name in AMOUNTS)
+
+
 def test_dates_become_years_and_rare_categories_one(folder):
     form, space = (kind.from_toml(folder / "actions.toml") for kind in (TableFormat, ActionSpace))
     assert form.dates["Geburtsdatum"].format == "%d.%m.%Y"
@@ -215,9 +251,7 @@ def test_spellings_of_yes_and_no_and_words_for_missing_values(tmp_path):
     frame.to_csv(tmp_path / "data.csv", index=False)
     given = frame.to_csv(index=False).encode()
     result = CliRunner().invoke(app, ["init", "-", "--target", "Good"], input=given)
-    assert "'?' is read as a missing value; it is in 'income'." in result.stderr or (
-        "'income' has 1 missing value" in result.stderr  # which training does not take yet
-    )
+    assert "'?' is read as a missing value; it is in 'income'." in result.stderr
     (tmp_path / "whole.csv").write_bytes(given.replace(b"?", b"170"))
     out = tmp_path / "a.toml"
     said = run("init", tmp_path / "whole.csv", "--target", "Good", "-o", out).stderr
@@ -229,9 +263,30 @@ def test_spellings_of_yes_and_no_and_words_for_missing_values(tmp_path):
     assert ActionSpace.from_toml(out)["phone"].categories == ("no", "yes")
 
 
+def test_usual_words_for_a_missing_value_are_named_where_they_may_be_categories(tmp_path):
+    frame = pd.DataFrame({
+        "region": ["EU", "NA", "nan"] * 10, "income": ["12", "NaN", "17"] * 10,
+        "Risk": ["good", "bad", "bad"] * 10,
+    })  # fmt: skip
+    frame.to_csv(tmp_path / "data.csv", index=False)
+    out = tmp_path / "a.toml"
+    said = run("init", tmp_path / "data.csv", "--target", "Risk", "-o", out).stderr
+    for word in ("NA", "nan"):
+        assert f"'{word}' is read as a missing value in 'region'; if it is a category" in said
+    assert "'NaN'" not in said  # nobody takes it for an income
+    assert "missing values in" in said and "'region' (20), 'income' (10), of 30 rows." in said
+
+
+def test_a_target_that_nobody_has_is_refused(tmp_path):
+    (tmp_path / "data.csv").write_text("x,Risk\n" + "1,\n2,\n" * 20)
+    said = run("init", tmp_path / "data.csv", "--target", "Risk", code=2).stderr
+    assert said == f"Error: The target 'Risk' is missing in every row of {tmp_path / 'data.csv'}.\n"
+
+
 @pytest.mark.parametrize(
     ("cells", "arguments", "says"),
     [
+        (["4.5%", "5%"], (), "save plain numbers such as 1234.56, without '%'."),
         (["1,234", "7,001"], (), "written in two ways: '1,234' with decimals after ','"),
         (["a", "b"], ("--increase", "x"), "text without an order; say it, the lowest first: --o"),
         (["a", "b"], ("--order", "x"), "--order takes such as 'School=none<middle<high', got 'x'."),

@@ -211,6 +211,7 @@ def plans_hold(name, n):
     )
     imported = import_model(model, people, space)
     refused = people[np.asarray(model.predict(people)) == 0].head(n)
+    assert len(refused) == n
     found = imported.recourse(refused)
     before, after = refused[found.found], found.counterfactuals[found.found]
     assert len(after) > 0.9 * len(refused)

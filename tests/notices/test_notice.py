@@ -4,6 +4,7 @@ import base64
 import copy
 import datetime
 import html.parser
+import itertools
 import json
 import re
 from dataclasses import replace
@@ -11,13 +12,23 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from ract import LastingCurve, RecourseForestClassifier
+from ract import ActionSpace, LastingCurve, RecourseForestClassifier
 from ract.calibration import Point
 from ract.datasets import load_loans
 from ract.errors import InvalidSpec
-from ract.notices import Code, Details, FeatureText, Notices, NoticeSettings, few_changes
+from ract.notices import (
+    Code,
+    Details,
+    FeatureText,
+    Notices,
+    NoticeSettings,
+    along_reasons,
+    few_changes,
+)
+from ract.notices.plans import against
 from ract.reasons import PersonReasons, Reason
 from ract.recourse.plan import Change, Obstacle, Plan
+from tests.builders import SUPPLYING, credit_with_holes
 
 LOANS = load_loans(800)
 MODEL = RecourseForestClassifier(LOANS.actions, n_estimators=10, random_state=0).fit(
@@ -96,8 +107,10 @@ def test_every_kind_of_change_is_said_with_what_will_do():
 
 def test_reasons_say_what_was_used_and_what_a_change_does():
     text = notices().render(PLAN, REASONS)
-    assert "We used: 31,000 *. A change of this alone would have led to a yes, at 43,500" in text
-    assert "We used: 900 *. A change of this helps if other things change too." in text
+    assert "We used: 31,000. A change of this alone would have led to a yes, at 43,500" in text
+    assert "We used: 900. A change of this helps if other things change too." in text
+    assert text.count("</strong> *<div") == 2
+    assert notices().render(PLAN, REASONS, "text").count("] *\n") == 2
     assert "We used: 22. This is not something that you can change." in text
     assert "We do not know yet if a change of this helps." in text
     assert "Reasons marked * counted about the same" in text
@@ -116,8 +129,115 @@ def test_a_way_that_goes_against_a_reason_is_left_out_if_there_is_another():
     both = replace(lower, alternatives=(replace(PLAN, changes=(DEBT, PURPOSE)),))
     text = notices().render(both, REASONS)
     assert "lower it to <strong>500</strong>" in text and "30,000</strong>" not in text
-    assert "lower it to <strong>30,000</strong>" in notices().render(lower, REASONS)
+    assert "point in different ways" not in text
+    only = notices().render(lower, REASONS)
+    assert "lower it to <strong>30,000</strong>" in only
+    assert "The reason and the way point in different directions here: Income." in prose(only)
     assert "lower it to <strong>30,000</strong>" in notices().render(both)
+    assert "different directions" not in notices().render(both)
+    for language, said in (("de", "in verschiedene Richtungen"), ("fr", "des sens différents")):
+        assert said in prose(notices(language).render(lower, REASONS))
+
+
+def test_a_way_that_asks_for_all_of_another_and_more_is_left_out():
+    def shown(first, *others):
+        text = notices().render(replace(first, alternatives=others), form="text")
+        return text.count("\nWay ") or 1
+
+    further = replace(INCOME, after=47000.0, low=47000.0, high=50000.0)
+    nearer = replace(INCOME, after=44000.0, low=44000.0, high=52000.5)
+    assert shown(PLAN, replace(PLAN, changes=(INCOME, DEBT))) == 1
+    assert shown(replace(PLAN, changes=(further, DEBT)), PLAN) == 1
+    assert shown(PLAN, replace(PLAN, changes=(nearer, DEBT))) == 2  # less of one for the other
+    assert shown(PLAN, replace(PLAN, changes=(DEBT, PURPOSE))) == 2
+    assert shown(PLAN, PLAN) == 1
+    other = replace(PURPOSE, after="boat")
+    assert shown(
+        replace(PLAN, changes=(PURPOSE,)), replace(PLAN, changes=(other, DEBT))
+    ) == 2  # fmt: skip
+    handed = replace(SUPPLIED, low=60000.0, high=70000.0)
+    some = replace(PLAN, changes=(SUPPLIED,))
+    assert shown(some, replace(PLAN, changes=(handed, DEBT))) == 1
+    assert shown(replace(PLAN, changes=(handed,)), replace(PLAN, changes=(SUPPLIED, DEBT))) == 2
+    lasting = replace(PLAN, changes=(INCOME, DEBT), strength=0.9, needed=0.8, lasting=0.9)
+    assert shown(lasting, replace(PLAN, strength=0.7, needed=0.8)) == 2  # what lasts is worth more
+
+
+SUPPLIED = Change("Income", None, 52000.0, 0.1, 44512.3, 90000.0, supplied=True)
+NOT_GIVEN = Reason("Income", None, 45000, -0.2, 0.5, "missing", alone=True, with_others=True,
+                   from_value=44600.0, until=90000.0, asked=True)  # fmt: skip
+
+
+def test_a_missing_value_is_asked_for_in_its_own_words():
+    plan = replace(PLAN, changes=(SUPPLIED, DEBT), at_least=True)
+    said = {language: prose(notices(language).render(plan, form="text")) for language in LANGUAGES}
+    for language, now, needed in (
+        ("en", "(Now not given)", "tell us; it must be from 44,513 to 90,000 "),
+        ("de", "(Jetzt nicht angegeben)", "bitte angeben; nötig ist: 44.513 bis 90.000 "),
+        ("fr", "hui non indiqué)", "à nous indiquer ; il faut de 44 513 à 90 000 "),
+    ):
+        assert now in said[language] and needed in said[language]
+    more = "You may change more than is needed: we have checked that the answer stays yes."
+    assert f"We may ask you to show it. {more} What you tell us must" in said["en"]
+    assert "zu belegen. Sie dürfen auch mehr ändern:" in said["de"]
+    assert "de le prouver. Vous pouvez changer plus :" in said["fr"]
+    only = prose(notices().render(replace(plan, changes=(SUPPLIED,)), form="text"))
+    assert "tell us what is true" in only and "You may change more" not in only
+    least = replace(SUPPLIED, high=None)
+    text = prose(notices().render(replace(plan, changes=(least,)), form="text"))
+    assert "tell us; it must be 44,600 or more" in text
+    job = Change("Purpose", None, "home", 0.1, switch=True, supplied=True)
+    assert "tell us; it must be home" in prose(
+        notices().render(replace(plan, changes=(job,)), form="text")
+    )
+
+
+@pytest.mark.parametrize(
+    ("more", "says"),
+    [
+        ({}, "Telling us this alone would have led to a yes, from 44,600 to 90,000."),
+        ({"until": None}, "Telling us this alone would have led to a yes, at 44,600 or more."),
+        ({"until": 44600.0}, "Telling us this alone would have led to a yes, such as: 44,600."),
+        ({"from_value": "home", "until": "home"}, "would have led to a yes, such as: home."),
+        ({"from_value": True, "until": None}, "would have led to a yes, such as: yes."),
+        ({"alone": False}, "Telling us this helps if other things change too."),
+        ({"alone": False, "with_others": False}, "Nothing that you could tell us here helps."),
+        ({"alone": None, "with_others": None}, "We do not know yet if telling us this helps."),
+        ({"alone": False, "changeable": False}, "This is not something that you can hand in."),
+    ],
+)  # fmt: skip
+def test_a_missing_value_as_a_reason(more, says):
+    reason = replace(NOT_GIVEN, **more)
+    settings = NoticeSettings.suggest(MODEL)
+    codes = settings.features["Income"].codes | {"missing": Code("1", "Income: not given")}
+    settings = replace(
+        settings, features=settings.features | {"Income": FeatureText("Income", codes)}
+    )
+    text = Notices(MODEL, settings).render(PLAN, replace(REASONS, reasons=(reason,)), "text")
+    assert f"1. Income: not given [1] We did not have this. {'' if more else says}" in prose(text)
+    assert says in prose(text)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_people_without_values_get_notices_from_the_table_on(language):
+    """Whatever is missing and whatever it is that mends it: numbers, categories."""
+    frame, target = credit_with_holes(300, 0)
+    model = RecourseForestClassifier(
+        SUPPLYING, n_estimators=10, random_state=0, keep_reference=True
+    ).fit(frame, target)
+    settings = NoticeSettings.suggest(model, language=language)
+    sentence = settings.features["income"].codes["missing"].sentence
+    assert "Income" in sentence  # which of them is missing
+    one, people = Notices(model, settings), frame.head(150)
+    plans = few_changes(model.recourse, people, n_alternatives=2, ranges=True, at_least=True)
+    refused = np.flatnonzero(~plans.accepted)
+    reasons = model.reasons(people.iloc[refused])
+    alone = set()
+    for i, why in zip(refused.tolist(), reasons, strict=True):
+        text = one.render(plans[i], why, "text")
+        assert not re.search(r"\bnan\b", text)
+        alone |= {r.feature for r in why.reasons if r.direction == "missing" and r.alone}
+    assert alone == {"income", "job"}
 
 
 def test_reasons_that_blur_or_belong_to_others_are_refused():
@@ -158,7 +278,8 @@ def test_a_notice_says_how_long_its_ways_hold():
     text = said(long)
     assert "a way like way 2 still led to a yes after that. We cannot say that of the oth" in text
     assert text.index("Way 1") < text.index("Way 2") < text.index("Debt")
-    assert "ways like these still led" in said(replace(long, alternatives=(lasting,)))
+    other = replace(lasting, changes=(PURPOSE,))
+    assert "ways like these still led" in said(replace(long, alternatives=(other,)))
     assert "We promise" not in said(PLAN)
     promise = "if you come back by <strong>September 5, 2026</strong>"
     assert promise in said(PLAN, DETAILS)
@@ -230,9 +351,16 @@ def test_notices_are_easy_to_read(language, least):
     """70 is plain English, 60 is what German officials are asked for."""
     plain = Details(contest_days=30, promise_days=30, source="A")
     one = notices(language, plain)
-    ways = replace(PLAN, strength=0.9, needed=0.8, lasting=0.9, alternatives=(PLAN,))
+    ways = replace(
+        PLAN,
+        strength=0.9,
+        needed=0.8,
+        lasting=0.9,
+        alternatives=(replace(PLAN, changes=(DEBT, PURPOSE)),),
+    )
     held = Obstacle(("Age",), True, 0.5, ("Income",))
-    for plan in (ways, replace(PLAN, changes=(), status="none", obstacle=held),
+    asked = replace(PLAN, changes=(SUPPLIED, DEBT), at_least=True)
+    for plan in (ways, asked, replace(PLAN, changes=(), status="none", obstacle=held),
                  replace(PLAN, changes=(), status="unknown")):  # fmt: skip
         text = one.render(plan, REASONS, "text")
         body = " ".join(line for line in text.splitlines() if not line.isupper())
@@ -349,10 +477,18 @@ PAPER = {"A4": (8.27, 11.69), "US letter": (8.5, 11.0)}
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_a_usual_notice_prints_on_one_page(browser, tmp_path, language):
-    change = [replace(INCOME, feature=name) for name in ("Income", "Savings", "LoanAmount")]
-    way = replace(PLAN, changes=tuple(change), strength=0.9, needed=0.8, lasting=0.9)
-    plan = replace(way, alternatives=(way, way))
+@pytest.mark.parametrize("asked", [False, True])
+def test_a_usual_notice_prints_on_one_page(browser, tmp_path, language, asked):
+    """Three ways of three changes each, perhaps with a value that is to be handed in."""
+    first = SUPPLIED if asked else INCOME
+    ways = [
+        replace(
+            PLAN, changes=(first, *(replace(INCOME, feature=name) for name in others)),
+            strength=0.9, needed=0.8, lasting=0.9, at_least=asked,
+        )
+        for others in itertools.combinations(("Savings", "YearsEmployed", "LoanAmount"), 2)
+    ]  # fmt: skip
+    plan = replace(ways[0], alternatives=tuple(ways[1:]))
     path = tmp_path / "notice.html"
     path.write_text(notices(language).render(plan, REASONS), encoding="utf-8")
     browser.set_window_size(900, 1300)
@@ -376,3 +512,35 @@ def test_a_notice_fits_a_phone(browser, tmp_path):
     browser.get(path.as_uri())
     assert browser.execute_script("return document.documentElement.scrollWidth") <= 390
     browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+def test_plans_go_along_with_reasons_where_there_are_such_plans():
+    free = [replace(feature, change="any") for feature in LOANS.actions]
+    model = RecourseForestClassifier(
+        ActionSpace(free, LOANS.actions.desired), n_estimators=10, random_state=0,
+        recourse_weight=0.0, min_samples_leaf=1,
+    ).fit(LOANS.frame.head(300), LOANS.target[:300])  # fmt: skip
+    people, options = load_loans(120, random_state=4).frame, {"max_changes": 2, "budget": 0.4}
+    plans = few_changes(model.recourse, people, **options)
+    refused = np.flatnonzero(~plans.accepted)
+    reasons = model.reasons(people.iloc[refused], reference=LOANS.frame, budget=0.4)
+    before = [plans[int(i)] for i in refused]
+    found = along_reasons(model.recourse, people, plans, reasons, **options)
+    n_other = n_same = 0
+    right = {"too low": "increase", "too high": "decrease"}
+    for i, plan, why in zip(refused.tolist(), before, reasons, strict=True):
+        if not against(plan, why):
+            assert found[i].changes == plan.changes
+            continue
+        rules = {r.feature: right[r.direction] for r in why.reasons if r.direction in right}
+        there_is = model.recourse(
+            people.iloc[[i]], budget=0.4, overrides={people.index[i]: rules}, explain=False
+        ).found[0]
+        if there_is:
+            n_other += 1
+            assert found[i].changes and not against(found[i], why)
+            assert model.predict(found.counterfactuals.iloc[[i]])[0] == "approved"
+        else:
+            n_same += 1
+            assert found[i].changes == plan.changes
+    assert n_other and n_other + n_same < len(refused)

@@ -24,7 +24,7 @@ from ract.errors import InvalidData, InvalidSpec
 from ract.recourse.find import find_recourse
 from ract.recourse.heuristic.plausibility import Plausibility
 from tests import naive
-from tests.builders import random_table
+from tests.builders import box_points, random_table
 
 
 def random_model(rng):
@@ -187,28 +187,6 @@ def allowed(feature, own, value):
 def same_cell(model, j, own, value):
     cuts = np.sort(model.ensemble_.threshold[model.ensemble_.feature == j])
     return np.searchsorted(cuts, own) == np.searchsorted(cuts, value)
-
-
-def box_points(model, values, low, high):
-    """Points at every distinct place of a box: ends and around each threshold inside."""
-    axes = model.encoder_.axes
-    choices = []
-    for a, axis in enumerate(axes):
-        j = axis.columns[0]
-        if np.isnan(low[a]):
-            choices.append([values[list(axis.columns)]])
-            continue
-        cuts = model.ensemble_.threshold[model.ensemble_.feature == j]
-        places = np.concatenate([cuts, np.nextafter(cuts, np.inf), [low[a], high[a], values[j]]])
-        if axis.feature.kind != "continuous":
-            places = np.concatenate([np.floor(cuts), np.floor(cuts) + 1, [low[a], high[a]]])
-        inside = np.unique(places[(places >= low[a]) & (places <= high[a]) & np.isfinite(places)])
-        choices.append([np.array([v]) for v in inside])
-    order = [j for axis in axes for j in axis.columns]
-    rows = [np.concatenate(choice) for choice in itertools.product(*choices)]
-    X = np.empty((len(rows), len(order)))
-    X[:, order] = rows
-    return X
 
 
 @pytest.mark.parametrize("margin", [0.1, 0.3])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -49,6 +50,19 @@ class People:
         if self.missing is None:
             return np.full(len(self.n_cells), -1, np.int64)
         return self.missing
+
+    @cached_property
+    def flat(self) -> tuple[np.ndarray, np.ndarray, int, int]:
+        """What all trees share: category tables, layout, numbers of categories and missing cells.
+
+        The layout is that of ``ract._kernels.grow.tree.Data``, without directions.
+        """
+        can_enter, tables, sets, n_categories = flat_tables(self.can_enter)
+        missing = self.missing_cells
+        slots = slots_of(missing)
+        nothing = np.zeros_like(missing)
+        layout = np.column_stack([self.n_cells, tables, sets, nothing, missing, slots])
+        return can_enter, layout, n_categories, int((slots >= 0).sum())
 
 
 @dataclass(frozen=True)
@@ -179,11 +193,10 @@ def grow_tree(
     sample = np.flatnonzero(weights > 0).astype(np.uint32)
     n, (n_axes, n_all) = len(sample), people.cells.shape
     depth = n if rules.max_depth is None else min(rules.max_depth, n)
-    can_enter, tables, sets, n_categories = flat_tables(people.can_enter)
-    directions = np.array(rules.monotonic or (0,) * n_axes, np.int64)
-    missing = people.missing_cells
-    slots = slots_of(missing)
-    layout = np.column_stack([people.n_cells, tables, sets, directions, missing, slots])
+    can_enter, layout, n_categories, n_slots = people.flat
+    if rules.monotonic:
+        layout = layout.copy()
+        layout[:, 3] = rules.monotonic
     data = kernel.Data(
         people.cells, people.lowest, people.highest, layout, can_enter, people.desired, weights,
         sample_weight,
@@ -202,7 +215,6 @@ def grow_tree(
         rules.authors_reach,
     )
     n_marked = n_all if rules.authors_reach else 0
-    n_slots = int((slots >= 0).sum())
     scratch = _scratch(sample, n_all, n_marked, n_axes, depth, n_categories, n_slots, seed)
     total = float(weights[sample].sum())
     wanted = float(weights[people.desired == 1].sum())
@@ -225,8 +237,9 @@ def grow_tree(
     masses = masses[:n_nodes].copy()
     share = masses[:, 1] / (masses[:, 0] + masses[:, 1])
     if rules.monotonic:
+        missing = people.missing_cells
         known_or_not = (missing[axis] >= 0) & (cell == missing[axis] - 1)
-        direction = np.where(leaf | known_or_not, 0, directions[axis])
+        direction = np.where(leaf | known_or_not, 0, layout[axis, 3])
         share = ordered_shares(left, right, share, direction)
     return CellTree(
         axis, cell, left, right, label.astype(np.uint8), masses, share, scratch.covered,

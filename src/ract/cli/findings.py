@@ -100,6 +100,8 @@ def findings(
             found.drop[name] = why
         elif not _date(found, column, dates):
             _yes_no(found, column)
+            if name not in keep:
+                _amount(found, column)
     missing = frame.isna().sum()
     for name in frame.columns.difference([target, *found.drop], sort=False):
         count = int(missing[name])
@@ -110,30 +112,57 @@ def findings(
 
 def _no_feature(column: pd.Series) -> str | None:
     """Why a column cannot be a feature, if so."""
-    values, n_rows = column.dropna(), len(column)
+    values = column.dropna()
     n_values = values.nunique()
     if n_values == 0:
         return "no value in any row"
-    if n_values == 1 and len(values) == n_rows:
+    if n_values == 1 and len(values) == len(column):
         return f"the same value, {plain(values.iloc[0])!r}, in every row"
-    if n_values == n_rows and n_rows >= FEWEST_ROWS and _names_rows(column):
-        return f"a different value in each of {n_rows} rows, so it names rows and tells nothing"
+    differs = _differs(column)
+    if differs is not None and _names_rows(values):
+        return f"{differs}, so it names rows and tells nothing"
     return None
 
 
-def _names_rows(column: pd.Series) -> bool:
+def _differs(column: pd.Series) -> str | None:
+    """That no value of a column comes twice, in words; None if one does or rows are few."""
+    n_known = int(column.notna().sum())
+    if n_known < FEWEST_ROWS or column.nunique() < n_known:
+        return None
+    rows = f"{n_known} rows" if n_known == len(column) else f"the {n_known} rows that have one"
+    return f"a different value in each of {rows}"
+
+
+def _is_whole(values: pd.Series) -> bool:
+    """Whether known values are whole numbers; floats if others of the column are missing."""
+    return values.dtype.kind in "iu" or (
+        values.dtype.kind == "f" and bool(np.isfinite(values).all() and (values % 1 == 0).all())
+    )
+
+
+def _names_rows(values: pd.Series) -> bool:
     """Whether values that all differ are names: text, or whole numbers that count or are so called.
 
     Amounts may all differ too.
     """
-    if column.dtype.kind == "f":
-        return False
-    if column.dtype.kind not in "iu":
-        return column.dtype.kind not in "bM" and _formats(column) == []
-    values = column.to_numpy()
-    counts = int(values.max()) - int(values.min()) < 1.1 * len(values)
-    rises = bool((np.diff(values) > 0).all())
-    return counts or rises or fixed_by_name(str(column.name)) == "an identifier"
+    if not _is_whole(values):
+        return values.dtype.kind not in "bfM" and _formats(values) == []
+    numbers = values.to_numpy()
+    steps = np.diff(numbers)
+    counts = int(numbers.max()) - int(numbers.min()) < 1.1 * len(numbers)
+    in_order = bool((steps > 0).all() or (steps < 0).all())
+    return counts or in_order or fixed_by_name(str(values.name)) == "an identifier"
+
+
+def _amount(found: Findings, column: pd.Series) -> None:
+    """Say that whole numbers that all differ were not taken for the names of rows."""
+    differs = _differs(column)
+    if differs is not None and _is_whole(column.dropna()):
+        found.note(
+            str(column.name),
+            f"{differs}, kept as an amount; if it only names rows, leave it out with "
+            f"--drop {str(column.name)!r}.",
+        )
 
 
 def _formats(column: pd.Series) -> list[str]:
@@ -179,7 +208,7 @@ def _date(found: Findings, column: pd.Series, unit: str | None) -> bool:
 def _yes_no(found: Findings, column: pd.Series, *, is_target: bool = False) -> None:
     """Put no before yes, and the spellings of one word together."""
     values = column.dropna()
-    if not all(isinstance(value, str) for value in values.unique()):
+    if not len(values) or not all(isinstance(value, str) for value in values.unique()):
         return
     counts = values.value_counts()
     small = counts.groupby(counts.index.str.strip().str.lower()).sum()

@@ -90,7 +90,7 @@ def write(
     from ract.cli.messages import print_summary, say_if_unrestricted
     from ract.cli.notice_folder import notice_writer, refused_of
     from ract.cli.tables import format_of
-    from ract.notices import Notices, few_changes
+    from ract.notices import Notices, along_reasons, few_changes
 
     if id is None:
         raise BadInput("ract notice needs --id, the column whose values name the people's notices.")
@@ -109,11 +109,13 @@ def write(
         why["reference"] = held_out(comparison.reference, written, classifier).frame
     find = partial(few_changes, classifier.recourse)
     searched = Searched(classifier, find, people, written, id, is_named=True)
-    n_notices = 0
+    n_notices, wanted = 0, plans.parameters(for_people=True)
     with notice_writer(output, "--output", notices, forms, replace=pages.replace) as write_notices:
-        for X, found in searched(plans.parameters(for_people=True)):
+        for X, found in searched(wanted):
             if refused := refused_of(found):
-                n_notices += write_notices(found, classifier.reasons(X.iloc[refused], **why))
+                given = classifier.reasons(X.iloc[refused], **why)
+                found = along_reasons(classifier.recourse, X, found, given, **wanted)
+                n_notices += write_notices(found, given)
     summary = searched.summary | {"notices": n_notices}
     sentence = f"{searched.sentence} {n_notices} notices are in {output}."
     if not n_notices:

@@ -15,6 +15,7 @@ import pandas as pd
 from ract.cli.failures import BadInput
 from ract.cli.options import Csv
 from ract.cli.tables import (
+    MISSING,
     WHOLE,
     Chunks,
     format_of,
@@ -71,13 +72,18 @@ def recognised(source: str, csv: Csv) -> Recognised:
             lines.detach()
             file.seek(0)
             form = replace(form, delimiter=likely_delimiter(sample))
-        (text,) = Chunks(source, form, WHOLE, "all", file)
+        (text,) = Chunks(source, form, WHOLE, "all", file, [""])
         file.seek(0)
-        words = {name: text[name].dropna().unique().tolist() for name in text.columns}
         found = Recognised(text, form, comments)
+        words, usual = {}, {}
+        for name in text.columns:
+            cells = text[name].dropna().unique().tolist()
+            words[name] = [cell for cell in cells if cell not in MISSING]
+            usual[name] = [cell for cell in cells if cell in MISSING]
         if csv.decimal is None and csv.thousands is None:
             _recognise_numbers(found, words)
         _recognise_missing(found, words)
+        _say_what_is_missing(found, words, usual)
         (found.frame,) = Chunks(source, found.form, WHOLE, (), file)
     if found.form.delimiter == ",":
         found.form = replace(found.form, delimiter=None)
@@ -149,6 +155,23 @@ def _recognise_missing(found: Recognised, words: dict[str, list[str]]) -> None:
             for word, names in missing.items()
         ]
         found.said += found.comments["missing"]
+
+
+def _say_what_is_missing(
+    found: Recognised, words: dict[str, list[str]], usual: dict[str, list[str]]
+) -> None:
+    """Name the usual words for a missing value that stand among words: one may be a category."""
+    is_number = pattern(found.form.decimal, found.form.thousands)
+    missing: dict[str, list[str]] = {}
+    for name, values in words.items():
+        if not all(map(is_number.fullmatch, values)):
+            for word in usual[name]:
+                missing.setdefault(word, []).append(name)
+    found.said += [
+        f"{word!r} is read as a missing value in {listing(names)}; if it is a category, call it "
+        "otherwise there."
+        for word, names in missing.items()
+    ]
 
 
 def written(found: Recognised, source: str) -> str | None:

@@ -78,6 +78,8 @@ class Chunks:
         Columns to be read as text whatever they look like.
     stream : file, optional
         To read instead of the source.
+    missing : sequence of str
+        Cells that hold no value, beside those of the format.
 
     Attributes
     ----------
@@ -90,6 +92,7 @@ class Chunks:
     size: int = field(default_factory=lambda: CHUNK)
     text: Sequence[str] = ()
     stream: Any = None
+    missing: Sequence[str] = tuple(MISSING)
     share: float = 0.0
 
     def __iter__(self) -> Iterator[pd.DataFrame]:
@@ -142,8 +145,8 @@ class Chunks:
                     lines, header=None, names=header, index_col=False, sep=delimiter,
                     decimal=form.decimal, chunksize=self.size,
                     dtype={column: str for column in text if column in header},
-                    keep_default_na=False, na_values=[*MISSING, *form.missing], low_memory=False,
-                    **EXACT,
+                    keep_default_na=False, na_values=[*self.missing, *form.missing],
+                    low_memory=False, **EXACT,
                 )  # fmt: skip
                 with reader:
                     yield from reader
@@ -222,11 +225,13 @@ def refuse_formatted_numbers(column: pd.Series, name: str, *, most: float = 0.0)
         if len(formatted) > most * len(values):
             example = formatted[0]
             shown = example if len(example) < 40 else f"{example[:30]}..."
+            sign = next((mark for mark in "$€£%(" if mark in example), None)
             raise BadInput(
                 f"Column {name!r} holds {shown!r}, which is too large or looks like a number in a "
-                "spreadsheet's writing; save plain numbers such as 1234.56, or say how they are "
-                "written with --decimal and --thousands."
-            )
+                "spreadsheet's writing; save plain numbers such as 1234.56"
+                + (", or say how they are written with --decimal and --thousands."
+                   if sign is None else f", without {sign!r}.")
+            )  # fmt: skip
 
 
 def refuse_unread(source: str, n_people: int, messages: Sequence[str]) -> None:

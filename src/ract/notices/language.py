@@ -18,7 +18,8 @@ from ract.errors import InvalidSpec
 
 BUILT_IN = ("de", "en", "fr")
 
-_YES_AND_NO = {"de": ("ja", "nein"), "fr": ("oui", "non")}
+# The words for yes, for no, and for a value that nobody gave.
+_WORDS = {"de": ("ja", "nein", "nicht angegeben"), "fr": ("oui", "non", "non indiqué")}
 
 
 def one_line(value: Any) -> str:
@@ -44,7 +45,7 @@ class Language:
     name : str
         Such as "de", "fr-CH" or "en_GB".
     words : mapping of str to str
-        What to write for categories, and for "yes" and "no".
+        What to write for categories, and for "yes", "no" and "not given".
 
     Examples
     --------
@@ -62,8 +63,8 @@ class Language:
             raise InvalidSpec(
                 f"language must be a code such as 'en', 'de' or 'fr-CH', got {name!r}."
             ) from None
-        yes, no = _YES_AND_NO.get(self.base, ("yes", "no"))
-        self.words = {"yes": yes, "no": no, **(words or {})}
+        yes, no, missing = _WORDS.get(self.base, ("yes", "no", "not given"))
+        self.words = {"yes": yes, "no": no, "not given": missing, **(words or {})}
 
     @property
     def base(self) -> str:
@@ -90,7 +91,7 @@ class Language:
     def value(self, value: Any) -> str:
         """A value as people read it: numbers with four digits or more, words for categories."""
         if is_missing(value):
-            return "\u2013"
+            return one_line(self.words["not given"])
         if isinstance(value, (bool, np.bool_)):
             return self.words["yes" if value else "no"]
         if not is_number(value):

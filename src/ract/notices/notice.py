@@ -5,18 +5,18 @@ from __future__ import annotations
 import datetime
 import math
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-import numpy as np
 from markupsafe import Markup
 
 from ract._fingerprint import model_fingerprint
 from ract._templates import Templates
 from ract.errors import InvalidSpec, listing
-from ract.notices.language import BUILT_IN, Language, is_missing, one_line
+from ract.notices.language import BUILT_IN, Language, is_missing, is_number, one_line
+from ract.notices.plans import against
 from ract.notices.record import record_of
 from ract.notices.settings import Code, NoticeSettings, used_features
 from ract.recourse.plan import Change, Plan, short_decimal
@@ -129,7 +129,8 @@ class Notices:
         details = self.settings.details
         ways = sorted((plan, *plan.alternatives)[:MOST_PLANS], key=_few_changes_first)
         ways = [way for way in ways if way.changes]
-        ways = [way for way in ways if not _against(way, reasons)] or ways
+        ways = [way for way in ways if not against(way, reasons)] or ways
+        ways = _without_needless(ways)
         said = [] if reasons is None else self._reasons(reasons)
         obstacle = plan.obstacle
         promise = self._day_after(details.promise_days) if ways else ""
@@ -149,6 +150,9 @@ class Notices:
             "promise": promise,
             "reasons": said,
             "tied": any(reason["tied"] for reason in said),
+            "contrary": self._labels(dict.fromkeys(
+                name for way in ways for name in against(way, reasons)
+            )),
             "plans": [
                 {"changes": [self._change(change) for change in way.changes]} for way in ways
             ],
@@ -163,7 +167,7 @@ class Notices:
             "record": record_of(self, plan, ways, reasons, said),
         }  # fmt: skip
 
-    def _labels(self, features: Sequence[str]) -> list[str]:
+    def _labels(self, features: Iterable[str]) -> list[str]:
         return [one_line(self.settings.label(name)) for name in features]
 
     def _day_after(self, days: int) -> str:
@@ -189,6 +193,7 @@ class Notices:
                     "hmda": code.hmda,
                     "sentence": one_line(code.sentence.replace("{value}", value)),
                     "value": value,
+                    "missing": reason.direction == "missing",
                     "typical": self.language.value(reason.typical),
                     "tied": bool(among & set(reason.tied_with)),
                     "helps": _helps(reason),
@@ -216,11 +221,11 @@ class Notices:
         """Which values of this feature alone would have been accepted."""
         if not reason.alone or reason.from_value is None:
             return "", "", ""
-        if reason.direction == "category":
+        if reason.direction == "category" or not is_number(reason.from_value):
             return "to", self.language.value(reason.from_value), ""
         first = self.language.exact(reason.from_value)
         if reason.until is None:
-            return "at least" if reason.direction == "too low" else "at most", first, ""
+            return "at most" if reason.direction == "too high" else "at least", first, ""
         until = short_decimal(float(reason.until), float(reason.from_value), digits=5)
         if until == float(reason.from_value):
             return "to", first, ""
@@ -267,16 +272,43 @@ def _few_changes_first(way: Plan) -> tuple[int, float]:
     return sum(not change.by_itself for change in way.changes), way.cost
 
 
-def _against(way: Plan, reasons: Any) -> bool:
-    """Whether a way moves a number away from where a reason says that it should be."""
-    wrong = {"too low": -1, "too high": 1}
-    given = {} if reasons is None else {r.feature: wrong.get(r.direction) for r in reasons.reasons}
-    return any(
-        not change.switch
-        and not is_missing(change.before)
-        and given.get(change.feature) == np.sign(float(change.after) - float(change.before))
-        for change in way.changes
+def _without_needless(ways: Sequence[Plan]) -> list[Plan]:
+    """Ways in their order, but none that asks for all of one before it and does not last longer."""
+    kept: list[Plan] = []
+    for way in ways:
+        if not any(
+            _asks_for_all(way, other) and (way.lasting or 0.0) <= (other.lasting or 0.0)
+            for other in kept
+        ):
+            kept.append(way)
+    return kept
+
+
+def _asks_for_all(way: Plan, other: Plan) -> bool:
+    """Whether who goes a way does all that another one asks for."""
+    changes = {change.feature: change for change in way.changes}
+    return all(
+        needed.feature in changes and _does(changes[needed.feature], needed)
+        for needed in other.changes
+        if not needed.by_itself
     )
+
+
+def _does(change: Change, needed: Change) -> bool:
+    """Whether a change is as much as another one of the same feature."""
+    if needed.switch or change.by_itself:
+        return bool(change.after == needed.after)
+    if needed.supplied:
+        (low, high), (least, most) = (_proved(one) for one in (change, needed))
+        return least <= low and high <= most
+    own, goal, least = (float(v) for v in (needed.before, change.goal, needed.goal))
+    return goal >= least if least > own else goal <= least
+
+
+def _proved(change: Change) -> tuple[float, float]:
+    """The ends of a change's range, infinite where there is none."""
+    low, high = change.low, change.high
+    return -math.inf if low is None else low, math.inf if high is None else high
 
 
 def _lasting(plan: Plan, ways: list[Plan]) -> dict[str, Any]:
@@ -291,8 +323,12 @@ def _lasting(plan: Plan, ways: list[Plan]) -> dict[str, Any]:
 
 
 def _beyond(ways: list[Plan]) -> str:
-    """Whether doing more is proved to be fine; "" where there is no range to speak of."""
-    if not any(change.ends is not None for way in ways for change in way.changes):
+    """Whether doing more is proved to be fine; "" where there is no range to speak of.
+
+    What is needed of a value that is handed in is said beside it.
+    """
+    changes = [change for way in ways for change in way.changes if not change.supplied]
+    if not any(change.ends is not None for change in changes):
         return ""
     return "more" if all(way.at_least for way in ways) else "stay"
 

@@ -1,13 +1,15 @@
-"""Plans that people can carry out: few changes, and more only where few would not do."""
+"""Plans that people can carry out: few changes, more only where few would not do, along reasons."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from ract.notices.language import is_missing
+from ract.recourse.plan import Plan
 from ract.recourse.result import Recourse
 
 MAX_CHANGES = 3
@@ -55,6 +57,9 @@ def few_changes(
     rest = np.flatnonzero(~enough & ~found.accepted & ~found.invalid)
     if not len(rest):
         return found
+    if options.get("overrides"):  # which may name nobody else
+        asked = set(X.index[rest])
+        options["overrides"] = {k: own for k, own in options["overrides"].items() if k in asked}
     again = find(X.iloc[rest], max_changes=None, **options | {"n_alternatives": 0})
     better = np.flatnonzero(~found.found[rest] | again.promised)
     answers, new = found.answers, again.answers
@@ -68,3 +73,72 @@ def few_changes(
             answers.obstacles[row] = new.obstacles[k]
     answers.alternatives.update(few)
     return Recourse(found.question, answers)
+
+
+def along_reasons(
+    find: Callable[..., Recourse],
+    X: pd.DataFrame,
+    plans: Recourse,
+    reasons: Iterable[Any],
+    **options: Any,
+) -> Recourse:
+    """The same plans, with others for people all of whose plans go against a reason.
+
+    They are asked about again with directions that their reasons leave them. Who has no such plan,
+    or only one that does not last where the other does, keeps what they have.
+
+    Parameters
+    ----------
+    find, X
+        As in ``few_changes``.
+    plans : Recourse
+        Of these people; it is changed.
+    reasons : iterable of PersonReasons
+        Of those who are refused, in their order.
+    options
+        Of ``few_changes``, as they were for these plans.
+    """
+    space, rows, rules = plans.question.encoder.space, [], {}
+    refused = np.flatnonzero(~plans.accepted & ~plans.invalid)
+    for i, why in zip(refused.tolist(), reasons, strict=True):
+        plan = plans[i]
+        ways = [way for way in (plan, *plan.alternatives) if way.changes]
+        if ways and all(against(way, why) for way in ways):
+            rows.append(i)
+            rules[plan.person] = {
+                name: _right_way(space[name].change, wrong) for name, wrong in _wrong(why).items()
+            }
+    if not rows:
+        return plans
+    again = few_changes(find, X.iloc[rows], **options | {"overrides": rules, "explain": False})
+    better = np.flatnonzero(again.found & (again.promised | ~plans.promised[rows]))
+    where = np.flatnonzero(~plans.invalid).searchsorted(np.array(rows)[better])
+    for row in where.tolist():
+        plans.answers.alternatives.pop(row, None)
+    plans.answers.put(where, again.answers.take(better))
+    return Recourse(plans.question, plans.answers)
+
+
+def against(way: Plan, reasons: Any) -> list[str]:
+    """The features that a plan moves away from where a reason says that they should be."""
+    wrong = _wrong(reasons)
+    return [
+        change.feature
+        for change in way.changes
+        if not change.switch
+        and not is_missing(change.before)
+        and wrong.get(change.feature) == np.sign(float(change.after) - float(change.before))
+    ]
+
+
+def _wrong(reasons: Any) -> dict[str, int]:
+    """By feature that is a number: the sign of a change for the worse."""
+    signs = {"too low": -1, "too high": 1}
+    given = () if reasons is None else reasons.reasons
+    return {r.feature: signs[r.direction] for r in given if r.direction in signs}
+
+
+def _right_way(change: str, wrong: int) -> str:
+    """The direction that the rules and a reason leave."""
+    right = "increase" if wrong < 0 else "decrease"
+    return right if change in ("any", right) else "fixed"

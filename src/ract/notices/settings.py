@@ -164,7 +164,9 @@ class NoticeSettings:
                     alone = [pair[which] for pair in suggested.values()].count(both[which]) == 1
                     phrase = LISTS[codes][both[which] - 1]
                     if base == "en" and phrase != "Other":
-                        sentence = phrase if alone else f"{phrase} ({sentence})"
+                        # An incomplete application says what is missing from it.
+                        named = not alone or direction == "missing"
+                        sentence = f"{phrase} ({sentence})" if named else phrase
                 made[direction] = Code(code, sentence, both[1])
             texts[feature.name] = FeatureText(label, made)
         return cls(language, Details(), texts)
