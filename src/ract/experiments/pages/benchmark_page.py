@@ -14,12 +14,12 @@ from ract.experiments.benchmark.run import (
     BUDGET,
     CALIBRATED,
     LASTING,
+    MAX_NODES,
     MAX_PEOPLE,
     MORE,
     N_FOLDS,
     NAME,
     PROMISE,
-    SECONDS,
     STRENGTHS,
 )
 from ract.experiments.data import DATA
@@ -37,9 +37,10 @@ same cost (percentile, from the training people) and a budget of {BUDGET:g}.
 
 The training people of each fold are cut into two halves. A plan is found on a model of one half and
 *lasts* if the same learner, trained on the other half, accepts the person who has carried it out;
-{MAX_PEOPLE} refused test people in either direction, who are in neither half, at most {SECONDS:g} s
-a search. All columns but AUC, accuracy, share accepted and fit time (models of all training people
-of a fold) are shares of refused people:
+{MAX_PEOPLE} refused test people in either direction, who are in neither half. A search ends after
+{MAX_NODES:,} nodes, not seconds, so that results are the same on every machine. All columns but
+AUC, accuracy, share accepted and fit time (models of all training people of a fold) are shares of
+refused people:
 
 - *plan today*: there is a plan within the budget;
 - *lasting, best*: and it lasts, at the strength that was best on the other folds;

@@ -237,8 +237,8 @@ class Person:
     changes: int
     stop: np.ndarray
 
-    def cheapest(self, budget: float, max_nodes: int) -> Answer:
-        """Their cheapest point of cells within a budget."""
+    def cheapest(self, budget: float, max_nodes: int, least: float = 0.0) -> Answer:
+        """Their cheapest point of cells within a budget, if none costs less than is known."""
         model = self.model
 
         def within(left: Left, limit: float) -> Left:
@@ -246,7 +246,8 @@ class Person:
 
         found = cheapest_within(
             within(model.simplified, budget), within, lambda left: left.best >= model.least,
-            self._ask, np.unique(self.costs[self.costs <= budget]), max_nodes,
+            self._ask, np.unique(self.costs[(self.costs >= least) & (self.costs <= budget)]),
+            max_nodes,
         )  # fmt: skip
         if found.point is not None:
             come_home(model.problem, model.deciding[0], model.rules, self.own, found.point)
