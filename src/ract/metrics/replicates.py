@@ -29,7 +29,9 @@ from sklearn.model_selection import StratifiedKFold
 from ract._frames import read_table, take_rows
 from ract._progress import track
 from ract._training import space_for_part
+from ract.encoding import Encoder
 from ract.errors import InvalidData, InvalidSpec
+from ract.interop.from_own import is_own
 from ract.recourse.find import inquire
 from ract.recourse.strengths import AtStrengths
 
@@ -145,7 +147,7 @@ class Replicates:
         people : sequence of slice
             Who is asked at each strength, of those whom the planner refuses.
         """
-        refused, desired = self.refused[k], self._desired(self.models[k])
+        refused = self.refused[k]
         places = [np.arange(len(refused))[asked] for asked in people]
         place = np.concatenate(places)
         if not len(place):
@@ -159,17 +161,26 @@ class Replicates:
         judges = np.array([self.judge(i) for i in refused[place]])
         lasts, found = np.zeros(len(place), bool), all_of("found")
         ends = np.concatenate([each.answers.ends for each in plans])
+        encoder = plans_of.inquiry.question.encoder
         for j in np.unique(judges[found]):  # once each, about the plans of all strengths
             own = np.flatnonzero(found & (judges == j))
-            like = take_rows(self.X, refused[place[own]])
-            after = plans_of.inquiry.question.encoder.decode(ends[own], like=like)
-            lasts[own] = np.asarray(self.models[j].predict(after)) == desired
+            lasts[own] = self._accepts(j, encoder, ends[own], refused[place[own]])
         asked = np.repeat(np.array(strengths, object), [len(rows) for rows in places])
         columns = (
             refused[place], k, judges, asked, all_of("status"), all_of("strength"),
             all_of("cost"), all_of("n_changes"), lasts,
         )  # fmt: skip
         return pd.DataFrame(dict(zip(COLUMNS, columns, strict=True)))
+
+    def _accepts(
+        self, j: int, encoder: Encoder, ends: np.ndarray, people: np.ndarray
+    ) -> np.ndarray:
+        """Whether a judge accepts people where their plans end, as the planner's encoder has it."""
+        judge = self.models[j]
+        if is_own(judge) and judge.encoder_.column_names == encoder.column_names:
+            return np.asarray(judge.ensemble_.decide(ends))
+        after = encoder.decode(ends, like=take_rows(self.X, people))
+        return np.asarray(np.asarray(judge.predict(after)) == self._desired(judge))
 
     def _planning(self, k: int, n: int) -> AtStrengths:
         """A planner's questions to the first of those whom it refuses."""
