@@ -1,4 +1,4 @@
-"""Two questions on plans that last, on the four data sets (RACT_DATA_HOME) or some of them.
+"""Questions on plans that last, on the four data sets (RACT_DATA_HOME) or some of them.
 
 ``replicates``: are plans that several forests of parts of the people accept surer than plans of the
 same cost that win more votes of one forest? Plans of half A, put to a forest of half B.
@@ -6,21 +6,30 @@ same cost that win more votes of one forest? Plans of half A, put to a forest of
 ``more``: how many cheapest, strong and at-least plans are lost by people who do more than asked,
 and what the proof that nobody is costs.
 
+``fit``: how much longer a fit with ``lasting=0.9`` takes than one without, by part; on the loans
+model too.
+
     python benchmarks/bench_lasting.py replicates fico compas
     python benchmarks/bench_lasting.py more
+    python benchmarks/bench_lasting.py fit fico loans
 """
 
 from __future__ import annotations
 
 import argparse
+import warnings
+from contextlib import contextmanager
 from time import process_time
 
 import numpy as np
 import pandas as pd
 
-from ract import RecourseForestClassifier, find_recourse
+import ract.metrics.replicates as replicates_module
+from ract import LastingWarning, RecourseForestClassifier, find_recourse
+from ract.datasets import load_loans
 from ract.experiments.benchmark.run import Fold, _accepted
 from ract.experiments.data import DATA
+from ract.recourse.strengths import AtStrengths
 
 N_PEOPLE, BUDGET, SECONDS = 60, 0.3, 2.0
 
@@ -100,15 +109,68 @@ def more(fold):
     )
 
 
+def fit(data):
+    """CPU time of a fit with ``lasting``, in fits without (the median of five)."""
+    known = load_loans(2000) if data == "loans" else Fold.of(data, 1).data
+    rows = np.arange(2000) if data == "loans" else Fold.of(data, 1).train
+    people, labels = known.frame.iloc[rows], np.asarray(known.target)[rows]
+
+    def seconds(**given):
+        forest = RecourseForestClassifier(known.actions, random_state=0, **given)
+        begun = process_time()
+        forest.fit(people, labels)
+        return process_time() - begun, forest
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LastingWarning)
+        seconds(lasting=0.9)  # compiles
+        plain = np.median([seconds()[0] for _ in range(5)])
+        spent = dict.fromkeys(("replicates", "reading", "searches"), 0.0)
+        with (
+            timed(replicates_module, "fit_on", spent, "replicates"),
+            timed(replicates_module, "inquire", spent, "reading"),
+            timed(AtStrengths, "at", spent, "searches"),
+        ):
+            whole, forest = seconds(lasting=0.9)
+    spent = {"all": whole, **spent, "the rest": whole - plain - sum(spent.values())}
+    curve = forest.lasting_
+    asked = {point.strength: point.refused for point in curve.points}
+    promised = curve.strength_for(0.9)
+    print(f"one fit: {plain:.3f} s; people tested by strength: {asked}; promised: {promised}")
+    return pd.DataFrame([{name: value / plain for name, value in spent.items()}])
+
+
+@contextmanager
+def timed(owner, name, spent, key):
+    """Add the CPU time of every call of a function to a sum."""
+    own = getattr(owner, name)
+
+    def call(*given, **options):
+        begun = process_time()
+        try:
+            return own(*given, **options)
+        finally:
+            spent[key] += process_time() - begun
+
+    setattr(owner, name, call)
+    try:
+        yield
+    finally:
+        setattr(owner, name, own)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("what", choices=["replicates", "more"])
+    parser.add_argument("what", choices=["replicates", "more", "fit"])
     parser.add_argument("data", nargs="*", default=list(DATA))
     given = parser.parse_args()
     for data in given.data:
-        fold = Fold.of(data, 1)
-        table = replicates(fold) if given.what == "replicates" else more(fold)
-        print(f"{DATA[data].title}\n{table.round(3).to_string(index=False)}\n", flush=True)
+        if given.what == "fit":
+            table = fit(data)
+        else:
+            table = (replicates if given.what == "replicates" else more)(Fold.of(data, 1))
+        title = DATA[data].title if data in DATA else data
+        print(f"{title}\n{table.round(3).to_string(index=False)}\n", flush=True)
 
 
 if __name__ == "__main__":

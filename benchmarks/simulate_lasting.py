@@ -8,9 +8,10 @@ drawn alike) must be 0.9 or more.
 
 Some 250 promised plans of a draw are put to 60 models drawn alike, so that its share is known to
 about half a percent ("error"), while draws differ by three to four. Rows are appended as they are
-done, and those that are there are not made again.
+done, and those that are there are not made again; without new draws what is there is reported.
 
     python benchmarks/simulate_lasting.py --draws 200 --output simulation.csv
+    python benchmarks/simulate_lasting.py --draws 0 --output results/simulation/loans.csv
 """
 
 from __future__ import annotations
@@ -129,10 +130,10 @@ def main() -> None:
     parser.add_argument("--output", type=Path)
     given = parser.parse_args()
     parallel = Parallel(n_jobs=given.n_jobs, return_as="generator")
-    judges = list(parallel(delayed(judges_of)(given.people, k) for k in range(N_JUDGES)))
     rows = pd.read_csv(given.output) if given.output and given.output.exists() else pd.DataFrame()
     done = set(rows["draw"]) if len(rows) else set()
     todo = [k for k in range(given.first, given.first + given.draws) if k not in done]
+    judges = list(parallel(delayed(judges_of)(given.people, k) for k in range(N_JUDGES) if todo))
     for row in parallel(delayed(draw)(k, given.people, judges) for k in todo):
         rows = pd.concat([rows, pd.DataFrame([row])], ignore_index=True)
         if given.output is not None:  # whoever ends a run early has what was done
@@ -147,6 +148,7 @@ def report(rows: pd.DataFrame) -> None:
     if not len(with_promise):
         return
     print(f"strength: {with_promise['strength'].describe()[['min', '50%', 'max']].to_dict()}")
+    print(f"promised plans in a draw: {with_promise['promised'].mean():.0f}")
     share = with_promise["promised"].sum() / with_promise["refused"].sum()
     print(f"refused people with a promised plan: {share:.3f}")
     print(
@@ -156,7 +158,8 @@ def report(rows: pd.DataFrame) -> None:
     for kind in ("alike", "richer", "purposes", "LightGBM"):
         print(
             f"{kind}: promised plans that last {with_promise[kind].mean():.3f}, "
-            f"draws with {PROMISE:.0%} or more {(with_promise[kind] >= PROMISE).mean():.3f}; "
+            f"draws with {PROMISE:.0%} or more {(with_promise[kind] >= PROMISE).mean():.3f} "
+            f"({(with_promise[kind] >= PROMISE).sum()} of {len(with_promise)}); "
             f"of all refused, with the strongest plans, {rows[f'{kind}, all refused'].mean():.3f}"
         )
 

@@ -35,9 +35,9 @@ class LastingWarning(UserWarning):
     """Plans that were not shown to last as was asked for."""
 
 
-# Refused people who may be asked. One in ten is asked first, to see how many of them have plans; of
+# Refused people who may be asked. A few are asked first, to see how many of them have plans; of
 # the others as many are asked at each strength as should give so many plans.
-N_REFUSED, EVERY = 440, 10
+N_REFUSED, EVERY = 440, 15
 FEWEST_PLANS, ENOUGH_PLANS = 100, 160
 # Planners with fewer plans say little about the spread between planners.
 FEWEST_OF_PLANNER = 8
@@ -69,6 +69,19 @@ class Point:
     spread: tuple[float, float]
     error: float = 0.0
 
+    def at_least(self, confidence: float) -> float:
+        """The share of plans that last, at the least.
+
+        The lower of two one-sided bounds: of Clopper and Pearson, for people; and of Student, for
+        the plans of a new model, by the spread between planners.
+        """
+        if self.last == 0:
+            return 0.0
+        n, last = self.plans, self.last
+        of_people = float(beta.ppf(1 - confidence, last, n - last + 1))
+        of_models = last / n - self.error * float(t.ppf(confidence, len(PLANNERS) - 1))
+        return max(0.0, min(of_people, of_models))
+
 
 @dataclass(frozen=True)
 class LastingCurve:
@@ -80,7 +93,7 @@ class LastingCurve:
     Parameters
     ----------
     points : tuple of Point
-        By ascending strength.
+        By ascending strength; none below the first that failed.
     confidence : float
     lasting : float or None
         The probability that was asked for when the model was fitted.
@@ -127,17 +140,8 @@ class LastingCurve:
         return {} if asked & other else {"strength": "most"}
 
     def at_least(self, point: Point) -> float:
-        """The share of plans that last, at the least.
-
-        The lower of two one-sided bounds: of Clopper and Pearson, for people; and of Student, for
-        the plans of a new model, by the spread between planners.
-        """
-        if point.last == 0:
-            return 0.0
-        n, last = point.plans, point.last
-        of_people = float(beta.ppf(1 - self.confidence, last, n - last + 1))
-        of_models = last / n - point.error * float(t.ppf(self.confidence, len(PLANNERS) - 1))
-        return max(0.0, min(of_people, of_models))
+        """The share of plans of a strength that last, at the least."""
+        return point.at_least(self.confidence)
 
     def to_frame(self) -> pd.DataFrame:
         """One row per strength."""
@@ -152,7 +156,10 @@ class LastingCurve:
         goal = 0.9 if self.lasting is None else self.lasting
         strength = self.strength_for(goal)
         if not self.points:
-            return "There were too few people to see how long plans last."
+            return (
+                f"No strength was shown to make plans last with a probability of {goal:.0%}:\n"
+                "there were too few people with plans to see how long they last."
+            )
         if strength is None:
             best = max(self.points, key=self.at_least)
             return (
@@ -199,13 +206,15 @@ def calibrate(
     X : frame or array
     y : array (people,)
     lasting : float, optional
-        The probability that ``print`` of the curve speaks of.
+        The probability that is wanted, of which ``print`` of the curve speaks: the test ends at
+        the first strength that was not shown to have it, and the curve with it. By default every
+        strength is tested.
     confidence : float
         Of the statement.
     strengths : sequence of float
         Ascending.
     n_refused : int
-        How many refused people may be asked; a tenth of them for where to begin.
+        How many refused people may be asked; a few of them for where to begin.
     sample_weight, random_state, n_jobs, progress, **options
         As in ``ract.metrics.lasting_recourse``.
 
@@ -231,8 +240,12 @@ def calibrate(
     replicates = Replicates(
         estimator, X, y, sample_weight, random_state, n_jobs, options, progress
     )  # fmt: skip
-    points = tuple(_points(replicates, strengths, n_refused))
-    return LastingCurve(points, confidence, lasting)
+    points: list[Point] = []
+    for point in _points(replicates, strengths, n_refused, whole=lasting is None):
+        points.insert(0, point)
+        if lasting is not None and point.at_least(confidence) < lasting:
+            break
+    return LastingCurve(tuple(points), confidence, lasting)
 
 
 def check_lasting(lasting: Any) -> None:
@@ -242,8 +255,10 @@ def check_lasting(lasting: Any) -> None:
         raise InvalidSpec(f"lasting must be a share between 0 and 1, got {lasting!r}.")
 
 
-def _points(replicates: Replicates, strengths: Sequence[float], n_refused: int) -> Iterator[Point]:
-    """What is seen at the lowest strength, and at others with enough plans.
+def _points(
+    replicates: Replicates, strengths: Sequence[float], n_refused: int, *, whole: bool
+) -> Iterator[Point]:
+    """What is seen at strengths with enough plans, the highest first; if whole, at the lowest too.
 
     How many people are tested follows from others, who are only counted: where everyone has a
     plan, fewer are needed.
@@ -255,14 +270,13 @@ def _points(replicates: Replicates, strengths: Sequence[float], n_refused: int) 
     tested, asked, expected = [], [], []
     for strength in strengths:
         share = found_in(counted[counted["strength"] == strength]).mean() if len(counted) else 0.0
-        if strength == strengths[0] or share * n_left >= FEWEST_PLANS:
+        if share * n_left >= FEWEST_PLANS or (whole and strength == strengths[0]):
             n_each = ceil(ENOUGH_PLANS / max(share, 1 / n_refused) / len(PLANNERS))
             tested.append(strength)
             asked.append(slice(n_counted, min(most, n_counted + n_each)))
             expected.append(float(share * n_left))
-    trials = _ask(replicates, tested, asked)
-    for strength, n in zip(tested, expected, strict=True):
-        part = trials[trials["strength"] == strength]
+    for strength, people, n in reversed(list(zip(tested, asked, expected, strict=True))):
+        part = _ask(replicates, [strength], [people])
         plans = part[found_in(part)]
         by_planner = plans.groupby("planner")["lasts"].agg(["mean", "size"])
         shares = by_planner["mean"][by_planner["size"] >= FEWEST_OF_PLANNER]

@@ -142,8 +142,16 @@ class TreeEnsemble:
 
     @cached_property
     def memo(self) -> Memo:
-        """What searches have prepared for these trees; copies and files go without it."""
+        """What searches have prepared for these trees, whatever they must win.
+
+        Copies and files go without it.
+        """
         return Memo(PREPARED)
+
+    @property
+    def key(self) -> tuple[int, ...]:
+        """What tells these trees from others, whatever they must win, while they are kept."""
+        return tuple(map(id, (self.root, self.threshold, self.label, self.value, self.against)))
 
     @property
     def n_trees(self) -> int:
@@ -316,7 +324,8 @@ class TreeEnsemble:
             score = _logit(strength) if start is None else strength - start
             # Where both classes are compared, a mean above one half has won.
             changes = {"cutoff": score, "against": None} if score > self.cutoff else {}
-        stronger: TreeEnsemble = self.memo.get(strength, lambda: replace(self, **changes))
+        stronger = replace(self, **changes)
+        vars(stronger)["memo"] = self.memo  # searches in the same trees
         return stronger
 
     def decision_path(self, X: np.ndarray) -> csr_array:

@@ -59,7 +59,9 @@ def run_missing(
     n_jobs: int = 1,
     progress: bool = True,
 ) -> Store:
-    """Run the folds that are not done, those of large data sets first.
+    """Run the folds that are not done: the first of everything, then the second, and so on.
+
+    A run that is ended early then has as many folds of each. Large data sets come first.
 
     Parameters
     ----------
@@ -86,6 +88,7 @@ def run_missing(
         for task in tasks
         for number in task.missing(store, name, n_folds)
     ]
+    missing.sort(key=lambda fold: fold[2])
     done = Parallel(n_jobs=n_jobs, return_as="generator_unordered")(
         delayed(_run)(store, *fold) for fold in missing
     )

@@ -29,11 +29,19 @@ from sklearn.model_selection import StratifiedKFold
 from ract._frames import read_table, take_rows
 from ract._progress import track
 from ract._training import space_for_part
+from ract.encoding import Encoder
 from ract.errors import InvalidData, InvalidSpec
-from ract.recourse.find import find_recourse
+from ract.interop.from_own import is_own
+from ract.recourse.find import inquire
+from ract.recourse.strengths import AtStrengths
 
 N_FOLDS = 5
 PLANNERS = tuple(combinations(range(N_FOLDS), 2))
+
+# Of a trial: who was asked, what about and what came of it.
+COLUMNS = [
+    "person", "planner", "judge", "strength", "status", "won", "cost", "changes", "lasts",
+]  # fmt: skip
 
 Strength = float | str
 
@@ -68,6 +76,7 @@ class Replicates:
     fold: np.ndarray = field(init=False)
     planner: np.ndarray = field(init=False)
     order: np.ndarray = field(init=False)
+    _asked: dict[int, AtStrengths] = field(init=False, default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
         self.y, table = np.asarray(self.y), read_table(self.X)
@@ -135,69 +144,53 @@ class Replicates:
         ----------
         k : int
         strengths : sequence
-            Ascending.
         people : sequence of slice
             Who is asked at each strength, of those whom the planner refuses.
         """
-        refused, desired = self.refused[k], self._desired(self.models[k])
-        judges = np.array([self.judge(i) for i in refused], int)
-        columns, whose, after = self._plans(k, strengths, people)
-        accepted = np.zeros(len(whose), bool)
-        for j in np.unique(judges[whose]):  # once each, about the plans of all strengths
-            own = np.flatnonzero(judges[whose] == j)
-            decided = self.models[j].predict(take_rows(after, own))
-            accepted[own] = np.asarray(decided) == desired
-        place, number = columns.pop("place"), columns.pop("number")
-        who = {"person": refused[place], "planner": k, "judge": judges[place]}
-        return pd.DataFrame(who | columns | {"lasts": np.append(accepted, False)[number]})
+        refused = self.refused[k]
+        places = [np.arange(len(refused))[asked] for asked in people]
+        place = np.concatenate(places)
+        if not len(place):
+            return pd.DataFrame(columns=COLUMNS)
+        plans_of = self._planning(k, int(place.max()) + 1)
+        plans = [plans_of.at(s, rows) for s, rows in zip(strengths, places, strict=True)]
 
-    def _plans(
-        self, k: int, strengths: Sequence[Strength], people: Sequence[slice]
-    ) -> tuple[dict[str, np.ndarray], np.ndarray, Any]:
-        """Columns of trials, strength by strength, and every plan that was found for them.
+        def all_of(name: str) -> np.ndarray:
+            return np.concatenate([getattr(each, name) for each in plans])
 
-        Of plans: whose it is (place among the refused) and a table of where they end. The column
-        "number" is the plan of a trial, -1 without one.
-        """
-        model, options, refused = self.models[k], dict(self.options), self.refused[k]
-        if not hasattr(model, "cost_"):  # it knows no people of its own
-            options.setdefault("reference", take_rows(self.X, self.rows_of(k)))
-        n = len(refused)
-        now: dict[str, np.ndarray] = {
-            "place": np.arange(n), "strength": np.zeros(n, object),
-            "status": np.full(n, "found", object), "won": np.full(n, -np.inf), "cost": np.zeros(n),
-            "changes": np.zeros(n, int), "number": np.full(n, -1),
-        }  # fmt: skip
-        columns: dict[str, list[np.ndarray]] = {name: [] for name in now}
-        whose, ends, n_plans = [np.zeros(0, int)], [], 0
-        for strength, asked in zip(strengths, people, strict=True):
-            # A plan that wins more than was asked is the cheapest of the next strength too, and
-            # who has no plan has none that wins more.
-            rows = now["place"][asked]
-            if strength != "most":
-                may = np.isin(now["status"], ["optimal", "found", "unknown"])
-                rows = rows[(may & ~(now["won"] >= float(strength)))[rows]]
-            if len(rows):
-                plans = find_recourse(
-                    model, take_rows(self.X, refused[rows]), strength=strength, **options
-                )
-                now["status"][rows], now["cost"][rows] = plans.status, plans.cost
-                now["won"][rows], now["changes"][rows] = plans.strength, plans.n_changes
-                found, outcomes = np.flatnonzero(plans.found), plans.answers.outcomes
-                now["number"][rows] = -1
-                now["number"][rows[found]] = n_plans + np.arange(len(found))
-                whose.append(rows[found])
-                ends.append((plans.answers.values if outcomes is None else outcomes)[found])
-                n_plans, encoder = n_plans + len(found), plans.encoder
-            now["strength"][:] = strength
-            for name, values in now.items():
-                columns[name].append(values[asked].copy())
-        of_whom, after = np.concatenate(whose), None
-        if n_plans:
-            own = take_rows(self.X, refused[of_whom])
-            after = encoder.decode(np.concatenate(ends), like=own)
-        trials = {name: np.concatenate(values) for name, values in columns.items()}
-        return trials, of_whom, after
+        judges = np.array([self.judge(i) for i in refused[place]])
+        lasts, found = np.zeros(len(place), bool), all_of("found")
+        ends = np.concatenate([each.answers.ends for each in plans])
+        encoder = plans_of.inquiry.question.encoder
+        for j in np.unique(judges[found]):  # once each, about the plans of all strengths
+            own = np.flatnonzero(found & (judges == j))
+            lasts[own] = self._accepts(j, encoder, ends[own], refused[place[own]])
+        asked = np.repeat(np.array(strengths, object), [len(rows) for rows in places])
+        columns = (
+            refused[place], k, judges, asked, all_of("status"), all_of("strength"),
+            all_of("cost"), all_of("n_changes"), lasts,
+        )  # fmt: skip
+        return pd.DataFrame(dict(zip(COLUMNS, columns, strict=True)))
+
+    def _accepts(
+        self, j: int, encoder: Encoder, ends: np.ndarray, people: np.ndarray
+    ) -> np.ndarray:
+        """Whether a judge accepts people where their plans end, as the planner's encoder has it."""
+        judge = self.models[j]
+        if is_own(judge) and judge.encoder_.column_names == encoder.column_names:
+            return np.asarray(judge.ensemble_.decide(ends))
+        after = encoder.decode(ends, like=take_rows(self.X, people))
+        return np.asarray(np.asarray(judge.predict(after)) == self._desired(judge))
+
+    def _planning(self, k: int, n: int) -> AtStrengths:
+        """A planner's questions to the first of those whom it refuses."""
+        if k not in self._asked or len(self._asked[k].inquiry.question.matrix) < n:
+            model, options = self.models[k], dict(self.options)
+            if not hasattr(model, "cost_"):  # it knows no people of its own
+                options.setdefault("reference", take_rows(self.X, self.rows_of(k)))
+            people = take_rows(self.X, self.refused[k][:n])
+            self._asked[k] = AtStrengths(inquire(model, people, strict=True, **options))
+        return self._asked[k]
 
     def _desired(self, model: Any) -> Any:
         if hasattr(model, "desired_"):

@@ -49,11 +49,16 @@ class Task:
     options : Options
     axes : tuple of Axis
         The features and what these people may do with them.
+    least, most : float (people,) or float
+        What no action of theirs can cost less than, and what one costs at most, as far as that is
+        known before.
     """
 
     question: Question
     options: Options
     axes: tuple[Axis, ...]
+    least: float | np.ndarray = 0.0
+    most: float | np.ndarray = np.inf
 
     @property
     def model(self) -> Any:
@@ -106,12 +111,16 @@ def _register(name: str, *honours: str) -> Callable[[Any], Any]:
 )
 def _exact(task: Task, people: np.ndarray) -> Answers:
     search, budget = ExactSearch.prepared(*task.model), task.question.budget
-    batch = Batch.of(people, budget, task.options.limits)
+    batch = Batch.of(people, np.minimum(budget, task.most), task.options.limits)
+    batch.answers.bound[:] = task.least
     rules = task.question.encoder.axes
     # Searches for a strength and for the decision may differ; the cells are the same.
     decision = ExactSearch.prepared(task.question.ensemble, *task.model[1:])
     explainer = Explainer(search, batch, budget, task.options, rules, decision)
-    search.fill(batch, strongest=task.options.strongest, then=explainer.explain)
+    options = task.options
+    search.fill(
+        batch, max_nodes=options.max_nodes, strongest=options.strongest, then=explainer.explain
+    )
     return batch.answers
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,9 @@ from ract.recourse.options import Options, check_names
 from ract.recourse.question import TIME_LIMIT, Question
 from ract.recourse.result import Recourse
 from ract.status import Status
+
+# What belongs to the question itself; all else is how to search and what to say.
+ASKED = ("actions", "desired", "threshold", "reference", "cost", "budget")
 
 
 def find_recourse(
@@ -161,35 +164,100 @@ def find_recourse(
     >>> recourse[0].describe()
     'Raise income from 20 to 38 (38 to 41 will do).'
     """
-    if lasting is not None:
-        if strength is not None:
-            raise InvalidSpec("Give either strength or lasting, which stands for a strength.")
-        strength = _lasting_strength(model, lasting)
-    options = Options(
-        method, Limits(max_changes, time_limit, n_jobs, progress), margin, ranges, n_alternatives,
-        explain, check_names("relations", relations), plausibility, effects, uncertainty,
-        isinstance(strength, str) and strength == "most", at_least,
-    )  # fmt: skip
-    several = isinstance(model, (list, tuple))
-    question = (Question.of_all if several else Question.of)(
+    inquiry = inquire(
         model, X, actions=actions, desired=desired, threshold=threshold, reference=reference,
-        cost=cost, budget=budget, strength=None if options.strongest else strength, strict=strict,
+        cost=cost, budget=budget, earned=earned, method=method, max_changes=max_changes,
+        n_alternatives=n_alternatives, margin=margin, ranges=ranges, at_least=at_least,
+        features=features, forbidden=forbidden, overrides=overrides, relations=relations,
+        plausibility=plausibility, effects=effects, uncertainty=uncertainty, explain=explain,
+        time_limit=time_limit, n_jobs=n_jobs, progress=progress, strict=strict,
     )  # fmt: skip
+    return inquiry.answered(strength, lasting)
+
+
+@dataclass(frozen=True)
+class Inquiry:
+    """A question that was read and encoded once, to be asked about plans of any strength.
+
+    Parameters
+    ----------
+    question : Question
+    options : Options
+    axes : tuple of Axis
+        The rules of features for everyone who has none of their own.
+    overrides : mapping, optional
+        By label: rules that differ for single people.
+    """
+
+    question: Question
+    options: Options
+    axes: tuple[Axis, ...]
+    overrides: Mapping[Any, Mapping[str, Override]] | None = None
+
+    def of(self, rows: np.ndarray) -> Inquiry:
+        """The same about some of the people, all of whom could be read."""
+        return replace(self, question=self.question.of_rows(rows))
+
+    def answered(
+        self,
+        strength: float | str | None = None,
+        lasting: float | None = None,
+        *,
+        least: float | np.ndarray = 0.0,
+        most: float | np.ndarray = np.inf,
+    ) -> Recourse:
+        """Plans of a strength, or that last with a probability, as ``find_recourse`` gives them.
+
+        least, most: what no plan of each person can cost less than, and what one costs at most, as
+        far as that is known.
+        """
+        if lasting is not None:
+            if strength is not None:
+                raise InvalidSpec("Give either strength or lasting, which stands for a strength.")
+            strength = _lasting_strength(self.question.model, lasting)
+        strongest = isinstance(strength, str) and strength == "most"
+        options = replace(self.options, strongest=strongest)
+        question = self.question if strongest else self.question.at_strength(strength)
+        search = search_for(question, options)
+        accepted = question.decide(n_jobs=options.limits.n_jobs)
+        answers = Answers.unknown(question.matrix)
+        answers.accept(accepted)
+        known = [np.broadcast_to(bound, len(accepted)) for bound in (least, most)]
+        refused = np.flatnonzero(~accepted)
+        for rows, own in groups_of(refused, question.labels, self.axes, self.overrides):
+            task = Task(question.with_rules(own), options, own, *(each[rows] for each in known))
+            answer(task, search, rows, answers)
+        if lasting is not None:
+            question = replace(question, lasting=lasting)
+            _give_strongest(question, options, self.axes, self.overrides, answers)
+        _confirm(question, answers)
+        return Recourse(question, answers)
+
+
+def inquire(
+    model: Any,
+    X: Any,
+    *,
+    earned: Any = None,
+    features: Iterable[str] | None = None,
+    forbidden: Iterable[str] = (),
+    overrides: Mapping[Any, Mapping[str, Override]] | None = None,
+    strict: bool = False,
+    **options: Any,
+) -> Inquiry:
+    """Read a model and people once; options are those of ``find_recourse``, but no strength."""
+    asked = {name: options.pop(name, None) for name in ASKED}
+    limits: dict[str, Any] = {"time_limit": TIME_LIMIT}
+    limits |= {name: options.pop(name) for name in Limits.names() if name in options}
+    options["relations"] = check_names("relations", options.get("relations", ()))
+    how = Options(limits=Limits(**limits), **options)
+    several = isinstance(model, (list, tuple))
+    question = (Question.of_all if several else Question.of)(model, X, strict=strict, **asked)
     if earned is not None:
         question = question.earned_by(earned)
-    search, options = search_for(question, options), resolved(question, options)
+    search_for(question, how)  # refuses what cannot be asked for together
     axes = allowed_axes(question.encoder.axes, features, forbidden)
-    overrides = question.of_those_read(overrides)
-    accepted = question.decide(n_jobs=n_jobs)
-    answers = Answers.unknown(question.matrix)
-    answers.accept(accepted)
-    for rows, own in groups_of(np.flatnonzero(~accepted), question.labels, axes, overrides):
-        answer(Task(question.with_rules(own), options, own), search, rows, answers)
-    if lasting is not None:
-        question = replace(question, lasting=lasting)
-        _give_strongest(question, options, axes, overrides, answers)
-    _confirm(question, answers)
-    return Recourse(question, answers)
+    return Inquiry(question, resolved(question, how), axes, question.of_those_read(overrides))
 
 
 def _lasting_strength(model: Any, lasting: Any) -> float:

@@ -10,6 +10,7 @@ import numpy as np
 
 from ract.errors import InvalidSpec, listing
 from ract.recourse.common.limits import Limits, check_count
+from ract.recourse.exact.search import MAX_NODES
 
 METHODS = ("exact", "leaves", "live", "solver")
 
@@ -23,7 +24,11 @@ def check_names(option: str, given: Any) -> tuple[Any, ...]:
 
 @dataclass(frozen=True)
 class Options:
-    """How to search and what to say of each person; parameters as in ``ract.find_recourse``."""
+    """How to search and what to say of each person; parameters as in ``ract.find_recourse``.
+
+    max_nodes: a limit of the exact search for each person that, unlike seconds, is the same on
+    every machine.
+    """
 
     method: str = "exact"
     limits: Limits = field(default_factory=Limits)
@@ -37,6 +42,7 @@ class Options:
     uncertainty: float | None = None
     strongest: bool = False
     at_least: bool = False
+    max_nodes: int = MAX_NODES
 
     def __post_init__(self) -> None:
         if self.method not in METHODS:

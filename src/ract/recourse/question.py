@@ -119,9 +119,7 @@ class Question:
         reference: Any = None,
         cost: str | Cost | None = None,
         budget: float | None = None,
-        strength: float | None = None,
     ) -> Question:
-        check_strength(strength)
         known = X if reference is None else reference
         tree = read_model(model, known, actions, desired=desired, threshold=threshold)
         budget, matrix = own_budget(model, budget), np.empty((0, tree.encoder.n_columns))
@@ -137,7 +135,7 @@ class Question:
                 "percentile" if cost is None else cost, list(learned_from.T),
                 tree.encoder.weights, exact=True, missing=tree.encoder.missing_cells,
             )  # fmt: skip
-        return cls(model, tree, X, matrix, fitted, budget, reference, threshold, strength)
+        return cls(model, tree, X, matrix, fitted, budget, reference, threshold)
 
     @classmethod
     def of_all(cls, models: Sequence[Any], X: Any, **given: Any) -> Question:
@@ -156,6 +154,21 @@ class Question:
             _check_columns(k, other.encoder, first.encoder, bounds=rules is not None)
             also.append(other)
         return replace(first, also=tuple(also))
+
+    def of_rows(self, rows: np.ndarray) -> Question:
+        """The same question about some of the people, all of whom could be read."""
+        if self.unread is not None:
+            raise InvalidSpec("People who cannot be read cannot be chosen from.")
+        people, matrix = take_rows(self.people, rows), self.matrix[rows]
+        known = self.people if self.reference is None else self.reference
+        also = tuple(one.of_rows(rows) for one in self.also)
+        return replace(self, people=people, matrix=matrix, reference=known, also=also)
+
+    def at_strength(self, strength: Any) -> Question:
+        """The same question about plans that must win so much."""
+        check_strength(strength)
+        also = tuple(one.at_strength(strength) if one.decides else one for one in self.also)
+        return replace(self, strength=strength, also=also)
 
     def earned_by(self, judge: Any) -> Question:
         """The same question, with a judge of outcomes who must agree with plans too."""

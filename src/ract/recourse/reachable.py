@@ -21,6 +21,7 @@ def has_recourse(
     n_jobs: int | None = None,
     progress: bool = False,
     strict: bool = False,
+    strength: float | None = None,
     **question: Any,
 ) -> np.ndarray:
     """Whether each person is accepted or has an action within the budget.
@@ -30,11 +31,10 @@ def has_recourse(
 
     Parameters
     ----------
-    model, X, max_changes, time_limit, n_jobs, progress, strict
-        As in ``ract.find_recourse``.
+    model, X, max_changes, time_limit, n_jobs, progress, strict, strength
+        As in ``ract.find_recourse``; the strength is a number.
     **question
-        ``actions``, ``desired``, ``threshold``, ``reference``, ``cost``, ``budget`` and (a number)
-        ``strength``, as there.
+        ``actions``, ``desired``, ``threshold``, ``reference``, ``cost`` and ``budget``, as there.
 
     Returns
     -------
@@ -54,7 +54,7 @@ def has_recourse(
         "max_changes": max_changes, "time_limit": time_limit, "n_jobs": n_jobs,
         "progress": progress,
     }  # fmt: skip
-    asked = Question.of(model, X, strict=strict, **question)
+    asked = Question.of(model, X, strict=strict, **question).at_strength(strength)
     status = reach(asked, **limits)
     return words(status if asked.unread is None else asked.unread.among_all(status, Status.INVALID))
 

@@ -195,8 +195,7 @@ class Recourse(ByPerson[Plan]):
     @cached_property
     def outcomes(self) -> Any:
         """What people end at when effects have followed; the same without effects."""
-        outcomes = self.answers.outcomes
-        return self._decoded(self.answers.values if outcomes is None else outcomes)
+        return self._decoded(self.answers.ends)
 
     def _decoded(self, values: np.ndarray) -> Any:
         people, unread = self.question.people, self.question.unread

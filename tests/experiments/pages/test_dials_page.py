@@ -36,5 +36,7 @@ def test_the_page_has_a_table_and_a_picture_for_what_was_run(store, tmp_path):
     text = dials_page(store, {"dials-bail": "figures/dials-bail.svg"})
     assert "**Bail**, 2 splits" in text and "figures/dials-bail.svg" in text
     assert "| 20 | 0.1 | 0 | 0.650 | 0.600 | 0.50 | 0.10 | 0.30 | 0.30 |" in text
+    assert "Most lasting recourse: 0.30 (weight 0.1, floor 0), with AUC 0.650" in text
+    assert "the highest accuracy (weight 0, floor 0) 0.700, with lasting recourse 0.20" in text
     assert "FICO" not in text
     assert dials_page(Store(tmp_path / "empty")) == ""

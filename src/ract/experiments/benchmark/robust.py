@@ -24,8 +24,10 @@ from ract.errors import InvalidSpec
 from ract.interop import read_model
 from ract.recourse.common.answers import Answers
 from ract.recourse.common.moves import Moves
-from ract.recourse.find import find_recourse
+from ract.recourse.exact.search import MAX_NODES
+from ract.recourse.find import inquire
 from ract.recourse.result import Recourse
+from ract.recourse.strengths import AtStrengths
 from ract.status import Status
 
 # Costs are kept this far below the budget, so that no last digit puts a plan above it.
@@ -50,8 +52,10 @@ class RobustMethod:
     budget : float
     max_changes : int, optional
         How many features a plan may change.
+    max_nodes : int
+        Most nodes of each person's exact search.
     time_limit : float, optional
-        Seconds for each person's exact search.
+        Seconds for it.
     n_jobs : int, optional
         Threads of the exact search.
 
@@ -77,6 +81,7 @@ class RobustMethod:
     desired: Any
     budget: float
     max_changes: int | None = None
+    max_nodes: int = MAX_NODES
     time_limit: float | None = 10.0
     n_jobs: int | None = None
 
@@ -86,11 +91,16 @@ class RobustMethod:
 
     def cheapest(self, strength: float | None = None) -> Recourse:
         """The cheapest plans of a strength, by the exact search."""
-        return find_recourse(
+        return self._plans.at(0.0 if strength is None else strength)
+
+    @cached_property
+    def _plans(self) -> AtStrengths:
+        inquiry = inquire(
             self.model, self.people, actions=self.actions, reference=self.reference,
-            desired=self.desired, budget=self.budget, strength=strength, explain=False,
-            max_changes=self.max_changes, time_limit=self.time_limit, n_jobs=self.n_jobs,
+            desired=self.desired, budget=self.budget, explain=False, max_changes=self.max_changes,
+            max_nodes=self.max_nodes, time_limit=self.time_limit, n_jobs=self.n_jobs, strict=True,
         )  # fmt: skip
+        return AtStrengths(inquiry)
 
 
 @dataclass(frozen=True, eq=False)

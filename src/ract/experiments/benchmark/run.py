@@ -36,14 +36,19 @@ from ract.experiments.data import DATA, DataSetting, load
 from ract.experiments.store import Store
 from ract.experiments.tasks import Task, run_missing
 from ract.judge import OutcomeJudge
-from ract.recourse.find import find_recourse
+from ract.recourse.find import Inquiry, inquire
 from ract.recourse.result import Recourse
+from ract.recourse.strengths import AtStrengths
 
 NAME, LASTING, CALIBRATED = "benchmark", "lasting", "calibrated"
 N_FOLDS = 5
 BUDGET = 0.3
-# Of the refused people of a fold, this many in either direction, evenly spread; and so hard.
-MAX_PEOPLE, SECONDS = 30, 1.0
+# Of the refused people of a fold, this many in either direction, evenly spread.
+MAX_PEOPLE = 25
+# How hard plans are searched for: by nodes, so that no result depends on the machine. Seconds only
+# end what would never end.
+MAX_NODES = 1_000
+LIMITS: dict[str, Any] = {"max_nodes": MAX_NODES, "time_limit": 60.0}
 # What plans must win (0: what the decision needs), and how many changes they may have (0: any).
 STRENGTHS, CHANGES = (0.0, 0.6, 0.7, 0.8, 0.9), (0, 3)
 # For the calibrated strength: what is promised, and how many refused people are asked.
@@ -55,7 +60,7 @@ COLUMNS = [
     "Lasting", "More", "Cost", "Search [s]", "Promised", "Kept", "Earned",
 ]  # fmt: skip
 SETTINGS = {
-    "n_folds": N_FOLDS, "budget": BUDGET, "max_people": MAX_PEOPLE, "seconds": SECONDS,
+    "n_folds": N_FOLDS, "budget": BUDGET, "max_people": MAX_PEOPLE, "max_nodes": MAX_NODES,
     "strengths": list(STRENGTHS), "changes": list(CHANGES), "promise": PROMISE,
     "n_asked": N_ASKED, "more": MORE,
 }  # fmt: skip
@@ -135,7 +140,7 @@ def evaluate(fold: Fold, model: Model) -> tuple[dict[str, Any], list[dict[str, A
     rng = np.random.default_rng(fold.number)
     again = fold.fitted(model, rng.choice(fold.train, len(fold.train)))
     if len(_refused(fold, whole, desired)):
-        plans = _plans(fold, model, whole, fold.train, 0.0, 0)
+        plans = _inquiry(fold, model, whole, fold.train).answered()
         row["Bootstrap"] = float(_accepted(again, plans, desired).mean())
     halves = [fold.fitted(model, half) for half in fold.halves]
     rows = [
@@ -172,19 +177,22 @@ def directed(
         return
     needed = _needed(fold, model, half)
 
-    def at(strength: Any, changes: int) -> dict[str, Any]:
-        name = strength if isinstance(strength, str) else f"{strength:g}"
-        find = partial(_plans, fold, model, planner, half, strength, changes)
-        return measured(name, changes, find)
-
     for changes in CHANGES:
+        plans_of = AtStrengths(_inquiry(fold, model, planner, half, changes))
+
+        def at(
+            strength: Any, changes: int = changes, plans_of: AtStrengths = plans_of
+        ) -> dict[str, Any]:
+            name = strength if isinstance(strength, str) else f"{strength:g}"
+            return measured(name, changes, partial(plans_of.at, strength))
+
         for strength in STRENGTHS:
-            yield _written(at(strength, changes))
-        most = given = at("most", changes)
+            yield _written(at(strength))
+        most = given = at("most")
         yield _written(most)
         promised = {"Promised": 0, "Kept": 0}
         if needed is not None:
-            given = at(needed, changes)
+            given = at(needed)
             promised = {"Promised": given["Plans"], "Kept": given["Lasting"]}
         earned = float("nan") if changes else _earned(fold, half, given["plans"])
         row = given if needed is None else _with_fallback(given, most)
@@ -207,7 +215,7 @@ def _by_method(
         method = model.method(
             planner, _refused(fold, planner, desired), actions=data.actions,
             reference=data.frame.iloc[half], desired=desired, budget=BUDGET,
-            max_changes=changes or None, time_limit=SECONDS,
+            max_changes=changes or None, **LIMITS,
         )  # fmt: skip
         yield _written(measured("0", changes, method.cheapest))
         for setting in method.settings:
@@ -225,8 +233,8 @@ def _needed(fold: Fold, model: Model, half: np.ndarray) -> float | None:
     curve = calibrate(
         model.estimator(data, random_state=fold.number), data.frame.iloc[half],
         model.labels(data, data.target.to_numpy()[half]), n_refused=N_ASKED,
-        random_state=fold.number, desired=model.desired(data), budget=BUDGET, time_limit=SECONDS,
-        **given,
+        lasting=PROMISE, random_state=fold.number, desired=model.desired(data), budget=BUDGET,
+        **LIMITS, **given,
     )  # fmt: skip
     return curve.strength_for(PROMISE)
 
@@ -255,16 +263,14 @@ def _refused(fold: Fold, fitted: Any, desired: Any) -> pd.DataFrame:
     return refused.iloc[some]
 
 
-def _plans(
-    fold: Fold, model: Model, fitted: Any, known: np.ndarray, strength: Any, changes: int
-) -> Recourse:
-    """Plans of refused test people, by costs that are learned from the planner's own people."""
+def _inquiry(fold: Fold, model: Model, fitted: Any, known: np.ndarray, changes: int = 0) -> Inquiry:
+    """The question of refused test people, with costs that are learned from the planner's own."""
     data, desired = fold.data, model.desired(fold.data)
     given: dict[str, Any] = {} if model.ours else {"actions": data.actions, "desired": desired}
-    return find_recourse(
+    return inquire(
         fitted, _refused(fold, fitted, desired), reference=data.frame.iloc[known],
-        cost="percentile", budget=BUDGET, strength=strength, max_changes=changes or None,
-        explain=False, time_limit=SECONDS, **given,
+        cost="percentile", budget=BUDGET, max_changes=changes or None, explain=False,
+        **LIMITS, strict=True, **given,
     )  # fmt: skip
 
 

@@ -1,8 +1,9 @@
-"""The two dials of training, weight and floor: accuracy against lasting recourse."""
+"""The two dials of training, weight and floor: accuracy and AUC against lasting recourse."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -15,7 +16,7 @@ NAME = "defaults"
 DIALS = ["min_samples_leaf", "recourse_weight", "min_leaf_share"]
 COLOURS = ("#2f6fb0", "#c0662b", "#4b8b3b", "#7f7f7f")
 INTRODUCTION = """\
-### Accuracy against lasting recourse, over weight and floor
+### Accuracy and AUC against lasting recourse, over weight and floor
 
 Forests with every pair of `recourse_weight` and `min_leaf_share` (the floor), on splits other than
 the folds above (`benchmarks/choose_defaults.py`): a fifth of the people for testing, plans of a
@@ -33,10 +34,10 @@ def dials_page(store: Store, pictures: dict[str, str] | None = None) -> str:
         if rows is not None:
             n_splits, n_people = rows["split"].nunique(), int(rows["people"].max())
             said = f"**{data.title}**, {n_splits} splits, up to {n_people} refused people in each:"
-            parts += [said, _table(rows)]
+            parts += [said, _table(rows), _ends(rows)]
             if pictures and f"dials-{data.name}" in pictures:
                 picture = pictures[f"dials-{data.name}"]
-                parts.append(f"![Accuracy against lasting recourse, {data.title}]({picture})")
+                parts.append(f"![Accuracy, AUC and lasting recourse, {data.title}]({picture})")
     return page(*parts) if len(parts) > 1 else ""
 
 
@@ -59,6 +60,26 @@ def _table(rows: pd.DataFrame) -> str:
     return table([*head, *(f"lasting, {strength:g}" for strength in strengths), "best"], cells)
 
 
+def _ends(rows: pd.DataFrame) -> str:
+    """What the most lasting recourse of a table costs, in words."""
+    means = summary(rows)
+    lasting = means.sort_values(["best", "auc"]).iloc[-1]
+    words = [
+        f"{what} ({_at(row)}) {row[name]:.3f}, with lasting recourse {row['best']:.2f}"
+        for name, what in (("auc", "AUC"), ("accuracy", "accuracy"))
+        for row in (means.sort_values(name).iloc[-1],)
+    ]
+    return (
+        f"The highest {words[0]}; the highest {words[1]}. Most lasting recourse: "
+        f"{lasting['best']:.2f} ({_at(lasting)}), with AUC {lasting['auc']:.3f} and accuracy "
+        f"{lasting['accuracy']:.3f}."
+    )
+
+
+def _at(row: pd.Series) -> str:
+    return f"weight {row['recourse_weight']:g}, floor {row['min_leaf_share']:g}"
+
+
 def draw_dials(store: Store, folder: Path) -> dict[str, Path]:
     """A picture for each data set: a line for each floor, a point for each weight."""
     plt = pyplot()
@@ -68,19 +89,25 @@ def draw_dials(store: Store, folder: Path) -> dict[str, Path]:
         rows = store.read(NAME, data.name)
         if rows is None:
             continue
-        figure, axis = plt.subplots(figsize=(6.4, 3.3), layout="constrained")
-        for colour, (floor, part) in zip(
-            COLOURS, summary(rows).groupby("min_leaf_share"), strict=False
-        ):
-            axis.plot(part["best"], part["accuracy"], "o-", color=colour, label=f"floor {floor:g}",
-                      lw=1, markersize=5)  # fmt: skip
-            for _, point in part.iterrows():
-                axis.annotate(f"{point['recourse_weight']:g}", (point["best"], point["accuracy"]),
-                              xytext=(3, 3), textcoords="offset points", fontsize=7)  # fmt: skip
-        axis.set_xlabel("refused people with a plan that lasts, best strength (numbers: weight)")
-        axis.set_ylabel("accuracy")
-        axis.set_title(data.title)
-        axis.grid(alpha=0.3)
-        axis.legend(fontsize=7)
+        figure, axes = plt.subplots(1, 2, figsize=(8.6, 3.3), layout="constrained")
+        for axis, name, called in zip(axes, ("accuracy", "auc"), ("accuracy", "AUC"), strict=True):
+            _draw(axis, summary(rows), name)
+            axis.set_ylabel(called)
+        figure.suptitle(data.title)
+        figure.supxlabel(
+            "refused people with a plan that lasts, best strength (numbers: weight)", fontsize=9
+        )
+        axes[0].legend(fontsize=7)
         drawn[f"dials-{data.name}"] = save(folder, f"dials-{data.name}", figure)
     return drawn
+
+
+def _draw(axis: Any, means: pd.DataFrame, name: str) -> None:
+    """One line for each floor, from the least weight to the largest."""
+    for colour, (floor, part) in zip(COLOURS, means.groupby("min_leaf_share"), strict=False):
+        axis.plot(part["best"], part[name], "o-", color=colour, label=f"floor {floor:g}", lw=1,
+                  markersize=5)  # fmt: skip
+        for _, point in part.iterrows():
+            axis.annotate(f"{point['recourse_weight']:g}", (point["best"], point[name]),
+                          xytext=(3, 3), textcoords="offset points", fontsize=7)  # fmt: skip
+    axis.grid(alpha=0.3)

@@ -104,6 +104,11 @@ class Answers:
         return np.isfinite(self.cost)
 
     @property
+    def ends(self) -> np.ndarray:
+        """Where people end, effects counted in."""
+        return self.values if self.outcomes is None else self.outcomes
+
+    @property
     def gap(self) -> np.ndarray:
         """How far the cost may lie above the cheapest; 0 where it is proved."""
         gap = np.zeros(len(self.cost))

@@ -69,6 +69,13 @@ class Problem:
         other.prices = other.grid.price(self.cost)
         return other
 
+    def of_goal(self, ensemble: TreeEnsemble) -> Problem:
+        """The same problem in the same trees, which must add up to something else."""
+        other = copy(self)
+        vars(other).pop("rule", None)
+        other.ensemble = ensemble
+        return other
+
     def released(self) -> Problem:
         """The same problem with features free to change either way, within their bounds.
 

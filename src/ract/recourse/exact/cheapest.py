@@ -105,8 +105,8 @@ class Descent(ABC):
     changes: int
     stop: np.ndarray
 
-    def cheapest(self, budget: float, max_nodes: int) -> Answer:
-        """Their cheapest point of cells within a budget."""
+    def cheapest(self, budget: float, max_nodes: int, least: float = 0.0) -> Answer:
+        """Their cheapest point of cells within a budget, if none costs less than is known."""
         model = self.model
 
         def within(left: Any, limit: float) -> Any:
@@ -116,7 +116,7 @@ class Descent(ABC):
         most = within(model.simplified, budget)
         if not model.may_do(most):
             return Answer(Status.NONE)
-        prices = np.unique(self.costs[self.costs <= budget])
+        prices = np.unique(self.costs[(self.costs >= least) & (self.costs <= budget)])
         low, high, left = 0, len(prices) - 1, most
         while low < high:
             middle = (low + high) // 2

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from copy import copy
 from functools import cache, cached_property
 from typing import Any
 
@@ -60,14 +61,25 @@ class ExactSearch(Search):
     def prepared(
         cls, ensemble: TreeEnsemble, axes: Sequence[Axis], cost: FittedCost
     ) -> ExactSearch:
-        """The search, kept with the trees from one call to the next."""
+        """The search, kept with the trees from one call to the next, whatever they must win."""
 
         def make() -> ExactSearch:
             return cls(ensemble, axes, cost)
 
-        # A search holds its cost, so that the cost's id is nobody else's while it is kept.
-        search: ExactSearch = ensemble.memo.get((cls, tuple(axes), id(cost)), make)
-        return search
+        # A search holds its trees and cost, so that their ids are nobody else's while it is kept.
+        search: ExactSearch = ensemble.memo.get((cls, tuple(axes), id(cost), ensemble.key), make)
+        same = search.problem.ensemble.cutoff == ensemble.cutoff
+        return search if same else search.of_goal(ensemble)
+
+    def of_goal(self, ensemble: TreeEnsemble) -> ExactSearch:
+        """The search in the same trees, which must add up to something else."""
+        other = copy(self)
+        for name in ("refusing", "released"):
+            vars(other).pop(name, None)
+        other.problem = self.problem.of_goal(ensemble)
+        other.model = Model.of(other.problem)
+        vars(other.model)["simplified"] = self.model.simplified  # what the trees hold is the same
+        return other
 
     @cached_property
     def refusing(self) -> Model:
@@ -90,7 +102,10 @@ class ExactSearch(Search):
         then: Callable[[int, Person, Answer], None] | None = None,
         **trees: Any,
     ) -> None:
-        """Fill the table; ``then`` is called after each person, while their costs are at hand."""
+        """Fill the table, which may know bounds of costs already.
+
+        ``then`` is called after each person, while their costs are at hand.
+        """
         people, answers = batch.people, batch.answers
         cells = self.problem.cells(people)
 
@@ -98,7 +113,7 @@ class ExactSearch(Search):
             budget, most = batch.budgets[i], None
             if strongest:
                 person, most = find_strongest(person, people[i], budget, max_nodes)
-            found = person.cheapest(budget, max_nodes)
+            found = person.cheapest(budget, max_nodes, answers.bound[i])
             if most is not None and most.point is not None:
                 proved = (most.status, found.status) == (Status.OPTIMAL, Status.OPTIMAL)
                 best = most if found.point is None else found

@@ -190,7 +190,7 @@ class SeveralSearch(Search):
             return cls(ensembles, axes, cost)
 
         # A search holds its trees and cost, so that their ids are nobody else's while it is kept.
-        key = cls, tuple(axes), id(cost), *map(id, ensembles[1:])
+        key = cls, tuple(axes), id(cost), *((each.key, each.cutoff) for each in ensembles)
         search: SeveralSearch = ensembles[0].memo.get(key, make)
         return search
 
