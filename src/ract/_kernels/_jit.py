@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import stat
 import sys
@@ -10,14 +11,76 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
+from threading import Lock
 from typing import Any, TypeVar
 
 from numba import config, njit
 from numba.core import event
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import Compiler
 
 Kernel = TypeVar("Kernel", bound=Callable[..., object])
 
-_OPTIONS = {"nogil": True, "error_model": "numpy"}
+
+class _Part(JITCodeLibrary):
+    """Code that only kernels link in: optimised and made machine code once, as part of them."""
+
+    @property
+    def codegen(self) -> Any:
+        return self
+
+    def set_env(self, name: str, environment: object) -> None:
+        """Only exceptions and Python objects need one, and kernels have neither."""
+
+    def get_pointer_to_function(self, name: str) -> int:
+        self._ensure_finalized()
+        return 0
+
+    def _optimize_functions(self, module: Any) -> None:
+        module.data_layout = self._codegen._data_layout
+
+    def _optimize_final_module(self) -> None:
+        pass
+
+    def _finalize_final_module(self) -> None:
+        self._finalize_dynamic_globals()
+        self._finalized = True
+
+
+class _Whole(JITCodeLibrary):
+    """A kernel with its parts. Few of them count references, so that one optimisation is enough."""
+
+    def _optimize_final_module(self) -> None:
+        made = self._codegen._module_pass_manager()
+        if isinstance(made, tuple):
+            passes, builder = made
+            passes.run(self._final_module, builder)
+        else:  # Numba before its new pass managers
+            super()._optimize_final_module()
+
+
+class _PartCompiler(Compiler):
+    """Compiles parts of kernels."""
+
+    def define_pipelines(self) -> Any:
+        state = self.state
+        state.library = _Part(state.targetctx.codegen(), state.func_id.func_qualname)
+        return super().define_pipelines()
+
+
+class _KernelCompiler(Compiler):
+    """Compiles kernels."""
+
+    def define_pipelines(self) -> Any:
+        state = self.state
+        state.library = _Whole(state.targetctx.codegen(), state.func_id.func_qualname)
+        state.library.enable_object_caching()
+        return super().define_pipelines()
+
+
+_OPTIONS = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
+_KERNEL = {"pipeline_class": _KernelCompiler, **_OPTIONS}
+_PART = {"pipeline_class": _PartCompiler, "no_cpython_wrapper": True, **_OPTIONS}
 
 
 def kernel(function: Kernel) -> Kernel:
@@ -28,13 +91,13 @@ def kernel(function: Kernel) -> Kernel:
     """
     compiled: Kernel
     with suppress(RuntimeError):
-        compiled = njit(cache=True, **_OPTIONS)(function)
+        compiled = njit(cache=True, **_KERNEL)(function)
         return compiled
     with suppress(RuntimeError), _keeping_in(temporary_folder()):
-        compiled = njit(cache=True, **_OPTIONS)(function)
+        compiled = njit(cache=True, **_KERNEL)(function)
         return compiled
     _NOTICE.kept = False
-    compiled = njit(**_OPTIONS)(function)
+    compiled = njit(**_KERNEL)(function)
     return compiled
 
 
@@ -68,37 +131,54 @@ def _keeping_in(folder: str) -> Iterator[None]:
 
 def inner(function: Kernel) -> Kernel:
     """Compile a function that only kernels call, as part of them: no way in from Python."""
-    compiled: Kernel = njit(no_cpython_wrapper=True, no_cfunc_wrapper=True, **_OPTIONS)(function)
+    compiled: Kernel = njit(_nrt=False, **_PART)(function)
+    return compiled
+
+
+def making(function: Kernel) -> Kernel:
+    """As inner, of a function that makes arrays."""
+    compiled: Kernel = njit(**_PART)(function)
     return compiled
 
 
 def inlined(function: Kernel) -> Kernel:
     """As inner, but copied into its caller, which saves counting references to many arrays."""
-    compiled: Kernel = njit(
-        forceinline=True, no_cpython_wrapper=True, no_cfunc_wrapper=True, **_OPTIONS
-    )(function)
+    compiled: Kernel = njit(forceinline=True, _nrt=False, **_PART)(function)
     return compiled
 
 
 class _Notice(event.Listener):
-    """Says once per process that kernels are being compiled; a load from disk is silent."""
+    """Says once per process that kernels are being compiled; a load from disk is silent.
+
+    Garbage is collected afterwards: compiling makes so many objects that looking through all of
+    them again and again takes a tenth of the time.
+    """
 
     def __init__(self) -> None:
         self.shown = False
         self.kept = True
+        self.lock = Lock()
+        self.depth = 0
+        self.collects = True
 
     def on_start(self, started: Any) -> None:
+        with self.lock:
+            if self.depth == 0:
+                self.collects = gc.isenabled()
+                gc.disable()
+            self.depth += 1
         function = getattr(started.data["dispatcher"], "py_func", None)
         if not self.shown and getattr(function, "__module__", "").startswith("ract."):
             self.shown = True
             how_often = "once" if self.kept else "each time (set NUMBA_CACHE_DIR to keep it)"
-            print(
-                f"ract: compiling for this machine, which takes up to a minute {how_often} ...",
-                file=sys.stderr,
-            )
+            how_long = f"which takes up to half a minute {how_often}"
+            print(f"ract: compiling for this machine, {how_long} ...", file=sys.stderr)
 
     def on_end(self, ended: Any) -> None:
-        pass
+        with self.lock:
+            self.depth -= 1
+            if self.depth == 0 and self.collects:
+                gc.enable()
 
 
 _NOTICE = _Notice()
