@@ -43,7 +43,6 @@ class _Part(JITCodeLibrary):
         pass
 
     def _finalize_final_module(self) -> None:
-        self._finalize_dynamic_globals()
         self._finalized = True
 
 
