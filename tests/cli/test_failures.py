@@ -238,6 +238,24 @@ def test_an_interrupted_run_leaves_nothing(folder, tmp_path, sent):
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="signals differ")
+def test_an_interrupt_within_text_that_is_run_has_an_exit_code(tmp_path):
+    (tmp_path / "sitecustomize.py").write_text(
+        "import sys\n"
+        "import ract.cli\n"
+        "def main():\n"
+        "    try:\n"
+        "        exec('raise KeyboardInterrupt')\n"
+        "    except KeyboardInterrupt:\n"
+        "        sys.exit(130)\n"
+        "ract.cli.main = main\n"
+    )
+    path = os.pathsep.join([str(tmp_path), *filter(None, sys.path)])
+    run = started(env={**os.environ, "PYTHONPATH": path})
+    run.communicate(timeout=120)
+    assert run.returncode == 130
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="pipes differ")
 def test_a_reader_that_has_seen_enough(folder):
     run = started("recourse", folder / "model.ract", folder / "people.csv", stdout=subprocess.PIPE)

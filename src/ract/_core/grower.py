@@ -212,10 +212,10 @@ def grow_tree(
         float(rules.min_impurity_decrease),
         float(rules.min_leaf_share),
         n_axes if rules.max_features is None else rules.max_features,
-        rules.authors_reach,
     )
-    n_marked = n_all if rules.authors_reach else 0
-    scratch = _scratch(sample, n_all, n_marked, n_axes, depth, n_categories, n_slots, seed)
+    scratch = _scratch(
+        sample, n_all, rules.authors_reach, n_axes, depth, n_categories, n_slots, seed
+    )
     total = float(weights[sample].sum())
     wanted = float(weights[people.desired == 1].sum())
     exposed = float(sample_weight[sample].sum())
@@ -248,7 +248,7 @@ def grow_tree(
 
 
 def _scratch(
-    sample: np.ndarray, n_all: int, n_marked: int, n_axes: int, depth: int, n_categories: int,
+    sample: np.ndarray, n_all: int, authors_reach: bool, n_axes: int, depth: int, n_categories: int,
     n_slots: int, seed: int,
 ) -> Any:  # fmt: skip
     n = len(sample)
@@ -263,9 +263,9 @@ def _scratch(
         state=np.array([seed], np.uint64),
         pending=np.zeros(n_all, np.int32),
         covered=np.zeros(n_all, np.bool_),
-        inside=np.full(n_marked, -1, np.int32),
+        inside=np.full(n_all, -1, np.int32) if authors_reach else None,
         admitted=np.zeros((depth + 2, n_categories), np.bool_),
-        spans=np.zeros((depth + 2, n_slots, 3), np.int32),
+        spans=np.zeros((depth + 2, n_slots, 3), np.int32) if n_slots else None,
         stack=np.zeros((depth + 2, 7), np.int64),
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import stat
 import sys
@@ -10,6 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
+from threading import Lock
 from typing import Any, TypeVar
 
 from numba import config, njit
@@ -17,7 +19,9 @@ from numba.core import event
 
 Kernel = TypeVar("Kernel", bound=Callable[..., object])
 
-_OPTIONS = {"nogil": True, "error_model": "numpy"}
+
+_OPTIONS = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
+_PART = {"no_cpython_wrapper": True, **_OPTIONS}
 
 
 def kernel(function: Kernel) -> Kernel:
@@ -68,37 +72,54 @@ def _keeping_in(folder: str) -> Iterator[None]:
 
 def inner(function: Kernel) -> Kernel:
     """Compile a function that only kernels call, as part of them: no way in from Python."""
-    compiled: Kernel = njit(no_cpython_wrapper=True, no_cfunc_wrapper=True, **_OPTIONS)(function)
+    compiled: Kernel = njit(_nrt=False, **_PART)(function)
+    return compiled
+
+
+def making(function: Kernel) -> Kernel:
+    """As inner, of a function that makes arrays."""
+    compiled: Kernel = njit(**_PART)(function)
     return compiled
 
 
 def inlined(function: Kernel) -> Kernel:
     """As inner, but copied into its caller, which saves counting references to many arrays."""
-    compiled: Kernel = njit(
-        forceinline=True, no_cpython_wrapper=True, no_cfunc_wrapper=True, **_OPTIONS
-    )(function)
+    compiled: Kernel = njit(forceinline=True, _nrt=False, **_PART)(function)
     return compiled
 
 
 class _Notice(event.Listener):
-    """Says once per process that kernels are being compiled; a load from disk is silent."""
+    """Says once per process that kernels are being compiled; a load from disk is silent.
+
+    Garbage is collected afterwards: compiling makes so many objects that looking through all of
+    them again and again takes a tenth of the time.
+    """
 
     def __init__(self) -> None:
         self.shown = False
         self.kept = True
+        self.lock = Lock()
+        self.depth = 0
+        self.collects = True
 
     def on_start(self, started: Any) -> None:
+        with self.lock:
+            if self.depth == 0:
+                self.collects = gc.isenabled()
+                gc.disable()
+            self.depth += 1
         function = getattr(started.data["dispatcher"], "py_func", None)
         if not self.shown and getattr(function, "__module__", "").startswith("ract."):
             self.shown = True
             how_often = "once" if self.kept else "each time (set NUMBA_CACHE_DIR to keep it)"
-            print(
-                f"ract: compiling for this machine, which takes up to a minute {how_often} ...",
-                file=sys.stderr,
-            )
+            how_long = f"which takes up to half a minute {how_often}"
+            print(f"ract: compiling for this machine, {how_long} ...", file=sys.stderr)
 
     def on_end(self, ended: Any) -> None:
-        pass
+        with self.lock:
+            self.depth -= 1
+            if self.depth == 0 and self.collects:
+                gc.enable()
 
 
 _NOTICE = _Notice()

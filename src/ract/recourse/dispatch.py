@@ -223,7 +223,8 @@ def resolved(question: Question, options: Options) -> Options:
         uncertainty = options.uncertainty
         if uncertainty is None:
             uncertainty = OF_ESTIMATES if isinstance(options.effects, str) else 0.0
-        effects = effects_of(options.effects, question.encoder, question.known)
+        memo = question.ensemble.memo
+        effects = effects_of(options.effects, question.encoder, question.known, memo)
         return replace(options, effects=effects, uncertainty=uncertainty)
     if options.plausibility is not None:
         refuse_missing(question.encoder.axes, "Plausible plans")

@@ -255,3 +255,21 @@ def test_a_wrong_uncertainty_is_refused_in_a_sentence(lending):
     for wrong in ("a", -1, True, float("inf")):
         with pytest.raises(InvalidSpec, match="uncertainty must be 0 or more"):
             model.recourse(people, effects=EDGES, uncertainty=wrong)
+
+
+def test_effects_are_estimated_once_for_a_model_and_its_reference(lending, monkeypatch):
+    model, frame, refused = lending
+    estimated, estimate = [], CausalEffects.estimate
+
+    def counted(table):
+        estimated.append(len(table))
+        return estimate(table)
+
+    monkeypatch.setattr(CausalEffects, "estimate", staticmethod(counted))
+    first = [
+        find_recourse(model, refused.head(n), effects="estimate", reference=frame, explain=False)
+        for n in (2, 1)
+    ]
+    assert estimated == [1200] and first[0].cost[0] == first[1].cost[0]
+    find_recourse(model, refused.head(1), effects="estimate", reference=frame.head(900))
+    assert estimated == [1200, 900]

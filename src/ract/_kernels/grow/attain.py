@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ract._kernels._jit import inner, kernel
+from ract._kernels._jit import inner, kernel, making
 from ract._kernels.grow.gaps import (
     attains_sides,
     copy_spans,
@@ -69,7 +69,7 @@ def has_other(sets, row, first, n, cell):
     return False
 
 
-@inner
+@making
 def longer(array, length):
     """The array itself if it has room, else a copy with room for twice the length."""
     if length <= array.shape[0]:

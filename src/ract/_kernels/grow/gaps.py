@@ -13,6 +13,8 @@ reach: what they may hand in. It is the same for all of them. Whether a node adm
 which ordered cells it admits, is kept in spans, by axis with missing values:
 
     spans (stack, such axes, 3) int32: whether cell m is admitted, lowest and highest ordered cell
+
+Where no axis has missing values spans are None, and what is about them is not compiled.
 """
 
 from __future__ import annotations
@@ -84,7 +86,7 @@ def add_exposed_known(axis, data, exposed, n_exposed, weights, missing, counts, 
 
 @inner
 def sweep_missing(
-    axis, data, node, frozen, low, high, n_exposed, row, scratch, rules, histograms, best
+    axis, data, node, frozen, low, high, n_exposed, row, spans, scratch, rules, histograms, best
 ):
     """Every split of an axis with missing values; its histograms have the node's people.
 
@@ -92,14 +94,14 @@ def sweep_missing(
     """
     counts, touched = histograms.counts, histograms.touched
     missing, slot = data.layout[axis, 4], data.layout[axis, 5]
-    spans = scratch.spans
     neg, pos, number = take_missing(counts, touched, missing, rules)
     if high == missing:
         high = highest_in_use(touched, missing)
     mass, first, last = add_exposed_known(
         axis, data, scratch.exposed, n_exposed, scratch.exposed_weights, missing, counts, touched
     )
-    first, last = max(first, spans[row, slot, 1]), min(last, spans[row, slot, 2])
+    first = max(first, np.int64(spans[row, slot, 1]))
+    last = min(last, np.int64(spans[row, slot, 2]))
     if mass > 0.0 and first <= last:
         mark(touched, first)
         mark(touched, last)
@@ -109,7 +111,7 @@ def sweep_missing(
         sweep_axis(axis, missing, low, high, n_exposed, node, gap, rules, histograms, best)
         return
     # Known against missing: nothing in it is more or less of the feature.
-    set_limits(best.limits, 0, frozen)
+    set_limits(best.limits, np.int64(0), frozen)
     known = node.number - number if rules.min_leaf > 1 else 1.0
     enough = is_allowed(known, node.neg + node.pos - neg - pos, node, rules)
     if enough or rules.criterion == ERROR:  # whose winner is judged by its sides later
@@ -120,7 +122,7 @@ def sweep_missing(
         )  # fmt: skip
     set_limits(best.limits, data.layout[axis, 3], frozen)
     gap = Gap(TO_LEFT, neg, pos, number, mass, first, last, False)
-    sweep_axis(axis, missing, 0, high, n_exposed, node, gap, rules, histograms, best)
+    sweep_axis(axis, missing, np.int64(0), high, n_exposed, node, gap, rules, histograms, best)
     gap = Gap(TO_RIGHT, 0.0, 0.0, 0.0, mass, first, last, True)
     sweep_axis(axis, missing, low, missing, n_exposed, node, gap, rules, histograms, best)
 
@@ -131,7 +133,8 @@ def attains_sides(lowest, highest, cell, missing_left, spans, row, slot):
 
     lowest, highest: the ordered cells that they may hand in, or the missing cell.
     """
-    stays, low, high = spans[row, slot, 0] == 1, spans[row, slot, 1], spans[row, slot, 2]
+    stays = spans[row, slot, 0] == 1
+    low, high = np.int64(spans[row, slot, 1]), np.int64(spans[row, slot, 2])
     low, high = max(lowest, low), min(highest, high)
     to_left = (stays and missing_left) or low <= min(high, cell)
     to_right = (stays and not missing_left) or max(low, cell + 1) <= high
@@ -142,14 +145,14 @@ def attains_sides(lowest, highest, cell, missing_left, spans, row, slot):
 def narrow_left(spans, row, slot, cell, missing_left):
     """What is left of a threshold."""
     spans[row, slot, 0] &= missing_left
-    spans[row, slot, 2] = min(spans[row, slot, 2], cell)
+    spans[row, slot, 2] = min(np.int64(spans[row, slot, 2]), cell)
 
 
 @inner
 def narrow_right(spans, row, slot, cell, missing_left):
     """What is right of a threshold."""
     spans[row, slot, 0] &= 1 - missing_left
-    spans[row, slot, 1] = max(spans[row, slot, 1], cell + 1)
+    spans[row, slot, 1] = max(np.int64(spans[row, slot, 1]), cell + 1)
 
 
 @inner
@@ -161,11 +164,22 @@ def copy_spans(spans, source, target):
 
 
 @inner
+def push_spans(spans, row, slot, cell, missing_left):
+    """Spans right (row) and left (row + 1) of a split of the node in row."""
+    if spans is not None:
+        copy_spans(spans, row, row + 1)
+        if slot >= 0:
+            narrow_right(spans, row, slot, cell, missing_left)
+            narrow_left(spans, row + 1, slot, cell, missing_left)
+
+
+@inner
 def whole_spans(spans, row, layout_missing, slots):
     """Spans of a root: everything."""
-    for axis in range(slots.shape[0]):
-        slot = slots[axis]
-        if slot >= 0:
-            spans[row, slot, 0] = 1
-            spans[row, slot, 1] = 0
-            spans[row, slot, 2] = layout_missing[axis] - 1
+    if spans is not None:
+        for axis in range(slots.shape[0]):
+            slot = slots[axis]
+            if slot >= 0:
+                spans[row, slot, 0] = 1
+                spans[row, slot, 1] = 0
+                spans[row, slot, 2] = layout_missing[axis] - 1

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ract._kernels._jit import inner
+from ract._kernels._jit import inner, making
 from ract._kernels.grow.gaps import attains_sides
 from ract._kernels.grow.split import attains_another
 
@@ -48,7 +48,9 @@ def gather_exposed(arena, first, last, covered, pending, label, weights, exposed
 
 
 @inner
-def split_reachers(data, split, label, arena, first, last, row, scratch):
+def split_reachers(
+    data, split, label, arena, first, last, row, node, spans, inside, scratch
+):  # fmt: skip
     """Who of a node's reachers attains each side; updates how many pending nodes they attain.
 
     Those of the right side take their parent's place in the arena, those of the left go into
@@ -71,10 +73,13 @@ def split_reachers(data, split, label, arena, first, last, row, scratch):
             lowest, highest = np.int64(data.lowest[axis, i]), np.int64(data.highest[axis, i])
             to_right = highest > cell
             to_left = lowest <= cell
-            if missing >= 0 and np.int64(data.cells[axis, i]) == missing:
-                to_left, to_right = attains_sides(
-                    lowest, highest, cell, split[4] == 1, scratch.spans, row, slot
-                )
+            if spans is not None:
+                if missing >= 0 and np.int64(data.cells[axis, i]) == missing:
+                    to_left, to_right = attains_sides(
+                        lowest, highest, cell, split[4] == 1, spans, row, slot
+                    )
+        if inside is not None:
+            to_left, to_right = crosses(inside, i, node, to_left, to_right)
         arena[end] = i
         lefts[n_left] = i
         end += np.uint64(to_right)
@@ -84,40 +89,32 @@ def split_reachers(data, split, label, arena, first, last, row, scratch):
 
 
 @inner
-def split_crossing(data, split, label, arena, node, first, last, reachers, scratch):
-    """The same by the rule of the paper's authors, on ordinal axes only.
-
-    People of the node, scratch.order[first:last], attain what they attain. Others attain both
-    sides if they can cross the threshold and neither if they cannot, although they would not have
-    to move to be on the side of their own value. reachers: first and last of them in the arena.
-    """
-    axis, cell, label_l, label_r = split[0], split[1], split[2], split[3]
-    lefts, pending, inside = scratch.spare, scratch.pending, scratch.inside
-    for k in range(first, last):
-        inside[scratch.order[k]] = node
-    end, n_left = np.int64(reachers[0]), np.int64(0)
-    for k in range(reachers[0], reachers[1]):
-        i = arena[k]
-        to_right = np.int64(data.highest[axis, i]) > cell
-        to_left = np.int64(data.lowest[axis, i]) <= cell
-        if inside[i] != node:
-            to_right = to_left = to_right and to_left
-        arena[end] = i
-        lefts[n_left] = i
-        end += np.int64(to_right)
-        n_left += np.int64(to_left)
-        pending[i] += to_right * label_r + to_left * label_l - label
-    return end - reachers[0], n_left
+def mark_inside(inside, node, order, first, last):
+    """Note who is in a node, order[first:last], for the rule of the paper's authors."""
+    if inside is not None:
+        for k in range(first, last):
+            inside[order[k]] = node
 
 
 @inner
-def append_reachers(arena, end, people, n_people):
-    """Put people behind the first end reachers; returns the arena, grown at need."""
-    if end + n_people > arena.shape[0]:
-        grown = np.empty(2 * (end + n_people), np.uint32)
-        for k in range(end):
-            grown[k] = arena[k]
-        arena = grown
-    for k in range(n_people):
-        arena[end + k] = people[k]
+def crosses(inside, i, node, to_left, to_right):
+    """Whether someone attains the left and the right of a split by the rule of the paper's authors.
+
+    People of the node attain what they attain. Others attain both sides if they can cross the
+    threshold and neither if they cannot, although they would not have to move to be on the side of
+    their own value.
+    """
+    if inside[i] != node:
+        return to_left and to_right, to_left and to_right
+    return to_left, to_right
+
+
+@making
+def with_room(arena, size):
+    """The arena, made twice as long as it has to be if it is too short."""
+    if size > arena.shape[0]:
+        longer = np.empty(2 * size, np.uint32)
+        for k in range(arena.shape[0]):
+            longer[k] = arena[k]
+        arena = longer
     return arena

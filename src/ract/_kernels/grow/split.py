@@ -49,7 +49,7 @@ class Gap(NamedTuple):
     sweep clears the histograms.
     """
 
-    toward: int
+    toward: Any
     neg: float
     pos: float
     number: float
@@ -60,7 +60,8 @@ class Gap(NamedTuple):
 
 
 # Where people without a value go: to a side, to the larger one, or the node admits none of them.
-TO_LEFT, TO_RIGHT, TO_LARGER, NOWHERE = 0, 1, 2, 3
+# Numbers of NumPy, since Numba compiles a function again for every number of Python.
+TO_LEFT, TO_RIGHT, TO_LARGER, NOWHERE = (np.int64(k) for k in range(4))
 
 
 class Best(NamedTuple):

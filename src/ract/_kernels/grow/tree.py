@@ -11,13 +11,7 @@ import numpy as np
 
 from ract._kernels._jit import inlined, inner, kernel
 from ract._kernels._random import next_below
-from ract._kernels.grow.gaps import (
-    copy_spans,
-    narrow_left,
-    narrow_right,
-    sweep_missing,
-    whole_spans,
-)
+from ract._kernels.grow.gaps import push_spans, sweep_missing, whole_spans
 from ract._kernels.grow.histogram import (
     add_exposed,
     add_exposed_categories,
@@ -29,10 +23,10 @@ from ract._kernels.grow.histogram import (
 )
 from ract._kernels.grow.objective import ERROR, impurity, middle_is_low, set_limits
 from ract._kernels.grow.reachers import (
-    append_reachers,
     gather_exposed,
-    split_crossing,
+    mark_inside,
     split_reachers,
+    with_room,
 )
 from ract._kernels.grow.split import (
     TO_LARGER,
@@ -68,8 +62,7 @@ class Rules(NamedTuple):
     """What to optimise and when to stop.
 
     floor: the least share of desired people of a desired leaf. counted: whether min_leaf needs
-    numbers of people that differ from their weights. authors_reach: whether outsiders attain the
-    sides of a split only if they can cross it (``split_crossing``).
+    numbers of people that differ from their weights.
     """
 
     recourse_weight: float
@@ -82,7 +75,6 @@ class Rules(NamedTuple):
     min_decrease: float
     floor: float
     max_features: int
-    authors_reach: bool
 
 
 class Scratch(NamedTuple):
@@ -91,7 +83,7 @@ class Scratch(NamedTuple):
     order uint32: the sample, in the order of the nodes. spare, exposed uint32: people. labels,
     weights: of the present node's people. exposed_weights. axes (axes,): for sampling.
     state (1,): of the generator. pending, covered (people,). inside (people,) int32: the last node
-    that someone was in, for authors_reach only. admitted (stack, categories). spans: see
+    that someone was in, for the authors' rule, or None. admitted (stack, categories). spans: see
     ract._kernels.grow.gaps.
     stack (stack, 7): node, first and last of its people, first and last reacher, depth, label
     that everything below is frozen to (-1: free).
@@ -166,7 +158,9 @@ def draw_sorted(axes, n, state):
 
 
 @inlined
-def choose_split(data, rules, node, frozen, first, last, n_exposed, row, scratch, histograms, best):
+def choose_split(
+    data, rules, node, frozen, first, last, n_exposed, row, spans, scratch, histograms, best
+):  # fmt: skip
     """Search the sampled axes for the split with the least objective.
 
     Axes that are constant in the node do not count as sampled, as in scikit-learn.
@@ -206,12 +200,13 @@ def choose_split(data, rules, node, frozen, first, last, n_exposed, row, scratch
             add_exposed_categories(cells, exposed, n_exposed, exposed_weights, counts)
             sweep_categories(axis, data, node, rules, scratch.admitted, row, histograms, best)
             continue
-        if layout[axis, 4] >= 0:
-            sweep_missing(
-                axis, data, node, frozen, low, high, n_exposed, row, scratch, rules, histograms,
-                best,
-            )  # fmt: skip
-            continue
+        if spans is not None:
+            if layout[axis, 4] >= 0:
+                sweep_missing(
+                    axis, data, node, frozen, low, high, n_exposed, row, spans, scratch, rules,
+                    histograms, best,
+                )  # fmt: skip
+                continue
         lowest, highest = data.lowest[axis], data.highest[axis]
         gap = Gap(TO_LARGER, 0.0, 0.0, 0.0, 0.0, 1, 0, True)
         if n_exposed > n_cells:
@@ -334,32 +329,19 @@ def carry_out(data, rules, label, node, first, last, total, scratch, best):
     return middle
 
 
-@kernel
-def grow(data, rules, n_people, total, root_label, scratch, histograms, best, nodes, masses):
-    """Grow a tree on the sample in scratch.order[:n_people]; returns the number of nodes.
-
-    nodes (most, 6) int32: axis (-1: leaf), cell, left, right, label, whether people without a value
-    go left. masses (most, 3) float64:
-    weight of undesired, weight of desired, number of people. scratch.covered is set for those
-    who attain a desired leaf of the finished tree.
-    """
+@inner
+def grow_within(
+    arena, row, n_nodes, data, rules, total, scratch, histograms, best, nodes, masses
+):  # fmt: skip
+    """Go on growing while the arena has room; returns the row of the stack (-1: done) and nodes."""
     order, stack, spare, covered = scratch.order, scratch.stack, scratch.spare, scratch.covered
     labels, weights, pending = scratch.labels, scratch.weights, scratch.pending
     exposed, exposed_weights = scratch.exposed, scratch.exposed_weights
-    arena = np.empty(n_people + 1, np.uint32)
-    n_reachers = n_people if rules.recourse_weight > 0.0 else 0
-    for k in range(n_reachers):
-        arena[k] = order[k]
-        pending[order[k]] = root_label
-    nodes[0, 4] = root_label
-    push(stack, 0, 0, 0, n_people, 0, n_reachers, 0, -1)
-    for k in range(scratch.admitted.shape[1]):
-        scratch.admitted[0, k] = True
-    whole_spans(scratch.spans, 0, data.layout[:, 4], data.layout[:, 5])
-    row, n_nodes = np.int64(0), 1
     while row >= 0:
         node, first, last, depth = stack[row, 0], stack[row, 1], stack[row, 2], stack[row, 5]
         first_reacher, last_reacher, frozen = stack[row, 3], stack[row, 4], stack[row, 6]
+        if 2 * last_reacher - first_reacher > arena.shape[0]:
+            break
         label = np.int64(nodes[node, 4])
         neg, pos = gather_people(order, first, last, data.desired, data.weights, labels, weights)
         number = np.float64(last - first)
@@ -374,8 +356,9 @@ def grow(data, rules, n_people, total, root_label, scratch, histograms, best, no
             )  # fmt: skip
             present = Node(pos, neg, number, mass)
             choose_split(
-                data, rules, present, frozen, first, last, n_exposed, row, scratch, histograms, best
-            )
+                data, rules, present, frozen, first, last, n_exposed, row, scratch.spans, scratch,
+                histograms, best,
+            )  # fmt: skip
             middle = carry_out(data, rules, label, present, first, last, total, scratch, best)
         if middle < 0:
             nodes[node, 0] = -1
@@ -395,19 +378,16 @@ def grow(data, rules, n_people, total, root_label, scratch, histograms, best, no
         nodes[right, 4] = best.split[3]
         nodes[node, 5] = best.split[4]
         n_right, n_left = 0, 0
-        if n_reachers > 0:
-            if rules.authors_reach:
-                n_right, n_left = split_crossing(
-                    data, best.split, label, arena, node, first, last,
-                    (first_reacher, last_reacher), scratch,
-                )  # fmt: skip
-            else:
-                n_right, n_left = split_reachers(
-                    data, best.split, label, arena, first_reacher, last_reacher, row, scratch
-                )
-            arena = append_reachers(arena, first_reacher + n_right, spare, n_left)
+        if rules.recourse_weight > 0.0:
+            mark_inside(scratch.inside, node, order, first, last)
+            n_right, n_left = split_reachers(
+                data, best.split, label, arena, first_reacher, last_reacher, row, node,
+                scratch.spans, scratch.inside, scratch,
+            )  # fmt: skip
+            for k in range(n_left):
+                arena[first_reacher + n_right + k] = spare[k]
         boundary = first_reacher + n_right
-        missing, slot = data.layout[axis, 4], data.layout[axis, 5]
+        missing = data.layout[axis, 4]
         # Known against missing has no direction.
         direction = data.layout[axis, 3] if best.split[1] != missing - 1 or missing < 0 else 0
         frozen_l, frozen_r = freeze(direction, frozen, best, pos, neg)
@@ -416,9 +396,36 @@ def grow(data, rules, n_people, total, root_label, scratch, histograms, best, no
         push_admitted(
             scratch.admitted, row, data.layout[axis, 2], data.layout[axis, 0], best.split[1]
         )
-        copy_spans(scratch.spans, row, row + 1)
-        if slot >= 0:
-            narrow_right(scratch.spans, row, slot, best.split[1], best.split[4])
-            narrow_left(scratch.spans, row + 1, slot, best.split[1], best.split[4])
+        push_spans(scratch.spans, row, data.layout[axis, 5], best.split[1], best.split[4])
         row += 1
+    return row, n_nodes
+
+
+@kernel
+def grow(data, rules, n_people, total, root_label, scratch, histograms, best, nodes, masses):
+    """Grow a tree on the sample in scratch.order[:n_people]; returns the number of nodes.
+
+    nodes (most, 6) int32: axis (-1: leaf), cell, left, right, label, whether people without a value
+    go left. masses (most, 3) float64:
+    weight of undesired, weight of desired, number of people. scratch.covered is set for those
+    who attain a desired leaf of the finished tree.
+    """
+    stack, pending, order = scratch.stack, scratch.pending, scratch.order
+    arena = np.empty(n_people + 1, np.uint32)
+    n_reachers = n_people if rules.recourse_weight > 0.0 else 0
+    for k in range(n_reachers):
+        arena[k] = order[k]
+        pending[order[k]] = root_label
+    nodes[0, 4] = root_label
+    none = np.int64(0)
+    push(stack, none, none, none, n_people, none, n_reachers, none, np.int64(-1))
+    for k in range(scratch.admitted.shape[1]):
+        scratch.admitted[0, k] = True
+    whole_spans(scratch.spans, none, data.layout[:, 4], data.layout[:, 5])
+    row, n_nodes = none, np.int64(1)
+    while row >= 0:
+        arena = with_room(arena, 2 * stack[row, 4])
+        row, n_nodes = grow_within(
+            arena, row, n_nodes, data, rules, total, scratch, histograms, best, nodes, masses
+        )
     return n_nodes

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ract._kernels._jit import inlined, inner
+from ract._kernels._jit import inlined, inner, making
 from ract._kernels.search.boxes import place_point
 
 # Shared words leave the sign alone, so that no addition overflows.
@@ -169,7 +169,7 @@ def fill_masks(boxes, categorical, bits):
                 mask[c, s] = upto[c, s] & after[c, s]
 
 
-@inner
+@making
 def make_bits(boxes, categorical, n_trees, shared):
     """Everything about the boxes that stays the same during a search."""
     n_axes, n_boxes = boxes.n_cells.shape[0], boxes.tree.shape[0]
@@ -294,7 +294,7 @@ class State(NamedTuple):
     trees: Any
 
 
-@inner
+@making
 def new_state(bits, n_boxes):
     """The start of a search: every box is alive, no cell is chosen."""
     n_active, n_levels = bits.active.shape[0], bits.active.shape[0] + 2
@@ -331,7 +331,8 @@ def go_on(bits, state, depth):
 @inner
 def read_point(boxes, bits, chosen, own, categorical, point):
     """Original cells of a full choice."""
-    found = np.zeros(own.shape[0], np.int64)
+    for a in range(point.shape[0]):
+        point[a] = 0
     for k in range(bits.active.shape[0]):
-        found[bits.active[k]] = chosen[k]
-    place_point(boxes, found, own, categorical, point)
+        point[bits.active[k]] = chosen[k]
+    place_point(boxes, own, categorical, point)

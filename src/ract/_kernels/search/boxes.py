@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ract._kernels._jit import inner, kernel
+from ract._kernels._jit import inner, kernel, making
 from ract._kernels.search.cell_forest import path_categories
 
 
@@ -109,7 +109,7 @@ def admits_missing(forest, node, axis):
     return True
 
 
-@inner
+@making
 def add_missing(forest, box, categorical, leaf, first, last, apart):
     """Add the cells of people without a value to the boxes of leaves that can be two boxes each.
 
@@ -139,19 +139,27 @@ def add_missing(forest, box, categorical, leaf, first, last, apart):
 
 
 @inner
+def copy_box(source, r, target, n):
+    """Copy box r of some ends (2, boxes, axes) to place n of others."""
+    for a in range(source.shape[2]):
+        target[0, n, a] = source[0, r, a]
+        target[1, n, a] = source[1, r, a]
+
+
+@making
 def split_boxes(box, lists, ends, apart, n_apart, n_boxes):
     """The boxes of leaves, each of which is two on every axis that is apart."""
-    n_axes, n = box.lowest.shape[0], 0
+    n_axes, n = box.lowest.shape[0], np.int64(0)
     split, new = np.empty((2, n_boxes), np.int64), np.empty((2, n_boxes, n_axes), np.int64)
     for r in range(n_apart.shape[0]):
         if n_apart[r] < 0:
             continue
         size = 1
-        new[:, n] = ends[:, r]
+        copy_box(ends, r, new, n)
         for k in range(n_apart[r]):
             a = apart[r, k]
             for q in range(n, n + size):
-                new[:, q + size] = new[:, q]
+                copy_box(new, q, new, q + size)
                 new[0, q + size, a] = new[1, q + size, a] = box.highest[a] + 1
             size *= 2
         for q in range(n, n + size):
@@ -206,6 +214,7 @@ def compress_cells(a, first, last, low, high, place, start):
 def make_boxes(forest, least, box, own, categorical, most_cells, most_boxes):
     """The leaves of a pruned forest with at least a label, as arrays that make Boxes.
 
+    most_boxes: None where no axis has missing values; what is about them is not compiled then.
     Returns tree and label (2, boxes), first and last (2, boxes, axes), n_cells, home and missing
     (3, axes), start, and whether there are more than most_boxes, so that the rest is not for use.
     """
@@ -217,17 +226,20 @@ def make_boxes(forest, least, box, own, categorical, most_cells, most_boxes):
     n = list_leaves(forest, least, lists[0], leaf)
     ends, too_many = np.empty((2, n, n_axes), np.int64), False
     fill_boxes(forest, box, categorical, leaf[:n], lists[1], ends[0], ends[1])
-    supply = False
-    for a in range(n_axes):
-        supply = supply or may_supply(box, categorical, a)
     lists = lists[:, :n].copy()
-    if supply:
-        apart = np.empty((n, n_axes), np.int64)
-        n_apart, total = add_missing(forest, box, categorical, leaf[:n], ends[0], ends[1], apart)
-        too_many = total > most_boxes
-        if too_many:
-            total, n_apart = 0.0, n_apart[:0]
-        lists, ends = split_boxes(box, lists, ends, apart, n_apart, int(total))
+    if most_boxes is not None:
+        supply = False
+        for a in range(n_axes):
+            supply = supply or may_supply(box, categorical, a)
+        if supply:
+            apart = np.empty((n, n_axes), np.int64)
+            n_apart, total = add_missing(
+                forest, box, categorical, leaf[:n], ends[0], ends[1], apart
+            )
+            too_many = total > most_boxes
+            if too_many:
+                total, n_apart = 0.0, n_apart[:0]
+            lists, ends = split_boxes(box, lists, ends, apart, n_apart, int(total))
     numbers, place = np.empty((3, n_axes), np.int64), np.empty(most_cells + 1, np.int64)
     start = np.zeros((n_axes, max(most_cells, 64) + 1), np.int64)
     for a in range(n_axes):
@@ -250,13 +262,13 @@ def make_boxes(forest, least, box, own, categorical, most_cells, most_boxes):
 
 
 @inner
-def place_point(boxes, found, own, categorical, point):
-    """Original cells of a point of compressed ones: of each the one nearest to the own cell."""
+def place_point(boxes, own, categorical, point):
+    """Replace compressed cells by original ones: of each the one nearest to the own cell."""
     for a in range(own.shape[0]):
-        low = boxes.start[a, found[a]]
+        low, end = boxes.start[a, point[a]], boxes.start[a, point[a] + 1]
         if categorical[a]:
             point[a] = low
         else:
-            point[a] = min(max(own[a], low), boxes.start[a, found[a] + 1] - 1)
+            point[a] = min(max(own[a], low), end - 1)
             if point[a] == boxes.missing[a]:
                 point[a] = own[a]

@@ -22,11 +22,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ract._kernels._jit import inlined, inner
+from ract._kernels._jit import inlined, inner, making
 from ract._kernels.search.bits import find_meeting, find_trees, lowest_bit
 
-# What a tree is: lost or used up, without a partner, or else its partner's number.
-USED, FREE = -2, -1
+# What a tree is: lost or used up, without a partner, or else its partner's number (of NumPy, since
+# Numba compiles a function again for every number of Python).
+USED, FREE = np.int64(-2), np.int64(-1)
 # Only trees with so few alive boxes are tried against several others.
 MOST_ALIVE = 6
 # Rows of sets of trees: alive, without a partner, one of each pair, and room.
@@ -40,7 +41,7 @@ class Conflicts(NamedTuple):
     words): alive trees that an alive tree conflicts with. sets int64 (4, words). mate, n_against,
     n_alive, order int64 (trees,): what a tree is; its numbers of conflicts and of alive boxes;
     alive trees, those with fewest conflicts first. n_missed int64 (boxes,): how many trees a box
-    misses. units int64 (boxes,): room.
+    misses. units int64 (boxes,), first int64 (trees + 1,): room.
     """
 
     missed: Any
@@ -52,15 +53,18 @@ class Conflicts(NamedTuple):
     order: Any
     n_missed: Any
     units: Any
+    first: Any
 
 
-@inner
+@making
 def new_conflicts(n_trees, n_boxes, n_words):
     """Room for a search."""
     trees, each = np.zeros((4, n_trees), np.int64), np.zeros((2, n_boxes), np.int64)
+    first = np.zeros(n_trees + 1, np.int64)
     return Conflicts(
         np.zeros((n_boxes, n_words), np.int64), np.zeros((n_trees, n_words), np.int64),
         np.zeros((4, n_words), np.int64), trees[0], trees[1], trees[2], trees[3], each[0], each[1],
+        first,
     )  # fmt: skip
 
 
@@ -111,7 +115,7 @@ def find_conflicts(boxes, bits, categorical, alive, slack, state, room):
                 while word != 0:
                     word &= word - 1
                     n += 1
-        elif holds(bits, room.sets, ALIVE, t):
+        elif holds(bits, room.sets, np.int64(ALIVE), t):
             room.sets[ALIVE, bits.words[t]] &= ~bits.own[t]
             n_trees += 1
         room.n_against[t] = n
@@ -121,9 +125,10 @@ def find_conflicts(boxes, bits, categorical, alive, slack, state, room):
 @inlined
 def rank_trees(bits, room):
     """List the alive trees by number of conflicts, all without a partner; returns how many."""
-    n_trees = room.mate.shape[0]
-    first = np.zeros(n_trees + 1, np.int64)
+    n_trees, first = room.mate.shape[0], room.first
     n = 0
+    for t in range(n_trees + 1):
+        first[t] = 0
     for t in range(n_trees):
         room.mate[t] = USED
         if room.n_alive[t] > 0:

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ract._kernels._jit import inner, kernel
+from ract._kernels._jit import inner, kernel, making
 from ract._kernels.search.bits import (
     find_trees,
     go_on,
@@ -86,7 +86,7 @@ class Group(NamedTuple):
     scale: float
 
 
-@inner
+@making
 def make_group(boxes, value, categorical, needs, g):
     """Model g, with all of its boxes alive."""
     begin, end = needs.first[g], needs.first[g + 1]
@@ -157,7 +157,7 @@ def stay_home(boxes, bits, chosen, cells, n_left):
             cells[base] = home
 
 
-@inner
+@making
 def propagate(groups, only_votes, categorical, changes, depth, different, losses):
     """Drop cells and boxes that cannot take part; returns whether every model has enough.
 
@@ -246,7 +246,7 @@ def decide_several(
         groups.append(make_group(boxes, value, categorical, needs, g))
     bits, state, only_votes = groups[0].bits, groups[0].state, needs.by_votes.all()
     different, losses = np.zeros(bits.active.shape[0], np.int64), np.zeros(bits.mask.shape[0])
-    nodes, depth = 0, 0
+    nodes, depth = 0, np.int64(0)
     while depth >= 0:
         nodes += 1
         if nodes > max_nodes or stop[0]:

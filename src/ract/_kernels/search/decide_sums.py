@@ -229,7 +229,7 @@ def decide_sums(
     bits = make_bits(boxes, categorical, n_trees, False)
     state, losses = new_state(bits, boxes.tree.shape[0]), np.zeros(bits.mask.shape[0])
     best, used = np.zeros(n_trees, np.int64), np.zeros(n_trees, np.int64)
-    nodes, depth = 0, 0
+    nodes, depth = 0, np.int64(0)
     while depth >= 0:
         nodes += 1
         if nodes > max_nodes or stop[0]:

@@ -163,17 +163,12 @@ def sort_by_count(cells, counts, base, n, out):
         out[p] = c
 
 
-@kernel
-def decide_votes(boxes, n_trees, needed, changes, own, categorical, max_nodes, stop, point):
-    """Whether a point lies in desired boxes of at least needed of n_trees trees.
-
-    changes: how many axes may leave home. stop (1,) uint8: set from outside to end the search.
-    point (axes,) int64: set to the original cells of a solution. Returns FOUND, NONE or
-    UNKNOWN (stopped, or more than max_nodes nodes), and the number of nodes.
-    """
-    bits, n_boxes = make_bits(boxes, categorical, n_trees, True), boxes.tree.shape[0]
-    state, room = new_state(bits, n_boxes), new_conflicts(n_trees, n_boxes, bits.mask.shape[1])
-    nodes, depth = 0, 0
+@inner
+def search_votes(
+    boxes, bits, needed, changes, own, categorical, max_nodes, stop, point, state, room
+):  # fmt: skip
+    """The search of decide_votes, in memory that is there."""
+    n_trees, nodes, depth = room.mate.shape[0], 0, np.int64(0)
     while depth >= 0:
         nodes += 1
         if nodes > max_nodes or stop[0]:
@@ -201,3 +196,18 @@ def decide_votes(boxes, n_trees, needed, changes, own, categorical, max_nodes, s
             sort_by_count(state.lists[2], state.lists[3], bits.offset[i], n, state.options[depth])
         depth = go_on(bits, state, depth)
     return NONE, nodes
+
+
+@kernel
+def decide_votes(boxes, n_trees, needed, changes, own, categorical, max_nodes, stop, point):
+    """Whether a point lies in desired boxes of at least needed of n_trees trees.
+
+    changes: how many axes may leave home. stop (1,) uint8: set from outside to end the search.
+    point (axes,) int64: set to the original cells of a solution. Returns FOUND, NONE or
+    UNKNOWN (stopped, or more than max_nodes nodes), and the number of nodes.
+    """
+    bits, n_boxes = make_bits(boxes, categorical, n_trees, True), boxes.tree.shape[0]
+    state, room = new_state(bits, n_boxes), new_conflicts(n_trees, n_boxes, bits.mask.shape[1])
+    return search_votes(
+        boxes, bits, needed, changes, own, categorical, max_nodes, stop, point, state, room
+    )

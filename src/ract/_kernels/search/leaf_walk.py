@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ract._kernels._jit import inner
+from ract._kernels._jit import inner, making
 from ract._kernels.search.cell_forest import Box
 from ract._kernels.search.heap import push
 from ract._kernels.search.point_cost import cheapest_category, price_with
@@ -47,7 +47,7 @@ def fill_whole_box(box, n_cells):
         box.categories[a] = -1
 
 
-@inner
+@making
 def new_walk(own, n_cells, depth):
     """A walk at a root, for trees of a depth."""
     numbers, point = np.empty((3, own.shape[0]), np.int64), np.empty(own.shape[0], np.int64)

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
+from hashlib import blake2b
 from itertools import product
 from typing import Any
 
@@ -13,6 +14,7 @@ import numpy as np
 import pandas as pd
 
 from ract._frames import read_table
+from ract._memo import Memo
 from ract.actions import ActionSpace
 from ract.encoding import Encoder
 from ract.errors import InvalidData, InvalidSpec, listing
@@ -387,8 +389,11 @@ def _allowed_arrows(allowed: Any, exogenous: Sequence[str], names: Sequence[str]
     return may
 
 
-def effects_of(spec: Any, encoder: Encoder, known: np.ndarray) -> CausalEffects:
-    """Effects, edges with weights, a graph, or "estimate" from known people (encoded)."""
+def effects_of(spec: Any, encoder: Encoder, known: np.ndarray, memo: Memo) -> CausalEffects:
+    """Effects, edges with weights, a graph, or "estimate" from known people (encoded).
+
+    memo: where estimates are kept from one call to the next, by the people that they come from.
+    """
     if isinstance(spec, CausalEffects):
         return spec
     if isinstance(spec, Mapping):
@@ -398,6 +403,12 @@ def effects_of(spec: Any, encoder: Encoder, known: np.ndarray) -> CausalEffects:
     if isinstance(spec, str) and spec == "estimate":
         numbers = [axis for axis in encoder.axes if not axis.is_categorical]
         names = [axis.feature.name for axis in numbers]
-        columns = known[:, [axis.columns[0] for axis in numbers]]
-        return CausalEffects.estimate(pd.DataFrame(columns, columns=names))
+        columns = np.ascontiguousarray(known[:, [axis.columns[0] for axis in numbers]])
+
+        def make() -> CausalEffects:
+            return CausalEffects.estimate(pd.DataFrame(columns, columns=names))
+
+        key = (CausalEffects, tuple(names), columns.shape, blake2b(columns.data).digest())
+        estimated: CausalEffects = memo.get(key, make)
+        return estimated
     raise InvalidSpec(f"effects must be CausalEffects, edges, a graph or 'estimate', got {spec!r}.")

@@ -242,10 +242,10 @@ def boxes_of(
     n_nodes, n_trees = len(forest.axis), len(forest.root)
     if n_nodes * len(own) > MOST_NUMBERS:  # half of the nodes are boxes with two ends
         return None
+    most_boxes = MOST_NUMBERS // (2 * len(own)) if (forest.missing >= 0).any() else None
     leaves, ends, numbers, start, too_many = make_boxes(
-        forest, np.int64(least), box, own, categorical, most_cells,
-        MOST_NUMBERS // (2 * len(own)),
-    )  # fmt: skip
+        forest, np.int64(least), box, own, categorical, most_cells, most_boxes
+    )
     if too_many:
         return None
     boxes = Boxes._make([*leaves, *ends, numbers[0], start, *numbers[1:]])
