@@ -50,6 +50,7 @@ def find_recourse(
     uncertainty: float | None = None,
     explain: bool = True,
     time_limit: float | None = TIME_LIMIT,
+    max_nodes: int | None = None,
     n_jobs: int | None = None,
     progress: bool = False,
     strict: bool = False,
@@ -138,6 +139,9 @@ def find_recourse(
         Say why, where there is no plan.
     time_limit : float or None
         Seconds for each person's search.
+    max_nodes : int, optional
+        Nodes of each question of the exact search, which ends as found or unknown beyond them.
+        Together with ``time_limit=None`` the same people get the same plans on every machine.
     n_jobs : int, optional
         Threads.
     progress : bool
@@ -166,9 +170,9 @@ def find_recourse(
             raise InvalidSpec("Give either strength or lasting, which stands for a strength.")
         strength = _lasting_strength(model, lasting)
     options = Options(
-        method, Limits(max_changes, time_limit, n_jobs, progress), margin, ranges, n_alternatives,
-        explain, check_names("relations", relations), plausibility, effects, uncertainty,
-        isinstance(strength, str) and strength == "most", at_least,
+        method, Limits(max_changes, time_limit, n_jobs, progress, max_nodes), margin, ranges,
+        n_alternatives, explain, check_names("relations", relations), plausibility, effects,
+        uncertainty, isinstance(strength, str) and strength == "most", at_least,
     )  # fmt: skip
     several = isinstance(model, (list, tuple))
     question = (Question.of_all if several else Question.of)(

@@ -61,6 +61,7 @@ class Options:
             "relations": bool(self.relations),
             f"method={self.method!r}": self.method != "exact",
             "max_changes": self.limits.max_changes is not None,
+            "max_nodes": self.limits.max_nodes is not None,
             "margin": self.margin > 0,
             "ranges": self.ranges,
             "n_alternatives": self.n_alternatives > 0,

@@ -1,0 +1,104 @@
+"""Answers of a Dask cluster are those of one process, even if a worker dies."""
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from ract import certify, load_model
+from ract.datasets import load_loans
+from ract.errors import InvalidData, InvalidSpec
+from ract.metrics import recourse_report
+from ract.scale import apply
+from tests.builders import credit_with_holes
+
+dd = pytest.importorskip("dask.dataframe")
+scale = pytest.importorskip("ract.scale.dask")
+
+LOANS = load_loans(300, random_state=1)
+PEOPLE = LOANS.frame.assign(who=np.arange(300) + 1000, target=np.asarray(LOANS.target))
+HOLES = credit_with_holes(200, 1)[0].assign(who=[f"p{i}" for i in range(200)])
+
+
+def local(frame):
+    """The same frame with the types that a Dask frame of texts has."""
+    texts = {name: "string" for name in frame if isinstance(frame[name].dtype, pd.StringDtype)}
+    return frame.astype(texts)
+
+
+def same(one, other):
+    pd.testing.assert_frame_equal(
+        local(one.reset_index(drop=True)), local(other), check_dtype=False
+    )
+
+
+def with_an_empty_part(frame, n_parts):
+    """A Dask frame of which one part has nobody."""
+    parts = dd.from_pandas(frame, npartitions=n_parts)
+    return dd.concat([parts.partitions[0], parts[parts["who"] == "nobody"].partitions[0],
+                      *(parts.partitions[k] for k in range(1, n_parts))])  # fmt: skip
+
+
+def test_plans_of_numbers_and_categories(cluster, loans_model):
+    people = dd.from_pandas(PEOPLE, npartitions=4)
+    found = scale.recourse(loans_model, people, key="who")
+    assert found._meta.dtypes.equals(apply(loans_model, PEOPLE.head(0), key="who").dtypes)
+    same(found.compute(), apply(loans_model, PEOPLE, key="who"))
+
+
+def test_missing_values_bad_rows_and_a_part_of_nobody(cluster, holes_model):
+    people = HOLES.copy()
+    people.loc[[3, 150], "job"] = "astronaut"
+    parts = with_an_empty_part(people, 3)
+    assert parts.npartitions == 4
+    for what in ("plans", "decisions", "has_recourse"):
+        found = scale.apply(holes_model, parts, what, key="who").compute()
+        same(found, apply(holes_model, people, what, key="who"))
+    assert found["status"].eq("invalid").sum() == 2
+
+
+def test_the_index_names_people_without_a_key(cluster, loans_model):
+    found = scale.apply(loans_model, dd.from_pandas(LOANS.frame, npartitions=3), "has_recourse")
+    assert found.compute()["person"].tolist() == list(range(300))
+
+
+def test_certificate_and_report_from_parts(cluster, loans_model):
+    people, model = dd.from_pandas(PEOPLE, npartitions=5), load_model(loans_model)
+    X, y = LOANS.frame, np.asarray(LOANS.target)
+    options = {"time_limit": None, "max_nodes": 200_000}
+    own = certify(model, X, groups="Education", **options)
+    found = scale.certify(loans_model, people, groups="Education")
+    assert found.everyone == own.everyone and found.groups == own.groups
+    assert (found.model, found.cost, found.budget) == (own.model, own.cost, own.budget)
+    assert found.data.startswith("parts-1-") and found.search == {**own.search, "max_changes": None}
+    table = scale.report(loans_model, people, "target", groups="Education")
+    expected = recourse_report(model, X, y, groups="Education", **options)
+    expected = expected[expected["metric"] != "plausibility"].reset_index(drop=True)
+    pd.testing.assert_frame_equal(table, expected, rtol=1e-9)
+
+
+def die_once(part, flag):
+    """Kill the worker the first time this part is touched."""
+    if not Path(flag).exists():
+        Path(flag).touch()
+        os._exit(1)
+    return part
+
+
+@pytest.mark.filterwarnings("ignore")  # of connections that ended with the worker
+def test_a_worker_that_dies_changes_nothing(cluster, loans_model, tmp_path):
+    people = dd.from_pandas(PEOPLE, npartitions=3)
+    dying = people.map_partitions(die_once, str(tmp_path / "died"), meta=people._meta)
+    found = scale.recourse(loans_model, dying, key="who", explain=False).compute()
+    assert (tmp_path / "died").exists()
+    same(found, apply(loans_model, PEOPLE, key="who", explain=False))
+
+
+def test_what_does_not_fit_is_refused_before_anything_is_computed(loans_model):
+    people = dd.from_pandas(PEOPLE, npartitions=2)
+    with pytest.raises(InvalidData, match=r"lack the column\(s\) 'Debt', which are needed"):
+        scale.recourse(loans_model, people.drop(columns="Debt"))
+    with pytest.raises(InvalidSpec, match="people must be a Dask frame, got DataFrame."):
+        scale.recourse(loans_model, PEOPLE)
