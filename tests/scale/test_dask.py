@@ -11,7 +11,7 @@ from ract import certify, load_model
 from ract.datasets import load_loans
 from ract.errors import InvalidData, InvalidSpec
 from ract.metrics import recourse_report
-from ract.scale import apply
+from ract.scale import Job, apply, run
 from tests.builders import credit_with_holes
 
 dd = pytest.importorskip("dask.dataframe")
@@ -102,3 +102,14 @@ def test_what_does_not_fit_is_refused_before_anything_is_computed(loans_model):
         scale.recourse(loans_model, people.drop(columns="Debt"))
     with pytest.raises(InvalidSpec, match="people must be a Dask frame, got DataFrame."):
         scale.recourse(loans_model, PEOPLE)
+
+
+def test_a_folder_of_parquet_becomes_the_same_bytes(cluster, holes_model, tmp_path):
+    HOLES.to_parquet(tmp_path / "people.parquet")
+    job, people = Job.of(holes_model, key="who", explain=False), tmp_path / "people.parquet"
+    counts = run(job, people, tmp_path / "a", rows_per_part=60, mapper=scale.mapper(cluster))
+    assert counts == run(job, people, tmp_path / "b", rows_per_part=60)
+    one, other = (
+        [path.read_bytes() for path in sorted((tmp_path / name).glob("*.parquet"))] for name in "ab"
+    )
+    assert len(one) == 4 and one == other

@@ -1,6 +1,7 @@
 """Answers of any part are those of the whole table, with one schema."""
 
 import pickle
+from itertools import pairwise
 
 import numpy as np
 import pandas as pd
@@ -36,7 +37,7 @@ def lacking():
 def in_parts(job, people, cuts):
     """The answers part by part, put together."""
     ends = [0, *cuts, len(people)]
-    parts = [job(people.iloc[a:b]) for a, b in zip(ends, ends[1:], strict=False)]
+    parts = [job(people.iloc[a:b]) for a, b in pairwise(ends)]
     kinds = {tuple(part.dtypes.items()) for part in parts}
     assert len(kinds) == 1
     return pd.concat(parts, ignore_index=True)

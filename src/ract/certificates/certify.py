@@ -154,7 +154,9 @@ def certify(
     )
 
 
-def check_certified(confidence: float, max_risk: float | None, none_sample: int, random_state: int) -> None:
+def check_certified(
+    confidence: float, max_risk: float | None, none_sample: int, random_state: int
+) -> None:
     """Refuse what cannot be meant."""
     for name, value in (("confidence", confidence), ("max_risk", max_risk)):
         if value is not None and not (isinstance(value, (int, float)) and 0 < value < 1):

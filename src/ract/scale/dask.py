@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pandas as pd
@@ -109,3 +109,28 @@ def _population(
 
 def _answers(people: pd.DataFrame, job: Job) -> pd.DataFrame:
     return job(people)
+
+
+def mapper(client: Any) -> Any:
+    """Parts of a Parquet folder on a cluster, for ``ract.scale.run``; a dead worker's are retried.
+
+    Workers need the folders of people and of answers under the same names.
+
+    Parameters
+    ----------
+    client : distributed.Client
+    """
+    from distributed import as_completed
+
+    def run(function: Callable[[Any, Any], Any], work: Any, parts: list[Any]) -> Iterator[Any]:
+        # A task, not scattered data: it is made again if the worker that holds it dies.
+        shared = client.submit(_same, work, pure=False)
+        todo = [client.submit(function, shared, part, retries=3, pure=False) for part in parts]
+        for future in as_completed(todo):
+            yield future.result()
+
+    return run
+
+
+def _same(work: Any) -> Any:
+    return work

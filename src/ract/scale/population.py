@@ -35,7 +35,7 @@ from ract.scale.job import Job
 # Scores are told apart up to so many different ones; beyond, neighbours count as equal.
 MOST_SCORES = 65_536
 
-_SEARCH = ("max_changes", "max_nodes", "time_limit", "n_jobs")
+_LIMITS = ("max_changes", "time_limit", "max_nodes")
 
 
 @dataclass(frozen=True)
@@ -73,9 +73,7 @@ class Sums:
         if not len(values):
             return cls(is_share=bool(is_share))
         mean = float(values.mean())
-        return cls(
-            len(values), mean, float(((values - mean) ** 2).sum()), is_share=bool(is_share)
-        )
+        return cls(len(values), mean, float(((values - mean) ** 2).sum()), is_share=bool(is_share))
 
     def __add__(self, other: Sums) -> Sums:
         n = self.n + other.n
@@ -106,7 +104,8 @@ def _joined(one: np.ndarray, other: np.ndarray) -> np.ndarray:
     """Counts by score of both, with at most so many different scores."""
     scores, at = np.unique(np.append(one[0], other[0]), return_inverse=True)
     counts = [
-        np.bincount(at, np.append(a, b), len(scores)) for a, b in zip(one[1:], other[1:], strict=True)
+        np.bincount(at, np.append(a, b), len(scores))
+        for a, b in zip(one[1:], other[1:], strict=True)
     ]
     if len(scores) > MOST_SCORES:
         reached = np.cumsum(counts[0] + counts[1])
@@ -144,7 +143,7 @@ class Population:
         if not len(X):
             return cls(n_invalid=len(people))
         question = Question.of(job.model, X, budget=job.options.get("budget"))
-        limits = {name: job.options[name] for name in _SEARCH if name in job.options}
+        limits = {name: job.options.get(name) for name in (*_LIMITS, "n_jobs")}
         status = reach(question, supply=False, **limits)
         statuses = {
             group: np.array([int(inside.sum()), *numbers_of(status[inside])])
@@ -198,7 +197,7 @@ class Population:
         total = np.sum(list(self.statuses.values()), axis=0)
         everyone = Count.from_numbers(None, *total.tolist(), confidence)
         check_size([everyone, *counts], None)
-        limits = {name: job.options.get(name) for name in ("max_changes", "time_limit", "max_nodes")}
+        limits = {name: job.options.get(name) for name in _LIMITS}
         return Certificate(
             model=model_fingerprint(job.model),
             cost=cost_fingerprint(job.model.cost_),
