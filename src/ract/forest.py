@@ -220,7 +220,7 @@ class RecourseForestClassifier(RecourseClassifierMixin, BaseEstimator):
         self.__dict__.pop("oob_decision_function_", None)
         self.__dict__.pop("oob_recourse_ratio_", None)
         if self.oob_score:
-            self._score_out_of_bag(prepared.people, prepared.desired, growing)
+            self._score_out_of_bag(prepared.people, prepared.desired, np.asarray(growing))
         return self
 
     def _check_parameters(self) -> None:
@@ -422,10 +422,13 @@ class Growth:
     def tree(self, seed: int) -> CellTree:
         """Grow the tree of a seed; all it keeps is in proportion to its nodes."""
         people, all_weights, rules = self.training.people, self.training.weights, self.rules
-        weights, sample_weight = all_weights.growing, all_weights.people
-        if self.n_drawn is not None:
+        weights = all_weights.growing
+        if self.n_drawn is None:
+            sample_weight = all_weights.people
+        else:
             times, seed = draw_people(len(weights), self.n_drawn, seed)
-            weights, sample_weight = weights * times, sample_weight * times
+            weights, sample = weights * times, all_weights.sample
+            sample_weight = times if sample is None else sample * times
             share = rules.min_weight_leaf / all_weights.growing.sum()
             rules = replace(rules, min_weight_leaf=share * weights.sum())
         tree = grow_tree(people, weights, rules, seed, sample_weight)

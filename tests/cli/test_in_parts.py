@@ -35,9 +35,8 @@ def run(*words):
 
 
 def test_plans_are_those_of_one_file(made, tmp_path):
-    done = run(
-        made / "model.ract", made / "people", "-o", tmp_path / "plans", "--id", "who", "--json"
-    )
+    words = [made / "model.ract", made / "people", "-o", tmp_path / "plans", "--id", "who"]
+    done = run(*words, "--json")
     assert done.exit_code == 0, done.output
     one = run(
         made / "model.ract", made / "people.csv", "-o", tmp_path / "p.parquet", "--id", "who",

@@ -6,7 +6,7 @@ import hashlib
 import json
 import math
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -58,13 +58,12 @@ class Count:
     @classmethod
     def of(cls, group: Any, status: np.ndarray, confidence: float) -> Count:
         """Count the statuses of some people."""
-        return cls.from_numbers(group, len(status), *numbers_of(status), confidence)
+        return cls.from_numbers(group, (len(status), *numbers_of(status)), confidence)
 
     @classmethod
-    def from_numbers(
-        cls, group: Any, n_people: int, accepted: int, served: int, unknown: int, confidence: float
-    ) -> Count:
-        """What follows from people who were counted elsewhere, in parts."""
+    def from_numbers(cls, group: Any, numbers: Sequence[int], confidence: float) -> Count:
+        """What follows from numbers of people: all, accepted, served and unknown."""
+        n_people, accepted, served, unknown = numbers
         without = n_people - accepted - served - unknown
         bound = clopper_pearson_upper(without + unknown, n_people, confidence)
         return cls(group, n_people, accepted, served, without, unknown, confidence, bound)

@@ -54,9 +54,7 @@ def recourse(
     ] = None,
     scheduler: Annotated[
         str | None,
-        typer.Option(
-            help="With --engine dask: its address, tcp://host:8786; else this machine."
-        ),
+        typer.Option(help="With --engine dask: its address, tcp://host:8786; else this machine."),
     ] = None,
     letters: Annotated[
         Path | None,

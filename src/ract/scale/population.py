@@ -192,10 +192,10 @@ class Population:
         groups = _in_order(self.statuses)
         each = confidence_of_each(confidence, len(groups))
         counts = [
-            Count.from_numbers(group, *self.statuses[group].tolist(), each) for group in groups
+            Count.from_numbers(group, self.statuses[group].tolist(), each) for group in groups
         ]
         total = np.sum(list(self.statuses.values()), axis=0)
-        everyone = Count.from_numbers(None, *total.tolist(), confidence)
+        everyone = Count.from_numbers(None, total.tolist(), confidence)
         check_size([everyone, *counts], None)
         limits = {name: job.options.get(name) for name in _LIMITS}
         return Certificate(

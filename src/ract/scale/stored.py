@@ -20,6 +20,7 @@ import pandas as pd
 
 from ract._files import whole_file, write_whole
 from ract._progress import progress_bar
+from ract._streamed import opened
 from ract._version import __version__
 from ract.errors import InvalidData, InvalidSpec, listing
 from ract.scale.answers import PERSON
@@ -186,10 +187,11 @@ def _counted(answers: pd.DataFrame) -> Counts:
 
 
 def _parts_of(work: Work, rows_per_part: int) -> list[Part]:
-    dataset = _dataset(Path(work.source))
+    dataset = opened(work.source)
     work.job.check(dataset.schema.names)
     base = Path(work.source) if Path(work.source).is_dir() else Path(work.source).parent
-    parts, before = [], 0
+    parts: list[Part] = []
+    before = 0
     for fragment in sorted(dataset.get_fragments(), key=lambda fragment: str(fragment.path)):
         file = str(Path(fragment.path).relative_to(base))
         physical = fragment.physical_schema.names
@@ -212,7 +214,7 @@ def _parts_of(work: Work, rows_per_part: int) -> list[Part]:
 def _batches(work: Work, part: Part) -> Iterator[pd.DataFrame]:
     """People of a part in batches, each with its row of all people as its index."""
     root = Path(work.source)
-    dataset = _dataset(root)
+    dataset = opened(root)
     path = root / part.file if root.is_dir() else root
     (fragment,) = [f for f in dataset.get_fragments() if Path(f.path) == path]
     schema = dataset.schema
@@ -232,21 +234,6 @@ def _batches(work: Work, part: Part) -> Iterator[pd.DataFrame]:
                     yield people
                 within += batch.num_rows
         at += n_rows
-
-
-def _dataset(source: Path) -> Any:
-    try:
-        import pyarrow.dataset as ds
-        from pyarrow import ArrowException
-    except ImportError:
-        raise InvalidSpec('Parquet folders need pyarrow: pip install "ract[parquet]".') from None
-    if not source.exists():
-        raise InvalidData(f"There is no file or folder {source}.")
-    try:
-        return ds.dataset(source, format="parquet", partitioning="hive")
-    except (ArrowException, ValueError) as error:
-        reason = " ".join(str(error).split()).rstrip(".")
-        raise InvalidData(f"{source} cannot be read as Parquet: {reason}.") from None
 
 
 def _identity(work: Work, parts: list[Part]) -> dict[str, Any]:
