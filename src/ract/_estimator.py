@@ -148,7 +148,9 @@ class RecourseClassifierMixin(ClassifierMixin):
             )
         setting = self._setting
         sketch.table().refuse_empty_columns()
-        self._read_target(np.array(list(sketch.classes)))
+        classes = list(sketch.classes)
+        texts = any(isinstance(label, str) for label in classes)  # objects, as in a frame
+        self._read_target(np.array(classes, dtype=object if texts else None))
         self.feature_names_in_ = np.array(columns.features, dtype=object)
         self.n_features_in_ = len(columns.features)
         factors: dict[Any, float] = {}

@@ -10,6 +10,7 @@ as the number of batches has digits, not as often as there are batches.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -198,6 +199,11 @@ class TableSketch:
         return cls(columns, table.n_rows, classes, most)
 
     def __add__(self, later: TableSketch) -> TableSketch:
+        whole = deepcopy(self)
+        whole += later
+        return whole
+
+    def __iadd__(self, later: TableSketch) -> TableSketch:
         if list(self.columns) != list(later.columns):
             raise InvalidData(
                 "Parts of the table differ in their columns, or in the order of these."

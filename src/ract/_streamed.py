@@ -166,8 +166,13 @@ class Reading:
         weights = Weights(sample, growing)
         return TrainingSet(self.encoder, self.grid, self.cost, people, weights, None)
 
-    def joined(self, parts: Iterable[TrainingSet | None], n_people: int) -> TrainingSet:
+    def joined(
+        self, parts: Iterable[TrainingSet | None], n_people: int | None = None
+    ) -> TrainingSet:
         """Batches of so many people, one after the other, in files if they are large."""
+        if n_people is None:
+            parts = list(parts)
+            n_people = sum(len(part.weights.growing) for part in parts if part is not None)
         some: TrainingSet | None = None
         first = 0
         for part in parts:
@@ -184,6 +189,22 @@ class Reading:
         if some is None or first != n_people:
             raise InvalidData("The table has changed between the first reading and the second.")
         return some
+
+
+def divided(training: TrainingSet | None, n_parts: int, seed: Any) -> list[TrainingSet | None]:
+    """The people of a batch, each in one of so many parts by the draw of a seed."""
+    if training is None:
+        return [None] * n_parts
+    n_people = len(training.weights.growing)
+    drawn = np.random.default_rng(seed).integers(n_parts, size=n_people)
+    parts: list[TrainingSet | None] = []
+    for k in range(n_parts):
+        rows = np.flatnonzero(drawn == k)
+        part = _empty_like(training, len(rows))
+        for one, some in zip(_arrays(training), _arrays(part), strict=True):
+            some[...] = one[..., rows]
+        parts.append(part if len(rows) else None)
+    return parts
 
 
 def _arrays(training: TrainingSet) -> Iterator[np.ndarray]:
@@ -229,12 +250,15 @@ def stored_batches(source: Any, columns: Columns | None = None) -> Iterator[pd.D
     if columns is not None:
         names = [*columns.features, columns.target]
         names += [] if columns.weight is None else [columns.weight]
-    scanner = opened(source).scanner(
-        columns=names, batch_size=ROWS_AT_ONCE, batch_readahead=1, fragment_readahead=1
-    )
-    for batch in scanner.to_batches():
-        if batch.num_rows:
-            yield batch.to_pandas()
+    dataset = opened(source)
+    how = {"schema": dataset.schema, "columns": names, "batch_size": ROWS_AT_ONCE}
+    # One group of rows after the other: a scan of the whole reads ahead by gigabytes.
+    for fragment in dataset.get_fragments():
+        groups = fragment.split_by_row_group() if hasattr(fragment, "row_groups") else [fragment]
+        for group in groups:
+            for batch in group.to_batches(**how, batch_readahead=0):
+                if batch.num_rows:
+                    yield batch.to_pandas()
 
 
 def opened(source: Any) -> Any:
@@ -261,7 +285,10 @@ def sketch_stored(source: Any, columns: Columns, max_cells: int) -> TableSketch:
     whole: TableSketch | None = None
     for batch in stored_batches(source, columns):
         part = columns.sketch(batch, most)
-        whole = part if whole is None else whole + part
+        if whole is None:
+            whole = part
+        else:
+            whole += part
     if whole is None or not whole.n_people:
         raise InvalidData(f"{source} has no rows with a weight.")
     return whole

@@ -284,17 +284,25 @@ class RecourseForestClassifier(RecourseClassifierMixin, BaseEstimator):
         self, training: TrainingSet, rules: Rules, n_kept: int
     ) -> tuple[list[CellTree], list[tuple[int, int | None]]]:
         """Trees beyond those that are kept, and the seed and sample size of each."""
-        n_people = len(training.weights.growing)
-        n_drawn = _number_drawn(self.max_samples, n_people) if self.bootstrap else None
-        growth = Growth(training, rules, n_drawn, self.max_risk)
-        # All seeds are drawn, those of kept trees too, so that adding trees to a forest gives
-        # the same one as growing it at once.
-        seeds = check_random_state(self.random_state).randint(2**31 - 1, size=self.n_estimators)
-        new = [(int(seed), n_drawn) for seed in seeds[n_kept:]]
+        growth = self._growth(training, rules)
+        new = [(seed, growth.n_drawn) for seed in self._seeds()[n_kept:]]
         grown = Parallel(n_jobs=self.n_jobs, prefer="threads", return_as="generator")(
             delayed(growth.tree)(seed) for seed, _ in new
         )
         return list(track(grown, len(new), "Growing trees", show=self.verbose > 0)), new
+
+    def _growth(self, training: TrainingSet, rules: Rules) -> Growth:
+        n_people = len(training.weights.growing)
+        n_drawn = _number_drawn(self.max_samples, n_people) if self.bootstrap else None
+        return Growth(training, rules, n_drawn, self.max_risk)
+
+    def _seeds(self) -> list[int]:
+        """A seed for each tree, those of kept trees too.
+
+        So adding trees to a forest gives the same one as growing it at once.
+        """
+        seeds = check_random_state(self.random_state).randint(2**31 - 1, size=self.n_estimators)
+        return [int(seed) for seed in seeds]
 
     def _trial_ensemble(self, training: TrainingSet, weight: float, floor: float) -> TreeEnsemble:
         trees, _ = self._new_trees(training, self._rules(training, weight, floor), 0)

@@ -6,13 +6,22 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
+from sklearn.metrics import roc_auc_score
 
-from ract import certify, load_model
+from ract import (
+    RecourseForestClassifier,
+    RecourseTreeClassifier,
+    certify,
+    load_model,
+    model_fingerprint,
+    save_model,
+)
 from ract.datasets import load_loans
 from ract.errors import InvalidData, InvalidSpec
 from ract.metrics import recourse_report
 from ract.scale import Job, apply, run
-from tests.builders import credit_with_holes
+from tests.builders import SUPPLYING, credit_with_holes
 
 dd = pytest.importorskip("dask.dataframe")
 scale = pytest.importorskip("ract.scale.dask")
@@ -113,3 +122,62 @@ def test_a_folder_of_parquet_becomes_the_same_bytes(cluster, holes_model, tmp_pa
         [path.read_bytes() for path in sorted((tmp_path / name).glob("*.parquet"))] for name in "ab"
     )
     assert len(one) == 4 and one == other
+
+
+TRAINING = load_loans(400).frame.assign(outcome=np.asarray(load_loans(400).target))
+
+
+def forest(**given):
+    actions = load_loans(1).actions
+    return RecourseForestClassifier(actions, **{"n_estimators": 6, "random_state": 0, **given})
+
+
+def fitted_here(model, frame, target):
+    return model.fit(frame.drop(columns=target), frame[target])
+
+
+def test_a_forest_of_many_workers_is_that_of_one_machine(cluster):
+    people = dd.from_pandas(TRAINING, npartitions=4)
+    for given in ({}, {"max_samples": 0.5, "class_weight": "balanced", "monotonic_cst": None}):
+        own = fitted_here(forest(**given), TRAINING, "outcome")
+        found = scale.fit(forest(**given), people, "outcome")
+        assert model_fingerprint(found) == model_fingerprint(own)
+        X = TRAINING.drop(columns="outcome")
+        assert (found.predict(X) == own.predict(X)).all()
+
+
+@pytest.mark.filterwarnings("ignore")  # of connections that ended with the worker
+def test_a_worker_that_dies_does_not_change_the_forest(cluster, tmp_path):
+    frame, good = credit_with_holes(400, 0)
+    frame = frame.assign(good=good, times=np.arange(400) % 3)
+    model = RecourseForestClassifier(SUPPLYING, n_estimators=4, random_state=0)
+    own = clone(model).fit(frame.drop(columns=["good", "times"]), good, frame["times"])
+    people = dd.from_pandas(frame, npartitions=3)
+    dying = people.map_partitions(die_once, str(tmp_path / "died"), meta=people._meta)
+    found = scale.fit(model, dying, "good", "times")
+    assert (tmp_path / "died").exists()
+    assert model_fingerprint(found) == model_fingerprint(own)
+
+
+def test_people_divided_among_workers(cluster, tmp_path):
+    people = dd.from_pandas(TRAINING, npartitions=3)
+    one, other = (
+        scale.fit(forest(), people, "outcome", rows="divided", n_parts=2) for _ in range(2)
+    )
+    assert model_fingerprint(one) == model_fingerprint(other)
+    assert one._draws[0][1] + one._draws[-1][1] == 400  # two parts, which share nobody
+    X = TRAINING.drop(columns="outcome")
+    scores = one.predict_proba(X)[:, list(one.classes_).index("approved")]
+    assert roc_auc_score(TRAINING["outcome"] == "approved", scores) > 0.8
+    save_model(one, tmp_path / "divided.ract")
+    assert (load_model(tmp_path / "divided.ract").predict(X) == one.predict(X)).all()
+
+
+def test_what_cannot_be_trained_by_workers_is_refused():
+    people = dd.from_pandas(TRAINING, npartitions=2)
+    with pytest.raises(InvalidSpec, match="Workers grow a RecourseForestClassifier, got a Recours"):
+        scale.fit(RecourseTreeClassifier(), people, "outcome")
+    with pytest.raises(InvalidSpec, match="'lasting' need.s. the whole table in memory"):
+        scale.fit(forest(lasting=0.9), people, "outcome")
+    with pytest.raises(InvalidSpec, match="rows must be 'all' or 'divided', got 'some'."):
+        scale.fit(forest(), people, "outcome", rows="some")
