@@ -1,8 +1,8 @@
 """What engines cost beside one process, and what training on stored people takes.
 
-    python benchmarks/bench_scale.py engines [people]     CPU of Dask beside the local run; 1 and 2 workers
-    python benchmarks/bench_scale.py stored PATH [trees]  seconds and peak memory of a fit on Parquet
-    python benchmarks/bench_scale.py training [people]    1 and 2 workers; all rows, and rows divided
+    bench_scale.py engines [people]     CPU of Dask beside the local run; 1 and 2 workers
+    bench_scale.py stored PATH [trees]  seconds and peak memory of a fit on Parquet, target "y"
+    bench_scale.py training [people]    people divided among workers or not; 1 and 2 workers
 
 CPU time is that of all processes, so that a busy machine matters less; wall time says what the
 machine gave. Compiling is done before anything is measured.
@@ -81,10 +81,58 @@ def stored(path: str, n_trees: int) -> None:
           f"peak {peak:.2f} GB")  # fmt: skip
 
 
-if __name__ == "__main__":
-    what, *rest = [*sys.argv[1:], "engines"][: len(sys.argv)] if sys.argv[1:] else ["engines"]
-    if what == "engines":
-        engines(int(float(rest[0])) if rest[:1] and rest[0] != "engines" else 20_000)
-    elif what == "stored":
+def training(n_people: int) -> None:
+    """Trees divided, and people divided: quality of the model, and speed with 1 and 2 workers."""
+    import dask
+    import dask.dataframe as dd
+    from sklearn.metrics import roc_auc_score
+
+    from ract.scale import dask as scale
+
+    tables = [load_loans(n_people, random_state=k) for k in (0, 1)]
+    new = load_loans(3000, random_state=2)
+    frames = [dd.from_pandas(t.frame.assign(y=np.asarray(t.target)), npartitions=8) for t in tables]
+
+    def forest(n_trees=60, **given):
+        return RecourseForestClassifier(
+            tables[0].actions, n_estimators=n_trees, random_state=0, **given
+        )
+
+    with dask.config.set(scheduler="synchronous"):
+        for n_parts in (1, 4, 10):
+            rows = "all" if n_parts == 1 else "divided"
+            one, other = (
+                scale.fit(forest(), frame, "y", rows=rows, n_parts=n_parts) for frame in frames
+            )
+            score = one.predict_proba(new.frame)[:, list(one.classes_).index("approved")]
+            auc = roc_auc_score(np.asarray(new.target) == "approved", score)
+            line = f"people in {n_parts} part(s): AUC {auc:.4f}"
+            for strength in (None, 0.8):
+                plans = one.recourse(new.frame, strength=strength, explain=False)
+                kept = other.predict(plans.counterfactuals[plans.found]) == "approved"
+                line += (f"; strength {strength or 'needed'}: {plans.within_budget.mean():.3f} "
+                         f"served, {kept.mean():.3f} of {plans.found.sum()} plans accepted by a "
+                         "model of other people")  # fmt: skip
+            print(line, flush=True)
+    for n_workers in (1, 2):
+        cluster, client = started(n_workers)
+        scale.fit(forest(2), frames[0], "y")
+        before, wall = of_workers(client), time.perf_counter()
+        scale.fit(forest(), frames[0], "y")
+        print(f"{n_workers} worker(s), 60 trees: {time.perf_counter() - wall:.1f} s, "
+              f"{of_workers(client) - before:.1f} s of CPU in workers", flush=True)  # fmt: skip
+        client.close()
+        cluster.close()
+
+
+def main() -> None:
+    what, rest = (sys.argv[1], sys.argv[2:]) if len(sys.argv) > 1 else ("engines", [])
+    if what == "stored":
         stored(rest[0], int(rest[1]) if len(rest) > 1 else 2)
-    assert np.isfinite(cpu())
+    else:
+        run = {"engines": engines, "training": training}[what]
+        run(int(float(rest[0])) if rest else 20_000)
+
+
+if __name__ == "__main__":
+    main()

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ract._core.grower import CellTree
-from ract._parameters import monotonic_directions
+from ract._parameters import at_least, monotonic_directions
 from ract._sketch import TableSketch
 from ract._streamed import Columns, Reading
 from ract._training import TrainingSet
@@ -19,6 +19,11 @@ from ract.errors import InvalidSpec
 from ract.forest import RecourseForestClassifier
 
 Grown = list[tuple[CellTree, int, int | None]]
+
+_OF_AN_EARLIER_FIT = (
+    "weight_search_", "reference_", "lasting_", "oob_score_", "oob_decision_function_",
+    "oob_recourse_ratio_",
+)  # fmt: skip
 
 
 def checked(forest: Any) -> RecourseForestClassifier:
@@ -38,7 +43,9 @@ def begin(forest: RecourseForestClassifier, columns: Columns, sketch: TableSketc
     """What workers need to read their parts; the forest learns of columns and classes."""
     reading = forest._reading_of(columns, sketch)
     forest.encoder_, forest.cost_ = reading.encoder, reading.cost
-    forest.recourse_weight_, forest.min_leaf_share_ = forest._chosen_weight(None)
+    forest._check_goal()
+    forest.recourse_weight_ = float(at_least("recourse_weight", forest.recourse_weight, 0))
+    forest.min_leaf_share_ = float(forest.min_leaf_share or 0.0)
     return reading
 
 
@@ -64,10 +71,8 @@ def finish(
     forest._monotonic = monotonic_directions(
         forest.monotonic_cst, reading.encoder, reading.grid.axes
     )
-    for name in ("oob_score_", "oob_decision_function_", "oob_recourse_ratio_"):
-        vars(forest).pop(name, None)
-    for name in ("reference_", "lasting_"):
-        vars(forest).pop(name, None)
+    for name in _OF_AN_EARLIER_FIT:
+        forest.__dict__.pop(name, None)
     return forest
 
 
