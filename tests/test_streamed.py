@@ -57,6 +57,7 @@ def test_the_model_is_that_of_the_table_in_memory(tmp_path, given):
     assert model_fingerprint(found) == expected
     assert (found.predict_proba(LOANS.frame) == probabilities).all()
     assert found.feature_names_in_.tolist() == list(LOANS.frame.columns)
+    assert found.grid_error_ == 0 and found.classes_.dtype == own.classes_.dtype
     assert model_fingerprint(forest.fit(ds.dataset(path), "outcome")) == expected
 
 

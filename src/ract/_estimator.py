@@ -35,15 +35,7 @@ from ract._parameters import (
     monotonic_directions,
     number_of_people,
 )
-from ract._sketch import TableSketch
-from ract._streamed import (
-    Columns,
-    Reading,
-    is_stored,
-    opened,
-    sketch_stored,
-    stored_batches,
-)
+from ract._streamed import is_stored, read_stored
 from ract._training import Setting, TrainingSet, Weights, people_on, prepare, space_for_part
 from ract.calibration import LastingCurve, LastingWarning, calibrate, check_lasting
 from ract.encoding import Encoder
@@ -59,6 +51,8 @@ from ract.recourse.result import Recourse
 MIN_RECOURSE, FEWEST = 0.95, 50
 # For each person's search while strengths are measured; one that needs more counts as no plan.
 CALIBRATION_SECONDS = 1.0
+# What reading a table says of it, beside the training set.
+_READ = ("classes_", "desired_", "n_features_in_", "feature_names_in_")
 
 
 @dataclass(frozen=True)
@@ -115,7 +109,7 @@ class RecourseClassifierMixin(ClassifierMixin):
     def _prepare(self, X: Any, y: Any, sample_weight: Any) -> Prepared:
         """Read, encode, bin and price a table, once for as many fits as wanted."""
         if is_stored(X):
-            return self._prepare_stored(X, y, sample_weight)
+            return self._prepared_of(read_stored(self, X, y, sample_weight))
         setting = self._setting
         X, y = self._read_people(X, y)
         read_table(X).refuse_empty_columns()
@@ -124,49 +118,9 @@ class RecourseClassifierMixin(ClassifierMixin):
         growing = np.flatnonzero(weights.growing > 0)
         return self._prepare_rows(X, desired, weights, growing, setting)
 
-    def _prepare_stored(self, source: Any, target: Any, weight: Any) -> Prepared:
-        """Read a Parquet file or folder twice, in batches; ``y`` and weights are its columns."""
-        columns = Columns.of(opened(source).schema.names, target, weight)
-        reading = self._reading_of(columns, sketch_stored(source, columns, self.max_cells))
-        parts = map(reading.training, stored_batches(source, columns))
-        return self._prepared_of(reading, reading.joined(parts, reading.n_people))
-
-    def _reading_of(self, columns: Columns, sketch: TableSketch) -> Reading:
-        """What is needed to read batches, from what was kept of all of them."""
-        needs_all = {
-            "recourse_weight='auto'": self.recourse_weight == "auto",
-            "lasting": self.lasting is not None,
-            "keep_reference": self.keep_reference,
-            "oob_score": getattr(self, "oob_score", False),
-            "confidence": getattr(self, "confidence", None) is not None,
-        }
-        asked = [name for name, is_asked in needs_all.items() if is_asked]
-        if asked:
-            raise InvalidSpec(
-                f"{listing(asked)} need(s) the whole table in memory; leave it out, or fit on a "
-                "sample of the people."
-            )
-        setting = self._setting
-        sketch.table().refuse_empty_columns()
-        classes = list(sketch.classes)
-        texts = any(isinstance(label, str) for label in classes)  # objects, as in a frame
-        self._read_target(np.array(classes, dtype=object if texts else None))
-        self.feature_names_in_ = np.array(columns.features, dtype=object)
-        self.n_features_in_ = len(columns.features)
-        factors: dict[Any, float] = {}
-        if self.class_weight == "balanced":
-            n_all = sum(sketch.classes.values())
-            factors = {label: n_all / (2 * n) for label, n in sketch.classes.items()}
-        elif self.class_weight is not None:
-            weights = compute_sample_weight(self.class_weight, self.classes_)
-            factors = dict(zip(self.classes_.tolist(), weights.tolist(), strict=True))
-        return Reading.of(
-            columns, sketch, setting, self.desired_, factors, with_reach=self._needs_reach
-        )
-
-    def _prepared_of(self, reading: Reading, training: TrainingSet) -> Prepared:
-        names = ("classes_", "desired_", "n_features_in_", "feature_names_in_")
-        read = {name: vars(self)[name] for name in names}
+    def _prepared_of(self, training: TrainingSet) -> Prepared:
+        """A table that was read in batches."""
+        read = {name: vars(self)[name] for name in (*_READ, "grid_error_")}
         everyone = range(len(training.weights.growing))
         return Prepared(self._reading, None, training.people.desired, everyone, training, read)
 
@@ -182,11 +136,11 @@ class RecourseClassifierMixin(ClassifierMixin):
         training = prepare(
             people, desired[growing], weights.of(growing), setting, with_reach=self._needs_reach
         )
-        names = ("classes_", "desired_", "n_features_in_", "feature_names_in_")
-        read = {name: vars(self)[name] for name in names if name in vars(self)}
+        read = {name: vars(self)[name] for name in _READ if name in vars(self)}
         return Prepared(self._reading, people, desired, growing, training, read)
 
     def _adopt(self, prepared: Prepared) -> None:
+        self.__dict__.pop("grid_error_", None)
         self.__dict__.update(prepared.read)
         self.encoder_, self.cost_ = prepared.training.encoder, prepared.training.cost
         self._rows_seen = prepared.training.rows

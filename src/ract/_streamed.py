@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from sklearn.utils.class_weight import compute_sample_weight
 
 from ract._core.grower import People
 from ract._sketch import MOST_VALUES, ColumnSketch, TableSketch
@@ -292,3 +293,47 @@ def sketch_stored(source: Any, columns: Columns, max_cells: int) -> TableSketch:
     if whole is None or not whole.n_people:
         raise InvalidData(f"{source} has no rows with a weight.")
     return whole
+
+
+def read_stored(estimator: Any, source: Any, target: Any, weight: Any) -> TrainingSet:
+    """Stored people, ready for an estimator, which learns of columns and classes."""
+    columns = Columns.of(opened(source).schema.names, target, weight)
+    reading = reading_of(estimator, columns, sketch_stored(source, columns, estimator.max_cells))
+    parts = map(reading.training, stored_batches(source, columns))
+    return reading.joined(parts, reading.n_people)
+
+
+def reading_of(estimator: Any, columns: Columns, sketch: TableSketch) -> Reading:
+    """What an estimator needs to read batches, from what was kept of all of them."""
+    needs_all = {
+        "recourse_weight='auto'": estimator.recourse_weight == "auto",
+        "lasting": estimator.lasting is not None,
+        "keep_reference": estimator.keep_reference,
+        "oob_score": getattr(estimator, "oob_score", False),
+        "confidence": getattr(estimator, "confidence", None) is not None,
+    }
+    asked = [name for name, is_asked in needs_all.items() if is_asked]
+    if asked:
+        raise InvalidSpec(
+            f"{listing(asked)} need(s) the whole table in memory; leave it out, or fit on a sample "
+            "of the people."
+        )
+    setting = estimator._setting
+    sketch.table().refuse_empty_columns()
+    classes = list(sketch.classes)
+    texts = any(isinstance(label, str) for label in classes)  # objects, as in a frame
+    estimator._read_target(np.array(classes, dtype=object if texts else None))
+    estimator.feature_names_in_ = np.array(columns.features, dtype=object)
+    estimator.n_features_in_ = len(columns.features)
+    factors: dict[Any, float] = {}
+    if estimator.class_weight == "balanced":
+        n_all = sum(sketch.classes.values())
+        factors = {label: n_all / (2 * n) for label, n in sketch.classes.items()}
+    elif estimator.class_weight is not None:
+        weights = compute_sample_weight(estimator.class_weight, estimator.classes_)
+        factors = dict(zip(estimator.classes_.tolist(), weights.tolist(), strict=True))
+    reading = Reading.of(
+        columns, sketch, setting, estimator.desired_, factors, with_reach=estimator._needs_reach
+    )
+    estimator.grid_error_ = reading.error
+    return reading

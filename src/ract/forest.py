@@ -90,7 +90,7 @@ class RecourseForestClassifier(RecourseClassifierMixin, BaseEstimator):
         makes them do so, by exact search; of at most 1000 people spread over the table.
     classes_, desired_, encoder_, cost_, feature_importances_
         As in ``RecourseTreeClassifier``.
-    recourse_weight_, min_leaf_share_, weight_search_, lasting_, reference_
+    recourse_weight_, min_leaf_share_, weight_search_, lasting_, reference_, grid_error_
         As in ``RecourseTreeClassifier``.
     n_features_in_, feature_names_in_
 
@@ -181,7 +181,9 @@ class RecourseForestClassifier(RecourseClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : frame or array (people x features)
+        X : frame or array (people x features), path or pyarrow data set
+            A Parquet file, or a folder of them, is read twice in batches and need not fit in
+            memory; ``y`` and ``sample_weight`` are then names of its columns.
         y : array (people,)
         sample_weight : array (people,), optional
             How much each person counts, for errors, costs and recourse alike. Everyone with a

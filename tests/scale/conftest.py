@@ -29,6 +29,8 @@ def spark():
     sql = pytest.importorskip("pyspark.sql")
     if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
         pytest.skip("Spark needs Java: no java on the path")
+    if sys.platform == "win32":
+        pytest.skip("Spark on Windows needs more than Java")
     os.environ["PYSPARK_PYTHON"] = sys.executable
     session = (
         sql.SparkSession.builder.master("local[2]")

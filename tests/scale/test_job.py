@@ -135,8 +135,12 @@ def test_what_cannot_be_meant_is_refused_in_one_sentence(model, tmp_path, monkey
         Job.of(model, cost="l1")
     with pytest.raises(InvalidSpec, match="key is 'Debt', which is a feature of the model"):
         Job.of(model, key="Debt")
-    with pytest.raises(InvalidSpec, match="Decisions take no options, got 'budget'."):
+    with pytest.raises(InvalidSpec, match="decisions take no option 'budget'; they take none."):
         Job.of(model, "decisions", budget=1)
+    with pytest.raises(InvalidSpec, match="plans take no option 'budgets'; they take 'actions', "):
+        Job.of(model, budgets=1)
+    with pytest.raises(InvalidSpec, match="form must be 'long' or 'wide', got 'tall'."):
+        Job.of(model, form="tall")
     (tmp_path / "no.ract").write_bytes(b"nothing")
     with pytest.raises(InvalidFile, match=r"no.ract cannot be read as a model: "):
         Job.of(tmp_path / "no.ract")

@@ -50,11 +50,12 @@ def test_missing_values_bad_rows_and_parts_of_nobody(spark, holes_model):
         rows, "income double, savings double, job string, age double, who string"
     )
     table = table.repartition(2).union(table.filter("who = 'nobody'"))
-    for what in ("plans", "decisions", "has_recourse"):
+    for what in ("plans", "decisions"):
         found = scale.apply(holes_model, table, what, key="who")
         same(found.toPandas(), apply(holes_model, people, what, key="who"))
 
 
+@pytest.mark.slow
 def test_certificate_and_report_from_parts(spark, loans_model):
     people, model = spark.createDataFrame(PEOPLE).repartition(3), load_model(loans_model)
     options = {"time_limit": None, "max_nodes": 200_000}

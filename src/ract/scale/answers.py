@@ -16,7 +16,6 @@ import pandas as pd
 from ract._unread import without_unread
 from ract.persist.decider import decided
 from ract.reasons.result import COLUMNS as REASONS
-from ract.recourse.find import find_recourse
 from ract.recourse.long_frame import COLUMNS as PLANS
 from ract.recourse.reachable import has_recourse
 
@@ -66,8 +65,8 @@ def answers_to(what: str, model: Any, X: pd.DataFrame, options: Mapping[str, Any
         return _has_recourse(model, X, given)
     if what == "reasons":
         return model.reasons(X, **given).to_frame()
-    form, also = given.pop("form", "long"), given.pop("also", ())
-    found = find_recourse([model, *also], X, **given) if also else model.recourse(X, **given)
+    form = given.pop("form", "long")
+    found = model.recourse(X, **given)
     if form == "long":
         return found.to_frame()
     return found.to_frame("wide").rename_axis(PERSON).reset_index()

@@ -7,9 +7,10 @@ population has its answers alone, so that they are those of the whole table.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from inspect import Parameter, signature
 from pathlib import Path
 from typing import Any, Literal
 
@@ -17,11 +18,16 @@ import pandas as pd
 
 from ract._memo import Memo
 from ract._version import __version__
+from ract.encoding import Encoder
 from ract.errors import InvalidData, InvalidFile, InvalidSpec, listing
 from ract.persist.contents import read_bytes
 from ract.persist.decider import decider_from_bytes
 from ract.persist.load import from_bytes
 from ract.persist.save import model_bytes
+from ract.reasons import find_reasons
+from ract.reasons.reference import check_kept
+from ract.recourse.find import find_recourse
+from ract.recourse.reachable import has_recourse
 from ract.scale.answers import PANDAS, PERSON, Schema, answers_to, fitted_to, schema_of
 
 What = Literal["decisions", "plans", "reasons", "has_recourse"]
@@ -39,6 +45,23 @@ _OF_THE_RUN = {
     "progress": "the engine shows how far it is",
     "strict": "a row that cannot be read has the status 'invalid' and does not end the run",
 }
+
+_SEARCHES: dict[str, Callable[..., Any]] = {
+    "plans": find_recourse, "reasons": find_reasons, "has_recourse": has_recourse,
+}  # fmt: skip
+_NAMES: dict[str, list[str]] = {
+    what: [
+        name
+        for name, parameter in signature(search).parameters.items()
+        if parameter.kind is Parameter.KEYWORD_ONLY and name not in _OF_THE_RUN
+    ]
+    for what, search in _SEARCHES.items()
+}
+_NAMES["plans"].append("form")
+_NAMES["has_recourse"] += [
+    "actions", "desired", "threshold", "reference", "cost", "budget", "strength",
+]  # fmt: skip
+_NAMES["decisions"] = []
 
 _models = Memo(4)  # what this process has read
 
@@ -79,10 +102,15 @@ class Job:
         for name, why in _OF_THE_RUN.items():
             if name in options:
                 raise InvalidSpec(f"{name} cannot be asked of many machines: {why}.")
-        if what == "decisions":
-            if options:
-                raise InvalidSpec(f"Decisions take no options, got {listing(options)}.")
-        else:
+        unknown = [name for name in options if name not in _NAMES[what]]
+        if unknown:
+            raise InvalidSpec(
+                f"{what} take no option {listing(unknown)}; they take "
+                f"{listing(_NAMES[what], 40) or 'none'}."
+            )
+        if options.get("form", "long") not in ("long", "wide"):
+            raise InvalidSpec(f"form must be 'long' or 'wide', got {options['form']!r}.")
+        if what != "decisions":
             options = {"time_limit": None, "max_nodes": MAX_NODES, "n_jobs": 1, **options}
             _refuse_learned(options)
         content = read_bytes(model) if isinstance(model, (str, Path)) else model_bytes(model)
@@ -93,6 +121,8 @@ class Job:
             raise InvalidFile(f"{model} cannot be read as a model: {error}.") from None
         if key is not None and key in features:
             raise InvalidSpec(f"key is {key!r}, which is a feature of the model and names nobody.")
+        if what == "reasons" and options.get("reference") is None:
+            check_kept(job.model, options.get("against", "margin"))
         return job
 
     @cached_property
@@ -109,9 +139,15 @@ class Job:
     @property
     def features(self) -> tuple[str, ...]:
         """The columns of the model."""
-        model = self.model
-        encoder = model.model.encoder if self.what == "decisions" else model.encoder_
-        return tuple(encoder.feature_names)
+        return tuple(self.encoder.feature_names)
+
+    @property
+    def encoder(self) -> Encoder:
+        """From the columns of the model to encoded ones."""
+        encoder: Encoder = (
+            self.model.model.encoder if self.what == "decisions" else self.model.encoder_
+        )
+        return encoder
 
     @property
     def columns(self) -> tuple[str, ...]:

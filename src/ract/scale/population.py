@@ -189,6 +189,8 @@ class Population:
         of the table.
         """
         check_certified(confidence, None, 0, 0)
+        if not self.statuses:
+            raise InvalidData("There is nobody to count.")
         groups = _in_order(self.statuses)
         each = confidence_of_each(confidence, len(groups))
         counts = [

@@ -169,7 +169,7 @@ def answer_part(work: Work, part: Part) -> Counts:
 def _as_the_model_takes(work: Work, people: pd.DataFrame) -> pd.DataFrame:
     if work.form == TableFormat():
         return people
-    space = work.job.model.encoder_.space
+    space = work.job.encoder.space
     return as_read(people.drop(columns=work.job.key or []), work.form, space)
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from ract._core.grower import CellTree
 from ract._parameters import at_least, monotonic_directions
 from ract._sketch import TableSketch
-from ract._streamed import Columns, Reading
+from ract._streamed import Columns, Reading, reading_of
 from ract._training import TrainingSet
 from ract.ensemble import TreeEnsemble
 from ract.errors import InvalidSpec
@@ -41,7 +41,7 @@ def checked(forest: Any) -> RecourseForestClassifier:
 
 def begin(forest: RecourseForestClassifier, columns: Columns, sketch: TableSketch) -> Reading:
     """What workers need to read their parts; the forest learns of columns and classes."""
-    reading = forest._reading_of(columns, sketch)
+    reading = reading_of(forest, columns, sketch)
     forest.encoder_, forest.cost_ = reading.encoder, reading.cost
     forest._check_goal()
     forest.recourse_weight_ = float(at_least("recourse_weight", forest.recourse_weight, 0))
