@@ -90,10 +90,10 @@ def training(n_people: int) -> None:
     from ract.scale import dask as scale
 
     tables = [load_loans(n_people, random_state=k) for k in (0, 1)]
-    new = load_loans(3000, random_state=2)
+    new = load_loans(1000, random_state=2)
     frames = [dd.from_pandas(t.frame.assign(y=np.asarray(t.target)), npartitions=8) for t in tables]
 
-    def forest(n_trees=60, **given):
+    def forest(n_trees=40, **given):
         return RecourseForestClassifier(
             tables[0].actions, n_estimators=n_trees, random_state=0, **given
         )
@@ -119,7 +119,7 @@ def training(n_people: int) -> None:
         scale.fit(forest(2), frames[0], "y")
         before, wall = of_workers(client), time.perf_counter()
         scale.fit(forest(), frames[0], "y")
-        print(f"{n_workers} worker(s), 60 trees: {time.perf_counter() - wall:.1f} s, "
+        print(f"{n_workers} worker(s), 40 trees: {time.perf_counter() - wall:.1f} s, "
               f"{of_workers(client) - before:.1f} s of CPU in workers", flush=True)  # fmt: skip
         client.close()
         cluster.close()

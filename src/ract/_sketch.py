@@ -93,7 +93,7 @@ class ColumnSketch:
     declared: tuple[list[Any] | None, bool] = (None, False)
 
     @classmethod
-    def of(cls, table: Table, name: str, weights: np.ndarray | None) -> ColumnSketch:
+    def of(cls, table: Table, name: str, weights: np.ndarray | None, most: int) -> ColumnSketch:
         """That of a column of one batch."""
         missing = table.missing(name)
         sketch = cls(n_missing=int(missing.sum()))
@@ -112,7 +112,7 @@ class ColumnSketch:
         values = table.numbers(name)[known]
         parts = values[values != np.floor(values)]
         sketch.fraction = float(parts[0]) if len(parts) else None
-        sketch.levels = {0: Points.of(values, some)}
+        sketch.levels = {0: Points.of(values, some).thinned(most)}
         return sketch
 
     def add(self, other: ColumnSketch, most: int, name: str) -> None:
@@ -195,7 +195,7 @@ class TableSketch:
     ) -> TableSketch:
         """That of one batch; weights are above 0 for everyone."""
         table = read_table(X)
-        columns = {name: ColumnSketch.of(table, name, weights) for name in table.names}
+        columns = {name: ColumnSketch.of(table, name, weights, most) for name in table.names}
         return cls(columns, table.n_rows, classes, most)
 
     def __add__(self, later: TableSketch) -> TableSketch:

@@ -437,7 +437,8 @@ class Growth:
             sample_weight = all_weights.people
         else:
             times, seed = draw_people(len(weights), self.n_drawn, seed)
-            weights, sample = weights * times, all_weights.sample
+            sample = all_weights.sample
+            weights = times if sample is None and (weights == 1).all() else weights * times
             sample_weight = times if sample is None else sample * times
             share = rules.min_weight_leaf / all_weights.growing.sum()
             rules = replace(rules, min_weight_leaf=share * weights.sum())
