@@ -23,6 +23,7 @@ autodoc_default_options = {
 }
 autodoc_typehints = "signature"
 autodoc_typehints_format = "short"
+autodoc_mock_imports = ["dask", "distributed", "pyspark"]  # engines are not needed to describe them
 napoleon_google_docstring = False
 napoleon_use_rtype = False
 

@@ -80,7 +80,7 @@ def test_the_reference_lists_every_public_name():
     assert len(set(listed)) == len(listed)
     assert {f"ract.{name}" for name in ract.__all__ if name != "__version__"} <= set(listed)
     modules = ("certificates", "datasets", "export", "metrics", "notices", "persist", "plot")
-    for module in (*modules, "promises", "reasons", "report"):
+    for module in (*modules, "promises", "reasons", "report", "scale"):
         for name in importlib.import_module(f"ract.{module}").__all__:
             assert {f"ract.{name}", f"ract.{module}.{name}"} & set(listed), name
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from ract.costs.distribution import in_order
+from ract.costs.distribution import Distribution
 from ract.costs.supply import known_values
 from ract.encoding import Axis
 
@@ -34,21 +35,25 @@ class IntegerTable:
 
 
 def known_of(
-    axis: Axis, columns: Sequence[np.ndarray], sample_weight: np.ndarray | None
-) -> tuple[np.ndarray, np.ndarray | None]:
+    axis: Axis, columns: Sequence[Any], sample_weight: np.ndarray | None
+) -> tuple[Any, np.ndarray | None]:
     """The known values of an ordinal axis, and the weights of those who have them."""
-    values = np.asarray(columns[axis.columns[0]])
+    values = columns[axis.columns[0]]
+    if isinstance(values, Distribution):
+        return values, None
+    values = np.asarray(values)
     return known_values(values, sample_weight) if axis.has_missing else (values, sample_weight)
 
 
-def cut(column: np.ndarray, sample_weight: np.ndarray | None, max_cells: int) -> np.ndarray:
+def cut(column: Any, sample_weight: np.ndarray | None, max_cells: int) -> np.ndarray:
     """Thresholds midway between distinct values, at quantiles if there are too many."""
-    ordered, reached = in_order(column, sample_weight)
-    last = np.flatnonzero(ordered[1:] != ordered[:-1])  # last person of each value but the top
-    if len(last) >= max_cells:
+    known = Distribution.of(column, sample_weight)
+    values, reached = known.values, known.reached
+    below = np.arange(len(values) - 1)  # every value but the top
+    if len(below) >= max_cells:
         ranks = np.arange(1, max_cells) * reached[-1] / max_cells
-        last = np.unique(last[np.minimum(np.searchsorted(reached[last], ranks), len(last) - 1)])
-    low, high = ordered[last], ordered[last + 1]
+        below = np.unique(np.minimum(np.searchsorted(reached[:-1], ranks), len(below) - 1))
+    low, high = values[below], values[below + 1]
     middle = low / 2 + high / 2
     # Neighbouring floats have no number between them; the lower one separates them too.
     return np.where((middle < high) & (middle >= low), middle, low)

@@ -34,6 +34,7 @@ from ract._parameters import (
     monotonic_directions,
     number_of_people,
 )
+from ract._streamed import is_stored, read_stored
 from ract._training import Setting, TrainingSet, Weights, prepare, space_for_part
 from ract.calibration import LastingCurve, LastingWarning, calibrate, check_lasting
 from ract.ensemble import TreeEnsemble, on_its_side
@@ -47,6 +48,8 @@ from ract.recourse.result import Recourse
 MIN_RECOURSE, FEWEST = 0.95, 50
 # For each person's search while strengths are measured; one that needs more counts as no plan.
 CALIBRATION_SECONDS = 1.0
+# What reading a table says of it, beside the training set.
+_READ = ("classes_", "desired_", "n_features_in_", "feature_names_in_")
 
 
 @dataclass(frozen=True)
@@ -58,7 +61,7 @@ class Prepared:
     reading : tuple
         What it depends on, of the estimator that read it.
     people : frame or array
-        Everyone with a weight.
+        Everyone with a weight; None if they are stored.
     desired : uint8 (everyone,)
     growing : int (people,)
         Their rows.
@@ -70,7 +73,7 @@ class Prepared:
     reading: tuple[Any, ...]
     people: Any
     desired: np.ndarray
-    growing: np.ndarray
+    growing: np.ndarray | range
     training: TrainingSet
     read: dict[str, Any]
 
@@ -102,6 +105,8 @@ class RecourseClassifierMixin(ClassifierMixin):
 
     def _prepare(self, X: Any, y: Any, sample_weight: Any) -> Prepared:
         """Read, encode, bin and price a table, once for as many fits as wanted."""
+        if is_stored(X):
+            return self._prepared_of(read_stored(self, X, y, sample_weight))
         setting = self._setting
         X, y = self._read_people(X, y)
         read_table(X).refuse_empty_columns()
@@ -109,6 +114,12 @@ class RecourseClassifierMixin(ClassifierMixin):
         weights = self._read_weights(sample_weight, y)
         growing = np.flatnonzero(weights.growing > 0)
         return self._prepare_rows(X, desired, weights, growing, setting)
+
+    def _prepared_of(self, training: TrainingSet) -> Prepared:
+        """A table that was read in batches."""
+        read = {name: vars(self)[name] for name in (*_READ, "grid_error_")}
+        everyone = range(len(training.weights.growing))
+        return Prepared(self._reading, None, training.people.desired, everyone, training, read)
 
     def _prepare_rows(
         self,
@@ -122,11 +133,11 @@ class RecourseClassifierMixin(ClassifierMixin):
         training = prepare(
             people, desired[growing], weights.of(growing), setting, with_reach=self._needs_reach
         )
-        names = ("classes_", "desired_", "n_features_in_", "feature_names_in_")
-        read = {name: vars(self)[name] for name in names if name in vars(self)}
+        read = {name: vars(self)[name] for name in _READ if name in vars(self)}
         return Prepared(self._reading, people, desired, growing, training, read)
 
     def _adopt(self, prepared: Prepared) -> None:
+        self.__dict__.pop("grid_error_", None)
         self.__dict__.update(prepared.read)
         self.encoder_, self.cost_ = prepared.training.encoder, prepared.training.cost
         self._rows_seen = prepared.training.rows

@@ -67,7 +67,8 @@ class Weights:
 class TrainingSet:
     """A table ready for growing, and what later tables need to be read in the same way.
 
-    ``rows`` are hashes of the people, by which later tables are checked for any of them.
+    ``rows`` are hashes of the people, by which later tables are checked for any of them; None if
+    there are too many to keep.
     """
 
     encoder: Encoder
@@ -75,7 +76,7 @@ class TrainingSet:
     cost: FittedCost
     people: People
     weights: Weights
-    rows: np.ndarray
+    rows: np.ndarray | None
 
 
 def prepare(
@@ -85,7 +86,7 @@ def prepare(
     table = read_table(X)
     encoder = Encoder(table, setting.actions)
     columns = EncodedColumns(table, encoder.axes)  # the encoder has checked this very table
-    axes = _axes(encoder, setting.only_actionable)
+    axes = axes_of(encoder, setting.only_actionable)
     grid = Grid.from_columns(axes, columns, setting.max_cells, weights.sample)
     cost = fit_cost(
         setting.cost, columns, encoder.weights, weights.sample, exact=setting.exact_costs,
@@ -140,7 +141,8 @@ def people_on(
     return People(cells, lowest, highest, grid.n_cells, can_enter, desired, missing)
 
 
-def _axes(encoder: Encoder, only_actionable: bool) -> tuple[Axis, ...]:
+def axes_of(encoder: Encoder, only_actionable: bool) -> tuple[Axis, ...]:
+    """The features that splits may use."""
     if not only_actionable:
         return encoder.axes
     axes = tuple(axis for axis in encoder.axes if axis.feature.actionable)

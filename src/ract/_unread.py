@@ -153,7 +153,8 @@ def _faults_of_category(table: Table, feature: Feature) -> Iterator[Fault]:
     name, cells, missing = feature.name, table.cells(feature.name), table.missing(feature.name)
     if feature.missing is None:
         yield Fault(missing, cells, f"Column {name!r} is missing")
-    unknown = np.array([cell not in feature.categories for cell in cells]) & ~missing
+    unknown = ~missing  # pd.NA is neither in nor out of anything
+    unknown[unknown] = [cell not in feature.categories for cell in cells[unknown]]
     known = listing(feature.categories, 20)
     text = f"Column {name!r} holds {CELL}, which is not one of its categories: {known}"
     yield Fault(unknown, cells, text)

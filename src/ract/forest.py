@@ -89,7 +89,7 @@ class RecourseForestClassifier(RecourseClassifierMixin, BaseEstimator):
         makes them do so, by exact search; of at most 1000 people spread over the table.
     classes_, desired_, encoder_, cost_, feature_importances_
         As in ``RecourseTreeClassifier``.
-    recourse_weight_, min_leaf_share_, weight_search_, lasting_, reference_
+    recourse_weight_, min_leaf_share_, weight_search_, lasting_, reference_, grid_error_
         As in ``RecourseTreeClassifier``.
     n_features_in_, feature_names_in_
 
@@ -180,7 +180,9 @@ class RecourseForestClassifier(RecourseClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : frame or array (people x features)
+        X : frame or array (people x features), path or pyarrow data set
+            A Parquet file, or a folder of them, is read twice in batches and need not fit in
+            memory; ``y`` and ``sample_weight`` are then names of its columns.
         y : array (people,)
         sample_weight : array (people,), optional
             How much each person counts, for errors, costs and recourse alike. Everyone with a
@@ -219,7 +221,7 @@ class RecourseForestClassifier(RecourseClassifierMixin, BaseEstimator):
         self.__dict__.pop("oob_decision_function_", None)
         self.__dict__.pop("oob_recourse_ratio_", None)
         if self.oob_score:
-            self._score_out_of_bag(prepared.people, prepared.desired, growing)
+            self._score_out_of_bag(prepared.people, prepared.desired, np.asarray(growing))
         return self
 
     def _check_parameters(self) -> None:
@@ -283,17 +285,25 @@ class RecourseForestClassifier(RecourseClassifierMixin, BaseEstimator):
         self, training: TrainingSet, rules: Rules, n_kept: int
     ) -> tuple[list[CellTree], list[tuple[int, int | None]]]:
         """Trees beyond those that are kept, and the seed and sample size of each."""
-        n_people = len(training.weights.growing)
-        n_drawn = _number_drawn(self.max_samples, n_people) if self.bootstrap else None
-        growth = Growth(training, rules, n_drawn, self.max_risk)
-        # All seeds are drawn, those of kept trees too, so that adding trees to a forest gives
-        # the same one as growing it at once.
-        seeds = check_random_state(self.random_state).randint(2**31 - 1, size=self.n_estimators)
-        new = [(int(seed), n_drawn) for seed in seeds[n_kept:]]
+        growth = self._growth(training, rules)
+        new = [(seed, growth.n_drawn) for seed in self._seeds()[n_kept:]]
         grown = Parallel(n_jobs=self.n_jobs, prefer="threads", return_as="generator")(
             delayed(growth.tree)(seed) for seed, _ in new
         )
         return list(track(grown, len(new), "Growing trees", show=self.verbose > 0)), new
+
+    def _growth(self, training: TrainingSet, rules: Rules) -> Growth:
+        n_people = len(training.weights.growing)
+        n_drawn = _number_drawn(self.max_samples, n_people) if self.bootstrap else None
+        return Growth(training, rules, n_drawn, self.max_risk)
+
+    def _seeds(self) -> list[int]:
+        """A seed for each tree, those of kept trees too.
+
+        So adding trees to a forest gives the same one as growing it at once.
+        """
+        seeds = check_random_state(self.random_state).randint(2**31 - 1, size=self.n_estimators)
+        return [int(seed) for seed in seeds]
 
     def _trial_ensemble(self, training: TrainingSet, weight: float, floor: float) -> TreeEnsemble:
         trees, _ = self._new_trees(training, self._rules(training, weight, floor), 0)
@@ -408,10 +418,14 @@ class Growth:
     def tree(self, seed: int) -> CellTree:
         """Grow the tree of a seed; all it keeps is in proportion to its nodes."""
         people, all_weights, rules = self.training.people, self.training.weights, self.rules
-        weights, sample_weight = all_weights.growing, all_weights.people
-        if self.n_drawn is not None:
+        weights = all_weights.growing
+        if self.n_drawn is None:
+            sample_weight = all_weights.people
+        else:
             times, seed = draw_people(len(weights), self.n_drawn, seed)
-            weights, sample_weight = weights * times, sample_weight * times
+            sample = all_weights.sample
+            weights = times if sample is None and (weights == 1).all() else weights * times
+            sample_weight = times if sample is None else sample * times
             share = rules.min_weight_leaf / all_weights.growing.sum()
             rules = replace(rules, min_weight_leaf=share * weights.sum())
         tree = grow_tree(people, weights, rules, seed, sample_weight)

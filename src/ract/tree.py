@@ -130,6 +130,8 @@ class RecourseTreeClassifier(RecourseClassifierMixin, BaseEstimator):
     lasting_ : LastingCurve
         With ``lasting``: how likely plans last, by their strength; ``print`` says it in words.
     guarantee_ : Guarantee or None
+    grid_error_ : float
+        Of a fit on stored people: by what share of them the rank of a threshold may be off.
     feature_importances_ : array
         Share of splits by feature.
     n_features_in_, feature_names_in_
@@ -213,7 +215,9 @@ class RecourseTreeClassifier(RecourseClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : frame or array (people x features)
+        X : frame or array (people x features), path or pyarrow data set
+            A Parquet file, or a folder of them, is read twice in batches and need not fit in
+            memory; ``y`` and ``sample_weight`` are then names of its columns.
         y : array (people,)
         sample_weight : array (people,), optional
             How much each person counts, for errors, costs and recourse alike.

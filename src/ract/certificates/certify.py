@@ -58,6 +58,7 @@ def certify(
     none_sample: int = 20,
     random_state: int = 0,
     time_limit: float | None = TIME_LIMIT,
+    max_nodes: int | None = None,
     n_jobs: int | None = None,
     progress: bool = False,
 ) -> Certificate:
@@ -91,6 +92,8 @@ def certify(
         by another engine, and the seed with which it draws them.
     time_limit : float or None
         Seconds per person; who needs more counts as without recourse.
+    max_nodes : int, optional
+        Nodes per person, as in ``ract.find_recourse``; with the same effect.
     n_jobs, progress
         As in ``ract.find_recourse``.
 
@@ -103,7 +106,7 @@ def certify(
     With 95% confidence at most ...% of people are without recourse within a budget of 0.3: ... of
     500 held-out people are.
     """
-    _check(confidence, max_risk, none_sample, random_state)
+    check_certified(confidence, max_risk, none_sample, random_state)
     inside = {} if groups is None else groups_of(X, groups)
     question = Question.of(
         model, X, actions=actions, desired=desired, threshold=threshold, reference=reference,
@@ -112,6 +115,7 @@ def certify(
     matrix = question.matrix
     overlap = _overlap(model, question.encoder, matrix, training)
     limits: dict[str, Any] = {"max_changes": max_changes, "time_limit": time_limit}
+    limits |= {} if max_nodes is None else {"max_nodes": max_nodes}
     how: dict[str, Any] = {**limits, "n_jobs": n_jobs, "progress": progress}
     status = reach(question, supply=False, **how)
     after = np.full(matrix.shape, np.nan)
@@ -123,10 +127,10 @@ def certify(
         answers = search.solve(matrix[served], question.budget, **how)
         after[served[answers.found]] = answers.values[answers.found]
         status[served[~answers.found]] = Status.UNKNOWN
-    each = 1 - (1 - confidence) / max(len(inside), 1)
+    each = confidence_of_each(confidence, len(inside))
     counts = [Count.of(group, status[rows], each) for group, rows in inside.items()]
     everyone = Count.of(None, status, confidence)
-    _check_size([everyone, *counts], max_risk)
+    check_size([everyone, *counts], max_risk)
     sha256 = None
     if witnesses is not None:
         rows = np.flatnonzero(np.isin(status, (Status.FOUND, Status.UNKNOWN)))
@@ -148,7 +152,10 @@ def certify(
     )
 
 
-def _check(confidence: float, max_risk: float | None, none_sample: int, random_state: int) -> None:
+def check_certified(
+    confidence: float, max_risk: float | None, none_sample: int, random_state: int
+) -> None:
+    """Refuse what cannot be meant."""
     for name, value in (("confidence", confidence), ("max_risk", max_risk)):
         if value is not None and not (isinstance(value, (int, float)) and 0 < value < 1):
             raise InvalidSpec(f"{name} must lie between 0 and 1, got {value!r}.")
@@ -159,7 +166,12 @@ def _check(confidence: float, max_risk: float | None, none_sample: int, random_s
             )
 
 
-def _check_size(counts: list[Count], max_risk: float | None) -> None:
+def confidence_of_each(confidence: float, n_groups: int) -> float:
+    """The confidence of a group's bound, if all of them are to hold together (Bonferroni)."""
+    return 1 - (1 - confidence) / max(n_groups, 1)
+
+
+def check_size(counts: list[Count], max_risk: float | None) -> None:
     """Whether there are people enough to show anything."""
     for count in counts:
         who = "held-out people" if count.group is None else f"people in group {count.group!r}"

@@ -6,7 +6,7 @@ import hashlib
 import json
 import math
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -58,12 +58,15 @@ class Count:
     @classmethod
     def of(cls, group: Any, status: np.ndarray, confidence: float) -> Count:
         """Count the statuses of some people."""
-        accepted, served, unknown = (
-            int((status == s).sum()) for s in (Status.ACCEPTED, Status.FOUND, Status.UNKNOWN)
-        )
-        without = len(status) - accepted - served - unknown
-        bound = clopper_pearson_upper(without + unknown, len(status), confidence)
-        return cls(group, len(status), accepted, served, without, unknown, confidence, bound)
+        return cls.from_numbers(group, (len(status), *numbers_of(status)), confidence)
+
+    @classmethod
+    def from_numbers(cls, group: Any, numbers: Sequence[int], confidence: float) -> Count:
+        """What follows from numbers of people: all, accepted, served and unknown."""
+        n_people, accepted, served, unknown = numbers
+        without = n_people - accepted - served - unknown
+        bound = clopper_pearson_upper(without + unknown, n_people, confidence)
+        return cls(group, n_people, accepted, served, without, unknown, confidence, bound)
 
     @property
     def risk(self) -> float:
@@ -189,6 +192,14 @@ class Certificate:
         return cls.from_dict(read_record(path))
 
 
+def numbers_of(status: np.ndarray) -> tuple[int, int, int]:
+    """How many people are accepted, have an action, and are unknown."""
+    accepted, served, unknown = (
+        int((status == s).sum()) for s in (Status.ACCEPTED, Status.FOUND, Status.UNKNOWN)
+    )
+    return accepted, served, unknown
+
+
 def read_record(path: str | Path) -> dict[str, Any]:
     """The JSON values of a certificate's file."""
     with Path(path).open("rb") as file:
@@ -223,9 +234,10 @@ def _is_search(search: Any) -> bool:
     """Whether these are limits of the exact search, the only one that proves that there is none."""
     return (
         isinstance(search, dict)
-        and search.keys() <= {"method", "max_changes", "time_limit"}
+        and search.keys() <= {"method", "max_changes", "time_limit", "max_nodes"}
         and search.get("method", "exact") == "exact"
         and _is_absent_or(is_count, search.get("max_changes"))
+        and _is_absent_or(is_count, search.get("max_nodes"))
         and _is_absent_or(_is_amount, search.get("time_limit"))
     )
 

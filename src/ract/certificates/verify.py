@@ -220,9 +220,9 @@ class _Asked:
 
     def search_again(self) -> np.ndarray:
         """Statuses by the search that the certificate rests on."""
-        limit = self.stated.search.get("time_limit")
+        limits = {name: self.stated.search.get(name) for name in ("time_limit", "max_nodes")}
         return reach(
-            self.question, supply=False, max_changes=self.max_changes, time_limit=limit, **self.how
+            self.question, supply=False, max_changes=self.max_changes, **limits, **self.how
         )
 
     def status_of(self, witnesses: np.ndarray) -> np.ndarray:

@@ -22,6 +22,13 @@ PeopleFile = Annotated[
     str,
     typer.Argument(metavar="PEOPLE", help="CSV or Parquet file of people; - for standard input."),
 ]
+PeopleFolder = Annotated[
+    str,
+    typer.Argument(
+        metavar="PEOPLE",
+        help="CSV or Parquet file of people, or a folder of Parquet files; - for standard input.",
+    ),
+]
 ModelPath = Annotated[Path, typer.Argument(metavar="MODEL", help="Model file.")]
 ModelOutput = Annotated[
     Path, typer.Option("-o", "--output", help="Model file to write.", show_default=False)

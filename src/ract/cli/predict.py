@@ -31,6 +31,7 @@ def predict(
     from ract.cli.messages import print_summary, progress, refuse_both, share
     from ract.cli.outputs import table_writer
     from ract.cli.tables import Chunks, format_of, naming_lines, refuse_unread
+    from ract.persist.decider import decided
 
     refuse_both(output, json)
     decider = open_decider(model)
@@ -43,11 +44,11 @@ def predict(
         for chunk in chunks:
             X = model_columns(chunk, encoder, people, id, form, strict=strict)
             with naming_lines(people, form, chunk.index):
-                decided = _decided(decider, X, strict)
-            write(decided)
+                answers = decided(decider, X, strict=strict)
+            write(answers)
             n_people += len(X)
-            n_desired += int((decided["prediction"] == desired).sum())
-            messages += decided["message"].dropna().tolist()
+            n_desired += int((answers["prediction"] == desired).sum())
+            messages += answers["message"].dropna().tolist()
             done(chunks.share)
         refuse_unread(people, n_people, messages)
     part = n_desired / (n_people - len(messages))
@@ -60,34 +61,3 @@ def predict(
             f"others {desired}."
         )
     print_summary(summary, sentence, as_json=json)
-
-
-def _decided(decider: Any, X: Any, strict: bool) -> Any:
-    """Decisions on a chunk of people, in their order."""
-    import numpy as np
-    import pandas as pd
-
-    from ract._unread import without_unread
-    from ract.errors import InvalidData
-
-    read, unread = X, None
-    try:
-        prediction, probability = decider.decide(X)
-    except InvalidData:
-        if strict:
-            raise
-        kinds = decider.shares is not None  # an imported model takes fractions, as its library
-        read, unread = without_unread(X, decider.model.encoder, kinds=kinds)
-        if not unread.messages:
-            raise
-        nobody = decider.model.classes[:0], np.empty(0)
-        prediction, probability = decider.decide(read) if len(read) else nobody
-    # Arrays of pandas keep their type beside missing values, and all chunks have the same.
-    columns = {"prediction": pd.array(prediction), "probability": probability}
-    decided = pd.DataFrame(columns, index=read.index)
-    messages = {} if unread is None else unread.messages
-    if unread is not None:
-        decided = unread.rows_among_all(decided)
-    decided["message"] = np.array([messages.get(i) for i in range(len(X))], object)
-    decided.insert(0, "person", X.index)
-    return decided

@@ -30,7 +30,7 @@ class Search(Plans):
 
 def recourse(
     model: options.ModelPath,
-    people: options.PeopleFile,
+    people: options.PeopleFolder,
     *,
     also: Annotated[
         list[Path] | None,
@@ -41,8 +41,20 @@ def recourse(
         typer.Option(
             "-o",
             "--output",
-            help="CSV, Parquet or JSON file; - to print CSV, as without --letters.",
+            help="CSV, Parquet or JSON file, or a folder for the plans of a folder; - to print "
+            "CSV, as without --letters.",
         ),
+    ] = None,
+    engine: Annotated[
+        str | None,
+        typer.Option(
+            help="local or dask: plans of Parquet files in parts, into a folder; a run that was "
+            "stopped goes on."
+        ),
+    ] = None,
+    scheduler: Annotated[
+        str | None,
+        typer.Option(help="With --engine dask: its address, tcp://host:8786; else this machine."),
     ] = None,
     letters: Annotated[
         Path | None,
@@ -58,7 +70,8 @@ def recourse(
 
     The table has one row per change (one row without a change for people who have no plan or
     need none). Long files are read, searched and written in chunks, so that memory stays small.
-    Letters are notices without reasons; ract notice gives reasons too.
+    Letters are notices without reasons; ract notice gives reasons too. The plans of a folder of
+    Parquet files are a folder of Parquet files, made part by part, here or on a Dask cluster.
 
     Example: ract recourse model.ract people.csv -o plans.csv --letters letters --id Name
     """
@@ -69,6 +82,14 @@ def recourse(
     from ract.cli.tables import format_of
     from ract.recourse.find import find_recourse
 
+    if engine is not None or scheduler is not None or Path(people).is_dir():
+        from ract.cli.in_parts import recourse_in_parts
+
+        refused = {"--letters": letters, "--also": also}
+        recourse_in_parts(
+            model, people, output, search, id, engine, scheduler, refused, as_json=json
+        )
+        return
     if output is None and letters is None:
         output = "-"
     refuse_both(output, json)

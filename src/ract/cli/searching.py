@@ -45,6 +45,10 @@ class Plans:
     ] = None
     strict: options.Strict = False
     time_limit: options.TimeLimit = 10.0
+    max_nodes: Annotated[
+        int | None,
+        typer.Option(help="Nodes of each question of a search: a limit that no clock decides."),
+    ] = None
     n_jobs: options.NJobs = -1
 
     def parameters(self, *, for_people: bool) -> dict[str, Any]:

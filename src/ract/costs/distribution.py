@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+
+from ract.errors import InvalidSpec
 
 # The empirical distribution keeps every jump larger than 1 / EMPIRICAL_KNOTS exactly.
 EMPIRICAL_KNOTS = 1024
@@ -21,6 +25,55 @@ Levels = tuple[np.ndarray, np.ndarray]
 Learn = Callable[[np.ndarray, np.ndarray | None], Levels]
 
 
+@dataclass(frozen=True)
+class Distribution:
+    """All that costs and cells need to know of a column; it may stand in place of the column.
+
+    Parameters
+    ----------
+    values : float (values,)
+        Different known ones, ascending.
+    counts : int (values,)
+        People who have each.
+    reached : float (values,)
+        Weight of everyone up to each.
+    """
+
+    values: np.ndarray
+    counts: np.ndarray
+    reached: np.ndarray
+
+    @classmethod
+    def of(cls, column: Any, sample_weight: np.ndarray | None) -> Distribution:
+        """That of a column, unless it is one already."""
+        if isinstance(column, cls):
+            return column
+        ordered, reached = in_order(column, sample_weight)
+        last = np.flatnonzero(np.append(ordered[1:] != ordered[:-1], True))
+        return cls(ordered[last], np.diff(last, prepend=-1), reached[last])
+
+    @property
+    def mass(self) -> np.ndarray:
+        """Weight of the people who have each value."""
+        return np.diff(self.reached, prepend=0.0)
+
+    @property
+    def n_people(self) -> int:
+        """People who have a value."""
+        return int(self.counts.sum())
+
+    def in_the_middle(self, n: int) -> np.ndarray:
+        """The values of n people in the middle."""
+        half = self.reached[-1] / 2
+        k, end = int(np.searchsorted(self.reached, half)), np.cumsum(self.counts)
+        before = float(self.reached[k] - self.mass[k])
+        beyond = np.ceil((half - before) * self.counts[k] / self.mass[k])
+        at = int(end[k] - self.counts[k] + max(beyond, 1) - 1)
+        first = max(0, min(at - n // 2, int(end[-1]) - n))
+        people = np.arange(first, min(first + n, int(end[-1])))
+        return self.values[np.searchsorted(end, people, side="right")]
+
+
 def in_order(column: np.ndarray, sample_weight: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
     """A column in ascending order, and the weight of everyone up to each place in it."""
     if sample_weight is None:
@@ -29,24 +82,20 @@ def in_order(column: np.ndarray, sample_weight: np.ndarray | None) -> tuple[np.n
     return column[order], np.cumsum(sample_weight[order])
 
 
-def _last_of_each(ordered: np.ndarray) -> np.ndarray:
-    """Where the last of each run of equal values is."""
-    return np.flatnonzero(np.append(ordered[1:] != ordered[:-1], True))
-
-
-def empirical_levels(column: np.ndarray, sample_weight: np.ndarray | None) -> Levels:
+def empirical_levels(column: Any, sample_weight: np.ndarray | None) -> Levels:
     """Share of people at or below each value, thinned where no single value matters."""
-    ordered, reached = in_order(column, sample_weight)
-    last = _last_of_each(ordered)
-    if len(last) > EMPIRICAL_KNOTS:
+    known = Distribution.of(column, sample_weight)
+    values, reached = known.values, known.reached
+    kept = np.arange(len(values))
+    if len(values) > EMPIRICAL_KNOTS:
         ranks = np.linspace(0, reached[-1], EMPIRICAL_KNOTS)
-        at = np.minimum(np.searchsorted(reached[last], ranks), len(last) - 1)
+        at = np.minimum(np.searchsorted(reached, ranks), len(values) - 1)
         # The value before a kept one is kept too, so that a jump is not smeared over a gap.
-        last = last[np.unique(np.concatenate([[0], at, np.maximum(at - 1, 0)]))]
-    return ordered[last], reached[last] / reached[-1]
+        kept = np.unique(np.concatenate([[0], at, np.maximum(at - 1, 0)]))
+    return values[kept], reached[kept] / reached[-1]
 
 
-def grouped_levels(column: np.ndarray, sample_weight: np.ndarray | None) -> Levels:
+def grouped_levels(column: Any, sample_weight: np.ndarray | None) -> Levels:
     """Share of people at or below a value, without the value of any single person.
 
     A group is one value that enough people share, or neighbouring values of enough people. It is
@@ -57,12 +106,11 @@ def grouped_levels(column: np.ndarray, sample_weight: np.ndarray | None) -> Leve
 
     Numbers of people are rows, whatever their weight: someone who counts twice is one person.
     """
-    ordered, reached = in_order(column, sample_weight)
-    last = _last_of_each(ordered)
-    values, share, counts = ordered[last], reached[last] / reached[-1], np.diff(last, prepend=-1)
-    if len(column) < FEWEST_GROUPED or np.isin(values, (0.0, 1.0)).all():
-        return empirical_levels(column, sample_weight)
-    fewest = max(FEWEST_IN_GROUP, -(-len(column) // EMPIRICAL_KNOTS))
+    known = Distribution.of(column, sample_weight)
+    values, share, counts = known.values, known.reached / known.reached[-1], known.counts
+    if known.n_people < FEWEST_GROUPED or np.isin(values, (0.0, 1.0)).all():
+        return empirical_levels(known, None)
+    fewest = max(FEWEST_IN_GROUP, -(-known.n_people // EMPIRICAL_KNOTS))
     first = _first_of_each_group(counts, fewest)
     sizes = np.diff(first, append=len(values))
     people = np.add.reduceat(counts, first)
@@ -105,10 +153,14 @@ def _first_of_each_group(counts: np.ndarray, fewest: int) -> np.ndarray:
     return np.flatnonzero(np.append(True, changes))
 
 
-def kernel_levels(column: np.ndarray, sample_weight: np.ndarray | None) -> Levels:
+def kernel_levels(column: Any, sample_weight: np.ndarray | None) -> Levels:
     """The authors' percentile: a cumulated kernel density on 100 points, 1e-6 beyond each end."""
     from scipy.stats import gaussian_kde  # takes longer to import than most predictions take
 
+    if isinstance(column, Distribution):
+        raise InvalidSpec(
+            "A kernel estimate needs the whole column in memory; 'percentile' does not."
+        )
     if column.min() == column.max():
         return column[:1].astype(np.float64), np.array([0.5])
     low, high = np.quantile(column, [0.001, 0.999])

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ract.costs.distribution import in_order
+from ract.costs.distribution import Distribution, in_order
 from ract.costs.fitted import FittedMahalanobis, LinearCost
 from ract.costs.protocols import Columns
 from ract.costs.supply import known_values
@@ -38,6 +38,15 @@ def _median(column: np.ndarray, sample_weight: np.ndarray | None) -> float:
     low = int(np.searchsorted(share, 0.5))
     high = min(int(np.searchsorted(share, 0.5, side="right")), len(ordered) - 1)
     return float((ordered[low] + ordered[high]) / 2)
+
+
+def _weighted(
+    column: Any, sample_weight: np.ndarray | None
+) -> tuple[np.ndarray, np.ndarray | None]:
+    """Values with their weights; of a distribution, each different one once."""
+    if isinstance(column, Distribution):
+        return column.values, column.mass
+    return column, sample_weight
 
 
 _SPREADS: dict[str, Any] = {"range": _range, "std": _std, "mad": _mad}
@@ -84,7 +93,8 @@ class ScaledCost:
         if isinstance(self.scale, str):
             spread = _SPREADS[self.scale]
             each = range(len(columns))
-            scales = np.array([spread(*known_values(columns[j], sample_weight)) for j in each])
+            known = (_weighted(*known_values(columns[j], sample_weight)) for j in each)
+            scales = np.array([spread(*values) for values in known])
         else:
             scales = np.asarray(self.scale, dtype=np.float64)
             if scales.shape != (len(columns),):

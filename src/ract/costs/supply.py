@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ract.costs.distribution import in_order
+from ract.costs.distribution import Distribution
 from ract.costs.protocols import Columns, FittedCost, MissingCell, Norm, Supply
 
 # The median over pairs of people is taken over pairs of so many of their values at most.
@@ -28,19 +28,22 @@ class Known(Sequence[np.ndarray]):
         return len(self._columns)
 
     def __getitem__(self, index: Any) -> Any:
-        column = np.asarray(self._columns[index])
+        column: Any = self._columns[index]
+        if isinstance(column, Distribution):  # of known values
+            return column
+        column = np.asarray(column)
         if index not in self._mark:
             return column
         return np.where(np.asarray(self._columns[self._mark[index]]) == 1, np.nan, column)
 
 
-def known_values(
-    column: np.ndarray, sample_weight: np.ndarray | None
-) -> tuple[np.ndarray, np.ndarray | None]:
+def known_values(column: Any, sample_weight: np.ndarray | None) -> tuple[Any, np.ndarray | None]:
     """The known values of a column, and the weights of the people who have them.
 
     A column that nobody has a value in, as in a part of a table, counts as 0 for everyone.
     """
+    if isinstance(column, Distribution):
+        return column, None
     column = np.asarray(column)
     known = ~np.isnan(column)
     if known.all():
@@ -80,17 +83,14 @@ def _supply_of_number(
     exact: bool,
 ) -> Supply:
     (column,) = cell.columns
-    values, weights = known_values(known[column], sample_weight)
-    ordered, reached = in_order(values, weights)
-    middle = _middle(ordered, reached, 1 if exact else NOT_ONE)
+    held = Distribution.of(*known_values(known[column], sample_weight))
+    middle = float(held.in_the_middle(1 if exact else NOT_ONE).mean())
     if cell.cost is not None:
         return Supply(cell.columns, cell.cost * cell.weight, middle)
-    last = np.flatnonzero(np.append(ordered[1:] != ordered[:-1], True))
-    if len(last) > MOST_VALUES:
-        ranks = (np.arange(MOST_VALUES) + 0.5) * reached[-1] / MOST_VALUES
-        ordered, mass = ordered[np.searchsorted(reached, ranks)], np.ones(MOST_VALUES)
-    else:
-        ordered, mass = ordered[last], np.diff(reached[last], prepend=0.0)
+    ordered, mass = held.values, held.mass
+    if len(ordered) > MOST_VALUES:
+        ranks = (np.arange(MOST_VALUES) + 0.5) * held.reached[-1] / MOST_VALUES
+        ordered, mass = ordered[np.searchsorted(held.reached, ranks)], np.ones(MOST_VALUES)
     level = cost.level(column, ordered)
     one, other = np.triu_indices(len(ordered), 1)
     pairs = level[other] - level[one], mass[one] * mass[other]
@@ -103,8 +103,8 @@ def _supply_of_category(
     if cell.cost is not None:
         return Supply(cell.columns, cell.cost * cell.weight, 0.0)
     columns = cell.columns[:-1]
-    held = [known_values(known[j], sample_weight) for j in columns]
-    share = np.array([np.average(column, weights=weights) for column, weights in held])
+    held = [Distribution.of(*known_values(known[j], sample_weight)) for j in columns]
+    share = np.array([float(one.mass[one.values == 1].sum() / one.reached[-1]) for one in held])
     switch = switch_costs(cost, columns)
     one, other = np.triu_indices(len(columns), 1)
     pairs = switch[one, other], share[one] * share[other]
@@ -148,13 +148,6 @@ def without_missing(
     missing = np.isnan(start) | np.isnan(stop)
     start[missing] = stop[missing] = 0.0
     return start, stop, handed
-
-
-def _middle(ordered: np.ndarray, reached: np.ndarray, n: int) -> float:
-    """The mean of n values in the middle of some ascending ones."""
-    at = int(np.searchsorted(reached, reached[-1] / 2))
-    first = max(0, min(at - n // 2, len(ordered) - n))
-    return float(ordered[first : first + n].mean())
 
 
 def _median_of(values: np.ndarray, weights: np.ndarray) -> float:

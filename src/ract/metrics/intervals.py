@@ -41,10 +41,17 @@ def mean(values: np.ndarray, confidence: float) -> Estimate:
     n = len(values)
     if n == 0:
         return NOTHING
-    value = float(np.mean(values))
+    spread = float(np.std(values, ddof=1)) if n > 1 else math.inf
+    return mean_of(n, float(np.mean(values)), spread, confidence)
+
+
+def mean_of(n: int, value: float, spread: float, confidence: float) -> Estimate:
+    """The same from a number of values, their mean and their standard deviation."""
+    if n == 0:
+        return NOTHING
     if n == 1:
         return Estimate(value, -math.inf, math.inf)
-    half = float(t.ppf((1 + confidence) / 2, n - 1) * np.std(values, ddof=1) / math.sqrt(n))
+    half = float(t.ppf((1 + confidence) / 2, n - 1) * spread / math.sqrt(n))
     return Estimate(value, value - half, value + half)
 
 

@@ -99,28 +99,39 @@ def report_of(
     """The report of plans that were found without a budget, and of those with effects if any."""
     if not 0 < confidence < 1:
         raise InvalidSpec(f"confidence must lie between 0 and 1, got {confidence!r}.")
-    columns = [*_decisions(recourse, y), *_plans(recourse, budget)]
+    columns = columns_of(recourse, y, budget)
     if causal is not None:
         columns.append(Column("causal validity", causal.found, ~causal.accepted))
     members = {EVERYONE: np.ones(len(recourse), np.bool_)}
     if groups is not None:
         members |= groups_of(recourse.people, groups)
-    rows = []
-    for group, inside in members.items():
-        for column in columns:
-            own = column.of(inside, confidence)
-            row = {
-                "group": group,
-                "metric": column.name,
-                "people": int(column.counts[inside].sum()),
-            }
-            row |= {"value": own.value, "low": own.low, "high": own.high}
-            if group != EVERYONE:
-                rest = column.of(~inside, confidence)
-                row |= _limits("difference", difference(own, rest))
-                row |= _limits("ratio", ratio(own, rest))
-            rows.append(row)
-    return pd.DataFrame(rows)
+    return pd.DataFrame([
+        row_of(
+            group, column.name, int(column.counts[inside].sum()), column.of(inside, confidence),
+            None if group == EVERYONE else column.of(~inside, confidence),
+        )
+        for group, inside in members.items()
+        for column in columns
+    ])  # fmt: skip
+
+
+def columns_of(
+    recourse: Recourse, y: Any, budget: float, *, plausibility: bool = True
+) -> list[Column]:
+    """Every metric of plans that were found without a budget, a value per person."""
+    return [*_decisions(recourse, y), *_plans(recourse, budget, plausibility=plausibility)]
+
+
+def row_of(
+    group: Any, metric: str, n_people: int, own: Estimate, rest: Estimate | None
+) -> dict[str, Any]:
+    """A metric of a group, compared with everyone else if there is somebody else."""
+    row = {"group": group, "metric": metric, "people": n_people}
+    row |= {"value": own.value, "low": own.low, "high": own.high}
+    if rest is not None:
+        row |= _limits("difference", difference(own, rest))
+        row |= _limits("ratio", ratio(own, rest))
+    return row
 
 
 @dataclass(frozen=True)
@@ -171,7 +182,7 @@ def _decisions(recourse: Recourse, y: Any) -> Iterator[Column]:
     yield Column("AUC", recourse.question.tree.score(recourse.people), everyone, truth)
 
 
-def _plans(recourse: Recourse, budget: float) -> Iterator[Column]:
+def _plans(recourse: Recourse, budget: float, *, plausibility: bool) -> Iterator[Column]:
     """Everything that rests on each person's cheapest action."""
     accepted, axes = recourse.accepted, recourse.encoder.axes
     found = recourse.found & ~recourse.only_supplied
@@ -187,12 +198,12 @@ def _plans(recourse: Recourse, budget: float) -> Iterator[Column]:
     if any(axis.feature.may_supply for axis in axes):
         supplied = recourse.only_supplied & (recourse.cost <= budget)
         yield Column("validity only supplied", supplied, ~accepted)
-    if any(axis.has_missing for axis in axes):
+    if not plausibility or any(axis.has_missing for axis in axes):
         return
     score = np.zeros(len(found))
     if not accepted.all():
-        plausibility = Plausibility().fit(recourse.question.known)
-        score[~accepted] = plausibility.score(recourse.after[~accepted])
+        judge = Plausibility().fit(recourse.question.known)
+        score[~accepted] = judge.score(recourse.after[~accepted])
     yield Column("plausibility", score, ~accepted)
 
 

@@ -103,10 +103,16 @@ class Contents:
 
 def read_contents(source: str | Path, read: Callable[[bytes], Read]) -> Read:
     """What is read from a model file; what is wrong with it comes with the file's name."""
+    content = read_bytes(source)
+    try:
+        return read(content)
+    except InvalidFile as error:
+        raise InvalidFile(f"{Path(source)} cannot be read as a model: {error}.") from None
+
+
+def read_bytes(source: str | Path) -> bytes:
+    """The content of a model file, unless it is too large to be one."""
     path = Path(source)
     if path.stat().st_size > MOST_BYTES:
         raise InvalidFile(f"{path} is larger than any model file.")
-    try:
-        return read(path.read_bytes())
-    except InvalidFile as error:
-        raise InvalidFile(f"{path} cannot be read as a model: {error}.") from None
+    return path.read_bytes()

@@ -7,9 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
+from ract._unread import without_unread
 from ract.ensemble import TreeEnsemble, on_its_side
-from ract.errors import InvalidFile
+from ract.errors import InvalidData, InvalidFile
 from ract.interop.model import TreeModel
 from ract.persist.contents import Contents, read_contents
 from ract.persist.values import entry
@@ -82,10 +84,11 @@ def read_decider(source: str | Path) -> Decider:
     ----------
     source : path
     """
-    return read_contents(source, _decider)
+    return read_contents(source, decider_from_bytes)
 
 
-def _decider(data: bytes) -> Decider:
+def decider_from_bytes(data: bytes) -> Decider:
+    """The decisions of the content of a model file."""
     contents = Contents.of_bytes(data)
     core, shares = contents.core(), None
     if contents.kind != "imported":
@@ -97,3 +100,37 @@ def _decider(data: bytes) -> Decider:
     n_features, link = len(encoder.feature_names), core.get("link")
     model = TreeModel(encoder, plain, core["classes_"], core["desired_"], n_features, link)
     return Decider(model, shares, contents.table())
+
+
+def decided(decider: Decider, X: pd.DataFrame, *, strict: bool = False) -> pd.DataFrame:
+    """What a model decides about people, in their order; a row that cannot be read has a message.
+
+    Parameters
+    ----------
+    decider : Decider
+    X : DataFrame
+        In the columns of the model.
+    strict : bool
+        Refuse the whole table if a row cannot be read.
+    """
+    read, unread = X, None
+    try:
+        prediction, probability = decider.decide(X)
+    except InvalidData:
+        if strict:
+            raise
+        kinds = decider.shares is not None  # an imported model takes fractions, as its library
+        read, unread = without_unread(X, decider.model.encoder, kinds=kinds)
+        if not unread.messages:
+            raise
+        nobody = decider.model.classes[:0], np.empty(0)
+        prediction, probability = decider.decide(read) if len(read) else nobody
+    # Arrays of pandas keep their type beside missing values, and all parts have the same.
+    columns = {"prediction": pd.array(prediction), "probability": probability}
+    answers = pd.DataFrame(columns, index=read.index)
+    messages = {} if unread is None else unread.messages
+    if unread is not None:
+        answers = unread.rows_among_all(answers)
+    answers["message"] = np.array([messages.get(i) for i in range(len(X))], object)
+    answers.insert(0, "person", X.index)
+    return answers

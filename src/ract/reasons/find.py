@@ -41,6 +41,7 @@ def find_reasons(
     max_reasons: int = MAX_REASONS,
     responsiveness: bool = True,
     time_limit: float | None = TIME_LIMIT,
+    max_nodes: int | None = None,
     n_jobs: int | None = None,
     progress: bool = False,
     strict: bool = False,
@@ -75,6 +76,8 @@ def find_reasons(
         Find out for each reason whether it can be mended alone, with others, or not at all.
     time_limit : float or None
         Seconds for the searches of each person; what they leave open is unknown.
+    max_nodes : int, optional
+        Nodes of each of their questions, as in ``ract.find_recourse``.
     n_jobs : int, optional
         Threads.
     progress : bool
@@ -97,7 +100,7 @@ def find_reasons(
         raise InvalidSpec("n_reference must be 1 or more, or None for all; got 0.")
     if isinstance(model, (list, tuple)):
         raise InvalidSpec(f"Reasons are those of one model, got a list of {len(model)}.")
-    limits = Limits(None, time_limit, n_jobs, progress)
+    limits = Limits(None, time_limit, n_jobs, progress, max_nodes)
     if reference is None:
         check_kept(model, against)
     question = Question.of(

@@ -258,19 +258,19 @@ def _with_others(
         of_person.setdefault(pairs[k][0], []).append(n)
     asked = np.array(list(of_person))
     people = question.matrix[asked]
-    cells = problem.cells(people)
+    cells, max_nodes = problem.cells(people), limits.nodes(MAX_NODES)
     answers = np.full(len(undecided), Status.UNKNOWN, np.int8)
 
     def ask(i: int, costs: np.ndarray, stop: np.ndarray) -> None:
         person = Person(search.model, cells[i], costs, len(costs), stop)
         some = of_person[int(asked[i])]
-        if person.attains(budget, MAX_NODES) == Status.NONE:
+        if person.attains(budget, max_nodes) == Status.NONE:
             answers[some] = Status.NONE
             return
         for n in some:
             _, a, larger = pairs[undecided[n]]
             forced = _mended(person, a, larger, budget)
-            answers[n] = Status.NONE if forced is None else forced.attains(budget, MAX_NODES)
+            answers[n] = Status.NONE if forced is None else forced.attains(budget, max_nodes)
 
     problem.for_each(ask, people, cells, limits)
     known: dict[int, bool | None] = {Status.FOUND: True, Status.NONE: False}

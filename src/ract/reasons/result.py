@@ -21,7 +21,7 @@ from ract.recourse.question import ByPerson, Question
 from ract.recourse.result import lacking
 from ract.status import Status
 
-_COLUMNS: dict[str, Any] = {
+COLUMNS: dict[str, Any] = {
     "person": None,
     "rank": "int64",
     "feature": None,
@@ -138,7 +138,7 @@ class Reasons(ByPerson[PersonReasons]):
         if form != "long":
             raise InvalidSpec(f"form must be 'long' or 'wide', got {form!r}.")
         rows = [row for person in self for row in _rows(person)]
-        return frame_of(rows, _COLUMNS)
+        return frame_of(rows, COLUMNS)
 
     def __repr__(self) -> str:
         counts = pd.Series(self.status).value_counts()

@@ -107,8 +107,9 @@ def _register(name: str, *honours: str) -> Callable[[Any], Any]:
 
 
 @_register(
-    "exact", "max_changes", "margin", "ranges", "n_alternatives", "strength='most'", "at_least"
-)
+    "exact", "max_changes", "max_nodes", "margin", "ranges", "n_alternatives", "strength='most'",
+    "at_least",
+)  # fmt: skip
 def _exact(task: Task, people: np.ndarray) -> Answers:
     search, budget = ExactSearch.prepared(*task.model), task.question.budget
     batch = Batch.of(people, np.minimum(budget, task.most), task.options.limits)
@@ -117,14 +118,11 @@ def _exact(task: Task, people: np.ndarray) -> Answers:
     # Searches for a strength and for the decision may differ; the cells are the same.
     decision = ExactSearch.prepared(task.question.ensemble, *task.model[1:])
     explainer = Explainer(search, batch, budget, task.options, rules, decision)
-    options = task.options
-    search.fill(
-        batch, max_nodes=options.max_nodes, strongest=options.strongest, then=explainer.explain
-    )
+    search.fill(batch, strongest=task.options.strongest, then=explainer.explain)
     return batch.answers
 
 
-@_register("several", "max_changes")
+@_register("several", "max_changes", "max_nodes")
 def _several(task: Task, people: np.ndarray) -> Answers:
     _, axes, cost = task.model
     search = SeveralSearch.prepared([one.goal for one in task.question.each], axes, cost)
@@ -203,7 +201,7 @@ def search_for(question: Question, options: Options) -> Entry:
     entry = SEARCHES[name]
     refused = [option for option, asked in options.asked.items() if asked]
     refused = [option for option in refused if option not in entry.honours]
-    exact_only = SEARCHES["exact"].honours - {"max_changes"}
+    exact_only = SEARCHES["exact"].honours - {"max_changes", "max_nodes"}
     if refused and exact_only.issuperset(refused):
         raise InvalidSpec(
             f"{listing(refused)} need the exact method, a cost with norm 'max', and neither "

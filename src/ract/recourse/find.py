@@ -53,6 +53,7 @@ def find_recourse(
     uncertainty: float | None = None,
     explain: bool = True,
     time_limit: float | None = TIME_LIMIT,
+    max_nodes: int | None = None,
     n_jobs: int | None = None,
     progress: bool = False,
     strict: bool = False,
@@ -141,6 +142,9 @@ def find_recourse(
         Say why, where there is no plan.
     time_limit : float or None
         Seconds for each person's search.
+    max_nodes : int, optional
+        Nodes of each question of the exact search, which ends as found or unknown beyond them.
+        Together with ``time_limit=None`` the same people get the same plans on every machine.
     n_jobs : int, optional
         Threads.
     progress : bool
@@ -170,7 +174,7 @@ def find_recourse(
         n_alternatives=n_alternatives, margin=margin, ranges=ranges, at_least=at_least,
         features=features, forbidden=forbidden, overrides=overrides, relations=relations,
         plausibility=plausibility, effects=effects, uncertainty=uncertainty, explain=explain,
-        time_limit=time_limit, n_jobs=n_jobs, progress=progress, strict=strict,
+        time_limit=time_limit, max_nodes=max_nodes, n_jobs=n_jobs, progress=progress, strict=strict,
     )  # fmt: skip
     return inquiry.answered(strength, lasting)
 

@@ -12,7 +12,7 @@ from ract.recourse.plan import Plan
 
 # Values keep their own types: a whole number stays one, whoever else
 # is in the table.
-_COLUMNS: dict[str, Any] = {
+COLUMNS: dict[str, Any] = {
     "person": None,
     "plan": "int64",
     "feature": None,
@@ -41,7 +41,7 @@ def long_frame(plans: Iterable[Plan]) -> pd.DataFrame:
         for rank, plan in enumerate((first, *first.alternatives))
         for row in _rows(plan)
     ]
-    return frame_of(rows, _COLUMNS)
+    return frame_of(rows, COLUMNS)
 
 
 def frame_of(rows: list[tuple[Any, ...]], columns: dict[str, Any]) -> pd.DataFrame:

@@ -10,7 +10,6 @@ import numpy as np
 
 from ract.errors import InvalidSpec, listing
 from ract.recourse.common.limits import Limits, check_count
-from ract.recourse.exact.search import MAX_NODES
 
 METHODS = ("exact", "leaves", "live", "solver")
 
@@ -24,11 +23,7 @@ def check_names(option: str, given: Any) -> tuple[Any, ...]:
 
 @dataclass(frozen=True)
 class Options:
-    """How to search and what to say of each person; parameters as in ``ract.find_recourse``.
-
-    max_nodes: a limit of the exact search for each person that, unlike seconds, is the same on
-    every machine.
-    """
+    """How to search and what to say of each person; parameters as in ``ract.find_recourse``."""
 
     method: str = "exact"
     limits: Limits = field(default_factory=Limits)
@@ -42,7 +37,6 @@ class Options:
     uncertainty: float | None = None
     strongest: bool = False
     at_least: bool = False
-    max_nodes: int = MAX_NODES
 
     def __post_init__(self) -> None:
         if self.method not in METHODS:
@@ -67,6 +61,7 @@ class Options:
             "relations": bool(self.relations),
             f"method={self.method!r}": self.method != "exact",
             "max_changes": self.limits.max_changes is not None,
+            "max_nodes": self.limits.max_nodes is not None,
             "margin": self.margin > 0,
             "ranges": self.ranges,
             "n_alternatives": self.n_alternatives > 0,

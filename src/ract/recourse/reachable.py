@@ -18,6 +18,7 @@ def has_recourse(
     *,
     max_changes: int | None = None,
     time_limit: float | None = TIME_LIMIT,
+    max_nodes: int | None = None,
     n_jobs: int | None = None,
     progress: bool = False,
     strict: bool = False,
@@ -31,7 +32,7 @@ def has_recourse(
 
     Parameters
     ----------
-    model, X, max_changes, time_limit, n_jobs, progress, strict, strength
+    model, X, max_changes, time_limit, max_nodes, n_jobs, progress, strict, strength
         As in ``ract.find_recourse``; the strength is a number.
     **question
         ``actions``, ``desired``, ``threshold``, ``reference``, ``cost`` and ``budget``, as there.
@@ -40,8 +41,8 @@ def has_recourse(
     -------
     array of str (people,)
         "accepted", "found" (there is an action, be it only to hand in missing values), "none
-        within budget" or "none" (without a budget), both proved, "unknown" where the time was up,
-        or "invalid" for a row that cannot be read.
+        within budget" or "none" (without a budget), both proved, "unknown" where a limit was
+        reached, or "invalid" for a row that cannot be read.
 
     Examples
     --------
@@ -52,7 +53,7 @@ def has_recourse(
     """
     limits: dict[str, Any] = {
         "max_changes": max_changes, "time_limit": time_limit, "n_jobs": n_jobs,
-        "progress": progress,
+        "progress": progress, "max_nodes": max_nodes,
     }  # fmt: skip
     asked = Question.of(model, X, strict=strict, **question).at_strength(strength)
     status = reach(asked, **limits)

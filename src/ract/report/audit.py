@@ -125,6 +125,7 @@ def audit(
     cost: Any = None,
     training: Any = None,
     judge: OutcomeJudge | None = None,
+    certificate: Certificate | None = None,
     max_people: int | None = 5000,
     time_limit: float | None = TIME_LIMIT,
     title: str = "Recourse audit",
@@ -147,6 +148,8 @@ def audit(
         As in ``ract.certify``.
     judge : OutcomeJudge, optional
         For which plans are earned and which are granted.
+    certificate : Certificate, optional
+        Of the whole population, as ``ract.scale`` makes it, if X is a sample of it.
     max_people : int or None
         Plans are searched for at most this many people, spread over the table; the certificate is
         always on all of them. None for everyone.
@@ -168,7 +171,9 @@ def audit(
         "actions": actions, "desired": desired, "threshold": threshold, "reference": reference,
         "cost": cost, "time_limit": time_limit, "n_jobs": n_jobs, "progress": progress,
     }  # fmt: skip
-    certificate = certify(model, X, budget, confidence, groups, training=training, **how)
+    whole = certificate
+    if certificate is None:
+        certificate = certify(model, X, budget, confidence, groups, training=training, **how)
     n_people, most = read_table(X).n_rows, own_budget(model, budget)
     rows = np.arange(n_people)
     if max_people is not None and n_people > max_people:
@@ -193,7 +198,7 @@ def audit(
     return Audit(
         title=title,
         model=_in_words(recourse),
-        n_people=n_people,
+        n_people=n_people if whole is None else whole.everyone.n_people,
         n_searched=len(rows),
         budget=most,
         certificate=certificate,

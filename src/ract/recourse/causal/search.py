@@ -11,6 +11,7 @@ model.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from heapq import heappop, heappush
 from typing import Any
 
@@ -26,7 +27,7 @@ from ract.recourse.causal.effects import CausalEffects
 from ract.recourse.causal.incumbent import Incumbent
 from ract.recourse.causal.region_by_program import enter_region
 from ract.recourse.common.anchors import Anchors
-from ract.recourse.common.limits import LARGEST, check_count
+from ract.recourse.common.limits import LARGEST
 from ract.recourse.common.moves import Moves
 from ract.recourse.common.outcomes import ActionBox, Outcomes
 from ract.recourse.common.parallel import for_each
@@ -56,9 +57,9 @@ class CausalSearch(Search):
     within the budget, both proved; else ``FOUND``, with a lower bound, or ``UNKNOWN``. Without
     effects this is ``ExactSearch``.
 
-    ``solve`` takes besides: ``max_nodes``, parts of the actions to look at, per person; and
-    ``max_gap``: the search ends when the action found is at most this much above the lower bound;
-    0 to go on until it is proved cheapest or ``max_nodes`` are used up.
+    Nodes (``max_nodes``) are parts of the actions to look at. ``solve`` takes besides: ``max_gap``,
+    the search ends when the action found is at most this much above the lower bound; 0 to go on
+    until it is proved cheapest or the nodes are used up.
 
     Parameters
     ----------
@@ -124,16 +125,15 @@ class CausalSearch(Search):
         else:
             self._anchors = _anchors_of(ensemble, reference)
 
-    def fill(self, batch: Batch, *, max_nodes: int | None = None, max_gap: float = 0.01) -> None:
+    def fill(self, batch: Batch, *, max_gap: float = 0.01) -> None:
         """Branch and bound for each person; outcomes with effects stand beside the values."""
         people, answers, limits = batch.people, batch.answers, batch.limits
-        if max_nodes is None:
-            max_nodes = MAX_NODES_UNCERTAIN if len(self._others) else MAX_NODES
-        _check(limits.max_changes, max_nodes, max_gap)
+        max_nodes = limits.nodes(MAX_NODES_UNCERTAIN if len(self._others) else MAX_NODES)
+        _check(limits.max_changes, max_gap)
         answers.outcomes = outcomes = people.copy()
         simple = not self._causes.any() and self._held is None and limits.max_changes is None
         if self._plain is not None and simple:
-            self._plain.fill(batch)
+            self._plain.fill(replace(batch, limits=replace(limits, max_nodes=None)))
             answers.outcomes = answers.values.copy()
             return
         accepted = self._ensemble.decide(people)
@@ -326,9 +326,8 @@ def _check_uncertainty(uncertainty: Any) -> None:
         raise InvalidSpec(f"uncertainty must be 0 or more, got {uncertainty!r}.")
 
 
-def _check(max_changes: int | None, max_nodes: int, max_gap: float) -> None:
+def _check(max_changes: int | None, max_gap: float) -> None:
     if max_changes is not None and max_changes < 1:
         raise InvalidSpec(f"max_changes must be 1 or more, got {max_changes}.")
-    check_count("max_nodes", max_nodes)
     if not max_gap >= 0:
         raise InvalidSpec(f"max_gap must be 0 or more, got {max_gap}.")

@@ -26,6 +26,9 @@ class Limits:
         Threads, as in joblib.
     progress : bool
         Show a bar with the time left.
+    max_nodes : int, optional
+        Nodes of each question of a person's search; one that needs more ends as found or unknown,
+        on every machine alike.
 
     Examples
     --------
@@ -37,10 +40,13 @@ class Limits:
     time_limit: float | None = None
     n_jobs: int | None = None
     progress: bool = False
+    max_nodes: int | None = None
 
     def __post_init__(self) -> None:
         if self.max_changes is not None:
             check_count("max_changes", self.max_changes)
+        if self.max_nodes is not None:
+            check_count("max_nodes", self.max_nodes)
         limit = self.time_limit
         if limit is not None and not (_is_number(limit) and limit >= 0):
             raise InvalidSpec(f"time_limit must be 0 seconds or more, or None; got {limit!r}.")
@@ -53,6 +59,10 @@ class Limits:
     def changes_of(self, n_axes: int) -> int:
         """Most of so many features that may change."""
         return n_axes if self.max_changes is None else min(self.max_changes, n_axes)
+
+    def nodes(self, own: int) -> int:
+        """Nodes of a question: a search's own number, unless another was given."""
+        return own if self.max_nodes is None else self.max_nodes
 
 
 def check_count(name: str, value: Any) -> int:

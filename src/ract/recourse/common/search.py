@@ -43,8 +43,8 @@ class Search(ABC):
         budget : float or array of float
             The same for everyone, or one for each; inf for any action at all.
         **options
-            ``max_changes``, ``time_limit``, ``n_jobs`` and ``progress`` as in ``Limits``; what a
-            search takes besides stands in its class.
+            ``max_changes``, ``time_limit``, ``max_nodes``, ``n_jobs`` and ``progress`` as in
+            ``Limits``; what a search takes besides stands in its class.
         """
         shared = {name: options.pop(name) for name in Limits.names() if name in options}
         batch = Batch.of(people, budget, Limits(**shared))

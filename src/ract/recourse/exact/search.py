@@ -14,7 +14,7 @@ from ract.costs import FittedCost, LinearCost, require_max_norm
 from ract.encoding import Axis
 from ract.ensemble import TreeEnsemble
 from ract.recourse.common.answers import Answer
-from ract.recourse.common.limits import Limits, budgets_of, check_count
+from ract.recourse.common.limits import Limits, budgets_of
 from ract.recourse.common.problem import Problem
 from ract.recourse.common.search import Batch, Search
 from ract.recourse.exact.decide import Model, Person
@@ -27,10 +27,9 @@ MAX_NODES = 10_000_000
 class ExactSearch(Search):
     """Exact search in an ensemble, whether it decides by votes, by a mean or by a sum.
 
-    ``solve`` takes besides: ``max_nodes``, per person, after which a search ends as found or
-    unknown; ``strongest``, to look for the cheapest of those actions within the budget that win
-    most votes, or the highest score; and ``trees`` (people, trees) with ``needed`` (people,): ask
-    these trees only, which vote, and how many of their votes each person needs.
+    ``solve`` takes besides: ``strongest``, to look for the cheapest of those actions within the
+    budget that win most votes, or the highest score; and ``trees`` (people, trees) with ``needed``
+    (people,): ask these trees only, which vote, and how many of their votes each person needs.
 
     Parameters
     ----------
@@ -97,7 +96,6 @@ class ExactSearch(Search):
         self,
         batch: Batch,
         *,
-        max_nodes: int = MAX_NODES,
         strongest: bool = False,
         then: Callable[[int, Person, Answer], None] | None = None,
         **trees: Any,
@@ -107,7 +105,7 @@ class ExactSearch(Search):
         ``then`` is called after each person, while their costs are at hand.
         """
         people, answers = batch.people, batch.answers
-        cells = self.problem.cells(people)
+        cells, max_nodes = self.problem.cells(people), batch.limits.nodes(MAX_NODES)
 
         def search(i: int, person: Person) -> None:
             budget, most = batch.budgets[i], None
@@ -126,7 +124,7 @@ class ExactSearch(Search):
             if then is not None:
                 then(i, person, found)
 
-        answers.seconds = self._for_each(search, people, cells, batch.limits, max_nodes, **trees)
+        answers.seconds = self._for_each(search, people, cells, batch.limits, **trees)
 
     def cheapest(
         self,
@@ -157,7 +155,6 @@ class ExactSearch(Search):
         people: np.ndarray,
         budget: float | np.ndarray = np.inf,
         *,
-        max_nodes: int = MAX_NODES,
         trees: np.ndarray | None = None,
         needed: np.ndarray | None = None,
         **limits: Any,
@@ -173,12 +170,13 @@ class ExactSearch(Search):
             ``Status.FOUND``, ``NONE`` (both proved) or ``UNKNOWN`` (a limit was reached).
         """
         cells, budgets = self.problem.cells(people), budgets_of(budget, len(people))
-        status = np.full(len(people), Status.UNKNOWN, np.int8)
+        status, limit = np.full(len(people), Status.UNKNOWN, np.int8), Limits(**limits)
+        max_nodes = limit.nodes(MAX_NODES)
 
         def search(i: int, person: Person) -> None:
             status[i] = person.attains(budgets[i], max_nodes)
 
-        self._for_each(search, people, cells, Limits(**limits), max_nodes, trees, needed)
+        self._for_each(search, people, cells, limit, trees, needed)
         return status
 
     def _for_each(
@@ -187,12 +185,10 @@ class ExactSearch(Search):
         people: np.ndarray,
         cells: np.ndarray,
         limits: Limits,
-        max_nodes: int,
         trees: np.ndarray | None = None,
         needed: np.ndarray | None = None,
     ) -> np.ndarray:
         """Put everyone before the model; returns the seconds that each person took."""
-        check_count("max_nodes", max_nodes)
         changes = limits.changes_of(len(self.problem.grid.axes))
 
         def one(i: int, costs: np.ndarray, stop: np.ndarray) -> None:

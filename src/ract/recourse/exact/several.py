@@ -17,7 +17,6 @@ from ract.costs import FittedCost, LinearCost, require_max_norm
 from ract.encoding import Axis
 from ract.ensemble import TreeEnsemble
 from ract.recourse.common.answers import Answer
-from ract.recourse.common.limits import check_count
 from ract.recourse.common.problem import Problem
 from ract.recourse.common.search import Batch, Search
 from ract.recourse.exact.cheapest import Descent
@@ -149,9 +148,6 @@ class Person(Descent):
 class SeveralSearch(Search):
     """Exact search for actions that several ensembles accept, however each of them decides.
 
-    ``solve`` takes besides: ``max_nodes``, per person, after which a search ends as found or
-    unknown.
-
     Parameters
     ----------
     ensembles : sequence of TreeEnsemble
@@ -194,11 +190,10 @@ class SeveralSearch(Search):
         search: SeveralSearch = ensembles[0].memo.get(key, make)
         return search
 
-    def fill(self, batch: Batch, *, max_nodes: int = MAX_NODES) -> None:
+    def fill(self, batch: Batch) -> None:
         """Fill the table."""
         people, answers, problem = batch.people, batch.answers, self.models.problem
-        cells = problem.cells(people)
-        check_count("max_nodes", max_nodes)
+        cells, max_nodes = problem.cells(people), batch.limits.nodes(MAX_NODES)
         changes = batch.limits.changes_of(len(problem.grid.axes))
 
         def search(i: int, costs: np.ndarray, stop: np.ndarray) -> None:

@@ -60,6 +60,7 @@ class Explainer:
         self._barred = [a for a in self._kept if self._axes[a] != rules[a]]
         self._people, self._answers = batch.people, batch.answers
         self._budget = min(budget, LARGEST)
+        self._max_nodes = min(batch.limits.nodes(MAX_NODES), MAX_NODES)
         shape = (len(batch.people), search.problem.n_features)
         self._low, self._high = np.full(shape, np.nan), np.full(shape, np.nan)
         self._answers.low, self._answers.high = self._low, self._high
@@ -99,13 +100,13 @@ class Explainer:
         problem, own = self._problem, asking.own
         if self._robust:
             beyond = self._decision.refusing if self._options.at_least else None
-            search = RobustSearch(self._search, self._options.margin, MAX_NODES, beyond)
+            search = RobustSearch(self._search, self._options.margin, self._max_nodes, beyond)
             values = search.solve(person, asking, self._budget)
             if values is None:
                 return None
             cost = float(problem.cost.between(person[None], values[None])[0])
             return Candidate(values, cost, problem.cells(values[None])[0], own)
-        found = asking.cheapest(self._budget, MAX_NODES)
+        found = asking.cheapest(self._budget, self._max_nodes)
         if found.point is None:
             return None
         values = problem.values_of(person, own, found.point)
@@ -143,7 +144,7 @@ class Explainer:
 
     def _obstacle(self, person: np.ndarray, asking: Person) -> Obstacle:
         """The options, the rules or the budget that keep someone from a plan."""
-        anyhow = asking.cheapest(LARGEST, MAX_NODES)
+        anyhow = asking.cheapest(LARGEST, self._max_nodes)
         needed = np.nan if anyhow.status == Status.UNKNOWN else anyhow.cost
 
         def release(axes: Sequence[int], rules: Problem) -> tuple[tuple[int, ...], bool]:
@@ -152,7 +153,7 @@ class Explainer:
             return smallest_release(axes, costs, free, solve)
 
         def solve(costs: np.ndarray) -> Answer:
-            return replace(asking, costs=costs).cheapest(self._budget, MAX_NODES)
+            return replace(asking, costs=costs).cheapest(self._budget, self._max_nodes)
 
         def names(axes: Sequence[int]) -> tuple[str, ...]:
             return tuple(self._axes[a].feature.name for a in axes)

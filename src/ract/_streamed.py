@@ -1,0 +1,339 @@
+"""Training tables that do not fit in memory: read twice, in batches.
+
+The first pass sketches each column, for encoding, cells and costs; the second writes everyone's
+cells and reach, one to three bytes per person and feature, to a file that is mapped into memory.
+Where the sketches are exact, so is all that follows. The learners see the same arrays as ever.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn.utils.class_weight import compute_sample_weight
+
+from ract._core.grower import People
+from ract._sketch import MOST_VALUES, ColumnSketch, TableSketch
+from ract._training import Setting, TrainingSet, Weights, axes_of, people_on
+from ract.actions import unrestricted
+from ract.costs import FittedCost, fit_cost, require_max_norm
+from ract.encoding import Encoder
+from ract.errors import InvalidData, InvalidSpec, listing
+from ract.grid import Grid
+
+ROWS_AT_ONCE = 131_072
+IN_MEMORY = 64_000_000  # bytes of cells that are not worth a file
+
+
+def is_stored(X: Any) -> bool:
+    """Whether X is a path or a pyarrow data set rather than a table."""
+    return isinstance(X, (str, Path)) or type(X).__module__ == "pyarrow._dataset"
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Which columns of a table are what.
+
+    Parameters
+    ----------
+    features : tuple of str
+    target : str
+    weight : str or None
+    """
+
+    features: tuple[str, ...]
+    target: str
+    weight: str | None
+
+    @classmethod
+    def of(cls, names: Iterable[str], target: Any, weight: Any) -> Columns:
+        """Those of a table with these names; all but target and weight are features."""
+        names = list(names)
+        for what, name in (("y", target), ("sample_weight", weight)):
+            if name is None and what == "sample_weight":
+                continue
+            if not isinstance(name, str) or name not in names:
+                shown = name if isinstance(name, str) else type(name).__name__
+                raise InvalidSpec(
+                    f"{what} must name a column of a table that is read in batches, got {shown!r}; "
+                    f"its columns are {listing(names, 30)}."
+                )
+        features = tuple(name for name in names if name not in (target, weight))
+        if not features:
+            raise InvalidData(f"The table has no column beside {target!r}.")
+        return cls(features, target, weight)
+
+    def split(self, frame: pd.DataFrame) -> tuple[pd.DataFrame, np.ndarray, np.ndarray | None]:
+        """Features, classes and weights of everyone with a weight."""
+        weights = None
+        if self.weight is not None:
+            weights = frame[self.weight].to_numpy(np.float64)
+            if not np.isfinite(weights).all() or (weights < 0).any():
+                raise InvalidData("sample_weight must be finite and 0 or more for everyone.")
+            frame, weights = frame[weights > 0], weights[weights > 0]
+        y = frame[self.target].to_numpy()
+        if pd.isna(y).any():
+            raise InvalidData(f"The target {self.target!r} is missing for some people.")
+        return frame[list(self.features)], y, weights
+
+    def sketch(self, frame: pd.DataFrame, most: int) -> TableSketch:
+        """What is kept of a batch in the first pass; classes count whatever the weight."""
+        X, _, weights = self.split(frame)
+        found, counts = np.unique(frame[self.target].to_numpy(), return_counts=True)
+        classes = dict(zip(found.tolist(), counts.tolist(), strict=True))
+        if not len(X):
+            return TableSketch({name: ColumnSketch() for name in self.features}, 0, classes, most)
+        return TableSketch.of(X, weights, classes, most)
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What the first pass found out, and the second does with every batch.
+
+    Parameters
+    ----------
+    columns : Columns
+    encoder : Encoder
+    grid : Grid
+    cost : FittedCost
+    budget : float
+    with_reach : bool
+    desired : label
+    factors : dict
+        By class: its weight.
+    n_people : int
+    error : float
+        By what share of people a threshold's rank may be off.
+    """
+
+    columns: Columns
+    encoder: Encoder
+    grid: Grid
+    cost: FittedCost
+    budget: float
+    with_reach: bool
+    desired: Any
+    factors: dict[Any, float]
+    n_people: int
+    error: float
+
+    @classmethod
+    def of(
+        cls,
+        columns: Columns,
+        sketch: TableSketch,
+        setting: Setting,
+        desired: Any,
+        factors: dict[Any, float],
+        *,
+        with_reach: bool,
+    ) -> Reading:
+        """Encoding, cells and costs from what was kept of a table."""
+        table = sketch.table()
+        actions = unrestricted(table) if setting.actions is None else setting.actions
+        encoder = Encoder.of_space(actions.complete(table), columns.features)
+        known = sketch.distributions(encoder)
+        grid = Grid.from_columns(
+            axes_of(encoder, setting.only_actionable), known, setting.max_cells  # type: ignore[arg-type]
+        )  # fmt: skip
+        cost = fit_cost(
+            setting.cost, known, encoder.weights, exact=setting.exact_costs,  # type: ignore[arg-type]
+            missing=encoder.missing_cells,
+        )  # fmt: skip
+        require_max_norm(cost)
+        return cls(
+            columns, encoder, grid, cost, setting.budget, with_reach, desired, factors,
+            sketch.n_people, sketch.error,
+        )  # fmt: skip
+
+    def training(self, frame: pd.DataFrame) -> TrainingSet | None:
+        """A batch, ready for growing; None if nobody in it has a weight."""
+        X, y, sample = self.columns.split(frame)
+        if not len(X):
+            return None
+        columns = self.encoder.encode(X)
+        people = people_on(
+            self.grid, self.cost, columns, (y == self.desired).astype(np.uint8), self.budget,
+            with_reach=self.with_reach,
+        )  # fmt: skip
+        growing = np.ones(len(y)) if sample is None else sample
+        if self.factors:
+            growing = growing * pd.Series(y).map(self.factors).to_numpy(np.float64)
+        weights = Weights(sample, growing)
+        return TrainingSet(self.encoder, self.grid, self.cost, people, weights, None)
+
+    def joined(
+        self, parts: Iterable[TrainingSet | None], n_people: int | None = None
+    ) -> TrainingSet:
+        """Batches of so many people, one after the other, in files if they are large."""
+        if n_people is None:
+            parts = list(parts)
+            n_people = sum(len(part.weights.growing) for part in parts if part is not None)
+        some: TrainingSet | None = None
+        first = 0
+        for part in parts:
+            if part is None:
+                continue
+            if some is None:
+                some = _empty_like(part, n_people)
+            last = first + len(part.weights.growing)
+            if last > n_people:
+                break
+            for one, whole in zip(_arrays(part), _arrays(some), strict=True):
+                whole[..., first:last] = one
+            first = last
+        if some is None or first != n_people:
+            raise InvalidData("The table has changed between the first reading and the second.")
+        return some
+
+
+def divided(training: TrainingSet | None, n_parts: int, seed: Any) -> list[TrainingSet | None]:
+    """The people of a batch, each in one of so many parts by the draw of a seed."""
+    if training is None:
+        return [None] * n_parts
+    n_people = len(training.weights.growing)
+    drawn = np.random.default_rng(seed).integers(n_parts, size=n_people)
+    parts: list[TrainingSet | None] = []
+    for k in range(n_parts):
+        rows = np.flatnonzero(drawn == k)
+        part = _empty_like(training, len(rows))
+        for one, some in zip(_arrays(training), _arrays(part), strict=True):
+            some[...] = one[..., rows]
+        parts.append(part if len(rows) else None)
+    return parts
+
+
+def _arrays(training: TrainingSet) -> Iterator[np.ndarray]:
+    """Everything that has a value for each person, each array once."""
+    people, weights = training.people, training.weights
+    yield people.cells
+    if people.lowest is not people.cells:
+        yield from (people.lowest, people.highest)
+    yield people.desired
+    yield weights.growing
+    if weights.sample is not None and weights.sample is not weights.growing:
+        yield weights.sample
+
+
+def _empty_like(part: TrainingSet, n_people: int) -> TrainingSet:
+    people, shape = part.people, (len(part.people.cells), n_people)
+    cells = lowest = highest = _mapped(shape, people.cells.dtype)
+    if people.lowest is not people.cells:
+        lowest, highest = (_mapped(shape, people.cells.dtype) for _ in range(2))
+    growing = np.empty(n_people)
+    sample = None
+    if part.weights.sample is not None:
+        same = part.weights.sample is part.weights.growing
+        sample = growing if same else np.empty(n_people)
+    whole = People(
+        cells, lowest, highest, people.n_cells, people.can_enter, np.empty(n_people, np.uint8),
+        people.missing,
+    )  # fmt: skip
+    return replace(part, people=whole, weights=Weights(sample, growing))
+
+
+def _mapped(shape: tuple[int, int], dtype: Any) -> np.ndarray:
+    """An array, in a file without a name if it is large."""
+    if shape[0] * shape[1] * np.dtype(dtype).itemsize <= IN_MEMORY:
+        return np.empty(shape, dtype)
+    with tempfile.TemporaryFile() as file:
+        return np.asarray(np.memmap(file, dtype, "w+", shape=shape))
+
+
+def stored_batches(source: Any, columns: Columns | None = None) -> Iterator[pd.DataFrame]:
+    """A Parquet file, folder or data set in batches of rows, in its order."""
+    names = None
+    if columns is not None:
+        names = [*columns.features, columns.target]
+        names += [] if columns.weight is None else [columns.weight]
+    dataset = opened(source)
+    how = {"schema": dataset.schema, "columns": names, "batch_size": ROWS_AT_ONCE}
+    # One group of rows after the other: a scan of the whole reads ahead by gigabytes.
+    for fragment in dataset.get_fragments():
+        groups = fragment.split_by_row_group() if hasattr(fragment, "row_groups") else [fragment]
+        for group in groups:
+            for batch in group.to_batches(**how, batch_readahead=0):
+                if batch.num_rows:
+                    yield batch.to_pandas()
+
+
+def opened(source: Any) -> Any:
+    """A pyarrow data set; a path is that of a Parquet file or of a folder of them."""
+    if not isinstance(source, (str, Path)):
+        return source
+    try:
+        import pyarrow.dataset as ds
+        from pyarrow import ArrowException
+    except ImportError:
+        raise InvalidSpec('Parquet files need pyarrow: pip install "ract[parquet]".') from None
+    if not Path(source).exists():
+        raise InvalidData(f"There is no file or folder {source}.")
+    try:
+        return ds.dataset(source, format="parquet", partitioning="hive")
+    except (ArrowException, ValueError) as error:
+        reason = " ".join(str(error).split()).rstrip(".")
+        raise InvalidData(f"{source} cannot be read as Parquet: {reason}.") from None
+
+
+def sketch_stored(source: Any, columns: Columns, max_cells: int) -> TableSketch:
+    """The first pass over stored people."""
+    most = max(MOST_VALUES, 2 * max_cells)
+    whole: TableSketch | None = None
+    for batch in stored_batches(source, columns):
+        part = columns.sketch(batch, most)
+        if whole is None:
+            whole = part
+        else:
+            whole += part
+    if whole is None or not whole.n_people:
+        raise InvalidData(f"{source} has no rows with a weight.")
+    return whole
+
+
+def read_stored(estimator: Any, source: Any, target: Any, weight: Any) -> TrainingSet:
+    """Stored people, ready for an estimator, which learns of columns and classes."""
+    columns = Columns.of(opened(source).schema.names, target, weight)
+    reading = reading_of(estimator, columns, sketch_stored(source, columns, estimator.max_cells))
+    parts = map(reading.training, stored_batches(source, columns))
+    return reading.joined(parts, reading.n_people)
+
+
+def reading_of(estimator: Any, columns: Columns, sketch: TableSketch) -> Reading:
+    """What an estimator needs to read batches, from what was kept of all of them."""
+    needs_all = {
+        "recourse_weight='auto'": estimator.recourse_weight == "auto",
+        "lasting": estimator.lasting is not None,
+        "keep_reference": estimator.keep_reference,
+        "oob_score": getattr(estimator, "oob_score", False),
+        "confidence": getattr(estimator, "confidence", None) is not None,
+    }
+    asked = [name for name, is_asked in needs_all.items() if is_asked]
+    if asked:
+        raise InvalidSpec(
+            f"{listing(asked)} need(s) the whole table in memory; leave it out, or fit on a sample "
+            "of the people."
+        )
+    setting = estimator._setting
+    sketch.table().refuse_empty_columns()
+    classes = list(sketch.classes)
+    texts = any(isinstance(label, str) for label in classes)  # objects, as in a frame
+    estimator._read_target(np.array(classes, dtype=object if texts else None))
+    estimator.feature_names_in_ = np.array(columns.features, dtype=object)
+    estimator.n_features_in_ = len(columns.features)
+    factors: dict[Any, float] = {}
+    if estimator.class_weight == "balanced":
+        n_all = sum(sketch.classes.values())
+        factors = {label: n_all / (2 * n) for label, n in sketch.classes.items()}
+    elif estimator.class_weight is not None:
+        weights = compute_sample_weight(estimator.class_weight, estimator.classes_)
+        factors = dict(zip(estimator.classes_.tolist(), weights.tolist(), strict=True))
+    reading = Reading.of(
+        columns, sketch, setting, estimator.desired_, factors, with_reach=estimator._needs_reach
+    )
+    estimator.grid_error_ = reading.error
+    return reading

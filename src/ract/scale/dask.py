@@ -1,0 +1,221 @@
+"""Dask: answers of a whole population, lazily and in order; forests grown by many workers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from copy import deepcopy
+from itertools import chain
+from typing import Any, Literal
+
+import pandas as pd
+
+from ract._sketch import MOST_VALUES, TableSketch
+from ract._streamed import Columns, Reading, divided
+from ract.certificates import Certificate
+from ract.errors import InvalidSpec
+from ract.scale.job import Job, What
+from ract.scale.population import Population
+from ract.scale.training import begin, checked, finish, grown, shares
+
+try:
+    import dask
+    import dask.dataframe as dd
+except ImportError:
+    raise ImportError('Dask frames need dask: pip install "ract[dask]".') from None
+
+
+def apply(
+    model: Any, people: Any, what: What = "plans", *, key: str | None = None, **options: Any
+) -> Any:
+    """``ract.scale.apply`` on a Dask frame: a Dask frame of answers, in the order of the people.
+
+    Nothing is computed yet, but people without a column of the model are refused. The model
+    travels to each worker once.
+
+    Parameters
+    ----------
+    model : path or fitted model
+    people : dask.dataframe.DataFrame
+    what, key, **options
+        As in ``ract.scale.apply``.
+    """
+    job = Job.of(model, what, key=key, **options)
+    if not isinstance(people, dd.DataFrame):
+        raise InvalidSpec(f"people must be a Dask frame, got {type(people).__name__}.")
+    job.check(people.columns)
+    meta = job.empty(people._meta)
+    needed = people[list(job.columns)]
+    return needed.map_partitions(_answers, dask.delayed(job), meta=meta, enforce_metadata=False)
+
+
+def recourse(model: Any, people: Any, *, key: str | None = None, **options: Any) -> Any:
+    """Plans of everyone in a Dask frame; parameters as in ``ract.scale.apply``."""
+    return apply(model, people, "plans", key=key, **options)
+
+
+def certify(
+    model: Any, people: Any, *, groups: str | None = None, confidence: float = 0.95, **options: Any
+) -> Certificate:
+    """``ract.certify`` on everyone in a Dask frame, from counts of its parts.
+
+    Parameters
+    ----------
+    model : path or fitted model
+    people : dask.dataframe.DataFrame
+    groups : str, optional
+        A column.
+    confidence : float
+    **options
+        ``budget``, ``max_changes`` and ``max_nodes``.
+    """
+    job = Job.of(model, "has_recourse", **options)
+    return _population(job, people, Population.counted, groups=groups).certificate(job, confidence)
+
+
+def report(
+    model: Any,
+    people: Any,
+    target: str | None = None,
+    *,
+    groups: str | None = None,
+    confidence: float = 0.95,
+    **options: Any,
+) -> pd.DataFrame:
+    """``ract.metrics.recourse_report`` on everyone in a Dask frame, without plausibility.
+
+    Parameters
+    ----------
+    model : path or fitted model
+    people : dask.dataframe.DataFrame
+    target, groups : str, optional
+        Columns of the true classes and of groups.
+    confidence : float
+    **options
+        Those of ``ract.find_recourse``.
+    """
+    job = Job.of(model, "plans", **options)
+    return _population(
+        job, people, Population.measured, target=target, groups=groups
+    ).report(confidence)  # fmt: skip
+
+
+def _population(
+    job: Job, people: Any, count: Callable[..., Population], **columns: str | None
+) -> Population:
+    job.check(people.columns)
+    shared, counted = dask.delayed(job), dask.delayed(count)
+    parts = [counted(shared, part, **columns) for part in people.to_delayed()]
+    return _reduced(parts, Population.of_parts)
+
+
+def _answers(people: pd.DataFrame, job: Job) -> pd.DataFrame:
+    return job(people)
+
+
+def fit(
+    forest: Any,
+    people: Any,
+    y: str,
+    sample_weight: str | None = None,
+    *,
+    rows: Literal["all", "divided"] = "all",
+    n_parts: int | None = None,
+) -> Any:
+    """Fit a forest on a Dask frame; the result is the forest, as if it had been fitted here.
+
+    Parameters
+    ----------
+    forest : RecourseForestClassifier
+    people : dask.dataframe.DataFrame
+        Features, target and weights.
+    y, sample_weight : str
+        Names of columns.
+    rows : {"all", "divided"}
+        Send everyone's cells, one to three bytes per person and feature, to each worker, which
+        grows its share of the trees on all of them: the model is that of a local fit with the same
+        seed, bit for bit. Or divide people among parts at random, and let each worker grow its
+        share of the trees on a part: for tables whose cells no worker can hold.
+    n_parts : int, optional
+        Into how many parts trees, and people if they are divided, go: by default so many as the
+        cluster has threads.
+
+    Returns
+    -------
+    RecourseForestClassifier
+    """
+    forest = checked(forest)
+    if not isinstance(people, dd.DataFrame):
+        raise InvalidSpec(f"people must be a Dask frame, got {type(people).__name__}.")
+    if rows not in ("all", "divided"):
+        raise InvalidSpec(f"rows must be 'all' or 'divided', got {rows!r}.")
+    n_parts = _n_threads() if n_parts is None else n_parts
+    columns = Columns.of(people.columns, y, sample_weight)
+    most, parts = max(MOST_VALUES, 2 * forest.max_cells), people.to_delayed()
+    sketches = [dask.delayed(_sketch)(columns, part, most) for part in parts]
+    reading = begin(forest, columns, _reduced(sketches, _merged))
+    shared, model = dask.delayed(reading), dask.delayed(forest)
+    read = [dask.delayed(Reading.training)(shared, part) for part in parts]
+    seeds = shares(forest._seeds(), n_parts)
+    join = dask.delayed(Reading.joined)
+    if rows == "all":
+        whole = [join(shared, read)] * len(seeds)
+    else:
+        divide, seed = dask.delayed(divided, nout=len(seeds)), forest._split_seed()
+        pieces = [divide(part, len(seeds), [seed, k]) for k, part in enumerate(read)]
+        whole = [join(shared, list(own)) for own in zip(*pieces, strict=True)]
+    # One tree is one task, so that workers are busy to the end.
+    grow = dask.delayed(grown)
+    trees = [grow(model, on, [one]) for on, some in zip(whole, seeds, strict=True) for one in some]
+    return finish(forest, reading, list(chain(*dask.compute(*trees))))
+
+
+def _n_threads() -> int:
+    try:
+        from distributed import get_client
+
+        return max(sum(get_client().nthreads().values()), 1)
+    except ValueError:  # no cluster: Dask's own threads
+        return 2
+
+
+def _sketch(columns: Columns, part: pd.DataFrame, most: int) -> TableSketch:
+    return columns.sketch(part, most)
+
+
+def _merged(sketches: list[TableSketch]) -> TableSketch:
+    whole = deepcopy(sketches[0])
+    for sketch in sketches[1:]:
+        whole += sketch
+    return whole
+
+
+def _reduced(parts: list[Any], join: Callable[[list[Any]], Any]) -> Any:
+    """What the parts come to, joined by sixteens in their order."""
+    while len(parts) > 1:
+        parts = [dask.delayed(join)(parts[i : i + 16]) for i in range(0, len(parts), 16)]
+    return dask.compute(*parts)[0]
+
+
+def mapper(client: Any) -> Any:
+    """Parts of a Parquet folder on a cluster, for ``ract.scale.run``; a dead worker's are retried.
+
+    Workers need the folders of people and of answers under the same names.
+
+    Parameters
+    ----------
+    client : distributed.Client
+    """
+    from distributed import as_completed
+
+    def run(function: Callable[[Any, Any], Any], work: Any, parts: list[Any]) -> Iterator[Any]:
+        # A task, not scattered data: it is made again if the worker that holds it dies.
+        shared = client.submit(_same, work, pure=False)
+        todo = [client.submit(function, shared, part, retries=3, pure=False) for part in parts]
+        for future in as_completed(todo):
+            yield future.result()
+
+    return run
+
+
+def _same(work: Any) -> Any:
+    return work

@@ -1,0 +1,76 @@
+"""Answers of Spark are those of one process."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from ract import certify, load_model
+from ract.datasets import load_loans
+from ract.errors import InvalidData
+from ract.metrics import recourse_report
+from ract.scale import apply
+from tests.builders import credit_with_holes
+
+pytest.importorskip("pyspark")
+scale = pytest.importorskip("ract.scale.spark")
+
+pytestmark = pytest.mark.filterwarnings("ignore")  # Spark's own
+
+LOANS = load_loans(200, random_state=1)
+PEOPLE = LOANS.frame.assign(who=np.arange(200), target=np.asarray(LOANS.target))
+HOLES = credit_with_holes(150, 1)[0].assign(who=[f"p{i:03}" for i in range(150)])
+
+
+def same(found, own):
+    """Spark keeps no order of parts; rows of a person stay together in theirs."""
+    found = found.sort_values("person", kind="stable").reset_index(drop=True)
+    own = own.sort_values("person", kind="stable").reset_index(drop=True)
+    assert found.columns.tolist() == own.columns.tolist()
+    for name in own:
+        if own[name].dtype.kind == "f":
+            np.testing.assert_array_equal(found[name].to_numpy(float), own[name].to_numpy(float))
+        else:
+            a, b = (column.astype(object).where(column.notna(), None) for column in
+                    (found[name], own[name]))  # fmt: skip
+            assert a.tolist() == b.tolist(), name
+
+
+def test_plans_of_numbers_and_categories(spark, loans_model):
+    people = spark.createDataFrame(PEOPLE).repartition(3)
+    same(scale.recourse(loans_model, people, key="who").toPandas(),
+         apply(loans_model, PEOPLE, key="who"))  # fmt: skip
+
+
+def test_missing_values_bad_rows_and_parts_of_nobody(spark, holes_model):
+    people = HOLES.copy()
+    people.loc[[3, 90], "job"] = "astronaut"
+    # Spark tells a missing number from NaN; both are missing here.
+    rows = people.astype(object).where(people.notna(), None).values.tolist()
+    table = spark.createDataFrame(
+        rows, "income double, savings double, job string, age double, who string"
+    )
+    table = table.repartition(2).union(table.filter("who = 'nobody'"))
+    for what in ("plans", "decisions"):
+        found = scale.apply(holes_model, table, what, key="who")
+        same(found.toPandas(), apply(holes_model, people, what, key="who"))
+
+
+@pytest.mark.slow
+def test_certificate_and_report_from_parts(spark, loans_model):
+    people, model = spark.createDataFrame(PEOPLE).repartition(3), load_model(loans_model)
+    options = {"time_limit": None, "max_nodes": 200_000}
+    own = certify(model, LOANS.frame, groups="Education", **options)
+    found = scale.certify(loans_model, people, groups="Education")
+    assert found.everyone == own.everyone and found.groups == own.groups
+    table = scale.report(loans_model, people, "target", groups="Education")
+    expected = recourse_report(
+        model, LOANS.frame, np.asarray(LOANS.target), groups="Education", **options
+    )
+    expected = expected[expected["metric"] != "plausibility"].reset_index(drop=True)
+    pd.testing.assert_frame_equal(table, expected, rtol=1e-9)
+
+
+def test_a_column_that_is_not_there_is_refused_at_once(spark, loans_model):
+    people = spark.createDataFrame(PEOPLE.head(5)).drop("Debt")
+    with pytest.raises(InvalidData, match=r"lack the column\(s\) 'Debt', which are needed"):
+        scale.recourse(loans_model, people, key="who")
