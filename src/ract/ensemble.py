@@ -308,7 +308,7 @@ class TreeEnsemble:
             votes = int(votes_of(strength, self.n_trees))
             changes = {"cutoff": max(self.cutoff, votes)}
         else:
-            score = _logit(strength) if start is None else strength - start
+            score = logit(strength) if start is None else strength - start
             # Where both classes are compared, a mean above one half has won.
             changes = {"cutoff": score, "against": None} if score > self.cutoff else {}
         stronger: TreeEnsemble = self.memo.get(strength, lambda: replace(self, **changes))
@@ -403,7 +403,7 @@ def sigmoid(score: Any) -> np.ndarray:
     return np.asarray(expit(score))
 
 
-def _logit(share: float) -> float:
+def logit(share: float) -> float:
     """The least score whose sigmoid is at least a share."""
     if share == 0:
         return -np.inf

@@ -1,0 +1,286 @@
+"""Boosting for recourse: people are lifted at the points that they could truly get to.
+
+    minimise  loss of people  +  weight x loss of the best point within each person's reach
+
+By the envelope theorem the slope of the second part lies at the current best points, which join
+the people as rows labelled desired. A model that chooses its own points lifts slivers that the next
+model knows nothing of. So others choose them:
+
+    replicates   plain boosters on parts of the people; each finds a best point of its own
+    directions   where all of them agree that more of a feature is better (or worse)
+    members      boosters on larger parts, monotone in these directions, lifted at points that are
+                 spread over the replicates
+
+The mean of the members decides. Without replicates a single booster moves its own points.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from ract._core.booster import Boosted, BoostRules, CellRows, Lift, Patience, boost
+from ract._core.grower import People, flat_tables
+from ract._kernels.boost import lines
+
+# Shares of the people that a replicate and a member see.
+REPLICATE_SHARE, MEMBER_SHARE = 0.4, 0.7
+# Of the largest weight of a point: what it has at first, and what each tree below the margin adds.
+FIRST, STEP = 0.4, 0.08
+SWEEPS = 3  # over all axes, of a search for the best point
+N_ASKED = 500  # people who are asked for the direction of a feature
+# A booster that moves its own points: the first tree to do so, how often, and with how many sweeps.
+WARM, EVERY, OWN_SWEEPS = 5, 10, 1
+
+Job = Callable[[], Any]
+Run = Callable[[Sequence[Job]], list[Any]]
+
+
+def one_by_one(jobs: Sequence[Job]) -> list[Any]:
+    """Run jobs in their order."""
+    return [job() for job in jobs]
+
+
+@dataclass(frozen=True)
+class Cooperation:
+    """What makes a model cooperate.
+
+    Parameters
+    ----------
+    weight : float
+        The largest weight of a point, beside its person's.
+    margin : float
+        Log-odds to which points are lifted.
+    n_replicates, n_members : int
+    """
+
+    weight: float
+    margin: float
+    n_replicates: int
+    n_members: int
+
+    def lift(self, move: Any = None) -> Lift:
+        """How points pull."""
+        return Lift(self.margin, FIRST * self.weight, STEP * self.weight, self.weight, move)
+
+
+@dataclass(frozen=True)
+class Cells:
+    """People's cells and reach, a person's cells together.
+
+    Parameters
+    ----------
+    people : People
+    home, lowest, highest : unsigned (people, axes)
+    """
+
+    people: People
+    home: np.ndarray
+    lowest: np.ndarray
+    highest: np.ndarray
+
+    @classmethod
+    def of(cls, people: People) -> Cells:
+        """The other way round than people have them."""
+        parts = (people.cells, people.lowest, people.highest)
+        return cls(people, *(np.ascontiguousarray(part.T) for part in parts))
+
+    @property
+    def movable(self) -> np.ndarray:
+        """Axes on which someone can move."""
+        people = self.people
+        moves = [
+            (lowest != highest).any() or (lowest != cells).any() if table is None
+            else bool((table & ~np.eye(len(table), dtype=bool)).any())
+            for cells, lowest, highest, table in zip(
+                people.cells, people.lowest, people.highest, people.can_enter, strict=True
+            )
+        ]  # fmt: skip
+        return np.flatnonzero(moves)
+
+    def reach(self, rows: np.ndarray) -> Any:
+        """The reach of some people."""
+        can_enter, tables, _, _ = flat_tables(self.people.can_enter)
+        layout = np.column_stack([self.people.n_cells, tables]).astype(np.int64)
+        return lines.Reach(
+            self.home[rows], self.lowest[rows], self.highest[rows], layout, can_enter
+        )
+
+
+def ascend(
+    model: Boosted,
+    points: np.ndarray,
+    reach: Any,
+    axes: np.ndarray,
+    scores: np.ndarray,
+    *,
+    rows: np.ndarray | None = None,
+    enough: float = np.inf,
+    sweeps: int = SWEEPS,
+) -> None:
+    """Move points to better ones within reach, and their scores with them, in place.
+
+    Parameters
+    ----------
+    model : Boosted
+    points : unsigned (points, axes)
+    reach : lines.Reach
+        Of the same points.
+    axes : int64 (some,)
+        In the order of search.
+    scores : float64 (points,)
+    rows : uint32 (some,), optional
+        Which points; all by default.
+    enough : float
+        Points with this score stay.
+    sweeps : int
+    """
+    if rows is None:
+        rows = np.arange(len(points), dtype=np.uint32)
+    n_axes = points.shape[1]
+    trees = lines.Trees(*model.flat(), *_users(model, n_axes))
+    lines.ascend(points, rows, axes, reach, trees, float(enough), sweeps, scores)
+
+
+def _users(model: Boosted, n_axes: int) -> tuple[np.ndarray, np.ndarray]:
+    """Which trees split on each axis, end to end, and where each begins."""
+    uses = np.zeros((n_axes, len(model)), np.bool_)
+    for t, nodes in enumerate(model.nodes):
+        uses[nodes[nodes[:, 0] >= 0, 0], t] = True
+    starts = np.cumsum([0, *uses.sum(axis=1)])
+    return np.nonzero(uses)[1].astype(np.int32), starts.astype(np.int64)
+
+
+def agreed_directions(
+    models: Sequence[Boosted], cells: Cells, given: Sequence[int]
+) -> tuple[int, ...]:
+    """Directions of axes on which all models agree; those that were given stay.
+
+    An axis is asked by moving people over all that they reach of it, all else equal.
+    """
+    directions = np.array(given or (0,) * cells.home.shape[1], np.int64)
+    some = np.linspace(0, len(cells.home) - 1, min(N_ASKED, len(cells.home))).astype(np.int64)
+    for axis in cells.movable:
+        if cells.people.can_enter[axis] is not None or directions[axis] != 0:
+            continue
+        known = some[cells.home[some, axis] != cells.people.missing_cells[axis]]
+        low, high = cells.home[known], cells.home[known]
+        low[:, axis], high[:, axis] = cells.lowest[known, axis], cells.highest[known, axis]
+        gains = [float((m.scores(high) - m.scores(low)).sum()) for m in models]
+        if min(gains) > 0 or max(gains) < 0:
+            directions[axis] = int(np.sign(gains[0]))
+    return tuple(directions.tolist()) if directions.any() else ()
+
+
+def cooperate(
+    people: People,
+    rows: CellRows,
+    sample_weight: np.ndarray,
+    rules: BoostRules,
+    cooperation: Cooperation,
+    rng: np.random.RandomState,
+    *,
+    patience: Patience | None = None,
+    run: Run = one_by_one,
+) -> tuple[list[Boosted], list[Boosted]]:
+    """Members whose mean gives refused people a way back, and the replicates.
+
+    Parameters
+    ----------
+    people : People
+        With their reach.
+    rows : CellRows
+        The same people.
+    sample_weight : float64 (people,)
+        What the point of each counts, times the weight of points.
+    rules : BoostRules
+    cooperation : Cooperation
+    rng : RandomState
+    patience : Patience, optional
+        Replicates are stopped by the loss of the people outside their part; members have as many
+        trees. Of a booster that moves its own points, that of the people in it.
+    run : callable
+        Runs independent jobs, in threads perhaps.
+    """
+    cells, n = Cells.of(people), len(rows.codes)
+    if cooperation.n_replicates == 0:
+        seeds = _seeds(rng, rules)
+        return [_on_its_own(cells, rows, sample_weight, rules, cooperation, seeds, patience)], []
+
+    def part(share: float) -> np.ndarray:
+        return np.sort(rng.permutation(n)[: max(1, round(share * n))])
+
+    parts = [part(REPLICATE_SHARE) for _ in range(cooperation.n_replicates)]
+    outside = [np.setdiff1d(np.arange(n), one) for one in parts]
+    replicates = run(
+        [
+            partial(
+                boost, people, rows.take(inside), rules, _seeds(rng, rules),
+                patience=None if patience is None else replace(patience, rows=rows.take(others)),
+            )
+            for inside, others in zip(parts, outside, strict=True)
+        ]
+    )  # fmt: skip
+    directions = agreed_directions(replicates, cells, rules.directions)
+    rules = replace(rules, directions=directions, max_iter=max(map(len, replicates)))
+    n_members = cooperation.n_members
+    parts = [part(MEMBER_SHARE if n_members > 1 else 1.0) for _ in range(n_members)]
+    # Nobody's points in two members come from one replicate, as long as there are enough.
+    start = rng.randint(cooperation.n_replicates, size=n)
+    chooser = [(start[one] + m) % cooperation.n_replicates for m, one in enumerate(parts)]
+    points = [cells.home[one] for one in parts]
+
+    def choose(k: int) -> None:
+        for m, one in enumerate(parts):
+            mine = np.flatnonzero(chooser[m] == k)
+            moved = points[m][mine]
+            scores = replicates[k].scores(moved)
+            ascend(replicates[k], moved, cells.reach(one[mine]), cells.movable, scores)
+            points[m][mine] = moved
+
+    run([partial(choose, k) for k in range(cooperation.n_replicates)])
+    members = run(
+        [
+            partial(
+                boost, people, rows.take(one).with_points(codes, sample_weight[one]), rules,
+                _seeds(rng, rules), lift=cooperation.lift(),
+            )
+            for one, codes in zip(parts, points, strict=True)
+        ]
+    )  # fmt: skip
+    return members, replicates
+
+
+def _on_its_own(
+    cells: Cells,
+    rows: CellRows,
+    sample_weight: np.ndarray,
+    rules: BoostRules,
+    cooperation: Cooperation,
+    seeds: Sequence[int],
+    patience: Patience | None,
+) -> Boosted:
+    """A booster that moves its own points now and then."""
+    n, axes = rows.n_people, cells.movable
+    both = rows.with_points(cells.home, sample_weight)
+    reach, points = cells.reach(np.arange(n)), both.codes[n:]
+
+    def move(t: int, model: Boosted, scores: np.ndarray) -> None:
+        if t < WARM or (t - WARM) % EVERY:
+            return
+        below = np.flatnonzero(scores[n:] < cooperation.margin).astype(np.uint32)
+        order = np.random.default_rng(seeds[t]).permutation(axes)
+        ascend(
+            model, points, reach, order, scores[n:], rows=below, enough=cooperation.margin,
+            sweeps=OWN_SWEEPS,
+        )  # fmt: skip
+
+    return boost(cells.people, both, rules, seeds, patience=patience, lift=cooperation.lift(move))
+
+
+def _seeds(rng: np.random.RandomState, rules: BoostRules) -> list[int]:
+    return [int(seed) for seed in rng.randint(2**31 - 1, size=rules.max_iter)]
