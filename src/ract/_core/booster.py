@@ -18,7 +18,7 @@ import numpy as np
 
 from ract._core.grower import CellTree, People
 from ract._kernels.boost import split, tree
-from ract._kernels.boost.histogram import set_slopes
+from ract._kernels.boost.histogram import draw_rows, pull_points, set_slopes
 from ract._kernels.boost.tree import AXIS, FIRST, LEFT, MISSING_LEFT, RIGHT
 from ract._kernels.boost.walk import add_values
 
@@ -116,6 +116,8 @@ class Lift:
     first, step, most : float
         The weight of a point, beside its person's: at first, what each tree below the margin adds,
         and its limit.
+    share : float
+        Of the points, drawn for each tree as people are.
     move : callable, optional
         Called before each tree with its number, the trees so far and all scores; moves points.
     """
@@ -124,6 +126,7 @@ class Lift:
     first: float
     step: float
     most: float
+    share: float = 1.0
     move: Callable[[int, Boosted, np.ndarray], None] | None = None
 
 
@@ -255,35 +258,34 @@ def boost(
     if before is not None:
         model = Boosted(before.base, [*before.nodes], [*before.values], [*before.losses])
     grower = _Grower(layout_of(people, rules.directions), rules, rows)
-    everyone = np.arange(len(target), dtype=np.uint32)
-    scores, held = model.scores(rows.codes), np.zeros(0)
-    pull = np.zeros(len(target) - n) if lift is None else np.full(len(target) - n, lift.first)
+    inside, outside = np.empty(len(target), np.uint32), np.empty(len(target), np.uint32)
+    scores, held, root = model.scores(rows.codes), np.zeros(0), np.zeros(1, np.int32)
+    state, shares = np.empty(1, np.uint64), (float(rules.subsample), 0.0)
+    if lift is not None:
+        weight[n:] *= lift.first
+        shares = shares[0], shares[0] * lift.share
+    margin = 0.0 if lift is None else float(lift.margin)
     if patience is not None:
         held = model.scores(patience.rows.codes)
+        held_rows = np.arange(len(held), dtype=np.uint32)
         model.losses = model.losses or [_mean_loss(patience.rows, held)]
     for t in range(len(model), rules.max_iter):
         if patience is not None and patience.is_over(model.losses):
             break
-        rng = np.random.default_rng(seeds[t])
-        inside = np.ones(len(target), np.bool_)
-        if rules.subsample < 1:
-            inside = rng.random(len(target)) < rules.subsample
         if lift is not None:
             if lift.move is not None:
                 lift.move(t, model, scores)
-            below = scores[n:] < lift.margin
-            inside[n:] &= below
-            pull[below] = np.minimum(pull[below] + lift.step, lift.most)
-            weight[n:] = rows.weight[n:] * pull
-        order = everyone[inside]
+            pull_points(scores, n, margin, lift.step, lift.most, rows.weight, weight)
+        state[0] = seeds[t]
+        n_inside = draw_rows(state, shares, n, scores, margin, inside, outside)
+        order = inside[:n_inside]
         set_slopes(scores, target, weight, order, n, grower.slopes)
-        nodes, value = grower.grow(order, seeds[t], scores)
-        outside, root = everyone[~inside], np.zeros(1, np.int32)
-        add_values(rows.codes, outside, nodes, value, root, scores)
+        nodes, value = grower.grow(order, state, scores)
+        add_values(rows.codes, outside[: len(target) - n_inside], nodes, value, root, scores)
         model.nodes.append(nodes)
         model.values.append(value)
         if patience is not None:
-            add_values(patience.rows.codes, everyone[: len(held)], nodes, value, root, held)
+            add_values(patience.rows.codes, held_rows, nodes, value, root, held)
             model.losses.append(_mean_loss(patience.rows, held))
     return model
 
@@ -318,10 +320,10 @@ class _Grower:
         self.pool = np.empty((min(leaves, SLOTS), int(layout.starts[-1]), 4))
 
     def grow(
-        self, order: np.ndarray, seed: int, scores: np.ndarray
+        self, order: np.ndarray, state: np.ndarray, scores: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
         """A tree on the slopes of some rows, whose scores it raises."""
-        self.growing.state[0] = seed
+        self.growing.state[0] = state[0]
         n_nodes = tree.grow(
             self.codes, order, self.slopes, self.layout, self.rules, self.growing, self.pool,
             self.nodes, self.values, scores,

@@ -31,8 +31,10 @@ from ract._kernels.boost import lines
 REPLICATE_SHARE, MEMBER_SHARE = 0.4, 0.7
 # Of the largest weight of a point: what it has at first, and what each tree below the margin adds.
 FIRST, STEP = 0.4, 0.08
+POINTS = 3  # of everyone in a member
+CORNERS = True
 SWEEPS = 3  # over all axes, of a search for the best point
-N_ASKED = 500  # people who are asked for the direction of a feature
+N_ASKED = 200  # people who are asked for the direction of a feature
 # A booster that moves its own points: the first tree to do so, how often, and with how many sweeps.
 WARM, EVERY, OWN_SWEEPS = 5, 10, 1
 
@@ -63,9 +65,9 @@ class Cooperation:
     n_replicates: int
     n_members: int
 
-    def lift(self, move: Any = None) -> Lift:
+    def lift(self, **more: Any) -> Lift:
         """How points pull."""
-        return Lift(self.margin, FIRST * self.weight, STEP * self.weight, self.weight, move)
+        return Lift(self.margin, FIRST * self.weight, STEP * self.weight, self.weight, **more)
 
 
 @dataclass(frozen=True)
@@ -111,69 +113,67 @@ class Cells:
         )
 
 
-def ascend(
-    model: Boosted,
-    points: np.ndarray,
-    reach: Any,
-    axes: np.ndarray,
-    scores: np.ndarray,
-    *,
-    rows: np.ndarray | None = None,
-    enough: float = np.inf,
-    sweeps: int = SWEEPS,
-) -> None:
-    """Move points to better ones within reach, and their scores with them, in place.
-
-    Parameters
-    ----------
-    model : Boosted
-    points : unsigned (points, axes)
-    reach : lines.Reach
-        Of the same points.
-    axes : int64 (some,)
-        In the order of search.
-    scores : float64 (points,)
-    rows : uint32 (some,), optional
-        Which points; all by default.
-    enough : float
-        Points with this score stay.
-    sweeps : int
-    """
-    if rows is None:
-        rows = np.arange(len(points), dtype=np.uint32)
-    n_axes = points.shape[1]
-    trees = lines.Trees(*model.flat(), *_users(model, n_axes))
-    lines.ascend(points, rows, axes, reach, trees, float(enough), sweeps, scores)
-
-
-def _users(model: Boosted, n_axes: int) -> tuple[np.ndarray, np.ndarray]:
-    """Which trees split on each axis, end to end, and where each begins."""
+def trees_of(model: Boosted, n_axes: int) -> Any:
+    """The trees of a model, and which of them split on each axis."""
     uses = np.zeros((n_axes, len(model)), np.bool_)
     for t, nodes in enumerate(model.nodes):
         uses[nodes[nodes[:, 0] >= 0, 0], t] = True
-    starts = np.cumsum([0, *uses.sum(axis=1)])
-    return np.nonzero(uses)[1].astype(np.int32), starts.astype(np.int64)
+    starts = np.cumsum([0, *uses.sum(axis=1)]).astype(np.int64)
+    return lines.Trees(*model.flat(), np.nonzero(uses)[1].astype(np.int32), starts)
 
 
-def agreed_directions(
-    models: Sequence[Boosted], cells: Cells, given: Sequence[int]
-) -> tuple[int, ...]:
+def agreed_directions(models: Sequence[Any], cells: Cells, given: Sequence[int]) -> tuple[int, ...]:
     """Directions of axes on which all models agree; those that were given stay.
 
     An axis is asked by moving people over all that they reach of it, all else equal.
+
+    Parameters
+    ----------
+    models : sequence of lines.Trees
+    cells : Cells
+    given : sequence of int
+        By axis; empty for none.
     """
     directions = np.array(given or (0,) * cells.home.shape[1], np.int64)
     some = np.linspace(0, len(cells.home) - 1, min(N_ASKED, len(cells.home))).astype(np.int64)
+    home, reach = cells.home[some], cells.reach(some)
     for axis in cells.movable:
         if cells.people.can_enter[axis] is not None or directions[axis] != 0:
             continue
-        known = some[cells.home[some, axis] != cells.people.missing_cells[axis]]
-        low, high = cells.home[known], cells.home[known]
-        low[:, axis], high[:, axis] = cells.lowest[known, axis], cells.highest[known, axis]
-        gains = [float((m.scores(high) - m.scores(low)).sum()) for m in models]
+        known = np.flatnonzero(home[:, axis] != cells.people.missing_cells[axis])
+        asked = known.astype(np.uint32)
+        gains = [lines.gains_to_ends(home, asked, axis, reach, model) for model in models]
         if min(gains) > 0 or max(gains) < 0:
             directions[axis] = int(np.sign(gains[0]))
     return tuple(directions.tolist()) if directions.any() else ()
+
+
+def best_points(
+    model: Any, cells: Cells, rows: np.ndarray, directions: Sequence[int]
+) -> np.ndarray:
+    """The best points of some people by a model; at the end of their reach along directions.
+
+    Parameters
+    ----------
+    model : lines.Trees
+    cells : Cells
+    rows : int (people,)
+    directions : sequence of int
+        By axis; empty for none.
+    """
+    points, axes = cells.home[rows], cells.movable
+    if directions:
+        along = np.array(directions)[axes]
+        for axis, direction in zip(axes, along, strict=True):
+            if direction != 0:
+                known = points[:, axis] != cells.people.missing_cells[axis]
+                end = (cells.highest if direction > 0 else cells.lowest)[rows, axis]
+                points[known, axis] = end[known]
+        axes = axes[along == 0]
+    everyone = np.arange(len(rows), dtype=np.uint32)
+    scores = np.zeros(len(rows))
+    lines.ascend(points, everyone, axes, cells.reach(rows), model, np.inf, SWEEPS, scores)
+    return points
 
 
 def cooperate(
@@ -225,29 +225,38 @@ def cooperate(
             for inside, others in zip(parts, outside, strict=True)
         ]
     )  # fmt: skip
-    directions = agreed_directions(replicates, cells, rules.directions)
+    trees = [trees_of(replicate, rows.codes.shape[1]) for replicate in replicates]
+    directions = agreed_directions(trees, cells, rules.directions)
     rules = replace(rules, directions=directions, max_iter=max(map(len, replicates)))
     n_members = cooperation.n_members
     parts = [part(MEMBER_SHARE if n_members > 1 else 1.0) for _ in range(n_members)]
-    # Nobody's points in two members come from one replicate, as long as there are enough.
+    # Everyone has points of several replicates, in each member of others as far as there are some.
+    n_points = min(POINTS, cooperation.n_replicates)
     start = rng.randint(cooperation.n_replicates, size=n)
-    chooser = [(start[one] + m) % cooperation.n_replicates for m, one in enumerate(parts)]
-    points = [cells.home[one] for one in parts]
+    turns = np.arange(n_points)[:, None]
+    chooser = [
+        (start[one] + n_points * m + turns) % cooperation.n_replicates
+        for m, one in enumerate(parts)
+    ]
+    points = [np.tile(cells.home[one], (n_points, 1, 1)) for one in parts]
 
     def choose(k: int) -> None:
-        for m, one in enumerate(parts):
-            mine = np.flatnonzero(chooser[m] == k)
-            moved = points[m][mine]
-            scores = replicates[k].scores(moved)
-            ascend(replicates[k], moved, cells.reach(one[mine]), cells.movable, scores)
-            points[m][mine] = moved
+        asked = [np.nonzero(of_member == k) for of_member in chooser]
+        people_asked = [one[at[1]] for one, at in zip(parts, asked, strict=True)]
+        everyone = np.unique(np.concatenate(people_asked))
+        best = best_points(trees[k], cells, everyone, directions if CORNERS else ())
+        for found, at, people_of in zip(points, asked, people_asked, strict=True):
+            found[at] = best[np.searchsorted(everyone, people_of)]
 
     run([partial(choose, k) for k in range(cooperation.n_replicates)])
     members = run(
         [
             partial(
-                boost, people, rows.take(one).with_points(codes, sample_weight[one]), rules,
-                _seeds(rng, rules), lift=cooperation.lift(),
+                boost, people,
+                rows.take(one).with_points(
+                    np.concatenate(codes), np.tile(sample_weight[one], n_points)
+                ),
+                rules, _seeds(rng, rules), lift=cooperation.lift(share=1 / n_points),
             )
             for one, codes in zip(parts, points, strict=True)
         ]
@@ -274,12 +283,13 @@ def _on_its_own(
             return
         below = np.flatnonzero(scores[n:] < cooperation.margin).astype(np.uint32)
         order = np.random.default_rng(seeds[t]).permutation(axes)
-        ascend(
-            model, points, reach, order, scores[n:], rows=below, enough=cooperation.margin,
-            sweeps=OWN_SWEEPS,
-        )  # fmt: skip
+        trees = trees_of(model, points.shape[1])
+        lines.ascend(
+            points, below, order, reach, trees, cooperation.margin, OWN_SWEEPS, scores[n:]
+        )
 
-    return boost(cells.people, both, rules, seeds, patience=patience, lift=cooperation.lift(move))
+    lift = cooperation.lift(move=move)
+    return boost(cells.people, both, rules, seeds, patience=patience, lift=lift)
 
 
 def _seeds(rng: np.random.RandomState, rules: BoostRules) -> list[int]:

@@ -10,9 +10,43 @@ from __future__ import annotations
 import numpy as np
 
 from ract._kernels._jit import inner, kernel
+from ract._kernels._random import next_below
 
 # Of log loss by score, both times the weight; whether the row is a person; one.
 SLOPE, CURVATURE, PEOPLE, ROWS = 0, 1, 2, 3
+RANGE = 2**31 - 1  # of numbers that are drawn
+
+
+@kernel
+def draw_rows(state, shares, n_people, scores, margin, inside, outside):
+    """Draw the rows that a tree is grown on: a share of people, and of points below a margin.
+
+    state (1,) uint64. shares: of people and of points. scores (rows,) float64. inside, outside
+    (rows,) uint32: those drawn and all others. Returns how many were drawn.
+    """
+    n_inside, n_outside = 0, 0
+    for row in range(scores.shape[0]):
+        is_person = row < n_people
+        share = shares[0] if is_person else shares[1]
+        drawn = share >= 1.0 or next_below(state, RANGE) < share * RANGE
+        inside[n_inside] = row
+        outside[n_outside] = row
+        drawn = drawn and (is_person or scores[row] < margin)
+        n_inside += 1 if drawn else 0
+        n_outside += 0 if drawn else 1
+    return n_inside
+
+
+@kernel
+def pull_points(scores, n_people, margin, step, most, of_person, weight):
+    """Raise the weights of points below a margin by a step, up to a limit, times their person's.
+
+    scores, weight (rows,) float64. of_person (rows,) float64: what a person counts.
+    """
+    for row in range(n_people, scores.shape[0]):
+        if scores[row] < margin:
+            raised = weight[row] + step * of_person[row]
+            weight[row] = min(raised, most * of_person[row])
 
 
 @kernel

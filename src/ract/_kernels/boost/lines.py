@@ -18,6 +18,7 @@ import numpy as np
 
 from ract._kernels._jit import inner, kernel
 from ract._kernels.boost.tree import AXIS, FIRST, LAST, LEFT, RIGHT, goes_right
+from ract._kernels.boost.walk import leaf_of
 
 # Sums in another order differ by rounding; scores closer than this are alike.
 ALIKE = 1e-9
@@ -125,12 +126,33 @@ def best_on_line(codes, row, axis, reach, trees, steps, stack):
 
 
 @kernel
+def gains_to_ends(codes, order, axis, reach, trees):
+    """How much some rows gain by going from the lowest to the highest cell of an axis, in all.
+
+    Only trees that split on the axis are asked, all else equal. codes is used and restored.
+    """
+    gain = 0.0
+    for q in range(order.shape[0]):
+        row = order[q]
+        here = codes[row, axis]
+        for u in range(trees.starts[axis], trees.starts[axis + 1]):
+            root = trees.root[trees.users[u]]
+            codes[row, axis] = reach.highest[row, axis]
+            gain += trees.value[leaf_of(codes, row, trees.nodes, root)]
+            codes[row, axis] = reach.lowest[row, axis]
+            gain -= trees.value[leaf_of(codes, row, trees.nodes, root)]
+        codes[row, axis] = here
+    return gain
+
+
+@kernel
 def ascend(codes, order, axes, reach, trees, enough, n_sweeps, scores):
     """Move some rows to better points within reach, one axis after the other.
 
     codes (rows, axes) unsigned: where they are, in place. order (some,) uint32. axes (some,) int64:
     those that may change, in the order of search. enough: a score at which a row stays. n_sweeps:
     how often all axes are searched at most. scores (rows,) float64, kept up to date.
+    A row stays once no axis in turn has moved it.
     """
     most, n_trees = 2, trees.root.shape[0]
     for axis in range(reach.layout.shape[0]):
@@ -141,19 +163,16 @@ def ascend(codes, order, axes, reach, trees, enough, n_sweeps, scores):
         deepest = max(deepest, last - trees.root[t] + 2)
     steps, stack = np.zeros(most), np.zeros((deepest, 3), np.int64)
     for q in range(order.shape[0]):
-        row = order[q]
-        for _ in range(n_sweeps):
-            moved = False
-            for k in range(axes.shape[0]):
-                if scores[row] >= enough:
-                    break
-                axis = axes[k]
-                if trees.starts[axis] == trees.starts[axis + 1]:
-                    continue
-                cell, gain = best_on_line(codes, row, axis, reach, trees, steps, stack)
-                if gain > 0.0 and cell != np.int64(codes[row, axis]):
-                    codes[row, axis] = cell
-                    scores[row] += gain
-                    moved = True
-            if not moved:
+        row, settled = order[q], 0
+        for k in range(n_sweeps * axes.shape[0]):
+            if settled == axes.shape[0] or scores[row] >= enough:
                 break
+            axis = axes[k % axes.shape[0]]
+            settled += 1
+            if trees.starts[axis] == trees.starts[axis + 1]:
+                continue
+            cell, gain = best_on_line(codes, row, axis, reach, trees, steps, stack)
+            if gain > 0.0 and cell != np.int64(codes[row, axis]):
+                codes[row, axis] = cell
+                scores[row] += gain
+                settled = 1
