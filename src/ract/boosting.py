@@ -13,6 +13,7 @@ from joblib import Parallel, delayed
 from sklearn.base import BaseEstimator
 from sklearn.model_selection import train_test_split
 from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
 
 from ract._core.booster import Boosted, BoostRules, CellRows, Patience, boost
 from ract._core.cooperation import Cooperation, Job, cooperate
@@ -379,6 +380,26 @@ class RecourseBoostingClassifier(RecourseClassifierMixin, BaseEstimator):
     def _unit_of_weights(self, desired: np.ndarray, weights: np.ndarray) -> float:
         return UNIT
 
+    def predict(self, X: Any, *, threshold: float | None = None) -> np.ndarray:
+        """Class of each person: the desired one where the trees that decide are for it.
+
+        Parameters
+        ----------
+        X : frame or array
+        threshold : float, optional
+            The probability, of the score that decides, from which on the desired class is given;
+            one half by default. ``recourse(X, threshold=...)`` finds plans for the same decision.
+        """
+        if threshold is None:
+            return super().predict(X)
+        check_is_fitted(self)
+        if not (is_number(threshold) and 0 < threshold < 1):
+            raise InvalidSpec(
+                f"threshold must be a probability between 0 and 1, got {threshold!r}."
+            )
+        decides = self.ensemble_.at_threshold(threshold)
+        return self._as_classes(decides.decide(self._matrix(X), n_jobs=self.n_jobs))
+
     def deciding_score(self, X: Any) -> np.ndarray:
         """The log-odds by which each person is decided: the desired class from 0 on.
 
@@ -413,4 +434,5 @@ def _mean_of(models: Sequence[Boosted], training: TrainingSet) -> TreeEnsemble:
     trees = [tree for model in models for tree in model.cell_trees(training.people, scale)]
     votes = TreeEnsemble.from_cell_trees(trees, training.grid, votes_needed=1)
     base = float(np.mean([model.base for model in models]))
-    return replace(votes, combine="sum", cutoff=0.0, base=base)
+    label = (votes.value > 0).astype(np.uint8)  # which class a leaf favours by itself
+    return replace(votes, label=label, combine="sum", cutoff=0.0, base=base)

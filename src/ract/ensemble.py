@@ -275,6 +275,8 @@ class TreeEnsemble:
     def at_threshold(self, threshold: float) -> TreeEnsemble:
         """The same trees, which decide for the desired class from this share of votes on.
 
+        Of trees that add up to log-odds, from this probability on.
+
         >>> leaf = np.full(4, -1, np.int32)
         >>> forest = TreeEnsemble(
         ...     feature=leaf, threshold=np.zeros(4), left=leaf, right=leaf, value=np.zeros(4),
@@ -283,6 +285,8 @@ class TreeEnsemble:
         >>> [forest.at_threshold(share).cutoff for share in (0.25, 0.5, 0.51)]
         [1, 2, 3]
         """
+        if self.combine != "votes":
+            return replace(self, cutoff=logit(threshold))
         return replace(self, cutoff=max(1, int(votes_of(threshold, self.n_trees))))
 
     def stronger(self, strength: float) -> TreeEnsemble:
@@ -405,8 +409,8 @@ def sigmoid(score: Any) -> np.ndarray:
 
 def logit(share: float) -> float:
     """The least score whose sigmoid is at least a share."""
-    if share == 0:
-        return -np.inf
+    if share in (0, 1):
+        return np.inf if share else -np.inf
     score = float(np.log(share / (1 - share)))
     while sigmoid(score) < share:
         score = float(np.nextafter(score, np.inf))

@@ -324,6 +324,7 @@ class _Grower:
     ) -> tuple[np.ndarray, np.ndarray]:
         """A tree on the slopes of some rows, whose scores it raises."""
         self.growing.state[0] = state[0]
+        self.growing.axes[:] = np.arange(len(self.growing.axes))  # as a tree drawn alone would
         n_nodes = tree.grow(
             self.codes, order, self.slopes, self.layout, self.rules, self.growing, self.pool,
             self.nodes, self.values, scores,

@@ -284,9 +284,7 @@ def _on_its_own(
         below = np.flatnonzero(scores[n:] < cooperation.margin).astype(np.uint32)
         order = np.random.default_rng(seeds[t]).permutation(axes)
         trees = trees_of(model, points.shape[1])
-        lines.ascend(
-            points, below, order, reach, trees, cooperation.margin, OWN_SWEEPS, scores[n:]
-        )
+        lines.ascend(points, below, order, reach, trees, cooperation.margin, OWN_SWEEPS, scores[n:])
 
     lift = cooperation.lift(move=move)
     return boost(cells.people, both, rules, seeds, patience=patience, lift=lift)
