@@ -26,14 +26,15 @@ import numpy as np
 from ract._core.booster import Boosted, BoostRules, CellRows, Lift, Patience, boost
 from ract._core.grower import People, flat_tables
 from ract._kernels.boost import lines
+from ract._kernels.boost.walk import add_values
 
 # Shares of the people that a replicate and a member see.
 REPLICATE_SHARE, MEMBER_SHARE = 0.4, 0.7
 # Of the largest weight of a point: what it has at first, and what each tree below the margin adds.
 FIRST, STEP = 0.4, 0.08
-POINTS = 3  # of everyone in a member
-CORNERS = True
-SWEEPS = 3  # over all axes, of a search for the best point
+POINTS = 2  # of everyone in a member
+WELL_ABOVE = 1.5  # a margin, in log-odds: no better point is looked for
+SWEEPS = 2  # over all axes, of a search for the best point
 N_ASKED = 200  # people who are asked for the direction of a feature
 # A booster that moves its own points: the first tree to do so, how often, and with how many sweeps.
 WARM, EVERY, OWN_SWEEPS = 5, 10, 1
@@ -149,7 +150,12 @@ def agreed_directions(models: Sequence[Any], cells: Cells, given: Sequence[int])
 
 
 def best_points(
-    model: Any, cells: Cells, rows: np.ndarray, directions: Sequence[int]
+    model: Any,
+    cells: Cells,
+    rows: np.ndarray,
+    directions: Sequence[int],
+    base: float,
+    enough: float,
 ) -> np.ndarray:
     """The best points of some people by a model; at the end of their reach along directions.
 
@@ -160,6 +166,10 @@ def best_points(
     rows : int (people,)
     directions : sequence of int
         By axis; empty for none.
+    base : float
+        What the model's scores start from.
+    enough : float
+        A point with this score is good enough.
     """
     points, axes = cells.home[rows], cells.movable
     if directions:
@@ -170,9 +180,9 @@ def best_points(
                 end = (cells.highest if direction > 0 else cells.lowest)[rows, axis]
                 points[known, axis] = end[known]
         axes = axes[along == 0]
-    everyone = np.arange(len(rows), dtype=np.uint32)
-    scores = np.zeros(len(rows))
-    lines.ascend(points, everyone, axes, cells.reach(rows), model, np.inf, SWEEPS, scores)
+    everyone, scores = np.arange(len(rows), dtype=np.uint32), np.full(len(rows), base)
+    add_values(points, everyone, model.nodes, model.value, model.root, scores)
+    lines.ascend(points, everyone, axes, cells.reach(rows), model, enough, SWEEPS, scores)
     return points
 
 
@@ -244,7 +254,8 @@ def cooperate(
         asked = [np.nonzero(of_member == k) for of_member in chooser]
         people_asked = [one[at[1]] for one, at in zip(parts, asked, strict=True)]
         everyone = np.unique(np.concatenate(people_asked))
-        best = best_points(trees[k], cells, everyone, directions if CORNERS else ())
+        enough = cooperation.margin + WELL_ABOVE
+        best = best_points(trees[k], cells, everyone, directions, replicates[k].base, enough)
         for found, at, people_of in zip(points, asked, people_asked, strict=True):
             found[at] = best[np.searchsorted(everyone, people_of)]
 
