@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from ract._unread import without_unread
-from ract.ensemble import TreeEnsemble, on_its_side
+from ract.ensemble import TreeEnsemble, on_its_side, sigmoid
 from ract.errors import InvalidData, InvalidFile
 from ract.interop.model import TreeModel
 from ract.persist.contents import Contents, read_contents
@@ -50,15 +50,18 @@ class Decider:
     Parameters
     ----------
     model : TreeModel
-    shares : {"shares", "votes"} or None
+    shares : {"shares", "votes", "scores"} or None
         What the probabilities of one of ract's own models are; None for an imported one.
     table : TableFormat
         How tables for the model are written.
+    gives : TreeEnsemble, optional
+        The trees whose scores the probabilities are; those that decide by default.
     """
 
     model: TreeModel
     shares: str | None
     table: TableFormat = field(default_factory=TableFormat)
+    gives: TreeEnsemble | None = None
 
     def decide(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
         """The class of each person, and the probability of the desired class."""
@@ -66,6 +69,10 @@ class Decider:
         if self.shares is None:
             decided = model.decide(X)
             probability = np.asarray(model.probability(X), np.float64)
+        elif self.shares == "scores":
+            matrix = model.encoder.matrix(X, undeclared=True)
+            decided = ensemble.decide(matrix)
+            probability = on_its_side(sigmoid((self.gives or ensemble).score(matrix)), decided)
         else:
             votes, sums = ensemble.totals(model.encoder.matrix(X, undeclared=True))
             decided = votes >= ensemble.cutoff
@@ -91,15 +98,18 @@ def decider_from_bytes(data: bytes) -> Decider:
     """The decisions of the content of a model file."""
     contents = Contents.of_bytes(data)
     core, shares = contents.core(), None
-    if contents.kind != "imported":
+    if contents.kind == "boosting":
+        shares = "scores"
+    elif contents.kind != "imported":
         shares = entry(contents.meta, "parameters", dict).get("probability", "shares")
         if shares not in ("shares", "votes"):
             raise InvalidFile(f"its parameter probability is {shares!r:.60}")
-    encoder, trees = core["encoder_"], core["ensemble_"]
-    plain = _Plain(**{field.name: getattr(trees, field.name) for field in fields(trees)})
+    encoder = core["encoder_"]
+    plain, gives = (_plain(core.get(name)) for name in ("ensemble_", "probability_ensemble_"))
+    assert plain is not None
     n_features, link = len(encoder.feature_names), core.get("link")
     model = TreeModel(encoder, plain, core["classes_"], core["desired_"], n_features, link)
-    return Decider(model, shares, contents.table())
+    return Decider(model, shares, contents.table(), gives)
 
 
 def decided(decider: Decider, X: pd.DataFrame, *, strict: bool = False) -> pd.DataFrame:
@@ -134,3 +144,9 @@ def decided(decider: Decider, X: pd.DataFrame, *, strict: bool = False) -> pd.Da
     answers["message"] = np.array([messages.get(i) for i in range(len(X))], object)
     answers.insert(0, "person", X.index)
     return answers
+
+
+def _plain(trees: TreeEnsemble | None) -> _Plain | None:
+    if trees is None:
+        return None
+    return _Plain(**{field.name: getattr(trees, field.name) for field in fields(trees)})
