@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ract._kernels._jit import inner, kernel
+from ract._kernels._jit import inner, kernel, making
 from ract._kernels.boost.histogram import CURVATURE, PEOPLE, SLOPE, fill, subtract
 from ract._kernels.boost.split import best_split, is_better, value_of
 
@@ -79,7 +79,7 @@ def total_of(order, first, last, slopes, totals, node):
     totals[node, 0], totals[node, 1], totals[node, 2] = slope, curvature, people
 
 
-@inner
+@making
 def more_slots(pool):
     """Twice as many slots."""
     grown = np.empty((2 * pool.shape[0], pool.shape[1], pool.shape[2]))
