@@ -55,9 +55,13 @@ def engines(n_people: int) -> None:
     local, local_wall = cpu() - begun, time.perf_counter() - wall
     print(f"one process: {local:.1f} s of CPU, {local_wall:.1f} s; "
           f"{1e3 * local / n_people:.2f} ms of CPU a person")  # fmt: skip
+    parts = dd.from_pandas(people, npartitions=max(4, n_people // 5000))
+    begun = cpu()
+    scale.recourse(model, parts).compute(scheduler="synchronous")
+    print(f"Dask in the same process: {cpu() - begun:.1f} s of CPU "
+          f"({(cpu() - begun) / local - 1:+.1%})", flush=True)  # fmt: skip
     for n_workers in (1, 2):
         cluster, client = started(n_workers)
-        parts = dd.from_pandas(people, npartitions=max(4, n_people // 5000))
         warm = scale.recourse(model, dd.from_pandas(people.head(200), npartitions=n_workers * 2))
         warm.compute()
         before, mine, wall = of_workers(client), cpu(), time.perf_counter()

@@ -150,3 +150,14 @@ def test_what_cannot_be_meant_is_refused_in_one_sentence(model, tmp_path, monkey
         InvalidSpec, match=f"has ract 9.9, but the run was begun with {ract.__version__}: every"
     ):
         begun(NEW)
+
+
+def test_nodes_end_a_search_on_every_machine_alike(model):
+    refused = NEW[model.predict(NEW) == "refused"]
+    none = apply(model, refused, "has_recourse", max_nodes=0)
+    assert set(none["status"]) <= {"unknown", "none within budget"}
+    assert (none["status"] == "unknown").any()
+    enough = apply(model, refused, "has_recourse")
+    assert not (enough["status"] == "unknown").any()
+    with pytest.raises(InvalidSpec, match="max_nodes and method='leaves' cannot be asked for"):
+        model.recourse(refused, method="leaves", max_nodes=5)
