@@ -13,7 +13,12 @@ import pytest
 from sklearn.ensemble import RandomForestClassifier
 from typer.testing import CliRunner
 
-from ract import ActionSpace, RecourseForestClassifier, load_model
+from ract import (
+    ActionSpace,
+    RecourseBoostingClassifier,
+    RecourseForestClassifier,
+    load_model,
+)
 from ract.cli import app, tables
 from ract.datasets import load_loans
 from ract.persist import read_model_file
@@ -90,6 +95,26 @@ def test_a_forest_with_a_floor(folder, tmp_path):
     leaves = model.ensemble_.leaves
     assert model.min_leaf_share == 0.6
     assert model.ensemble_.value[leaves[model.ensemble_.label[leaves] == 1]].min() >= 0.6
+
+
+def test_a_booster(folder, tmp_path):
+    fit = (
+        "fit", folder / "data.csv", "--lasting", 0, "--target", "Decision", "--desired", "approved",
+        "--actions", folder / "actions.toml", "--model", "boosting", "--n-estimators", 10,
+    )  # fmt: skip
+    out = tmp_path / "boosted.ract"
+    assert "Trained a boosting model on 800 people" in run(*fit, "-o", out).output
+    model = RecourseBoostingClassifier(
+        LOANS.actions, max_iter=10, desired="approved", random_state=0
+    ).fit(LOANS.frame, LOANS.target)
+    again = load_model(out)
+    assert again.recourse_weight_ == 0.25
+    assert np.array_equal(again.predict_proba(NEW), model.predict_proba(NEW))
+    run("predict", out, folder / "people.csv", "-o", tmp_path / "decided.csv")
+    decided = pd.read_csv(tmp_path / "decided.csv")
+    assert (decided.iloc[:, -2] == model.predict(NEW)).all()
+    refused = run(*fit, "--max-risk", 0.1, "-o", out, code=2)
+    assert "--max-risk is for --model forest or tree" in refused.output
 
 
 def test_predict(folder, tmp_path):

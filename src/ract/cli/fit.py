@@ -266,7 +266,8 @@ def _lasting(estimator: Any) -> dict[str, Any]:
 def _sentence(summary: dict[str, Any], output: Path, estimator: Any) -> str:
     from ract.cli.messages import share
 
-    text = f"Trained a {summary['model']} on {summary['people']} people; it is in {output}."
+    what = "boosting model" if summary["model"] == "boosting" else summary["model"]
+    text = f"Trained a {what} on {summary['people']} people; it is in {output}."
     search = getattr(estimator, "weight_search_", None)
     if search is not None:
         text += f" After {len(search.trials)} trials its weight of recourse is {search.weight:.3g}"
