@@ -38,7 +38,7 @@ def ledger(where):
 
 def changed(ledger, statement):
     """Change the database behind the ledger's back."""
-    with ledger._store.engine.begin() as db:
+    with ledger.store.engine.begin() as db:
         assert db.execute(text(statement)).rowcount > 0
 
 
@@ -112,7 +112,7 @@ def test_whoever_is_erased_is_gone_and_the_chain_holds(ledger, plans, where):
     with pytest.raises(InvalidSpec, match="erased"):
         ledger.get(gone.id)
     assert ledger.redeem(other.person, other.after, at=START).accepted
-    with ledger._store.reading() as db:
+    with ledger.store.reading() as db:
         rows = db.execute(text("SELECT details, salt FROM ract_events")).all()
         people = db.execute(text("SELECT person FROM ract_promises")).scalars().all()
     assert gone.person not in people

@@ -61,9 +61,8 @@ class Limit:
             number = float(value)
         except (TypeError, ValueError):
             return False
-        return (self.low is None or number >= self.low) and (
-            self.high is None or number <= self.high
-        )
+        above = self.low is None or number >= self.low
+        return math.isfinite(number) and above and (self.high is None or number <= self.high)
 
     def __str__(self) -> str:
         if self.missing:
