@@ -232,7 +232,8 @@ class Ledger:
         """
         status = store.promises.c.status
         with self.store.reading() as db:
-            held = Counter(dict(db.execute(select(status, func.count()).group_by(status)).all()))
+            rows = db.execute(select(status, func.count()).group_by(status)).all()
+        held = Counter({str(name): int(n) for name, n in rows})
         return {name: held[name] for name in (OPEN, REDEEMED, WITHDRAWN, EXPIRED, ERASED)}
 
     def history(self, person: Any) -> pd.DataFrame:
