@@ -85,8 +85,9 @@ def start(
         if demo:
             from ract.cli.serve_demo import prepare
 
-            ledger, model = str(Path(folder, "promises.db")), Path(folder, "loans.ract")
-            shown = prepare(model, ledger)
+            ledger = str(Path(folder, "promises.db"))
+            model, files, show = prepare(Path(folder))
+            notices = [*files]
         settings = Settings(
             ledger=ledger, model=str(Path(str(model)).resolve()), promise_days=promise_days,
             notices=tuple(str(path.resolve()) for path in notices or ()), link_days=link_days,
@@ -95,7 +96,10 @@ def start(
         _publish(model, ledger, force)
         with _listening(host, port) as socket:
             address = _address(socket, host, secure=certificate is not None)
-            _say_keys(ledger, address) if not demo else shown(settings, address)
+            if demo:
+                show(settings, address)
+            else:
+                _say_keys(ledger, address)
             os.environ[VARIABLE] = settings.to_text()
             _run(socket, workers, time_limit, certificate, private_key)
 

@@ -152,7 +152,7 @@ class Notices:
             "reasons": said,
             "tied": any(reason["tied"] for reason in said),
             "plans": [
-                {"changes": [self._change(change) for change in way.changes]} for way in ways
+                {"changes": [self.change(change) for change in way.changes]} for way in ways
             ],
             "beyond": _beyond(ways),
             **_lasting(plan, ways),
@@ -228,7 +228,8 @@ class Notices:
             return "to", first, ""
         return "between", first, self.language.exact(until)
 
-    def _change(self, change: Change) -> dict[str, str]:
+    def change(self, change: Change) -> dict[str, str]:
+        """What one change of a plan asks for, as templates take it."""
         text = {
             "feature": one_line(self.settings.label(change.feature)),
             "before": self.language.value(change.before),

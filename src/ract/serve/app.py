@@ -6,14 +6,17 @@ import asyncio
 import logging
 import secrets
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import JSONResponse, Response
+from fastapi.responses import JSONResponse, RedirectResponse, Response
 from starlette.exceptions import HTTPException
+from starlette.staticfiles import StaticFiles
 from starlette.types import Receive, Scope, Send
 
+from ract._printable import printable
 from ract._version import __version__
 from ract.errors import InvalidData, InvalidFile, InvalidSpec
 from ract.promises import LedgerUnavailable
@@ -21,15 +24,18 @@ from ract.serve.api import api_routes
 from ract.serve.edge import Counters, Edge
 from ract.serve.gate import Gate, TooSlow
 from ract.serve.keys import Denied
+from ract.serve.pages import PAGES, error_page, page_routes
 from ract.serve.service import Broken, NotOpen, Service
 from ract.serve.settings import Settings
 from ract.serve.state import NotFound
 
 log = logging.getLogger("ract.serve")
 
+HERE = Path(__file__).parent
 EVERY = 2.0  # seconds between looks at which model decides
 
 AWAY = "The ledger does not answer. What it has acknowledged is kept; please try again."
+BUG = "Something went wrong here; it is in the log."
 # The first that fits. What an error says is for whoever asks, except where it names the ledger.
 STATUS: tuple[tuple[type[Exception], int], ...] = (
     (NotFound, 404), (NotOpen, 409), (Broken, 409), (InvalidFile, 500), (InvalidSpec, 422),
@@ -76,12 +82,15 @@ class App:
             description="Decisions, plans, and promises that are kept.",
         )  # fmt: skip
         app.include_router(api_routes(self.gate))
+        app.include_router(page_routes(self.gate))
+        app.mount("/static", StaticFiles(directory=HERE / "static"))
+        app.add_api_route("/", lambda: RedirectResponse("/login", 303), include_in_schema=False)
         app.add_api_route("/health", self._health, methods=["GET"], summary="Is it there?")
         for kind in (
             Denied, TooSlow, LedgerUnavailable, InvalidFile, InvalidSpec, InvalidData,
-            RequestValidationError, HTTPException,
+            RequestValidationError, HTTPException, Exception,
         ):  # fmt: skip
-            app.add_exception_handler(kind, _refused)
+            app.add_exception_handler(kind, self._refused)
         return app
 
     async def _health(self) -> Response:
@@ -123,6 +132,13 @@ class App:
             except (InvalidSpec, InvalidFile, InvalidData) as error:
                 log.error("The new model cannot be used: %s", error)
 
+    def _refused(self, request: Request, error: Exception) -> Response:
+        """Why there is no answer: a sentence for programs, a page for people."""
+        status, detail, headers = _reason(error)
+        if request.url.path.startswith(PAGES):
+            return error_page(request, self.service, status, detail)
+        return JSONResponse({"detail": printable(detail)}, status, headers)
+
     def _keep_counts(self) -> None:
         if self.counters.changed:
             self.counters.changed = False
@@ -134,26 +150,25 @@ def from_environment() -> App:
     return App(Settings.from_environment())
 
 
-def _refused(request: Request, error: Exception) -> Response:
-    """Why there is no answer, in one sentence."""
-    status, detail = 422, str(error)
-    headers: dict[str, str] = {}
-    if isinstance(error, Denied):
-        status = error.status
-        headers = {401: {"www-authenticate": "Bearer"}, 429: {"retry-after": "10"}}.get(status, {})
-    elif isinstance(error, TooSlow):
-        status, detail = 504, "This took too long; ask for fewer people at once."
-    elif isinstance(error, LedgerUnavailable):
-        status, detail, headers = 503, AWAY, {"retry-after": "5"}
-    elif isinstance(error, RequestValidationError):
-        faults = [f"{_place(fault['loc'])}: {fault['msg']}" for fault in error.errors()]
-        detail = "; ".join(faults[:10]) + "."
-    elif isinstance(error, HTTPException):
-        status, detail = error.status_code, str(error.detail)
-    else:
-        status = next(code for kind, code in STATUS if isinstance(error, kind))
-    return JSONResponse({"detail": detail}, status, headers)
-
-
 def _place(location: tuple[Any, ...]) -> str:
     return ".".join(str(part) for part in location[1:]) or "The request"
+
+
+def _reason(error: Exception) -> tuple[int, str, dict[str, str]]:
+    """Status, sentence and headers of a refusal."""
+    if isinstance(error, Denied):
+        more = {401: {"www-authenticate": "Bearer"}, 429: {"retry-after": "10"}}
+        return error.status, str(error), more.get(error.status, {})
+    if isinstance(error, TooSlow):
+        return 504, "This took too long; ask for fewer people at once.", {}
+    if isinstance(error, LedgerUnavailable):
+        return 503, AWAY, {"retry-after": "5"}
+    if isinstance(error, RequestValidationError):
+        faults = [f"{_place(fault['loc'])}: {fault['msg']}" for fault in error.errors()]
+        return 422, "; ".join(faults[:10]) + ".", {}
+    if isinstance(error, HTTPException):
+        return error.status_code, str(error.detail), {}
+    for kind, code in STATUS:
+        if isinstance(error, kind):
+            return code, str(error), {}
+    return 500, BUG, {}

@@ -25,7 +25,7 @@ HEADERS = {
     "content-security-policy": PAGE_POLICY,
     "x-content-type-options": "nosniff",
     "x-frame-options": "DENY",
-    "referrer-policy": "no-referrer",
+    "referrer-policy": "same-origin",
     "cache-control": "no-store",
     "cross-origin-opener-policy": "same-origin",
     "cross-origin-resource-policy": "same-origin",
@@ -88,12 +88,12 @@ class Edge:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        started, status = perf_counter(), 500
+        started, status, begun = perf_counter(), 500, False
 
         async def dressed(message: Message) -> None:
-            nonlocal status
+            nonlocal status, begun
             if message["type"] == "http.response.start":
-                status = message["status"]
+                status, begun = message["status"], True
                 message = {**message, "headers": _with_headers(scope, message["headers"])}
             await send(message)
 
@@ -115,7 +115,7 @@ class Edge:
                     # Messages of errors may hold values of people; where they arose does not.
                     where = "".join(traceback.format_tb(error.__traceback__)[-3:])
                     log.error("%s at\n%s", type(error).__name__, where)
-                    if status == 500:
+                    if not begun:
                         await _sentence(dressed, 500, "Something went wrong here; we look at it.")
         seconds = perf_counter() - started
         route = getattr(scope.get("route"), "path", "other")

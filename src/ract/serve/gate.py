@@ -141,7 +141,7 @@ class Gate:
 
 def _from_here(request: Request) -> bool:
     """Whether a form was sent by a page of ours, which browsers say."""
-    origin = request.headers.get("origin")
-    if origin is not None:
-        return origin.partition("://")[2] == request.headers.get("host")
-    return request.headers.get("sec-fetch-site", "same-origin") in ("same-origin", "none")
+    site, origin = (request.headers.get(name) for name in ("sec-fetch-site", "origin"))
+    if site is not None:
+        return site in ("same-origin", "none")
+    return origin is None or origin.partition("://")[2] == request.headers.get("host")

@@ -29,8 +29,8 @@ class Bounds(BaseModel):
     """What someone can reach of a number."""
 
     model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
-    lower: float | None = Field(None, ge=-LARGEST, le=LARGEST)
-    upper: float | None = Field(None, ge=-LARGEST, le=LARGEST)
+    lower: float | None = Field(default=None, ge=-LARGEST, le=LARGEST)
+    upper: float | None = Field(default=None, ge=-LARGEST, le=LARGEST)
 
 
 @dataclass(frozen=True)

@@ -127,11 +127,14 @@ class Service:
         return found
 
     def plans(
-        self, rows: Sequence[Mapping[str, Any]], rules: Sequence[Rules], **options: Any
+        self,
+        rows: Sequence[Mapping[str, Any]],
+        rules: Sequence[Rules] | None = None,
+        **options: Any,
     ) -> Recourse:
-        """Plans for people."""
-        live = self.live
-        return live.plans(live.frame(rows), rules, self.settings.time_limit, **options)
+        """Plans for people, each under their own rules."""
+        live, own = self.live, rules or [Rules()] * len(rows)
+        return live.plans(live.frame(rows), own, self.settings.time_limit, **options)
 
     def ways(self, case: Case, rules: Rules) -> Ways:
         """What the person of a case can do."""
@@ -230,7 +233,7 @@ class Service:
         judge, refused = self.live.judge, [case.values for case in held if not case.accepted]
         if judge is None or not refused:
             return None
-        found = self.plans(refused, [Rules()] * len(refused), explain=False)
+        found = self.plans(refused, explain=False)
         share = sum(case.accepted for case in held) / len(held)
         verdicts = judge.judged(found, accepted=share).summary().iloc[0]
         return {str(name): int(verdicts[name]) for name in ("earned", "undecided", "granted")}
