@@ -288,7 +288,7 @@ def _case(
             may_lock=False,
             take=f"/desk/{case.id}/offer",
             take_text=t.offer,
-        )
+        )  # fmt: skip
     if link is not None:
         link = {**link, "address": f"{view.base}my/{link['token']}"}
     return view.page(

@@ -17,6 +17,7 @@ import numpy as np
 from ract import report
 from ract.errors import InvalidSpec
 from ract.notices import Notices
+from ract.notices.language import one_line
 from ract.persist.load import from_bytes
 from ract.promises import Check, Ledger, Promise, Redemption, Verification, check
 from ract.promises.drafts import plain
@@ -211,13 +212,15 @@ class Service:
         reasons = self.live.reasons(frame, self.settings.time_limit)
         notices = self.notices(case, language)
         values = notices.values(plan, reasons)
-        return values | {"person": case.person}
+        values["record"]["person"] = case.person
+        return values | {"person": one_line(case.person)}
 
     def audit(self) -> dict[str, Any]:
         """Numbers on the model, the cases and the ledger."""
         held = self.state.search(most=MOST_AUDITED)
         verified = self.ledger.verify()
-        lasting = [promise.lasting is not None for promise in self.ledger.open()]
+        standing = self.ledger.open() if verified else []
+        lasting = [promise.lasting is not None for promise in standing]
         return {
             "model": self.live.fingerprint,
             "cases": len(held),
