@@ -128,6 +128,21 @@ class Ledger:
                 made.append(id)
             return [_get(db, id) for id in made]
 
+    def requested(self, requests: Sequence[str], people: Sequence[Any]) -> list[Promise]:
+        """The promises that an offer with these request keys has made already, if it has.
+
+        Parameters
+        ----------
+        requests : sequence of str
+            As they were given to ``offer``.
+        people : sequence
+            Key of the person of each.
+        """
+        with self.store.reading() as db:
+            pairs = zip(requests, people, strict=True)
+            known = [_known(db, str(request), str(person)) for request, person in pairs]
+            return [_get(db, id) for id in known if id is not None]
+
     def redeem(
         self,
         person: Any,

@@ -81,12 +81,16 @@ def api_routes(gate: Gate) -> APIRouter:
 
         def work(caller: Caller) -> schemas.Offers:
             people = [one.person for one in body.people]
-            found = service.plans(
-                _rows(body.people), _rules(body.people), max_changes=body.max_changes,
-                explain=False, **_lasting(body),
-            )  # fmt: skip
             request_key = None if idempotency_key is None else f"{caller.id}:{idempotency_key}"
-            made = service.offer(people, found, by=caller.name, days=body.days, request=request_key)
+            made = service.offered(people, request_key)
+            if not made:
+                found = service.plans(
+                    _rows(body.people), _rules(body.people), max_changes=body.max_changes,
+                    explain=False, **_lasting(body),
+                )  # fmt: skip
+                made = service.offer(
+                    people, found, by=caller.name, days=body.days, request=request_key
+                )
             promised = {promise.person for promise in made}
             return schemas.Offers(
                 promises=[schemas.promise_answer(promise) for promise in made],

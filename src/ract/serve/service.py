@@ -146,9 +146,15 @@ class Service:
         request: str | None = None,
     ) -> list[Promise]:  # fmt: skip
         """Promise plans; with the same request once only."""
-        requests = None if request is None else [f"{request}:{i}" for i in range(len(people))]
+        requests = None if request is None else _each(request, people)
         lasts = timedelta(days=self.settings.promise_days if days is None else days)
         return self.ledger.offer(plans, people=people, expires=lasts, by=by, requests=requests)
+
+    def offered(self, people: Sequence[str], request: str | None) -> list[Promise]:
+        """What an offer with the same request has promised already, whatever the model says now."""
+        if request is None:
+            return []
+        return self.ledger.requested(_each(request, people), people)
 
     def accept(self, case: Case, rules: Rules, token: str, by: str) -> Promise:
         """Promise someone the way that they chose, which must still be one."""
@@ -299,6 +305,11 @@ def classes_of(model: Any) -> tuple[Any, Any]:
     """The class that people want, and the other one."""
     other = next(label for label in model.classes_ if label != model.desired_)
     return plain(model.desired_), plain(other)
+
+
+def _each(request: str, people: Sequence[str]) -> list[str]:
+    """A key of each person's offer, from that of the request."""
+    return [f"{request}:{i}" for i in range(len(people))]
 
 
 def _verified(found: Verification) -> dict[str, Any]:
