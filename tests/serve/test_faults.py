@@ -3,26 +3,26 @@
 What was acknowledged is there, once, and the chain verifies.
 """
 
-import os
 import random
 import sys
 import threading
 import time
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from functools import partial
-from pathlib import Path
+from urllib.parse import quote
 
 import httpx
 import pandas as pd
 import pytest
-from sqlalchemy import text
 
 from ract import load_model
 from ract.promises import Ledger
 from ract.serve import App, Settings
 from ract.serve.service import publish
 from ract.serve.state import State
+from tests.serve.conftest import TestClient
 
 psutil = pytest.importorskip("psutil")
 
@@ -202,3 +202,168 @@ def test_a_database_that_is_killed_fifty_times_loses_nothing(
         tries = survive(services, where, promisable, 100, [kill, kill_worker])
     print(dict(tries))
     assert any(name not in (200, 201, 409) for name in tries)
+
+
+@pytest.fixture
+def two(files, postgres):
+    """Two services on one PostgreSQL, each with connections of its own, and a key."""
+    with Ledger(postgres) as ledger:
+        state = State(ledger.store)
+        publish(ledger, state, (files / "model.ract").read_bytes(), force=True)
+        key = {"authorization": f"Bearer {state.add_key('admin', 'Both')}"}
+    with ExitStack() as stack:
+        clients = [TestClient(App(Settings(postgres)), headers=key) for _ in range(2)]
+        yield [stack.enter_context(client) for client in clients]
+
+
+def at_once(work):
+    """What each of some calls returns, begun at the same time."""
+    start = threading.Barrier(len(work))
+
+    def begin(one):
+        start.wait()
+        return one()
+
+    with ThreadPoolExecutor(len(work)) as pool:
+        return [future.result() for future in [pool.submit(begin, one) for one in work]]
+
+
+def test_two_services_on_one_database_lose_no_update(two, promisable, postgres):
+    with Ledger(postgres) as ledger:
+        for i, values in enumerate(promisable[:4]):
+            person = f"Both-{i}"
+            body = {"people": [{"person": person, "values": values}]}
+            decisions = at_once(
+                [partial(c.post, "/decide", json=body | {"keep": True}) for c in two * 2]
+            )
+            assert len({answer.json()["decisions"][0]["case"] for answer in decisions}) == 1
+            key = {"idempotency-key": person}
+            offers = at_once([partial(c.post, "/promises", json=body, headers=key) for c in two])
+            ids = [offer.json()["promises"][0]["id"] for offer in offers]
+            assert len(set(ids)) == 1
+            after = {"values": dict(ledger.get(ids[0]).after)}
+            path = f"/promises/{ids[0]}/redeem"
+            back = at_once([partial(c.post, path, json=after) for c in two * 2])
+            statuses = sorted(answer.status_code for answer in back)
+            assert statuses == [200, 409, 409, 409]
+            events = ledger.history(person)["event"].tolist()
+            assert events == ["offered", "redeemed"]
+            state = State(ledger.store)
+            notes = [note.text for note in state.notes(state.case_of(person))]
+            assert notes == ["refused"] * 4 + [f"accepted, by promise {ids[0]}"]
+        assert bool(ledger.verify())
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="limits of other processes are Linux's")
+def test_a_full_disk_loses_nothing(files, promisable, tmp_path, run_service):
+    """The largest file that the service may write is limited to what is there, and a little."""
+    path = tmp_path / "promises.db"
+    with run_service(files / "model.ract", str(path), tmp_path / "log.txt") as service:
+        process = psutil.Process(service.process.pid)
+        headers = {"authorization": f"Bearer {service.keys['admin']}"}
+        with httpx.Client(base_url=service.address, headers=headers, trust_env=False) as http:
+
+            def offer(i):
+                body = {"people": [{"person": f"D-{i}", "values": promisable[0]}]}
+                return http.post("/promises", json=body, headers={"idempotency-key": f"{i}"})
+
+            made = [offer(0).json()["promises"][0]]
+            sizes = [file.stat().st_size for file in tmp_path.glob("promises.db*")]
+            process.rlimit(psutil.RLIMIT_FSIZE, (max(sizes) + 100_000, -1))
+            for i in range(1, 200):
+                answer = offer(i)
+                if answer.status_code != 201:
+                    break
+                made += answer.json()["promises"]
+            assert answer.status_code == 503 and "What it has acknowledged" in answer.text
+            promise = http.get(f"/promises/{made[-1]['id']}")  # reading goes on
+            assert promise.status_code == 200 and promise.json() == made[-1]
+            process.rlimit(psutil.RLIMIT_FSIZE, (-1, -1))
+            made += offer(i).json()["promises"]
+            assert http.get("/audit").json()["verified"]
+    with Ledger(path) as ledger:
+        assert {p.id for p in ledger.open()} == {p["id"] for p in made}
+        assert len(made) == i + 1 and bool(ledger.verify())
+
+
+HOSTILE = (
+    "'; DROP TABLE ract_events; --",
+    '"><script>alert(1)</script><img src=x onerror=alert(1)>',
+    "{{ 7 * 7 }}{% raise %}%s",
+    "\x00\r\nset-cookie: a=b",
+    "../../etc/passwd",
+    "x" * 5000,
+)
+
+
+def hostile_requests(values, case, promise, token):
+    """Text in every place of every route: body, form, path, query and header."""
+    one = {"person": "H", "values": values}
+    for bad in HOSTILE:
+        quoted = quote(bad, safe="")
+        for path, more in (("/decide", {"keep": True}), ("/decide", {}), ("/promises", {})):
+            yield "POST", path, {"json": {"people": [one | {"person": bad}]} | more}
+        for own in (
+            {"locked": [bad]}, {"bounds": {bad: {"upper": 1}}}, {"values": values | {bad: 1}},
+            *({"values": values | {name: bad}} for name in values), {bad: bad},
+        ):  # fmt: skip
+            yield "POST", "/plans", {"json": {"people": [one | own]}}
+        for body in ({"people": bad}, {"people": [one], bad: bad}, bad):
+            yield "POST", "/promises", {"json": body}
+        yield "POST", f"/promises/{promise}/redeem", {"json": {"values": values | {bad: bad}}}
+        yield "POST", "/reload", {"json": {"force": bad}}
+        for path in (
+            "/promises/{}", "/notices/{}", "/my/{}", "/desk/{}", "/desk/{}/notice", "/static/{}",
+            "/{}",
+        ):  # fmt: skip
+            yield "GET", path.format(quoted), {}
+        for path in ("/people/{}", "/cases/{}/link", "/desk/{}/note"):
+            method = "DELETE" if "people" in path else "POST"
+            yield method, path.format(quoted), {}
+        for name in ("form", "language", "search", bad):
+            yield "GET", f"/notices/{case}", {"params": {name: bad}}
+            yield "GET", "/desk", {"params": {name: bad}}
+        for name in ("idempotency-key", "cookie", "host", "origin", "accept-language", "cookie"):
+            shown = f"ract_session={quoted}" if name == "cookie" else quoted
+            yield "POST", "/promises", {"json": {"people": [one]}, "headers": {name: shown}}
+        form = {name: str(value) for name, value in values.items()}
+        for name in (*values, "person"):
+            yield "POST", "/desk", {"data": form | {"person": "H", name: bad}}
+        for what, field in (
+            ("note", "text"), ("withdraw", "reason"), ("redeem", "promise"), ("offer", "way"),
+            ("decide", "Income"), (quoted, "text"),
+        ):  # fmt: skip
+            yield "POST", f"/desk/{case}/{what}", {"data": {"promise": promise} | {field: bad}}
+        yield "GET", f"/desk/{case}", {}
+        yield "POST", "/login", {"data": {"key": bad}}
+        for path, field in (("plans", "lock"), ("accept", "way"), ("report", "Income")):
+            yield "POST", f"/my/{path}", {"data": form | {field: bad}, "role": token}
+
+
+@pytest.mark.parametrize("database", ["sqlite", "postgres"])
+def test_hostile_text_in_every_place_is_only_text(database, request, promisable):
+    if database == "sqlite":
+        served = request.getfixturevalue("served")
+        client, app = served.client, served.app
+        client.headers["authorization"] = f"Bearer {served.keys['admin']}"
+    else:
+        client = request.getfixturevalue("two")[0]
+        app = client.app
+    values = promisable[0]
+    body = {"people": [{"person": "H", "values": values}]}
+    case = client.post("/decide", json=body | {"keep": True}).json()["decisions"][0]["case"]
+    promise = client.post("/promises", json=body).json()["promises"][0]["id"]
+    token = app.service.link(case)[0]
+    client.follow_redirects = False
+    for method, path, given in hostile_requests(values, case, promise, token):
+        if (role := given.pop("role", None)) is not None:
+            given["headers"] = {"authorization": f"Bearer {role}"}
+        answer = client.request(method, path, **given)
+        what = (method, path[:80], str(given)[:300], answer.text[:300])
+        assert answer.status_code < 500, what
+        if "html" in answer.headers.get("content-type", ""):
+            assert "<script>alert" not in answer.text and "<img src=x" not in answer.text, what
+        assert "a=b" not in answer.headers.get("set-cookie", ""), what
+    assert client.get(f"/promises/{promise}").json()["status"] in ("open", "withdrawn")
+    audit = client.get("/audit").json()
+    assert audit["verified"], audit["faults"]
