@@ -143,14 +143,13 @@ def main() -> None:
     parser.add_argument("--figure", type=Path)
     given = parser.parse_args()
     found = []
-    for number in range(1, given.folds + 1):
-        for row in rows(Fold.of(given.data, number), given.people):
-            found.append(row)
-            print(pd.DataFrame([row]).round(4).to_string(index=False), flush=True)
-    table = summary(pd.DataFrame(found))
-    print(f"\n{DATA[given.data].title}\n{table.round(4).to_string()}")
-    if given.figure is not None:
-        draw(table, DATA[given.data].title, given.figure)
+    for number in range(1, given.folds + 1):  # the table and the picture are there after each
+        found += rows(Fold.of(given.data, number), given.people)
+        table = summary(pd.DataFrame(found))
+        print(f"{DATA[given.data].title}, {number} of {given.folds} folds")
+        print(f"{table.round(4).to_string()}\n", flush=True)
+        if given.figure is not None:
+            draw(table, DATA[given.data].title, given.figure)
 
 
 if __name__ == "__main__":

@@ -133,7 +133,7 @@ def running(model: Path, ledger: str, log: Path, *options: str):
         yield Running(re.search(r"Serving on (\S+);", text)[1], keys, process, log)
     finally:
         process.terminate()
-        process.wait(60)
+        process.wait(300)  # a worker that is just starting is waited for
 
 
 @pytest.fixture(scope="session")

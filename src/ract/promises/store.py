@@ -43,10 +43,10 @@ from sqlalchemy import (
     text,
     update,
 )
-from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError
+from sqlalchemy.exc import ArgumentError, DataError, DBAPIError, NoSuchModuleError
 from sqlalchemy.exc import TimeoutError as NoConnection
 
-from ract.errors import InvalidFile, InvalidSpec
+from ract.errors import InvalidData, InvalidFile, InvalidSpec
 
 FIRST = "0" * 64
 # Writers of one PostgreSQL database wait for each other on this number.
@@ -312,6 +312,8 @@ def _as_sentences(engine: Engine) -> Iterator[None]:
         yield
     except NoConnection:
         raise LedgerUnavailable("All connections to the ledger are in use.") from None
+    except DataError:
+        raise InvalidData("The ledger cannot hold such a text or number.") from None
     except DBAPIError as error:
         cause = " ".join(str(error.orig).split())
         where = engine.url.render_as_string(hide_password=True)
