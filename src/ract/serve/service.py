@@ -244,7 +244,10 @@ class Service:
             return None
         found = self.plans(refused, explain=False)
         share = sum(case.accepted for case in held) / len(held)
-        verdicts = judge.judged(found, accepted=share).summary().iloc[0]
+        try:
+            verdicts = judge.judged(found, accepted=share).summary().iloc[0]
+        except InvalidSpec:  # too few are accepted for a bar
+            return None
         return {str(name): int(verdicts[name]) for name in ("earned", "undecided", "granted")}
 
     def report(self) -> str:
