@@ -134,7 +134,7 @@ def test_what_an_auditor_sees(served, refused):
     service.accept(refused, Rules(), way, "Test")
     assert sign_in(served, "auditor") == "/auditor"
     page = client.get("/auditor").text
-    assert "The ledger is as it was written: 1 events" in page and refused.person in page
+    assert "The ledger is as it was written. Events: 1." in page and refused.person in page
     assert service.ledger.verify().head in page and "earned" in page
     report = client.get("/auditor/report")
     assert report.status_code == 200 and "Audit of the newest" in report.text
