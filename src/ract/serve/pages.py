@@ -152,7 +152,7 @@ def _my_ways(view: View, case: Case, rules: Rules) -> tuple[Any, dict[str, Any]]
     t = view.t.applicant
     ways = view.ways(
         values, found, rules, _standing(service, case), may_lock=True, take="/my/accept",
-        take_text=t.accept,
+        take_text=t.accept, promised_text=t.promised,
         offer_lead=t.offer_lead.format(view.day(until)),
     )  # fmt: skip
     return ways, values
@@ -165,9 +165,9 @@ def _reported(view: View, case: Case, standing: list[Promise]) -> dict[str, Any]
     service, t = view.service, view.t.applicant
     values, missing = case.reported, []
     lines = [
-        f"{view.label(name)}: {view.value(value)}"
-        for name, value in values.items()
-        if value != case.values.get(name)
+        f"{view.label(name)}: {view.value(values.get(name))}"
+        for name in view.live.model.encoder_.feature_names
+        if values.get(name) != case.values.get(name)
     ]
     back = service.ledger.accepts(case.person, values)
     if back.accepted:
@@ -288,6 +288,7 @@ def _case(
             may_lock=False,
             take=f"/desk/{case.id}/offer",
             take_text=t.offer,
+            promised_text=t.promised,
         )  # fmt: skip
     if link is not None:
         link = {**link, "address": f"{view.base}my/{link['token']}"}

@@ -266,7 +266,7 @@ class View:
                         for c in known
                     ]  # fmt: skip
                 elif kind != "binary":
-                    one["value"] = "" if is_missing(value) else f"{value:.15g}"
+                    one["value"] = "" if is_missing(value) else _typed(value)
                 shown.append(one)
         return shown
 
@@ -339,6 +339,15 @@ def _short(limit: Limit) -> Limit:
         far = high - max(abs(high) / 20, 1e-9)
         high = short_decimal(high, far if low is None else max(far, low), digits=4)
     return replace(limit, low=low, high=high)
+
+
+def _typed(value: float) -> str:
+    """A number as it is typed, with all its digits: at the edge of a promise each one counts.
+
+    >>> _typed(46500.0), _typed(43603.29443988531)
+    ('46500', '43603.29443988531')
+    """
+    return str(int(value)) if float(value).is_integer() else repr(float(value))
 
 
 def _nice(step: float) -> float:
