@@ -1,15 +1,17 @@
 """Faults: processes and databases that are killed, two services, a full disk, hostile text.
 
-What was acknowledged is there, once, and the chain verifies.
+What was acknowledged is there, once, and the chain verifies. The slow tests kill 50 times, or
+RACT_KILLS times.
 """
 
+import os
 import random
 import sys
 import threading
 import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from urllib.parse import quote
 
@@ -28,6 +30,7 @@ psutil = pytest.importorskip("psutil")
 
 # What someone may be answered while something is broken, beside success: try again.
 TRY_AGAIN = {503, 504}
+KILLS = int(os.environ.get("RACT_KILLS", "50"))
 PATIENCE = 240  # seconds until an offer must have been acknowledged
 
 
@@ -55,9 +58,8 @@ class Client(threading.Thread):
 
     def run(self):
         try:
-            with httpx.Client(timeout=30, trust_env=False) as self.http:
-                while not self.stop.is_set():
-                    self.offer(f"{self.name}-{len(self.made)}")
+            while not self.stop.is_set():
+                self.offer(f"{self.name}-{len(self.made)}")
         except Exception as error:
             self.strange.append(repr(error))
         finally:
@@ -83,10 +85,8 @@ class Client(threading.Thread):
         """The answer to a request that is sent again until there is one."""
         deadline = time.monotonic() + PATIENCE
         while time.monotonic() < deadline:
-            service = self.rng.choice(self.services)
-            key = {"authorization": f"Bearer {service.keys['case-worker']}"} | headers
             try:
-                answer = self.http.post(f"{service.address}{path}", json=body, headers=key)
+                answer = self.rng.choice(self.services).post(path, json=body, headers=headers)
             except httpx.TransportError as error:
                 self.tries[type(error).__name__] += 1
             else:
@@ -119,36 +119,51 @@ def workers_of(service):
     return found
 
 
-def kill_worker(rng, services):
+def kill_worker(services, rng):
     """Kill a worker process, if one is there."""
     there = [worker for service in services for worker in workers_of(service)]
     if there:
         rng.choice(there).kill()
 
 
-def kill_database(server, rng, services):
-    """Kill the database, and perhaps a worker that then starts without one."""
+def kill_database(server, services, rng):
+    """Kill the database, and now and then a worker, which then starts without one."""
     server.kill()
-    if rng.random() < 0.3:
-        kill_worker(rng, services)
+    if services and rng.random() < 0.1:
+        kill_worker(services, rng)
     time.sleep(rng.uniform(0, 1))
     server.start()
 
 
-def survive(services, where, people, rounds, kills, n_clients=4, seed=0):
+@contextmanager
+def asking(services):
+    """Connections to services, with their keys."""
+    with ExitStack() as stack:
+        yield [
+            stack.enter_context(
+                httpx.Client(
+                    base_url=service.address, timeout=30, trust_env=False,
+                    headers={"authorization": f"Bearer {service.keys['case-worker']}"},
+                )
+            )
+            for service in services
+        ]  # fmt: skip
+
+
+def survive(services, where, people, rounds, kill, n_clients=4, seed=0):
     """Clients offer and redeem while something is killed so often; then the ledger is read."""
     rng, stop = random.Random(seed), threading.Event()
     clients = [Client(f"c{k}", services, people, where, stop) for k in range(n_clients)]
     for client in clients:
         client.start()
     try:
-        for number in range(rounds):
+        for _ in range(rounds):
             before, deadline = sum(len(c.made) for c in clients), time.monotonic() + PATIENCE
             while sum(len(c.made) for c in clients) < before + n_clients:
                 assert any(c.is_alive() for c in clients) and time.monotonic() < deadline
                 time.sleep(0.01)
             time.sleep(rng.uniform(0, 0.3))
-            kills[number % len(kills)](rng, services)
+            kill(rng)
     finally:
         stop.set()
         for client in clients:
@@ -163,35 +178,42 @@ def survive(services, where, people, rounds, kills, n_clients=4, seed=0):
             assert [promise.id for promise in promises] == [id]
             assert promises[0].status == ("redeemed" if id in redeemed else "open")
         assert ledger.counts()["open"] + ledger.counts()["redeemed"] == len(made)
-    return sum((client.tries for client in clients), Counter())
+    tries = sum((client.tries for client in clients), Counter())
+    print(f"{rounds} kills, {len(made)} promises, {len(redeemed)} redeemed: {dict(tries)}")
+    return tries
 
 
-def test_workers_that_are_killed_lose_nothing(files, promisable, tmp_path, run_service):
+def often(few):
+    """A few times, and so often in the slow tests."""
+    return pytest.mark.parametrize("n_kills", [few, pytest.param(KILLS, marks=pytest.mark.slow)])
+
+
+@often(2)
+def test_workers_that_are_killed_lose_nothing(n_kills, files, promisable, tmp_path, run_service):
     where = f"sqlite:///{tmp_path / 'promises.db'}"
-    with run_service(
-        files / "model.ract", where, tmp_path / "log.txt", "--workers", "2"
-    ) as service:
-        tries = survive([service], where, promisable, 2, [kill_worker], n_clients=3)
-    assert tries[201] >= 6
+    with ExitStack() as stack:
+        service = stack.enter_context(
+            run_service(files / "model.ract", where, tmp_path / "log.txt", "--workers", "2")
+        )
+        clients = stack.enter_context(asking([service]))
+        tries = survive(clients, where, promisable, n_kills, partial(kill_worker, [service]))
+    assert tries[201] >= 4 * n_kills, tries
+
+
+@often(3)
+def test_a_database_that_is_killed_loses_nothing(n_kills, files, promisable, mortal_postgres):
+    kill = partial(kill_database, mortal_postgres, [])
+    with two_on(mortal_postgres.address, files) as clients:
+        tries = survive(clients, mortal_postgres.address, promisable, n_kills, kill)
+    assert tries[201] >= 4 * n_kills and tries[503] > 0, tries
 
 
 @pytest.mark.slow
-def test_workers_that_are_killed_fifty_times_lose_nothing(files, promisable, tmp_path, run_service):
-    where = f"sqlite:///{tmp_path / 'promises.db'}"
-    with run_service(
-        files / "model.ract", where, tmp_path / "log.txt", "--workers", "2"
-    ) as service:
-        tries = survive([service], where, promisable, 50, [kill_worker])
-    print(dict(tries))
-    assert any(isinstance(name, str) for name in tries)  # answers were lost
-
-
-@pytest.mark.slow
-def test_a_database_that_is_killed_fifty_times_loses_nothing(
+def test_workers_and_their_database_that_are_killed_lose_nothing(
     files, promisable, tmp_path, run_service, mortal_postgres
 ):
-    """Two services with two workers each on one PostgreSQL; workers are killed in between."""
-    where, kill = mortal_postgres.address, partial(kill_database, mortal_postgres)
+    """Two services with two worker processes each on one PostgreSQL."""
+    where = mortal_postgres.address
     with ExitStack() as stack:
         services = [
             stack.enter_context(
@@ -199,21 +221,29 @@ def test_a_database_that_is_killed_fifty_times_loses_nothing(
             )
             for k in range(2)
         ]
-        tries = survive(services, where, promisable, 100, [kill, kill_worker])
-    print(dict(tries))
-    assert any(name not in (200, 201, 409) for name in tries)
+        clients = stack.enter_context(asking(services))
+        kill = partial(kill_database, mortal_postgres, services)
+        tries = survive(clients, where, promisable, KILLS, kill)
+    assert tries[201] >= 4 * KILLS, tries
 
 
-@pytest.fixture
-def two(files, postgres):
-    """Two services on one PostgreSQL, each with connections of its own, and a key."""
-    with Ledger(postgres) as ledger:
+@contextmanager
+def two_on(where, files):
+    """Two services in this process on one database, each with connections of its own."""
+    with Ledger(where) as ledger:
         state = State(ledger.store)
         publish(ledger, state, (files / "model.ract").read_bytes(), force=True)
         key = {"authorization": f"Bearer {state.add_key('admin', 'Both')}"}
     with ExitStack() as stack:
-        clients = [TestClient(App(Settings(postgres)), headers=key) for _ in range(2)]
+        clients = [TestClient(App(Settings(where)), headers=key) for _ in range(2)]
         yield [stack.enter_context(client) for client in clients]
+
+
+@pytest.fixture
+def two(files, postgres):
+    """Two services on one PostgreSQL."""
+    with two_on(postgres, files) as clients:
+        yield clients
 
 
 def at_once(work):
