@@ -102,11 +102,11 @@ class Live:
     def frame(self, rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
         """People as a table of the model's columns."""
         frame = pd.DataFrame(list(rows), columns=list(self.model.encoder_.feature_names))
-        loose = set(frame.columns[frame.dtypes == object])
-        for feature in self.space if loose else ():
-            if not feature.is_categorical or feature.columns:
-                # Numbers, or yes and no, some of them missing.
-                for name in loose.intersection(feature.columns or (feature.name,)):
+        for feature in self.space:
+            for name in () if feature.is_categorical and not feature.columns else (
+                feature.columns or (feature.name,)
+            ):  # fmt: skip
+                if frame[name].dtype == object:  # numbers or yes and no, some of them missing
                     frame[name] = frame[name].astype(float)
         return frame
 
