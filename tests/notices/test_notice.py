@@ -376,3 +376,12 @@ def test_a_notice_fits_a_phone(browser, tmp_path):
     browser.get(path.as_uri())
     assert browser.execute_script("return document.documentElement.scrollWidth") <= 390
     browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+def test_rules_of_single_people_hold_where_few_changes_would_not_do():
+    people = load_loans(80, random_state=3).frame
+    rules = {person: {"Income": "fixed"} for person in people.index}
+    few = few_changes(MODEL.recourse, people, max_changes=1, overrides=rules)
+    usual = MODEL.recourse(people, overrides=rules)
+    assert (few.found == usual.found).all() and few.found.any()
+    assert not any(change.feature == "Income" for plan in few for change in plan.changes)

@@ -107,7 +107,7 @@ def _give_ways(service: Any, rows: list[Any], own: int) -> None:
     """Give the applicant the values of someone who is refused and has several ways."""
     import numpy as np
 
-    refused = np.flatnonzero(~service.live.accepted(service.live.frame(rows))).tolist()
+    refused = np.flatnonzero(~service.live.accepted(rows)).tolist()
     for i in refused:
         plan = service.plans([rows[i]], n_alternatives=2)[0]
         if len(plan.alternatives) == 2 and len(plan.changes) > 1:

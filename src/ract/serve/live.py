@@ -110,10 +110,26 @@ class Live:
                     frame[name] = frame[name].astype(float)
         return frame
 
-    def accepted(self, frame: pd.DataFrame) -> np.ndarray:
+    def accepted(self, rows: Sequence[Mapping[str, Any]]) -> np.ndarray:
         """Who gets the desired class."""
-        matrix = self.model.encoder_.matrix(frame, undeclared=True)
-        return np.asarray(self.model.ensemble_.decide(matrix, n_jobs=1))
+        return np.asarray(self.model.ensemble_.decide(self.matrix(rows), n_jobs=1))
+
+    def matrix(self, rows: Sequence[Mapping[str, Any]]) -> np.ndarray:
+        """Encoded values of people whose values were checked: as the encoder's, but at once."""
+        encoder = self.model.encoder_
+        if any(axis.feature.columns for axis in encoder.axes):  # one-hot groups must add up
+            return np.asarray(encoder.matrix(self.frame(rows)))
+        matrix = np.zeros((len(rows), encoder.n_columns))
+        for axis in encoder.axes:
+            values = [row[axis.feature.name] for row in rows]
+            if axis.is_categorical:
+                position = {value: j for j, value in enumerate(axis.feature.categories)}
+                position[None] = len(position)  # the last column, if values may be missing
+                columns = [axis.columns[position[value]] for value in values]
+                matrix[np.arange(len(rows)), columns] = 1.0
+            else:
+                matrix[:, axis.columns[0]] = [np.nan if v is None else v for v in values]
+        return matrix
 
     def plans(
         self, frame: pd.DataFrame, rules: Sequence[Rules], seconds: float, **options: Any

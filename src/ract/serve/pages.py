@@ -124,7 +124,7 @@ def _applicant(router: APIRouter, gate: Gate) -> None:
 def _my(view: View, case: Case, rules: Rules) -> str:
     """The page of an applicant."""
     service, t = view.service, view.t.applicant
-    if case.accepted or service.live.accepted(service.live.frame([case.values]))[0]:
+    if case.accepted or service.live.accepted([case.values])[0]:
         lines = [t.yes.format(view.day(case.at))] if case.accepted else [t.now_yes]
         lines += [t.yes_promise] if case.accepted and case.decision["promise"] else []
         heading = t.yes_title if case.accepted else t.now_yes_title
@@ -172,7 +172,7 @@ def _reported(view: View, case: Case, standing: list[Promise]) -> dict[str, Any]
     back = service.ledger.accepts(case.person, values)
     if back.accepted:
         text = t.reported_promise
-    elif service.live.accepted(service.live.frame([values]))[0]:
+    elif service.live.accepted([values])[0]:
         text = t.reported_yes
     elif back.promise is not None and standing:
         text, missing = t.reported_no, view.missing(back.promise, values)
@@ -277,7 +277,7 @@ def _case(
 ) -> str:  # fmt: skip
     """The page of a case worker on one case."""
     service, t, ways = view.service, view.t.staff, ""
-    if not case.accepted and not service.live.accepted(service.live.frame([case.values]))[0]:
+    if not case.accepted and not service.live.accepted([case.values])[0]:
         found = service.ways(case, Rules())
         shown = service.notice_values(case, view.language, found)
         ways = view.ways(

@@ -89,9 +89,10 @@ class Service:
 
     def warm(self) -> None:
         """Compile, or read from the disk, what plans need; and see that the model answers."""
-        frame = self.live.frame([self.live.example])
+        rows = [self.live.example]
+        frame = self.live.frame(rows)
         self.live.plans(frame, [Rules()], 60.0, n_alternatives=N_WAYS - 1)
-        if not self.live.accepted(frame)[0]:
+        if not self.live.accepted(rows)[0]:
             self.live.reasons(frame, 60.0)
 
     def refresh(self) -> bool:
@@ -107,7 +108,7 @@ class Service:
     ) -> list[dict[str, Any]]:
         """Decisions, by the model or by a promise; kept as cases on request."""
         live = self.live
-        accepted = live.accepted(live.frame(rows)).tolist()
+        accepted = live.accepted(rows).tolist()
         desired, other = classes_of(live.model)
         found = []
         for person, values, by_model in zip(people, rows, accepted, strict=True):
@@ -211,11 +212,10 @@ class Service:
         """What a notice says of a case."""
         if case.accepted:
             raise NotFound("This person is accepted; a notice is for someone who is refused.")
-        frame = self.live.frame([case.values])
-        if self.live.accepted(frame)[0]:
+        if self.live.accepted([case.values])[0]:
             raise NotFound("The model of today accepts this person; decide again.")
         plan = (self.ways(case, Rules()) if ways is None else ways).plan
-        reasons = self.live.reasons(frame, self.settings.time_limit)
+        reasons = self.live.reasons(self.live.frame([case.values]), self.settings.time_limit)
         notices = self.notices(case, language)
         values = notices.values(plan, reasons)
         values["record"]["person"] = case.person

@@ -341,7 +341,7 @@ def _short(limit: Limit) -> Limit:
     return replace(limit, low=low, high=high)
 
 
-def _typed(value: float) -> str:
+def _typed(value: Any) -> str:
     """A number as it is typed, with all its digits: at the edge of a promise each one counts.
 
     >>> _typed(46500.0), _typed(43603.29443988531)
