@@ -1,10 +1,13 @@
-"""Shared fixtures: where the real data are, if anywhere, and a browser."""
+"""Shared fixtures: where the real data are, if anywhere, a browser, a PostgreSQL server."""
 
 from __future__ import annotations
 
 import hashlib
 import os
 import shutil
+import socket
+import subprocess
+import tempfile
 from importlib.metadata import version
 from pathlib import Path
 
@@ -65,3 +68,76 @@ def browser(tmp_path_factory):
     started = webdriver.Chrome(options=options, service=service)
     yield started
     started.quit()
+
+
+class Postgres:
+    """A PostgreSQL server of our own, on loopback; nothing of it is left after ``close``."""
+
+    def __init__(self):
+        found = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
+        initdb = shutil.which("initdb") or (str(found[-1]) if found else None)
+        if initdb is None:
+            pytest.skip("PostgreSQL is not installed (Debian: apt-get install postgresql)")
+        self.folder = Path(tempfile.mkdtemp(prefix="ract-postgres-"))
+        # The server refuses to run as root, and so runs as the user that its package has made.
+        self.user = ["runuser", "-u", "postgres", "--"] if os.geteuid() == 0 else []
+        if self.user:
+            shutil.chown(self.folder, "postgres")
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.port = free.getsockname()[1]
+        self.control, self.data = Path(initdb).with_name("pg_ctl"), self.folder / "data"
+        self.run(initdb, "-D", self.data, "-A", "trust", "-U", "ract", "-N")
+
+    @property
+    def address(self):
+        """Of an empty database."""
+        return f"postgresql+psycopg://ract@127.0.0.1:{self.port}/postgres"
+
+    def start(self):
+        """Begin, after a crash too, and wait for it."""
+        listen = f"-c listen_addresses=127.0.0.1 -p {self.port} -k {self.folder}"
+        self.run(self.control, "-D", self.data, "-w", "-o", listen, "start")
+
+    def kill(self):
+        """Kill the server and everything that it has started, at once."""
+        psutil = pytest.importorskip("psutil")
+        server = psutil.Process(int((self.data / "postmaster.pid").read_text().split()[0]))
+        server.suspend()  # so that it starts nothing more
+        killed = [server, *server.children(recursive=True)]
+        for process in killed:
+            process.kill()
+        psutil.wait_procs(killed, 30)
+
+    def close(self):
+        """End, if it runs."""
+        if (self.data / "postmaster.pid").exists():
+            self.run(self.control, "-D", self.data, "-m", "immediate", "stop")
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def run(self, *words):
+        """Run one of the server's own programs."""
+        words = [*self.user, *map(str, words)]
+        subprocess.run(words, check=True, stdout=subprocess.DEVNULL, cwd=self.folder)
+
+
+@pytest.fixture(scope="session")
+def postgres():
+    """The address of an empty database on a server of our own; skipped where there is none."""
+    server = Postgres()
+    try:
+        server.start()
+        yield server.address
+    finally:
+        server.close()
+
+
+@pytest.fixture
+def mortal_postgres():
+    """A server of a test's own, which it may kill and start again."""
+    server = Postgres()
+    try:
+        server.start()
+        yield server
+    finally:
+        server.close()

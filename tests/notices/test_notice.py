@@ -544,3 +544,12 @@ def test_plans_go_along_with_reasons_where_there_are_such_plans():
             n_same += 1
             assert found[i].changes == plan.changes
     assert n_other and n_other + n_same < len(refused)
+
+
+def test_rules_of_single_people_hold_where_few_changes_would_not_do():
+    people = load_loans(80, random_state=3).frame
+    rules = {person: {"Income": "fixed"} for person in people.index}
+    few = few_changes(MODEL.recourse, people, max_changes=1, overrides=rules)
+    usual = MODEL.recourse(people, overrides=rules)
+    assert (few.found == usual.found).all() and few.found.any()
+    assert not any(change.feature == "Income" for plan in few for change in plan.changes)

@@ -10,7 +10,7 @@ import pytest
 from sqlalchemy import create_engine, text
 
 from ract.errors import InvalidData, InvalidFile, InvalidSpec
-from ract.promises import Ledger, LedgerUnavailable
+from ract.promises import Ledger, LedgerChanged, LedgerUnavailable
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 HALF_A_YEAR = timedelta(days=182)
@@ -38,7 +38,7 @@ def ledger(where):
 
 def changed(ledger, statement):
     """Change the database behind the ledger's back."""
-    with ledger._store.engine.begin() as db:
+    with ledger.store.engine.begin() as db:
         assert db.execute(text(statement)).rowcount > 0
 
 
@@ -112,7 +112,7 @@ def test_whoever_is_erased_is_gone_and_the_chain_holds(ledger, plans, where):
     with pytest.raises(InvalidSpec, match="erased"):
         ledger.get(gone.id)
     assert ledger.redeem(other.person, other.after, at=START).accepted
-    with ledger._store.reading() as db:
+    with ledger.store.reading() as db:
         rows = db.execute(text("SELECT details, salt FROM ract_events")).all()
         people = db.execute(text("SELECT person FROM ract_promises")).scalars().all()
     assert gone.person not in people
@@ -236,4 +236,102 @@ def test_people_s_own_text_is_only_text(ledger, plans):
     made = ledger.offer(plans, expires=date(2099, 12, 31), people=keys, by="<script>")
     assert made[0].expires.isoformat() == "2099-12-31T23:59:59.999999+00:00"
     assert ledger.redeem(made[0].person, made[0].after).accepted
+    assert bool(ledger.verify())
+
+
+def test_a_promise_whose_row_was_changed_is_not_redeemed(ledger, plans):
+    made = ledger.offer(plans, expires=HALF_A_YEAR, at=START)
+    wider = "UPDATE ract_events SET details = replace(details, '\"low\"', '\"LOW\"')"
+    changed(ledger, f"{wider} WHERE promise = '{made[0].id}'")
+    for ask in (
+        lambda: ledger.redeem(made[0].person, made[0].after, at=START),
+        lambda: ledger.accepts(made[0].person, made[0].before, at=START),
+        lambda: ledger.get(made[0].id),
+        ledger.open,
+    ):
+        with pytest.raises(LedgerChanged, match=made[0].id):
+            ask()
+    assert ledger.redeem(made[1].person, made[1].after, at=START).accepted
+
+
+def test_an_index_that_was_changed_gives_nobody_a_second_time(ledger, plans):
+    made = ledger.offer(plans, expires=HALF_A_YEAR, at=START)
+    first, second = made[:2]
+    assert ledger.redeem(first.person, first.after, at=START).accepted
+    changed(ledger, f"UPDATE ract_promises SET status = 'open' WHERE id = '{first.id}'")
+    with pytest.raises(LedgerChanged):
+        ledger.redeem(first.person, first.after, at=START)
+    changed(ledger, f"UPDATE ract_promises SET person = 'me' WHERE id = '{second.id}'")
+    with pytest.raises(LedgerChanged):
+        ledger.redeem("me", second.after, at=START)
+    later = "UPDATE ract_promises SET expires = '2099-01-01T00:00:00.000000Z'"
+    changed(ledger, f"{later} WHERE id = '{made[2].id}'")
+    faults = ledger.verify().faults
+    assert [one.id for one in made if any(one.id in fault for fault in faults)] == [
+        one.id for one in made[:3]
+    ]
+
+
+def test_verifying_sees_one_state_while_others_write(ledger, where, plans):
+    ledger.offer(plans, expires=HALF_A_YEAR)
+    stop, errors = threading.Event(), []
+
+    def write():
+        try:
+            with Ledger(where) as own:
+                while not stop.is_set():
+                    own.withdraw(own.offer(plans, expires=HALF_A_YEAR)[0].id, "Why not.")
+        except Exception as error:
+            errors.append(error)
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    try:
+        assert all(ledger.verify().faults == () for _ in range(25))
+    finally:
+        stop.set()
+        writer.join()
+    assert errors == []
+
+
+def test_what_one_promise_of_a_person_accepts_is_looked_up_without_writing(ledger, plans):
+    promise = ledger.offer(plans, expires=HALF_A_YEAR, at=START)[0]
+    found = ledger.accepts(promise.person, promise.after, at=START)
+    assert found.accepted and found.promise == promise and ledger.verify().n_events == len(plans)
+    other = ledger.redeem(promise.person, promise.after, promise="0" * 32, at=START)
+    assert other.promise is None and ledger.of(promise.person) == [promise]
+    assert ledger.redeem(promise.person, promise.after, promise=promise.id, at=START).accepted
+    assert ledger.counts()["redeemed"] == 1 and ledger.counts()["open"] == len(plans) - 1
+
+
+def test_keys_that_a_database_does_not_hold_are_refused(ledger, plans):
+    ledger.offer(plans, expires=HALF_A_YEAR, requests=[f"r{k}" for k in range(len(plans))])
+    others = [f"B-{k}" for k in range(len(plans))]
+    for given, words in (
+        ({"people": ["a\x00", *others[1:]]}, "control"),
+        ({"people": ["a\ud800", *others[1:]]}, "control"),
+        ({"requests": ["\n", *others[1:]]}, "control"),
+        ({"people": others, "requests": [f"r{k}" for k in range(len(plans))]}, "someone else's"),
+    ):
+        with pytest.raises((InvalidData, InvalidSpec), match=words):
+            ledger.offer(plans, expires=HALF_A_YEAR, **given)
+    with pytest.raises(InvalidSpec, match="further away"):
+        ledger.offer(plans, expires=timedelta(days=10**7))
+    promise = ledger.open()[0]
+    infinite = dict(promise.after) | {name: float("inf") for name in promise.region.asked}
+    assert not ledger.redeem(promise.person, infinite).accepted
+
+
+def test_erasing_removes_a_person_from_other_tables_of_the_database(ledger, plans):
+    made = ledger.offer(plans, expires=HALF_A_YEAR)
+    gone, other = made[0].person, made[1].person
+    with ledger.store.writing() as db:
+        db.execute(text("DROP TABLE IF EXISTS ract_other"))
+        db.execute(text("CREATE TABLE ract_other (person VARCHAR(200), said VARCHAR(20))"))
+        for person in (gone, other):
+            db.execute(text("INSERT INTO ract_other VALUES (:who, 'hello')"), {"who": person})
+    ledger.erase(gone)
+    with ledger.store.writing() as db:
+        assert db.execute(text("SELECT person FROM ract_other")).scalars().all() == [other]
+        db.execute(text("DROP TABLE ract_other"))
     assert bool(ledger.verify())

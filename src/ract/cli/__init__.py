@@ -34,6 +34,7 @@ from ract.cli.promises import app as promises
 from ract.cli.reasons import reasons
 from ract.cli.recourse import recourse
 from ract.cli.reproduce import reproduce
+from ract.cli.serve import app as serve
 from ract.cli.tradeoff import tradeoff
 from ract.cli.warmup import warmup
 
@@ -84,6 +85,7 @@ for command, name in (
 ):
     app.command(name)(with_option_groups(command))
 app.add_typer(promises, name="promises")
+app.add_typer(serve, name="serve")
 
 notices = typer.Typer(
     cls=NoticeCommands,

@@ -80,6 +80,10 @@ def demo(
     )
     console.print(f"  {found.certificate.describe().splitlines()[0]}", highlight=False)
     console.print("\nOn data of your own: ract init, ract fit, ract recourse, ract audit.")
+    console.print(
+        'As a service with pages, and promises that are kept: pip install "ract[serve]", then '
+        "ract serve --demo.", markup=False, highlight=False,
+    )  # fmt: skip
 
 
 def _as_table(frame: Any) -> Any:

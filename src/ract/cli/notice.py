@@ -9,22 +9,16 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
 
 from ract.cli import options
+from ract.cli.default import WithDefault
 from ract.cli.searching import Plans, Searched
 
-DEFAULT = "write"
 
-
-class NoticeCommands(TyperGroup):
+class NoticeCommands(WithDefault):
     """``write`` need not be said: what names no command is a model file."""
 
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Put the name of the command in front."""
-        if args and args[0] not in self.commands and args[0] != "--help":
-            args = [DEFAULT, *args]
-        return super().parse_args(ctx, args)
+    default = "write"
 
 
 @dataclass(frozen=True)

@@ -154,7 +154,7 @@ class Notices:
                 name for way in ways for name in against(way, reasons)
             )),
             "plans": [
-                {"changes": [self._change(change) for change in way.changes]} for way in ways
+                {"changes": [self.change(change) for change in way.changes]} for way in ways
             ],
             "beyond": _beyond(ways),
             **_lasting(plan, ways),
@@ -231,7 +231,8 @@ class Notices:
             return "to", first, ""
         return "between", first, self.language.exact(until)
 
-    def _change(self, change: Change) -> dict[str, str]:
+    def change(self, change: Change) -> dict[str, str]:
+        """What one change of a plan asks for, as templates take it."""
         text = {
             "feature": one_line(self.settings.label(change.feature)),
             "before": self.language.value(change.before),

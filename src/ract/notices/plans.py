@@ -57,10 +57,10 @@ def few_changes(
     rest = np.flatnonzero(~enough & ~found.accepted & ~found.invalid)
     if not len(rest):
         return found
-    if options.get("overrides"):  # which may name nobody else
-        asked = set(X.index[rest])
-        options["overrides"] = {k: own for k, own in options["overrides"].items() if k in asked}
-    again = find(X.iloc[rest], max_changes=None, **options | {"n_alternatives": 0})
+    some = X.iloc[rest]
+    rules = options.get("overrides") or {}
+    own = {person: rule for person, rule in rules.items() if person in some.index}
+    again = find(some, max_changes=None, **options | {"n_alternatives": 0, "overrides": own})
     better = np.flatnonzero(~found.found[rest] | again.promised)
     answers, new = found.answers, again.answers
     rows = np.flatnonzero(~found.invalid).searchsorted(rest[better])

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from ract.promises.guard import Check, Refit, check, refit
-from ract.promises.ledger import Ledger, Promise, Redemption, Verification
+from ract.promises.ledger import Ledger
+from ract.promises.promise import Promise, Redemption, Verification
 from ract.promises.region import Limit, Region
-from ract.promises.store import LedgerUnavailable
+from ract.promises.store import LedgerChanged, LedgerUnavailable
 
 __all__ = [
     "Check",
     "Ledger",
+    "LedgerChanged",
     "LedgerUnavailable",
     "Limit",
     "Promise",

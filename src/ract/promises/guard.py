@@ -19,7 +19,8 @@ from sklearn.base import clone
 from ract._frames import take_rows
 from ract.ensemble import sigmoid
 from ract.errors import InvalidSpec, listing
-from ract.promises.ledger import MONTH, Ledger, Promise
+from ract.promises.ledger import Ledger
+from ract.promises.promise import MONTH, Promise
 from ract.promises.region import Boxes
 from ract.recourse.question import Question
 from ract.status import Status

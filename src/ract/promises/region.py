@@ -32,6 +32,7 @@ from ract.recourse.result import Recourse
 from ract.status import Status
 
 MAX_NODES = 20_000  # of one question; what needs more is not proved
+WIDEN_NODES = 500  # the same where a region is widened, which asks dozens of questions
 
 
 @dataclass(frozen=True)
@@ -61,9 +62,8 @@ class Limit:
             number = float(value)
         except (TypeError, ValueError):
             return False
-        return (self.low is None or number >= self.low) and (
-            self.high is None or number <= self.high
-        )
+        above = self.low is None or number >= self.low
+        return math.isfinite(number) and above and (self.high is None or number <= self.high)
 
     def __str__(self) -> str:
         if self.missing:
@@ -136,7 +136,9 @@ class Regions:
         if recourse.answers.outcomes is not None:
             raise InvalidSpec("Plans with effects cannot be promised: people end at other values.")
         self._recourse = recourse
-        self._boxes = [Boxes(one) for one in recourse.question.each if one.decides]
+        deciding = [one for one in recourse.question.each if one.decides]
+        self._boxes = [Boxes(one) for one in deciding]
+        self._quick = [Boxes(one, WIDEN_NODES) for one in deciding]
 
     def of(self, i: int, months: float) -> tuple[Region, float]:
         """The region of person i's plan, and for how many of some months it is proved.
@@ -169,8 +171,11 @@ class Regions:
         names = [_limits(axes[a], 0.0, 0.0, after) for a in np.flatnonzero(asked)]
         return Region(limits, tuple(name for own in names for name in own)), proved
 
-    def _hold(self, after: np.ndarray, low: np.ndarray, high: np.ndarray) -> bool:
-        return all(boxes.status(after, low, high) == Status.NONE for boxes in self._boxes)
+    def _hold(
+        self, after: np.ndarray, low: np.ndarray, high: np.ndarray, quick: bool = False
+    ) -> bool:
+        each = self._quick if quick else self._boxes
+        return all(boxes.status(after, low, high) == Status.NONE for boxes in each)
 
     def _drift(
         self, before: np.ndarray, after: np.ndarray, low: np.ndarray, high: np.ndarray,
@@ -211,14 +216,14 @@ class Regions:
             # Beyond the last edge nothing changes any more: the first try is the whole side.
             last = -math.inf if end is low else math.inf
             end[a] = last
-            if self._hold(after, low, high):
+            if self._hold(after, low, high, quick=True):
                 continue
             end[a] = own
             good, bad, step = 0, len(outward), 1
             while good < bad:
                 trial = min(good + step, bad)
                 end[a] = _inside(outward[trial - 1], end is low)
-                if self._hold(after, low, high):
+                if self._hold(after, low, high, quick=True):
                     good, step = trial, 2 * step
                 elif trial == good + 1:
                     break
@@ -234,12 +239,14 @@ class Boxes:
     ----------
     question : Question
         Whose model and features they are.
+    max_nodes : int
+        Of the search for someone inside who is refused.
     """
 
-    def __init__(self, question: Question) -> None:
+    def __init__(self, question: Question, max_nodes: int = MAX_NODES) -> None:
         search = ExactSearch.prepared(question.ensemble, question.encoder.axes, question.cost)
         self._problem = search.problem
-        self._certifier = Certifier(search.refusing, MAX_NODES)
+        self._certifier = Certifier(search.refusing, max_nodes)
 
     def edges(self, a: int) -> np.ndarray:
         """Thresholds of a feature: up to and including each, nothing changes."""

@@ -18,7 +18,7 @@ from __future__ import annotations
 import hashlib
 import json
 import secrets
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -34,16 +34,19 @@ from sqlalchemy import (
     Table,
     Text,
     create_engine,
+    delete,
     event,
     func,
     insert,
+    inspect,
     select,
     text,
     update,
 )
-from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError
+from sqlalchemy.exc import ArgumentError, DataError, DBAPIError, NoSuchModuleError
+from sqlalchemy.exc import TimeoutError as NoConnection
 
-from ract.errors import InvalidFile, InvalidSpec
+from ract.errors import InvalidData, InvalidFile, InvalidSpec
 
 FIRST = "0" * 64
 # Writers of one PostgreSQL database wait for each other on this number.
@@ -81,11 +84,21 @@ def _create(db: Connection) -> None:
     schema.create_all(db)
 
 
-STEPS: tuple[Callable[[Connection], None], ...] = (_create,)
+Step = Callable[[Connection], None]
+STEPS: tuple[Step, ...] = (_create,)
 
 
 class LedgerUnavailable(OSError):
     """The database of a ledger does not answer, or cannot be written to."""
+
+
+class LedgerChanged(InvalidFile):
+    """What a ledger says of a promise is not what was written."""
+
+    def __init__(self, promise: str) -> None:
+        super().__init__(
+            f"Promise {promise!r} is not as it was written; ract promises verify says more."
+        )
 
 
 class Event(NamedTuple):
@@ -128,7 +141,7 @@ class Store:
             _prepare_sqlite(self.engine)
         try:
             with self.writing() as db:
-                _migrate(db)
+                migrate(db, version, STEPS)
         except BaseException:
             self.close()
             raise
@@ -146,6 +159,21 @@ class Store:
         """A connection that keeps no writer waiting."""
         with _as_sentences(self.engine), self.engine.connect() as db:
             yield db.execution_options(isolation_level="AUTOCOMMIT")
+
+    @contextmanager
+    def snapshot(self) -> Iterator[Connection]:
+        """A connection that sees the database as it is now, whatever others write meanwhile."""
+        how: dict[str, Any] = {"ract_reads": True}
+        if self.engine.dialect.name != "sqlite":  # whose transactions are snapshots anyway
+            how["isolation_level"] = "REPEATABLE READ"
+        with _as_sentences(self.engine), self.engine.connect() as db:
+            yield db.execution_options(**how)
+
+    def tidy(self) -> None:
+        """Leave nothing of what was erased in SQLite's journal, if nobody reads from it."""
+        if self.engine.dialect.name == "sqlite":
+            with self.reading() as db:
+                db.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def close(self) -> None:
         """Give the connections back."""
@@ -176,6 +204,17 @@ def erase(db: Connection, promise: str) -> None:
     db.execute(update(events).where(events.c.promise == promise).values(gone))
 
 
+def erase_elsewhere(db: Connection, person: str) -> None:
+    """Remove a person's rows from the other tables of this database that have a ``person``."""
+    others = MetaData()
+    names = inspect(db).get_table_names()
+    own = [n for n in names if n.startswith("ract_") and n not in schema.tables]
+    others.reflect(db, only=own)
+    for table in others.tables.values():
+        if "person" in table.c:
+            db.execute(delete(table).where(table.c.person == person))
+
+
 def all_events(db: Connection) -> Iterator[Event]:
     """The chain from its beginning, a few at a time."""
     last, more = 0, True
@@ -199,6 +238,13 @@ def digest_of(salt: str, details: str) -> str:
     return hashlib.sha256(bytes.fromhex(salt) + details.encode()).hexdigest()
 
 
+def is_intact(one: Event) -> bool:
+    """Whether an event and its details are those that were hashed."""
+    if one.salt is None or one.details is None:
+        return False
+    return hash_of(one) == one.hash and digest_of(one.salt, one.details) == one.digest
+
+
 def canonical(value: Any) -> str:
     """JSON that is equal for equal values."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
@@ -213,15 +259,24 @@ def stamp(at: datetime) -> str:
     return at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
-def _migrate(db: Connection) -> None:
-    """Run the steps that a database has not seen."""
+def migrate(db: Connection, version: Table, steps: Sequence[Step]) -> None:
+    """Run the steps that a database has not seen.
+
+    Parameters
+    ----------
+    db : Connection
+        With which nobody else writes.
+    version : Table
+        Of the numbers of the steps that were run.
+    steps : sequence of callables
+    """
     version.create(db, checkfirst=True)
     seen = db.execute(select(func.max(version.c.version))).scalar() or 0
-    if seen > len(STEPS):
+    if seen > len(steps):
         raise InvalidFile(
-            f"This ledger was written by a newer ract (schema {seen}; this one knows {len(STEPS)})."
+            f"This ledger was written by a newer ract (schema {seen}; this one knows {len(steps)})."
         )
-    for number, step in enumerate(STEPS[seen:], start=seen + 1):
+    for number, step in enumerate(steps[seen:], start=seen + 1):
         step(db)
         db.execute(insert(version).values(version=number))
 
@@ -229,7 +284,10 @@ def _migrate(db: Connection) -> None:
 def _waiting(url: str) -> dict[str, Any]:
     if url.startswith("sqlite"):
         return {"connect_args": {"timeout": SECONDS}}
-    return {"pool_pre_ping": True, "connect_args": {"connect_timeout": SECONDS}}
+    waiting: dict[str, Any] = {"connect_timeout": SECONDS}
+    if url.startswith("postgresql"):
+        waiting["options"] = f"-c lock_timeout={SECONDS}s"
+    return {"pool_pre_ping": True, "connect_args": waiting}
 
 
 def _prepare_sqlite(engine: Engine) -> None:
@@ -243,14 +301,19 @@ def _prepare_sqlite(engine: Engine) -> None:
 
     @event.listens_for(engine, "begin")
     def _(connection: Connection) -> None:
-        if connection.get_execution_options().get("isolation_level") != "AUTOCOMMIT":
-            connection.exec_driver_sql("BEGIN IMMEDIATE")
+        how = connection.get_execution_options()
+        if how.get("isolation_level") != "AUTOCOMMIT":
+            connection.exec_driver_sql("BEGIN" if how.get("ract_reads") else "BEGIN IMMEDIATE")
 
 
 @contextmanager
 def _as_sentences(engine: Engine) -> Iterator[None]:
     try:
         yield
+    except NoConnection:
+        raise LedgerUnavailable("All connections to the ledger are in use.") from None
+    except DataError:
+        raise InvalidData("The ledger cannot hold such a text or number.") from None
     except DBAPIError as error:
         cause = " ".join(str(error.orig).split())
         where = engine.url.render_as_string(hide_password=True)

@@ -7,16 +7,18 @@ import json
 from sqlalchemy import Connection, select
 
 from ract.promises import store
-from ract.promises.ledger import ERASED, OFFERED, OPEN, Verification
+from ract.promises.promise import ERASED, OFFERED, OPEN, Verification
 
 MOST_FAULTS = 20  # that are listed
+
+Standing = tuple[str | None, str | None, str]  # person, when it ends, status
 
 
 def verify(db: Connection, head: str | None = None) -> Verification:
     """Walk along the chain; see ``Ledger.verify``."""
     faults: list[str] = []
     last, number, seen = store.FIRST, 0, head is None
-    standing: dict[str, tuple[str | None, str]] = {}  # person and status, as events say
+    standing: dict[str, Standing] = {}  # as events say
     without: dict[str, int] = {}  # promises whose details are gone, and where
     for one in store.all_events(db):
         number += 1
@@ -27,17 +29,18 @@ def verify(db: Connection, head: str | None = None) -> Verification:
             faults.append(f"Event {one.number} does not follow the one before it.")
         if store.hash_of(one) != one.hash:
             faults.append(f"Event {one.number} was changed.")
-        person, _ = standing.get(one.promise, (None, ""))
+        person, expires, _ = standing.get(one.promise, (None, None, ""))
         if one.details is None or one.salt is None:
             without[one.promise] = one.number
         elif store.digest_of(one.salt, one.details) != one.digest:
             faults.append(f"The details of event {one.number} were changed.")
         elif one.kind == OFFERED:
-            person = json.loads(one.details)["person"]
+            said = json.loads(one.details)
+            person, expires = said["person"], said["expires"]
         if one.kind == ERASED:
             without.pop(one.promise, None)
-            person = None
-        standing[one.promise] = person, OPEN if one.kind == OFFERED else one.kind
+            person = expires = None
+        standing[one.promise] = person, expires, OPEN if one.kind == OFFERED else one.kind
         last, seen = one.hash, seen or one.hash == head
     faults += [f"The details of event {at} are missing." for at in without.values()]
     if not seen:
@@ -46,9 +49,12 @@ def verify(db: Connection, head: str | None = None) -> Verification:
     return Verification(number, last, tuple(faults[:MOST_FAULTS]))
 
 
-def _projection_faults(db: Connection, standing: dict[str, tuple[str | None, str]]) -> list[str]:
+def _projection_faults(db: Connection, standing: dict[str, Standing]) -> list[str]:
     """Promises whose place in the table is not the one that events give them."""
     rows = db.execute(select(store.promises)).all()
-    held = {row.id: (row.person, row.status) for row in rows}
+    held = {
+        row.id: (row.person, None if row.status == ERASED else row.expires, row.status)
+        for row in rows
+    }
     wrong = sorted(id for id in held.keys() | standing.keys() if held.get(id) != standing.get(id))
     return [f"Promise {id} does not stand where its events say." for id in wrong]
