@@ -300,5 +300,7 @@ def assert_says_what_to_do(message, folder):
     [(datasets._BASE_URL, "ract"), (datasets._RABIT_URL, "rabit")],
 )
 def test_downloads_are_pinned_to_one_commit_of_the_authors_repository(url, repository):
-    pattern = rf"https://raw\.githubusercontent\.com/kelicht/{repository}/[0-9a-f]{{40}}/\S*datasets"
+    pattern = (
+        rf"https://raw\.githubusercontent\.com/kelicht/{repository}/[0-9a-f]{{40}}/\S*datasets"
+    )
     assert re.fullmatch(pattern, url)
