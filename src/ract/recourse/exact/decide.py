@@ -311,15 +311,11 @@ class Person:
     def _decide_sum(
         self, left: Left, boxes: Boxes, max_nodes: int, point: np.ndarray
     ) -> tuple[int, int]:
-        model, n_trees = self.model, len(left.forest.root)
-        value, unit = model.rule.weight[boxes.label], 1.0
-        if n_trees:
-            first = np.searchsorted(boxes.tree, np.arange(n_trees))
-            last = np.append(first[1:], len(value)) - 1
-            unit = float((value[first] - value[last]).mean())
+        model = self.model
         answer: tuple[int, int] = decide_sums(
-            boxes, n_trees, value, model.least - left.constant, unit, self.changes, *model.deciding,
-            self.own, model.problem.categorical, max_nodes, self.stop, point,
+            boxes, len(left.forest.root), model.rule.weight[boxes.label],
+            model.least - left.constant, self.changes, *model.deciding, self.own,
+            model.problem.categorical, max_nodes, self.stop, point,
         )  # fmt: skip
         return answer
 
@@ -338,9 +334,9 @@ def boxes_of(
     if too_many:
         return None
     boxes = Boxes._make([*leaves, *ends, numbers[0], start, *numbers[1:]])
-    # Masks of cells, bounds of boxes, and which boxes meet or miss which.
+    # Masks of cells and open questions, bounds of boxes, and which boxes meet or miss which.
     active, n_boxes = boxes.n_cells > 1, len(boxes.tree)
     n_words = n_trees + n_boxes // OWN_WIDTH
-    masks = 3 * boxes.n_cells[active].sum() * n_words
+    masks = 4 * boxes.n_cells[active].sum() * n_words
     size = masks + 3 * active.sum() * n_boxes + 2 * n_boxes * n_words
     return boxes if size <= MOST_NUMBERS else None
