@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 
 from ract import ActionSpace, Feature
+from ract._core.booster import CellRows
 from ract._core.grower import People
 from ract.costs import fit_cost, make_cost
 from ract.encoding import Encoder
@@ -439,3 +440,38 @@ def check_values(
     assert max_changes is None or (n_changes(encoder, own, values) <= max_changes).all()
     np.testing.assert_array_equal(solutions.values[~found], people[~found])
     check_allowed(encoder, people, solutions.values)
+
+
+# Axes of random tables of cells: the last cell of two ordinal ones is that of missing values.
+CELLS = np.array([6, 4, 5, 3])
+CELL_KINDS = ("ordinal", "categorical", "ordinal", "ordinal")
+MISSING_CELLS = np.array([-1, -1, 4, 2])
+
+
+def people_in_cells(rng, n=60):
+    """Random people on two plain axes, one of categories and two with missing values."""
+    cells = np.stack([rng.integers(0, c, n) for c in CELLS]).astype(np.uint8)
+    low = np.maximum(cells.astype(int) - rng.integers(0, 3, cells.shape), 0)
+    last = np.where(MISSING_CELLS >= 0, MISSING_CELLS - 1, CELLS - 1)[:, None]
+    high = np.minimum(cells + rng.integers(0, 3, cells.shape), last)
+    for axis in np.flatnonzero(MISSING_CELLS >= 0):
+        lacking = cells[axis] == MISSING_CELLS[axis]
+        # Those of one axis may hand in cells 1 to 2, those of the other nothing.
+        low[axis, lacking] = 1 if axis == 2 else MISSING_CELLS[axis]
+        high[axis, lacking] = 2 if axis == 2 else MISSING_CELLS[axis]
+    can_enter = rng.random((4, 4)) < 0.5
+    np.fill_diagonal(can_enter, True)
+    low, high = (ends.astype(np.uint8) for ends in (low, high))
+    low[1] = high[1] = cells[1]
+    tables = (None, can_enter, None, None)
+    desired = (rng.random(n) < 0.2 + 0.6 * (cells[0] > 2)).astype(np.uint8)
+    return People(cells, low, high, CELLS, tables, desired, MISSING_CELLS)
+
+
+def rows_with_points(people, rng, n_points=0):
+    """People with weights, and points of some of them."""
+    codes = np.ascontiguousarray(people.cells.T)
+    rows = CellRows.of(codes, people.desired, rng.uniform(0.5, 2, len(codes)))
+    if n_points:
+        rows = rows.with_points(rows.codes[:n_points].copy(), np.ones(n_points))
+    return rows

@@ -676,3 +676,80 @@ def accepted_share(accepts, feature, own, thresholds):
         return math.nan
     kept = accepts(middles)
     return sum(x for x, good in zip(lengths, kept, strict=True) if good) / sum(lengths)
+
+
+def newton_splits(cells, kinds, n_cells, missing):
+    """Every way to part some rows: axis and the set of cells that go right.
+
+    kinds: "categorical" or "ordinal" by axis. missing: the missing cell of each axis, or -1.
+    """
+    for axis, kind in enumerate(kinds):
+        held = set(cells[:, axis].tolist())
+        if kind == "categorical":
+            yield from ((axis, {c}) for c in held)
+            continue
+        ordered = range(n_cells[axis] - (missing[axis] >= 0))
+        for c in ordered[:-1]:
+            above = set(ordered[c + 1 :])
+            yield axis, above
+            if missing[axis] in held:
+                yield axis, above | {missing[axis]}
+        if missing[axis] in held:
+            yield axis, {missing[axis]}
+
+
+def newton_tree(cells, slope, curvature, is_person, axes, rules):
+    """Values of rows by the tree that best-first Newton boosting grows, without the rate.
+
+    axes: (kinds, n_cells, missing, directions). rules: max_leaves, min_leaf, l2, max_depth.
+    """
+    kinds, n_cells, missing, directions = axes
+    max_leaves, min_leaf, l2, max_depth = rules
+
+    def value(rows, bounds):
+        free = -slope[rows].sum() / (curvature[rows].sum() + l2)
+        return min(max(free, bounds[0]), bounds[1])
+
+    def worth(rows, bounds):
+        v = value(rows, bounds)
+        return -(2 * slope[rows].sum() * v + (curvature[rows].sum() + l2) * v * v)
+
+    def best(rows, bounds, depth):
+        found = (1e-12, None)
+        if depth >= max_depth:
+            return found
+        for axis, right in newton_splits(cells[rows], kinds, n_cells, missing):
+            goes = np.isin(cells[rows, axis], list(right))
+            sides = rows[~goes], rows[goes]
+            if min(is_person[side].sum() for side in sides) < min_leaf:
+                continue
+            if min(curvature[side].sum() for side in sides) < 1e-3:
+                continue
+            direction = 0 if right == {missing[axis]} else directions[axis]
+            values = [value(side, bounds) for side in sides]
+            if direction * (values[1] - values[0]) < 0:
+                continue
+            gain = sum(worth(side, bounds) for side in sides) - worth(rows, bounds)
+            if gain > found[0]:
+                low = high = bounds
+                if direction:
+                    middle = sum(values) / 2
+                    low, high = (bounds[0], middle), (middle, bounds[1])
+                    if direction < 0:
+                        low, high = high, low
+                found = (gain, [(sides[0], low), (sides[1], high)])
+        return found
+
+    everyone, free = np.arange(len(cells)), (-np.inf, np.inf)
+    leaves = [(everyone, free, 0, best(everyone, free, 0))]
+    while len(leaves) < max_leaves:
+        at = max(range(len(leaves)), key=lambda k: leaves[k][3][0])
+        _, _, depth, (_, split) = leaves[at]
+        if split is None:
+            break
+        leaves.pop(at)
+        leaves += [(rows, b, depth + 1, best(rows, b, depth + 1)) for rows, b in split]
+    out = np.zeros(len(cells))
+    for rows, bounds, _, _ in leaves:
+        out[rows] = value(rows, bounds)
+    return out

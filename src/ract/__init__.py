@@ -1,4 +1,4 @@
-"""Decision trees and forests in which refused people have a way back."""
+"""Trees, forests and boosted models in which refused people have a way back."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from ract._version import __version__
 if TYPE_CHECKING:
     from ract._fingerprint import data_fingerprint, model_fingerprint
     from ract.actions import ActionSpace, AssumedActions, Feature
+    from ract.boosting import RecourseBoostingClassifier
     from ract.calibration import LastingCurve, LastingWarning, calibrate
     from ract.certificates import certify, guarantee_recourse, verify
     from ract.forest import RecourseForestClassifier
@@ -29,6 +30,7 @@ __all__ = [
     "LastingCurve",
     "LastingWarning",
     "OutcomeJudge",
+    "RecourseBoostingClassifier",
     "RecourseForestClassifier",
     "RecourseTreeClassifier",
     "__version__",
@@ -56,6 +58,7 @@ _HOME = {
     "LastingCurve": "ract.calibration",
     "LastingWarning": "ract.calibration",
     "OutcomeJudge": "ract.judge",
+    "RecourseBoostingClassifier": "ract.boosting",
     "RecourseForestClassifier": "ract.forest",
     "RecourseTreeClassifier": "ract.tree",
     "calibrate": "ract.calibration",

@@ -212,9 +212,12 @@ class Validation:
 
     def _decided(self, ensemble: TreeEnsemble) -> tuple[np.ndarray, float, float]:
         """Whom an ensemble accepts, its AUC and its accuracy."""
-        votes, sums = ensemble.totals(self.matrix, n_jobs=self.n_jobs)
-        accepted = votes >= ensemble.cutoff
-        share = sums / ensemble.n_trees
+        if ensemble.combine == "votes":
+            votes, sums = ensemble.totals(self.matrix, n_jobs=self.n_jobs)
+            accepted, share = votes >= ensemble.cutoff, sums / ensemble.n_trees
+        else:
+            accepted = ensemble.decide(self.matrix, n_jobs=self.n_jobs)
+            share = ensemble.strength(self.matrix, n_jobs=self.n_jobs)
         held = np.where(accepted, np.maximum(share, 0.5), np.minimum(share, 0.5))
         auc = roc_auc_score(self.desired, held, sample_weight=self.weights)
         right = accepted == (self.desired == 1)

@@ -1,4 +1,4 @@
-"""What tree and forest share: scikit-learn's conventions at the public edge."""
+"""What all learners share: scikit-learn's conventions at the public edge."""
 
 from __future__ import annotations
 
@@ -22,29 +22,19 @@ from ract._auto import (
     WeightSearch,
     choose_weight,
     choose_weight_and_floor,
-    impurity_of_all,
 )
-from ract._core.attain import Attainment
-from ract._core.grower import CRITERIA, Rules
 from ract._frames import is_frame, read_table, take_rows
-from ract._parameters import (
-    at_least,
-    desired_class,
-    features_per_split,
-    is_number,
-    monotonic_directions,
-    number_of_people,
-)
-from ract._training import Setting, TrainingSet, Weights, people_on, prepare, space_for_part
-from ract.calibration import LastingCurve, LastingWarning, calibrate, check_lasting
-from ract.encoding import Encoder
+from ract._parameters import at_least, desired_class, is_number
+from ract._training import Setting, TrainingSet, Weights, prepare, space_for_part
+from ract.calibration import LastingCurve, LastingWarning, calibrate
 from ract.ensemble import TreeEnsemble, on_its_side
 from ract.errors import InvalidData, InvalidSpec, listing
-from ract.grid import Grid
 from ract.reasons import Reasons, find_reasons
 from ract.reasons.reference import choose_reference
+from ract.recourse.exact.search import ExactSearch
 from ract.recourse.find import find_recourse
 from ract.recourse.result import Recourse
+from ract.status import Status
 
 # The goal of an automatic weight when none is stated, and how few people it can do with.
 MIN_RECOURSE, FEWEST = 0.95, 50
@@ -101,7 +91,7 @@ class RecourseClassifierMixin(ClassifierMixin):
 
     @property
     def _needs_reach(self) -> bool:
-        return bool(self.recourse_weight != 0) or self.max_risk is not None
+        return bool(self.recourse_weight != 0)
 
     def _prepare(self, X: Any, y: Any, sample_weight: Any) -> Prepared:
         """Read, encode, bin and price a table, once for as many fits as wanted."""
@@ -137,7 +127,7 @@ class RecourseClassifierMixin(ClassifierMixin):
     def _chosen_weight(self, prepared: Prepared) -> tuple[float, float]:
         """The weight of recourse and the floor of leaves, searched for if the weight is "auto"."""
         self._check_goal()
-        floor = 0.0 if self.min_leaf_share is None else float(self.min_leaf_share)
+        floor = float(self._given_floor or 0.0)
         self.__dict__.pop("weight_search_", None)
         if self.recourse_weight != "auto":
             return float(at_least("recourse_weight", self.recourse_weight, 0)), floor
@@ -158,9 +148,15 @@ class RecourseClassifierMixin(ClassifierMixin):
             )
         if len(given) == 2:
             raise InvalidSpec("Give either min_recourse or max_auc_loss as the goal, not both.")
-        floor = self.min_leaf_share
-        if floor is not None and not (is_number(floor) and 0 <= floor <= 1):
-            raise InvalidSpec(f"min_leaf_share must be a share between 0 and 1, got {floor!r}.")
+
+    @property
+    def _given_floor(self) -> float | None:
+        """The floor of leaves, None if one may be chosen; a learner without labels has none."""
+        return 0.0
+
+    def _unit_of_weights(self, desired: np.ndarray, weights: np.ndarray) -> float:
+        """What a weight of recourse stands against: the loss of everyone together, per person."""
+        raise NotImplementedError
 
     def _search_weight(self, people: Any, desired: np.ndarray, weights: Weights) -> WeightSearch:
         """Try weights on some of the people and measure them on the rest."""
@@ -192,9 +188,9 @@ class RecourseClassifierMixin(ClassifierMixin):
         )  # fmt: skip
         # Of errors, which class weights change, to a person without recourse, which they do not.
         growing, unweighted = weights.growing[grow_on], weights.people[grow_on]
-        unit = impurity_of_all(desired[grow_on], growing, self.criterion)
+        unit = self._unit_of_weights(desired[grow_on], growing)
         unit *= float(growing.sum() / unweighted.sum())
-        given, n_held = self.min_leaf_share, len(hold_out)
+        given, n_held = self._given_floor, len(hold_out)
         goals = {"min_recourse": goal, "max_auc_loss": self.max_auc_loss, "n_people": n_held}
         if self.lasting is None:
 
@@ -236,9 +232,12 @@ class RecourseClassifierMixin(ClassifierMixin):
             return self
         replicate = clone(self).set_params(
             lasting=None, recourse_weight=self.recourse_weight_, min_recourse=None,
-            max_auc_loss=None, min_leaf_share=self.min_leaf_share_,
+            max_auc_loss=None,
         )  # fmt: skip
-        alone = {"n_jobs": None, "verbose": 0, "oob_score": False, "warm_start": False}
+        alone = {
+            "n_jobs": None, "verbose": 0, "oob_score": False, "warm_start": False,
+            "min_leaf_share": self.min_leaf_share_,
+        }  # fmt: skip
         known = replicate.get_params(deep=False)
         replicate.set_params(**{name: off for name, off in alone.items() if name in known})
         try:
@@ -307,49 +306,6 @@ class RecourseClassifierMixin(ClassifierMixin):
         if self.class_weight is not None:
             growing = growing * compute_sample_weight(self.class_weight, y)
         return Weights(weights, growing)
-
-    def _rules(self, training: TrainingSet, recourse_weight: float, floor: float) -> Rules:
-        """Growing rules in numbers of people and axes, checked."""
-        if self.criterion not in CRITERIA:
-            raise InvalidSpec(
-                f"criterion must be one of {listing(CRITERIA)}, got {self.criterion!r}."
-            )
-        weights, axes = training.weights.growing, training.grid.axes
-        n_people = len(weights)
-        share = self.min_weight_fraction_leaf
-        if not (is_number(share) and 0 <= share <= 0.5):
-            raise InvalidSpec(
-                f"min_weight_fraction_leaf must be a share of at most a half, got {share!r}."
-            )
-        if self.max_depth is not None:
-            at_least("max_depth", self.max_depth, 1, whole=True)
-        return Rules(
-            recourse_weight=recourse_weight,
-            criterion=self.criterion,
-            max_depth=self.max_depth,
-            min_samples_split=number_of_people(
-                "min_samples_split", self.min_samples_split, 2, n_people
-            ),
-            min_samples_leaf=number_of_people(
-                "min_samples_leaf", self.min_samples_leaf, 1, n_people
-            ),
-            min_weight_leaf=share * float(weights.sum()),
-            min_impurity_decrease=at_least("min_impurity_decrease", self.min_impurity_decrease, 0),
-            min_leaf_share=floor,
-            max_features=features_per_split(self.max_features, len(axes)),
-            monotonic=monotonic_directions(self.monotonic_cst, training.encoder, axes),
-        )
-
-    def _check_max_risk(self) -> None:
-        check_lasting(self.lasting)
-        risk = self.max_risk
-        if risk is not None and not (is_number(risk) and 0 < risk <= 1):
-            raise InvalidSpec(f"max_risk must lie above 0 and be at most 1, got {risk!r}.")
-        if risk is not None and self.monotonic_cst is not None:
-            raise InvalidSpec(
-                f"monotonic_cst needs max_risk to be None, got {risk!r}: relabelling flips single "
-                "leaves, whatever their order."
-            )
 
     def _check_table(self, X: Any, *, values: bool = True) -> Any:
         """New people, refused as scikit-learn does if their columns are not those of training."""
@@ -429,6 +385,24 @@ class RecourseClassifierMixin(ClassifierMixin):
         self._check_table(X, values=options.get("strict", False))
         return find_reasons(self, X, **options)
 
+    def _search(self) -> ExactSearch:
+        return ExactSearch(self.ensemble_, self.encoder_.axes, self.cost_)
+
+    def recourse_risk(self, X: Any, budget: float | None = None) -> float:
+        """Share of people without an action to the desired class within the budget, exact.
+
+        Parameters
+        ----------
+        X : frame or array
+        budget : float, optional
+            That of training by default.
+        """
+        matrix, n_jobs = self._matrix(X, undeclared=False), getattr(self, "n_jobs", None)
+        refused = matrix[~self.ensemble_.decide(matrix, n_jobs=n_jobs)]
+        budget = self.budget if budget is None else budget
+        answers = self._search().attains(refused, budget, n_jobs=n_jobs)
+        return float((answers != Status.FOUND).sum() / len(matrix))
+
     def predict_log_proba(self, X: Any) -> np.ndarray:
         """Logarithm of ``predict_proba``."""
         with np.errstate(divide="ignore"):
@@ -443,14 +417,3 @@ class RecourseClassifierMixin(ClassifierMixin):
             self.encoder_.feature_of_column, counts, minlength=self.n_features_in_
         )
         return by_feature / max(by_feature.sum(), 1)
-
-
-def attainment(
-    ensemble: TreeEnsemble, encoder: Encoder, cost: Any, budget: float, matrix: np.ndarray
-) -> Attainment:
-    """Who of some encoded people attains which leaf of a single tree within a budget."""
-    splits = ensemble.feature >= 0
-    grid = Grid.from_splits(encoder.axes, ensemble.feature[splits], ensemble.threshold[splits])
-    nobody = np.zeros(len(matrix), np.uint8)
-    people = people_on(grid, cost, matrix.T, nobody, budget, with_reach=True)
-    return Attainment(ensemble.on_grid(grid)[0], people)

@@ -43,7 +43,8 @@ def model_fingerprint(model: Any) -> str:
     """
     parts = model_parts(model)
     if not any("missing" in feature for feature in parts.meta["encoder"]["space"]["features"]):
-        parts.arrays.pop("ensemble.missing_left", None)
+        for name in ("ensemble", "probability"):
+            parts.arrays.pop(f"{name}.missing_left", None)
     return f"model-2-{_digest(parts)}"
 
 

@@ -165,6 +165,8 @@ def model_parts(model: Any) -> Parts:
     }
     arrays: dict[str, np.ndarray] = {}
     parts = {"ensemble": ensemble_parts(ensemble)}
+    if getattr(model, "probability_ensemble_", None) is not None:
+        parts["probability"] = ensemble_parts(model.probability_ensemble_)
     if hasattr(model, "cost_"):
         parts["cost"] = cost_parts(model.cost_)
     for name, part in parts.items():

@@ -275,6 +275,8 @@ class TreeEnsemble:
     def at_threshold(self, threshold: float) -> TreeEnsemble:
         """The same trees, which decide for the desired class from this share of votes on.
 
+        Of trees that add up to log-odds, from this probability on.
+
         >>> leaf = np.full(4, -1, np.int32)
         >>> forest = TreeEnsemble(
         ...     feature=leaf, threshold=np.zeros(4), left=leaf, right=leaf, value=np.zeros(4),
@@ -283,6 +285,8 @@ class TreeEnsemble:
         >>> [forest.at_threshold(share).cutoff for share in (0.25, 0.5, 0.51)]
         [1, 2, 3]
         """
+        if self.combine != "votes":
+            return replace(self, cutoff=logit(threshold))
         return replace(self, cutoff=max(1, int(votes_of(threshold, self.n_trees))))
 
     def stronger(self, strength: float) -> TreeEnsemble:
@@ -308,7 +312,7 @@ class TreeEnsemble:
             votes = int(votes_of(strength, self.n_trees))
             changes = {"cutoff": max(self.cutoff, votes)}
         else:
-            score = _logit(strength) if start is None else strength - start
+            score = logit(strength) if start is None else strength - start
             # Where both classes are compared, a mean above one half has won.
             changes = {"cutoff": score, "against": None} if score > self.cutoff else {}
         stronger: TreeEnsemble = self.memo.get(strength, lambda: replace(self, **changes))
@@ -403,10 +407,10 @@ def sigmoid(score: Any) -> np.ndarray:
     return np.asarray(expit(score))
 
 
-def _logit(share: float) -> float:
+def logit(share: float) -> float:
     """The least score whose sigmoid is at least a share."""
-    if share == 0:
-        return -np.inf
+    if share in (0, 1):
+        return np.inf if share else -np.inf
     score = float(np.log(share / (1 - share)))
     while sigmoid(score) < share:
         score = float(np.nextafter(score, np.inf))

@@ -14,7 +14,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from ract._core.cover import relabelled
 from ract._core.grower import CellTree, Rules, draw_people, grow_tree
-from ract._estimator import Prepared, RecourseClassifierMixin
+from ract._estimator import Prepared
+from ract._labelled import LabelledTreesMixin
 from ract._parameters import at_least, is_number
 from ract._progress import track
 from ract._training import TrainingSet
@@ -23,13 +24,12 @@ from ract.costs import Cost
 from ract.ensemble import TreeEnsemble, votes_of
 from ract.errors import InvalidData, InvalidSpec, listing
 from ract.recourse.common.problem import check_categories
-from ract.recourse.exact.search import ExactSearch
 from ract.status import Status
 
 OOB_PEOPLE = 1000
 
 
-class RecourseForestClassifier(RecourseClassifierMixin, BaseEstimator):
+class RecourseForestClassifier(LabelledTreesMixin, BaseEstimator):
     """A forest in which refused people have a way back.
 
     Its trees are grown like those of ``RecourseTreeClassifier``, each on a bootstrap sample and
@@ -350,24 +350,6 @@ class RecourseForestClassifier(RecourseClassifierMixin, BaseEstimator):
         )
         without = int((answers != Status.FOUND).sum())
         self.oob_recourse_ratio_ = 1 - without / max(int(scored[asked].sum()), 1)
-
-    def _search(self) -> ExactSearch:
-        return ExactSearch(self.ensemble_, self.encoder_.axes, self.cost_)
-
-    def recourse_risk(self, X: Any, budget: float | None = None) -> float:
-        """Share of people without an action to the desired class within the budget, exact.
-
-        Parameters
-        ----------
-        X : frame or array
-        budget : float, optional
-            That of training by default.
-        """
-        matrix = self._matrix(X, undeclared=False)
-        refused = matrix[~self.ensemble_.decide(matrix, n_jobs=self.n_jobs)]
-        budget = self.budget if budget is None else budget
-        answers = self._search().attains(refused, budget, n_jobs=self.n_jobs)
-        return float((answers != Status.FOUND).sum() / len(matrix))
 
     def predict(self, X: Any, *, threshold: float | None = None) -> np.ndarray:
         """Class of each person: the desired one where enough trees vote for it.

@@ -105,7 +105,7 @@ def tradeoff_curve(
 
     Parameters
     ----------
-    estimator : RecourseTreeClassifier or RecourseForestClassifier
+    estimator : classifier of ract
         Not fitted; it is cloned. The table of a fold is encoded, binned and priced once for all
         values that leave that alone.
     X : frame or array
@@ -142,7 +142,8 @@ def tradeoff_curve(
     """
     if not isinstance(estimator, RecourseClassifierMixin):
         raise InvalidSpec(
-            "tradeoff_curve takes a RecourseTreeClassifier or RecourseForestClassifier, got "
+            "tradeoff_curve takes a RecourseTreeClassifier, RecourseForestClassifier or "
+            "RecourseBoostingClassifier, got "
             f"{type(estimator).__name__}."
         )
     if param not in estimator.get_params(deep=False):

@@ -66,26 +66,32 @@ class Words:
 
     def is_for_recourse(self, leaf: int) -> bool:
         """Whether a leaf gives the desired class although most of its people did not have it."""
-        return self.is_desired(leaf) and bool(self.ensemble.value[leaf] < 0.5)
+        labelled = self.ensemble.combine != "sum"
+        return labelled and self.is_desired(leaf) and bool(self.ensemble.value[leaf] < 0.5)
 
     def leaf(self, leaf: int) -> str:
-        """Class, share of the desired class, and whether the leaf is there for recourse."""
+        """Class, share of the desired class, and whether the leaf is there for recourse.
+
+        Of trees that add up, what the leaf adds to the score of the desired class.
+        """
+        if self.ensemble.combine == "sum":
+            return f"{self.ensemble.value[leaf]:+.{self.decimals + 1}f}"
         label = self.desired if self.is_desired(leaf) else self.undesired
         mark = ", for recourse" if self.is_for_recourse(leaf) else ""
         return f"{label} ({self.ensemble.value[leaf]:.0%} {self.desired}{mark})"
 
 
 def export_text(model: Any, *, tree: int = 0, max_depth: int = 10, decimals: int = 2) -> str:
-    """A fitted tree, or one tree of a forest, as indented text.
+    """A fitted tree, or one tree of a forest or booster, as indented text.
 
     Leaves that give the desired class against the majority of their people are marked
-    "for recourse".
+    "for recourse". Those of a booster say what they add to the score of the desired class.
 
     Parameters
     ----------
     model : fitted classifier
     tree : int
-        Which tree of a forest.
+        Which tree of a forest or booster.
     max_depth : int
         Deeper branches are cut off.
     decimals : int

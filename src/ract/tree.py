@@ -14,18 +14,21 @@ from sklearn.utils.validation import check_is_fitted
 from ract._core.attain import Attainment
 from ract._core.cover import exact_cover, greedy_cover, relabelled
 from ract._core.grower import CellTree, Rules, grow_tree
-from ract._estimator import Prepared, RecourseClassifierMixin, attainment
+from ract._estimator import Prepared
 from ract._frames import read_table, take_rows
+from ract._labelled import LabelledTreesMixin
 from ract._parameters import is_number
 from ract._training import TrainingSet, people_on, space_for_part
 from ract.actions import ActionSpace
 from ract.costs import Cost
+from ract.encoding import Encoder
 from ract.ensemble import TreeEnsemble
 from ract.errors import InvalidSpec
+from ract.grid import Grid
 from ract.guarantee import Guarantee, relabel
 
 
-class RecourseTreeClassifier(RecourseClassifierMixin, BaseEstimator):
+class RecourseTreeClassifier(LabelledTreesMixin, BaseEstimator):
     """A classification tree in which refused people have a way back.
 
     Grown top down like CART, but each split and its labels weigh, beside the errors, the people
@@ -356,3 +359,14 @@ class RecourseTreeClassifier(RecourseClassifierMixin, BaseEstimator):
         """Number of leaves."""
         check_is_fitted(self)
         return len(self.ensemble_.leaves)
+
+
+def attainment(
+    ensemble: TreeEnsemble, encoder: Encoder, cost: Any, budget: float, matrix: np.ndarray
+) -> Attainment:
+    """Who of some encoded people attains which leaf of a single tree within a budget."""
+    splits = ensemble.feature >= 0
+    grid = Grid.from_splits(encoder.axes, ensemble.feature[splits], ensemble.threshold[splits])
+    nobody = np.zeros(len(matrix), np.uint8)
+    people = people_on(grid, cost, matrix.T, nobody, budget, with_reach=True)
+    return Attainment(ensemble.on_grid(grid)[0], people)

@@ -1,4 +1,4 @@
-"""A guarantee for forests and models of other libraries: fewer votes needed, until it holds.
+"""A guarantee for forests, boosters and other libraries' models: less needed, until it holds.
 
 Asking for fewer votes (or a lower probability) accepts more people and refuses nobody else, so the
 recourse risk falls. That gives a fixed sequence of models, from "everyone is accepted", whose risk
@@ -29,6 +29,7 @@ from ract.errors import InvalidData, InvalidSpec
 from ract.guarantee import clopper_pearson_upper, most_failures, sequence_people_needed
 from ract.imported import ImportedClassifier
 from ract.interop import read_model
+from ract.interop.from_own import takes_threshold
 from ract.recourse.question import TIME_LIMIT, Question
 from ract.recourse.reachable import reach
 from ract.status import Status
@@ -45,8 +46,8 @@ class RecourseGuarantee:
     Parameters
     ----------
     model : classifier
-        A copy that needs fewer votes, for forests of ract, or a lower probability, for imported
-        models; else the model that was given, to be used with ``threshold``.
+        A copy that needs fewer votes, for forests of ract, or a lower probability, for boosters of
+        ract and imported models; else the model that was given, to be used with ``threshold``.
     votes_needed : int or None
         Of a forest that votes.
     threshold : float or None
@@ -113,8 +114,8 @@ def guarantee_recourse(
     Parameters
     ----------
     model : fitted classifier
-        A forest of ract's, an imported model, or any that ``ract.interop.read_model`` takes. A
-        tree of ract's gets its guarantee while it is fitted (its ``confidence``).
+        A forest or booster of ract's, an imported model, or any that ``ract.interop.read_model``
+        takes. A tree of ract's gets its guarantee while it is fitted (its ``confidence``).
     X : frame or array
         Calibration people, who had no part in training.
     max_risk : float
@@ -154,7 +155,7 @@ def guarantee_recourse(
     matrix, trees = question.matrix, question.ensemble
     own = hasattr(model, "ensemble_")  # one of ract's classifiers, or an imported one
     by_votes = own and hasattr(model, "votes_needed")
-    if own and not by_votes and not isinstance(model, ImportedClassifier):
+    if own and not takes_threshold(model) and not isinstance(model, ImportedClassifier):
         raise InvalidSpec(
             "One tree has one vote, so there is nothing to lower; fit the RecourseTreeClassifier "
             "with max_risk and confidence, which relabels its leaves."
@@ -231,13 +232,18 @@ def _with_trees(model: Any, trees: TreeEnsemble, votes: int) -> Any:
     if isinstance(model, ImportedClassifier):
         return replace(model, ensemble_=trees)
     changed = copy.copy(model)
-    changed.votes_needed, changed.ensemble_ = votes, trees
+    changed.ensemble_ = trees
+    if trees.combine == "votes":
+        changed.votes_needed = votes
     return changed
 
 
-def _lowered(model: ImportedClassifier, probability: float) -> TreeEnsemble:
-    """The trees of an imported model, asked for a probability of the desired class."""
-    trees, link = model.ensemble_, model.link
+def _lowered(model: Any, probability: float) -> TreeEnsemble:
+    """The trees of a booster or an imported model, asked for a probability of the desired class."""
+    trees = model.ensemble_
+    if not isinstance(model, ImportedClassifier):
+        return trees.at_threshold(probability)
+    link = model.link
     if trees.combine == "votes":  # a single tree
         return replace(trees, label=(trees.value >= probability).astype(np.uint8))
     if link is None:

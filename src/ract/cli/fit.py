@@ -12,6 +12,11 @@ from ract.cli import options
 
 FORESTS_ONLY = ("n_estimators", "votes_needed", "oob_score", "n_jobs", "verbose")
 TREES_ONLY = ("confidence",)
+# Of leaves with labels, which boosters do not have; and the value that asks for nothing.
+LABELS_ONLY = {
+    "criterion": "gini", "min_leaf_share": None, "votes_needed": None, "max_risk": None,
+    "confidence": None,
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -21,12 +26,12 @@ class Parameters:
     n_estimators: options.NEstimators = 100
     budget: options.Budget = 0.3
     recourse_weight: Annotated[
-        str,
+        str | None,
         typer.Option(
             help="Weight of recourse against accuracy; 0 is a plain model, auto finds the weight "
-            "that --min-recourse or --max-auc-loss needs."
+            "that --min-recourse or --max-auc-loss needs. By default 0.1, for boosting 0.25."
         ),
-    ] = "0.1"
+    ] = None
     min_recourse: Annotated[
         float | None,
         typer.Option(help="With auto: share of people who must have recourse; 0.95 by default."),
@@ -52,7 +57,10 @@ class Parameters:
         int | None, typer.Option(help="Largest depth of a tree; no limit by default.")
     ] = None
     min_samples_leaf: Annotated[
-        int | None, typer.Option(help="People in a leaf; by default 20 for forests, 1 for trees.")
+        int | None,
+        typer.Option(
+            help="People in a leaf; by default 20 for forests, 1 for trees, 50 for boosting."
+        ),
     ] = None
     min_leaf_share: Annotated[
         float | None,
@@ -166,10 +174,10 @@ def fit(
     print_summary(summary | {"file": str(output)}, sentence, as_json=json)
 
 
-def _weight(text: str) -> float | str:
+def _weight(text: str | None) -> float | str | None:
     from ract.cli.failures import BadInput
 
-    if text == "auto":
+    if text in (None, "auto"):
         return text
     try:
         return float(text)
@@ -211,13 +219,15 @@ def _class_weight(given: str | None, classes: list[Any]) -> Any:
 
 
 def estimator_for(model: str, **given: Any) -> Any:
-    """A forest or tree that is yet to be fitted."""
+    """A forest, tree or booster that is yet to be fitted."""
+    from ract.boosting import RecourseBoostingClassifier
     from ract.cli.failures import BadInput
     from ract.forest import RecourseForestClassifier
     from ract.tree import RecourseTreeClassifier
 
-    if given.get("min_samples_leaf") is None:
-        given.pop("min_samples_leaf", None)
+    for name in ("min_samples_leaf", "recourse_weight"):  # each model has its own default
+        if given.get(name) is None:
+            given.pop(name, None)
     if model == "forest":
         if given.get("confidence") is not None:
             raise BadInput("--confidence is for --model tree; forests are certified afterwards.")
@@ -228,7 +238,14 @@ def estimator_for(model: str, **given: Any) -> Any:
         return RecourseTreeClassifier(
             **{name: value for name, value in given.items() if name not in FORESTS_ONLY}
         )
-    raise BadInput(f"--model must be forest or tree, got {model!r}.")
+    if model == "boosting":
+        for name, nothing in LABELS_ONLY.items():
+            if given.pop(name, nothing) != nothing:
+                option = name.replace("_", "-")
+                raise BadInput(f"--{option} is for --model forest or tree, not for boosting.")
+        given.pop("oob_score", None)
+        return RecourseBoostingClassifier(max_iter=given.pop("n_estimators", 100), **given)
+    raise BadInput(f"--model must be forest, tree or boosting, got {model!r}.")
 
 
 def _measured(estimator: Any) -> dict[str, float]:

@@ -64,8 +64,8 @@ TrainingOutcomes = Annotated[
         "to judge which plans are earned."
     ),
 ]
-ModelKind = Annotated[str, typer.Option(help="forest or tree.")]
-NEstimators = Annotated[int, typer.Option(help="Trees of a forest.")]
+ModelKind = Annotated[str, typer.Option(help="forest, tree or boosting.")]
+NEstimators = Annotated[int, typer.Option(help="Trees of a forest or booster.")]
 ExactCosts = Annotated[
     bool,
     typer.Option(

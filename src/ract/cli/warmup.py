@@ -31,6 +31,7 @@ def _train_and_search() -> None:
     from ract import (
         ActionSpace,
         Feature,
+        RecourseBoostingClassifier,
         RecourseForestClassifier,
         RecourseTreeClassifier,
         find_recourse,
@@ -56,6 +57,9 @@ def _train_and_search() -> None:
     RecourseForestClassifier(
         loans.actions, n_estimators=3, monotonic_cst={"Income": 1}, max_features=None
     ).fit(X, y)
+    for weight in (0.0, 0.25):
+        booster = RecourseBoostingClassifier(loans.actions, max_iter=3, recourse_weight=weight)
+        booster.fit(X, y).predict_proba(X)
     numbers = X[["Age", "Income", "Debt", "Savings"]]
     space = ActionSpace(map(Feature, numbers.columns))
     for model in (

@@ -9,6 +9,7 @@ import numpy as np
 
 from ract.ensemble import TreeEnsemble, on_its_side
 from ract.errors import InvalidSpec
+from ract.interop.curves import Logistic
 from ract.interop.layout import Layout
 from ract.interop.reading import Reading
 
@@ -16,6 +17,11 @@ from ract.interop.reading import Reading
 def is_own(model: Any) -> bool:
     """Whether a model is one of ract's own, or was imported."""
     return all(hasattr(model, name) for name in ("ensemble_", "encoder_", "desired_"))
+
+
+def takes_threshold(model: Any) -> bool:
+    """Whether one of ract's own models decides by a share or probability that may be another."""
+    return hasattr(model, "votes_needed") or hasattr(model, "probability_ensemble_")
 
 
 def read_own(model: Any) -> Reading:
@@ -49,6 +55,7 @@ def read_own(model: Any) -> Reading:
         root=ensemble.root,
         combine="sum",
         codes=codes,
+        link=Logistic() if hasattr(model, "probability_ensemble_") else None,
     )
 
 

@@ -16,7 +16,7 @@ from ract.errors import InvalidData, InvalidSpec, listing
 from ract.interop.agree import check_decisions, check_scores
 from ract.interop.from_catboost import read_catboost
 from ract.interop.from_lightgbm import read_lightgbm
-from ract.interop.from_own import is_own, own_ensemble, read_own
+from ract.interop.from_own import is_own, own_ensemble, read_own, takes_threshold
 from ract.interop.from_sklearn import preparation_of, read_sklearn
 from ract.interop.from_xgboost import read_xgboost
 from ract.interop.layout import lay_out
@@ -68,7 +68,8 @@ def read_model(
         The class that people want: that of the action space, or else the second one.
     threshold : float, optional
         Decide by a probability of the desired class of at least this, not by the model's
-        own rule; of a forest of ract by at least this share of votes.
+        own rule; of a forest of ract by at least this share of votes, of a booster of ract by
+        that of the score that decides.
 
     Examples
     --------
@@ -119,10 +120,10 @@ def _check_own(
     model: Any, rule: Rule, desired: Any, threshold: float | None, *, alone: bool
 ) -> None:
     """Refuse to turn one of ract's own models into another one."""
-    if rule != Rule() or (threshold is not None and not (alone and hasattr(model, "votes_needed"))):
+    if rule != Rule() or (threshold is not None and not (alone and takes_threshold(model))):
         raise InvalidSpec(
             f"{type(model).__name__} decides by a rule of its own and takes no threshold; a forest "
-            "of ract does, and a model of another library when it is read."
+            "or booster of ract does, and a model of another library when it is read."
         )
     if desired is not None and desired != model.desired_:
         raise InvalidSpec(

@@ -9,6 +9,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from ract.encoding import Encoder
+from ract.ensemble import TreeEnsemble
 from ract.errors import InvalidFile, InvalidSpec
 from ract.interop.curves import curve_of
 from ract.persist.archive import MOST_BYTES, parsed, unpack
@@ -33,7 +35,7 @@ class Contents:
 
     Parameters
     ----------
-    kind : {"tree", "forest", "imported"}
+    kind : {"tree", "forest", "boosting", "imported"}
     manifest, meta : dict
         What the file says of itself, and of the model.
     arrays : dict of arrays
@@ -51,7 +53,7 @@ class Contents:
         meta = parsed(members.pop("model.json", b""), "model.json")
         arrays = {name.removesuffix(".npy"): from_npy(held, name) for name, held in members.items()}
         kind = entry(manifest, "kind", str)
-        if kind not in ("tree", "forest", "imported"):
+        if kind not in ("tree", "forest", "boosting", "imported"):
             raise InvalidFile(f"it holds a model of kind {kind!r:.60}, which is unknown")
         return cls(kind, manifest, meta, arrays)
 
@@ -74,10 +76,14 @@ class Contents:
             "budget": budget,
         }
         combine = core["ensemble_"].combine
+        if self.kind == "boosting":
+            core["probability_ensemble_"] = self._probability(model, encoder)
         if self.kind != "imported":
-            if combine != "votes" or core["cost_"].norm != "max":
+            rule = "sum" if self.kind == "boosting" else "votes"
+            if combine != rule or core["cost_"].norm != "max":
                 raise InvalidFile(
-                    "its trees do not vote, or its cost is none that ract trains with"
+                    "its trees do not decide as such models do, or its cost is none that ract "
+                    "trains with"
                 )
             return core
         try:
@@ -87,6 +93,16 @@ class Contents:
         if combine != "mean" and (core["link"] is None) != (combine == "votes"):
             raise InvalidFile("its trees and its link do not fit")
         return core
+
+    def _probability(self, model: dict[str, Any], encoder: Encoder) -> TreeEnsemble | None:
+        """The trees of a booster that give its probabilities, where those that decide do not."""
+        if "probability" not in model:
+            return None
+        given = entry(model, "probability", dict)
+        trees = checked_ensemble(given, self.under("probability."), encoder)
+        if trees.combine != "sum":
+            raise InvalidFile("the trees of its probabilities do not add up")
+        return trees
 
     def table(self) -> TableFormat:
         """How tables for the model are written."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ract.ensemble import TreeEnsemble, on_its_side
+from ract.ensemble import TreeEnsemble, on_its_side, sigmoid
 from ract.errors import InvalidFile
 from ract.interop.model import TreeModel
 from ract.persist.contents import Contents, read_contents
@@ -48,15 +48,18 @@ class Decider:
     Parameters
     ----------
     model : TreeModel
-    shares : {"shares", "votes"} or None
+    shares : {"shares", "votes", "scores"} or None
         What the probabilities of one of ract's own models are; None for an imported one.
     table : TableFormat
         How tables for the model are written.
+    gives : TreeEnsemble, optional
+        The trees whose scores the probabilities are; those that decide by default.
     """
 
     model: TreeModel
     shares: str | None
     table: TableFormat = field(default_factory=TableFormat)
+    gives: TreeEnsemble | None = None
 
     def decide(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
         """The class of each person, and the probability of the desired class."""
@@ -64,6 +67,10 @@ class Decider:
         if self.shares is None:
             decided = model.decide(X)
             probability = np.asarray(model.probability(X), np.float64)
+        elif self.shares == "scores":
+            matrix = model.encoder.matrix(X, undeclared=True)
+            decided = ensemble.decide(matrix)
+            probability = on_its_side(sigmoid((self.gives or ensemble).score(matrix)), decided)
         else:
             votes, sums = ensemble.totals(model.encoder.matrix(X, undeclared=True))
             decided = votes >= ensemble.cutoff
@@ -88,12 +95,21 @@ def read_decider(source: str | Path) -> Decider:
 def _decider(data: bytes) -> Decider:
     contents = Contents.of_bytes(data)
     core, shares = contents.core(), None
-    if contents.kind != "imported":
+    if contents.kind == "boosting":
+        shares = "scores"
+    elif contents.kind != "imported":
         shares = entry(contents.meta, "parameters", dict).get("probability", "shares")
         if shares not in ("shares", "votes"):
             raise InvalidFile(f"its parameter probability is {shares!r:.60}")
-    encoder, trees = core["encoder_"], core["ensemble_"]
-    plain = _Plain(**{field.name: getattr(trees, field.name) for field in fields(trees)})
+    encoder = core["encoder_"]
+    plain, gives = (_plain(core.get(name)) for name in ("ensemble_", "probability_ensemble_"))
+    assert plain is not None
     n_features, link = len(encoder.feature_names), core.get("link")
     model = TreeModel(encoder, plain, core["classes_"], core["desired_"], n_features, link)
-    return Decider(model, shares, contents.table())
+    return Decider(model, shares, contents.table(), gives)
+
+
+def _plain(trees: TreeEnsemble | None) -> _Plain | None:
+    if trees is None:
+        return None
+    return _Plain(**{field.name: getattr(trees, field.name) for field in fields(trees)})

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ract.boosting import RecourseBoostingClassifier
 from ract.calibration import LastingCurve, Point
 from ract.errors import InvalidFile
 from ract.forest import RecourseForestClassifier
@@ -28,8 +29,8 @@ class ModelFile:
 
     Parameters
     ----------
-    model : RecourseTreeClassifier, RecourseForestClassifier or ImportedClassifier
-    kind : {"tree", "forest", "imported"}
+    model : fitted classifier of ract, or ImportedClassifier
+    kind : {"tree", "forest", "boosting", "imported"}
     ract : str
         The version that wrote it.
     fingerprint : str
@@ -114,7 +115,9 @@ def read_model_file(source: str | Path) -> ModelFile:
 def from_bytes(data: bytes) -> ModelFile:
     """What the content of a model file holds."""
     contents = Contents.of_bytes(data)
-    build = {"tree": _tree, "forest": _forest, "imported": _imported}[contents.kind]
+    build = {
+        "tree": _tree, "forest": _forest, "boosting": _boosting, "imported": _imported,
+    }[contents.kind]  # fmt: skip
     manifest, meta = contents.manifest, contents.meta
     certificates = entry(meta, "certificates", list)
     if not all(isinstance(record, dict) for record in certificates):
@@ -181,11 +184,28 @@ def _forest(contents: Contents) -> RecourseForestClassifier:
     if draws is None or draws.dtype != np.int64 or draws.shape != (n_trees, 2):
         raise InvalidFile("it does not say how each of its trees was drawn")
     model._draws = [(seed, None if n < 0 else n) for seed, n in draws.tolist()]
-    model._n_people = entry(fitted, "n_people", int)
-    model._monotonic = tuple(entry(fitted, "monotonic", list))
+    _set_task(model, fitted)
     if model.probability not in ("shares", "votes"):
         raise InvalidFile(f"its parameter probability is {model.probability!r:.60}")
     return model
+
+
+def _boosting(contents: Contents) -> RecourseBoostingClassifier:
+    model, fitted = _own(RecourseBoostingClassifier, contents), contents.meta["fitted"]
+    _set_task(model, fitted)
+    model.n_iter_ = entry(fitted, "n_iter", int)
+    losses = fitted.get("validation_loss")
+    model.validation_loss_ = None
+    if losses is not None:
+        held = entry(fitted, "validation_loss", list)
+        model.validation_loss_ = np.array([number({"loss": one}, "loss") for one in held], float)
+    return model
+
+
+def _set_task(model: Any, fitted: dict[str, Any]) -> None:
+    """What trees can be added to a model for (``warm_start``)."""
+    model._n_people = entry(fitted, "n_people", int)
+    model._monotonic = tuple(entry(fitted, "monotonic", list))
 
 
 def _own(kind: Any, contents: Contents) -> Any:

@@ -15,6 +15,7 @@ from ract._files import write_whole
 from ract._fingerprint import model_fingerprint
 from ract._serialize import model_parts, plain
 from ract._version import __version__
+from ract.boosting import RecourseBoostingClassifier
 from ract.calibration import LastingCurve
 from ract.errors import InvalidSpec
 from ract.forest import RecourseForestClassifier
@@ -30,6 +31,7 @@ from ract.tree import RecourseTreeClassifier
 KINDS: dict[type, str] = {
     RecourseTreeClassifier: "tree",
     RecourseForestClassifier: "forest",
+    RecourseBoostingClassifier: "boosting",
     ImportedClassifier: "imported",
 }
 
@@ -51,7 +53,7 @@ def save_model(
 
     Parameters
     ----------
-    model : fitted RecourseTreeClassifier or RecourseForestClassifier, or ImportedClassifier
+    model : fitted classifier of ract, or ImportedClassifier
     target : path
         Usually ending in ``.ract``.
     summary : mapping, optional
@@ -90,8 +92,9 @@ def model_bytes(
     kind = KINDS.get(type(model))
     if kind is None:
         raise InvalidSpec(
-            f"A {type(model).__name__} cannot be stored; RecourseTreeClassifier and "
-            "RecourseForestClassifier can, and others after ract.import_model(model, people)."
+            f"A {type(model).__name__} cannot be stored; RecourseTreeClassifier, "
+            "RecourseForestClassifier and RecourseBoostingClassifier can, and others after "
+            "ract.import_model(model, people)."
         )
     if kind != "imported":
         check_is_fitted(model)
@@ -138,6 +141,10 @@ def _fitted(model: Any) -> dict[str, Any]:
     else:
         meta["n_people"] = model._n_people
         meta["monotonic"] = list(model._monotonic)
+    if isinstance(model, RecourseBoostingClassifier):
+        losses = model.validation_loss_
+        meta["n_iter"] = model.n_iter_
+        meta["validation_loss"] = None if losses is None else plain(losses, "validation_loss_")
     return meta
 
 

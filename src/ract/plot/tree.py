@@ -19,7 +19,7 @@ def plot_tree(
     ax: Any = None,
     fontsize: float | None = None,
 ) -> Any:
-    """Draw a fitted tree, or one tree of a forest.
+    """Draw a fitted tree, or one tree of a forest or booster.
 
     Green leaves give the desired class, red ones the other; yellow ones give the desired class
     against the majority of their people, so that others have a way back. People for whom the

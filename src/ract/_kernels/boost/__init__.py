@@ -1,0 +1,1 @@
+"""Kernels that grow trees whose values add up."""
