@@ -2,6 +2,7 @@
 
 import json
 import warnings
+from functools import cache
 
 import numpy as np
 import pandas as pd
@@ -13,6 +14,7 @@ from sklearn.tree import DecisionTreeClassifier, export_text, plot_tree
 from ract import (
     ActionSpace,
     Feature,
+    RecourseBoostingClassifier,
     RecourseForestClassifier,
     RecourseTreeClassifier,
     import_model,
@@ -171,6 +173,41 @@ def boosters():
         boosted.fit(people, LOANS.target)
         yield import_model(boosted, people, ANY, desired=desired), boosted
         yield import_model(boosted, people, ANY, desired=desired, threshold=0.7), None
+
+
+@cache
+def own_booster(desired, recourse_weight):
+    people = LOANS.frame[NUMBERS].head(600)
+    model = RecourseBoostingClassifier(
+        desired=desired, recourse_weight=recourse_weight, max_iter=8, n_replicates=2, n_members=2,
+        random_state=0,
+    )  # fmt: skip
+    return model.fit(people, LOANS.target.head(600))
+
+
+@pytest.mark.parametrize("desired", ["approved", "refused"])
+def test_our_own_booster_goes_everywhere(desired):
+    """Probabilities are those of the replicates, except in scikit-learn."""
+    new = singles(MANY[NUMBERS]).head(2000)
+    for weight in (0.0, 0.25):
+        model = own_booster(desired, weight)
+        assert (model.probability_ensemble_ is None) == (weight == 0)
+        exported, share = to_json(model), model.predict_proba(new)
+        decided = np.array(list(decide_from_json(exported, new.head(200))))
+        assert np.array_equal(decided, model.predict(new.head(200)) == desired)
+        if weight:
+            rows, given = new.head(200).to_numpy(float), exported["probability"]
+            sums = [sum(walk(t, row)["value"] for t in given["trees"]) for row in rows]
+            odds = given["start"] + np.array(sums)
+            k = list(model.classes_).index(desired)
+            free = np.abs(odds) > 1e-9
+            side = (odds > 0) == decided  # others are held on the decision's side
+            expected = share[:200, k][free & side]
+            assert np.allclose(1 / (1 + np.exp(-odds[free & side])), expected, atol=1e-12)
+        assert np.array_equal(to_sklearn(model).predict(new), model.predict(new))
+        label, probabilities = asked(model, new)
+        assert np.array_equal(label, model.predict(new))
+        assert np.allclose(probabilities, share, rtol=0, atol=1e-6)
 
 
 def averaging_forests():
