@@ -1,4 +1,4 @@
-"""The paper's data: contents, action spaces, files on disk, and downloads over loopback."""
+"""The paper's data and Adult: contents, action spaces, files, and downloads over loopback."""
 
 from __future__ import annotations
 
@@ -22,21 +22,35 @@ FETCHERS = {
     "compas": datasets.fetch_compas,
     "credit": datasets.fetch_credit,
     "bail": datasets.fetch_bail,
+    "adult": datasets.fetch_adult,
 }
 FILES = {
     "fico": "fico.csv",
     "compas": "compas.csv",
     "credit": "credit_processed.csv",
     "bail": "bail.csv",
+    "adult": "rabit/adult.csv",
 }
-SHAPES = {"fico": (9871, 23), "compas": (6167, 14), "credit": (30000, 16), "bail": (8923, 16)}
-REPEATED_ROWS = {"fico": 1, "compas": 2423, "credit": 1233, "bail": 4406}
-UNDESIRED = {"fico": "bad", "compas": "reoffends", "credit": "defaults", "bail": "reoffends"}
+SHAPES = {
+    "fico": (9871, 23),
+    "compas": (6167, 14),
+    "credit": (30000, 16),
+    "bail": (8923, 16),
+    "adult": (48842, 9),
+}
+REPEATED_ROWS = {"fico": 1, "compas": 2423, "credit": 1233, "bail": 4406, "adult": 22775}
+UNDESIRED = {
+    "fico": "bad",
+    "compas": "reoffends",
+    "credit": "defaults",
+    "bail": "reoffends",
+    "adult": "<=50K",
+}
 
 
 @pytest.fixture(scope="module")
 def data_folder(data_home):
-    """A folder with all four files, or skip: nothing is ever downloaded from afar."""
+    """A folder with all files, or skip: nothing is ever downloaded from afar."""
     absent = [file for file in FILES.values() if not (data_home / file).exists()]
     if absent:
         pytest.skip(f"{data_home} lacks {', '.join(absent)}")
@@ -59,12 +73,15 @@ def test_features_keep_the_order_of_the_file(data, data_folder):
 
 def test_class_0_is_the_desired_label(data, data_folder):
     raw = pd.read_csv(data_folder / FILES[data.name])[data.target.name]
-    assert list(data.target == data.desired) == list(raw == 0)
-    assert list(data.target == UNDESIRED[data.name]) == list(raw == 1)
+    classes = (">50K", "<=50K") if data.name == "adult" else (0, 1)
+    assert list(data.target == data.desired) == list(raw == classes[0])
+    assert list(data.target == UNDESIRED[data.name]) == list(raw == classes[1])
     assert data.actions.desired == data.desired
 
 
 def test_action_space_is_the_papers_feature_table(data, data_folder):
+    if data.name == "adult":
+        pytest.skip("Adult is not a data set of the paper")
     paper = data_folder.parent / "paper" / "ract-icml2024.tex"
     if not paper.exists():
         pytest.skip("the paper's source, which holds the feature tables, is not beside the data")
@@ -103,7 +120,18 @@ def test_credit_age_columns_overlap(data_folder):
 
 
 def test_the_encoder_takes_the_data_with_its_own_action_space(data):
-    assert Encoder(data.frame, data.actions).column_names == tuple(data.frame.columns)
+    encoder = Encoder(data.frame, data.actions)
+    assert encoder.feature_names == tuple(data.frame.columns)
+    if data.name != "adult":  # text becomes columns of its own
+        assert encoder.column_names == tuple(data.frame.columns)
+
+
+def test_adult_has_the_feature_rules_of_rabit(data_folder):
+    actions = datasets.fetch_adult(data_home=data_folder).actions
+    fixed = {feature.name for feature in actions if feature.change == "fixed"}
+    assert fixed == {"marital-status", "race", "gender", "native-country"}
+    assert {feature.name for feature in actions if feature.is_categorical} == fixed
+    assert {f.name for f in actions if f.change == "increase"} == {"age"}
 
 
 def test_dropping_repeats_keeps_the_first_of_equal_rows(data, data_folder):
@@ -176,7 +204,8 @@ def serving(monkeypatch, *, status=200, body=CONTENT, announced=None):
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
         thread = threading.Thread(target=server.serve_forever, daemon=True)
         thread.start()
-        monkeypatch.setattr(datasets, "_BASE_URL", f"http://127.0.0.1:{server.server_port}/files")
+        for name, folder in (("_BASE_URL", "files"), ("_RABIT_URL", "tables")):
+            monkeypatch.setattr(datasets, name, f"http://127.0.0.1:{server.server_port}/{folder}")
         try:
             yield asked
         finally:
@@ -195,6 +224,20 @@ def test_a_download_is_kept_and_not_repeated(stand_in, tmp_path, monkeypatch):
     assert list(second.target) == ["bad", "good"]
     assert first.actions["ExternalRiskEstimate"].change == "fixed"
     assert first.actions["NumInqLast6M"].upper == 2
+
+
+def test_adult_is_downloaded_into_a_folder_of_its_own(stand_in, tmp_path, monkeypatch):
+    """Another repository has other files of the same names; its labels are text."""
+    body = b"age,race,income\n25,Black,<=50K\n38,White,>50K\n"
+    sha256 = hashlib.sha256(body).hexdigest()
+    source = replace(datasets._ADULT, sha256=sha256, fixed=("race",))
+    monkeypatch.setattr(datasets, "_ADULT", source)
+    with serving(monkeypatch, body=body) as asked:
+        data = datasets.fetch_adult(data_home=tmp_path)
+    assert asked == ["/tables/adult.csv"]
+    assert (tmp_path / "rabit" / "adult.csv").read_bytes() == body
+    assert list(data.target) == ["<=50K", ">50K"]
+    assert data.actions["age"].change == "increase"
 
 
 def test_without_a_folder_the_users_cache_is_used(stand_in, tmp_path, monkeypatch):
@@ -252,6 +295,12 @@ def assert_says_what_to_do(message, folder):
     assert len(re.findall(r"\.(?:\s|$)", message)) == 1  # one sentence
 
 
-def test_downloads_are_pinned_to_one_commit_of_the_authors_repository():
-    pattern = r"https://raw\.githubusercontent\.com/kelicht/ract/[0-9a-f]{40}/datasets"
-    assert re.fullmatch(pattern, datasets._BASE_URL)
+@pytest.mark.parametrize(
+    ("url", "repository"),
+    [(datasets._BASE_URL, "ract"), (datasets._RABIT_URL, "rabit")],
+)
+def test_downloads_are_pinned_to_one_commit_of_the_authors_repository(url, repository):
+    pattern = (
+        rf"https://raw\.githubusercontent\.com/kelicht/{repository}/[0-9a-f]{{40}}/\S*datasets"
+    )
+    assert re.fullmatch(pattern, url)

@@ -1,4 +1,4 @@
-"""Data to try things on: simulated loan applications, and the four data sets of the paper."""
+"""Data to try things on: simulated loan applications, the four data sets of the paper, Adult."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ __all__ = [
     "DataUnavailable",
     "Dataset",
     "LoansModel",
+    "fetch_adult",
     "fetch_bail",
     "fetch_compas",
     "fetch_credit",
@@ -27,10 +28,14 @@ __all__ = [
     "load_loans",
 ]
 
-# The authors' repository at a fixed commit.
+# The repositories of the authors, each at a fixed commit.
 _BASE_URL = (
     "https://raw.githubusercontent.com/kelicht/ract/"
     "b45e7c21f1d3fee7c0bcbe81c6a68e4023488151/datasets"
+)
+_RABIT_URL = (
+    "https://raw.githubusercontent.com/kelicht/rabit/"
+    "64db37bb86b6594d7196231f4d4b8f026c4bcb83/rabit/datasets"
 )
 
 
@@ -128,7 +133,7 @@ def load_loans(n_people: int = 5000, random_state: int | np.random.Generator | N
 
 @dataclass(frozen=True)
 class _Source:
-    """One file of the paper, and its feature table where that is not read off the data."""
+    """One file, and its feature table where that is not read off the data."""
 
     name: str
     file: str
@@ -136,6 +141,8 @@ class _Source:
     target: str
     labels: tuple[str, str]  # of class 0, which is the desired one, and of class 1
     description: str
+    folder: str = ""  # of the file below the data folder: other repositories have other files
+    coded: bool = True  # whether the file holds classes; else labels
     fixed: tuple[str, ...] = ()
     increase: tuple[str, ...] = ()
     groups: dict[str, tuple[str, ...]] = field(default_factory=dict)
@@ -193,6 +200,16 @@ _BAIL = _Source(
 )  # fmt: skip
 
 
+_ADULT = _Source(
+    name="adult", file="adult.csv", folder="rabit", coded=False,
+    target="income", labels=(">50K", "<=50K"),
+    sha256="2c7c5091e60b6a0ab4936b587afa0f09f551ac65528bde48372008f20329ed49",
+    description="Adults in the census of the United States (1994): who earns above 50,000?",
+    fixed=("marital-status", "race", "gender", "native-country"),
+    increase=("age",),
+)  # fmt: skip
+
+
 def fetch_fico(*, data_home: _Folder = None, drop_duplicates: bool = False) -> Dataset:
     """Home equity lines of credit: 9871 people, 23 features, desired "good".
 
@@ -245,6 +262,22 @@ def fetch_bail(*, data_home: _Folder = None, drop_duplicates: bool = False) -> D
     return _fetch(_BAIL, data_home, drop_duplicates)
 
 
+def fetch_adult(*, data_home: _Folder = None, drop_duplicates: bool = False) -> Dataset:
+    """Adults and their income: 48842 people, 9 features, desired ">50K".
+
+    The table and feature rules of RABIT (Kanamori et al., 2025), in a folder of its own,
+    ``rabit/adult.csv``. Marital status, race, gender and country are categories and fixed; age
+    only rises. 22,775 rows repeat an earlier one. Parameters as in ``fetch_fico``.
+
+    Examples
+    --------
+    >>> adult = fetch_adult()  # doctest: +SKIP
+    >>> adult.actions["age"].change, adult.actions["race"].change  # doctest: +SKIP
+    ('increase', 'fixed')
+    """
+    return _fetch(_ADULT, data_home, drop_duplicates)
+
+
 def _fetch(source: _Source, data_home: _Folder, drop_duplicates: bool) -> Dataset:
     rows = pd.read_csv(_local_file(source, data_home))
     desired, undesired = source.labels
@@ -257,7 +290,9 @@ def _fetch(source: _Source, data_home: _Folder, drop_duplicates: bool) -> Datase
     )
     if drop_duplicates:
         rows = rows.drop_duplicates(ignore_index=True)
-    target = rows.pop(source.target).map({0: desired, 1: undesired})
+    target = rows.pop(source.target)
+    if source.coded:
+        target = target.map({0: desired, 1: undesired})
     return Dataset(source.name, rows, target, desired, actions, source.description)
 
 
@@ -266,7 +301,7 @@ def _local_file(source: _Source, data_home: _Folder) -> Path:
     import pooch  # slow to import, and needed only here
 
     named = data_home or os.environ.get("RACT_DATA_HOME")
-    folder = Path(named or pooch.os_cache("ract")).expanduser()
+    folder = Path(named or pooch.os_cache("ract")).expanduser() / source.folder
     path = folder / source.file
     if not path.exists():
         _download(source, folder)
@@ -279,7 +314,7 @@ def _download(source: _Source, folder: Path) -> None:
     import pooch
     from requests.exceptions import RequestException
 
-    url = f"{_BASE_URL}/{source.file}"
+    url = f"{_RABIT_URL if source.folder else _BASE_URL}/{source.file}"
 
     def download_and_check(url: str, output: Any, manager: Any) -> None:
         pooch.HTTPDownloader(progressbar=False)(url, output, manager)

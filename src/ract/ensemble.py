@@ -274,11 +274,11 @@ class TreeEnsemble:
         if self.combine == "votes":
             return sums - self.base if self.n_trees == 1 else votes / self.n_trees
         score = sums.astype(np.float64) / (self.n_trees if self.combine == "mean" else 1)
-        start = self._share_at_zero
+        start = self.share_at_zero
         return sigmoid(score) if start is None else start + score
 
     @cached_property
-    def _share_at_zero(self) -> int | None:
+    def share_at_zero(self) -> int | None:
         """The share that a score of 0 stands for; None where scores are no means of shares."""
         low, high = (float(end(self.value[self.leaves])) for end in (np.min, np.max))
         if self.combine != "mean" or low < -1 or high > 1 or low < 0 < high:
@@ -316,7 +316,7 @@ class TreeEnsemble:
         >>> [forest.stronger(share).cutoff for share in (0.5, 0.75, 0.8)]
         [3, 3, 4]
         """
-        start = self._share_at_zero
+        start = self.share_at_zero
         if self.combine != "votes" and start is None and strength == 1:
             raise InvalidSpec("No sum of scores has a strength of 1; ask for less.")
         if self.combine == "votes" and self.n_trees == 1:

@@ -2,6 +2,7 @@
 
 import json
 import warnings
+from functools import cache
 
 import numpy as np
 import pandas as pd
@@ -13,6 +14,7 @@ from sklearn.tree import DecisionTreeClassifier, export_text, plot_tree
 from ract import (
     ActionSpace,
     Feature,
+    RecourseBoostingClassifier,
     RecourseForestClassifier,
     RecourseTreeClassifier,
     import_model,
@@ -164,15 +166,87 @@ def test_an_imported_tree_goes_back():
     assert np.array_equal(exported.predict(new), tree.predict(new))
 
 
-def test_sums_are_refused():
+def boosters():
     people = LOANS.frame[NUMBERS]
-    boosted = GradientBoostingClassifier(n_estimators=5).fit(people, LOANS.target)
-    imported = import_model(boosted, people, ANY)
+    for desired in ("approved", "refused"):
+        boosted = GradientBoostingClassifier(n_estimators=20, random_state=0)
+        boosted.fit(people, LOANS.target)
+        yield import_model(boosted, people, ANY, desired=desired), boosted
+        yield import_model(boosted, people, ANY, desired=desired, threshold=0.7), None
+
+
+@cache
+def own_booster(desired, recourse_weight):
+    people = LOANS.frame[NUMBERS].head(600)
+    model = RecourseBoostingClassifier(
+        desired=desired, recourse_weight=recourse_weight, max_iter=8, n_replicates=2, n_members=2,
+        random_state=0,
+    )  # fmt: skip
+    return model.fit(people, LOANS.target.head(600))
+
+
+@pytest.mark.parametrize("desired", ["approved", "refused"])
+def test_our_own_booster_goes_everywhere(desired):
+    """Probabilities are those of the replicates, except in scikit-learn."""
+    new = singles(MANY[NUMBERS]).head(2000)
+    for weight in (0.0, 0.25):
+        model = own_booster(desired, weight)
+        assert (model.probability_ensemble_ is None) == (weight == 0)
+        exported, share = to_json(model), model.predict_proba(new)
+        decided = np.array(list(decide_from_json(exported, new.head(200))))
+        assert np.array_equal(decided, model.predict(new.head(200)) == desired)
+        if weight:
+            rows, given = new.head(200).to_numpy(float), exported["probability"]
+            sums = [sum(walk(t, row)["value"] for t in given["trees"]) for row in rows]
+            odds = given["start"] + np.array(sums)
+            k = list(model.classes_).index(desired)
+            free = np.abs(odds) > 1e-9
+            side = (odds > 0) == decided  # others are held on the decision's side
+            expected = share[:200, k][free & side]
+            assert np.allclose(1 / (1 + np.exp(-odds[free & side])), expected, atol=1e-12)
+        assert np.array_equal(to_sklearn(model).predict(new), model.predict(new))
+        label, probabilities = asked(model, new)
+        assert np.array_equal(label, model.predict(new))
+        assert np.allclose(probabilities, share, rtol=0, atol=1e-6)
+
+
+def averaging_forests():
+    people = LOANS.frame[NUMBERS]
+    for desired in ("approved", "refused"):
+        # An even number of pure leaves: many people have as much for one class as for the other.
+        averaging = RandomForestClassifier(4, random_state=0).fit(people, LOANS.target)
+        yield import_model(averaging, people, ANY, desired=desired), averaging
+
+
+def test_sums_and_means_go_to_scikit_learn():
+    new = singles(MANY[NUMBERS])
+    for model, original in [*boosters(), *averaging_forests()]:
+        exported = to_sklearn(model)
+        assert np.array_equal(exported.predict(new), model.predict(new))
+        if original is not None:
+            assert type(exported) is type(original)
+            shares = exported.predict_proba(new)
+            assert np.allclose(shares, original.predict_proba(new), rtol=0, atol=1e-12)
+
+
+def test_what_an_export_cannot_keep_is_refused():
+    people = LOANS.frame[NUMBERS]
+    averaging = RandomForestClassifier(4, random_state=0).fit(people, LOANS.target)
+    model = import_model(averaging, people, ANY, desired="approved", threshold=0.7)
+    with pytest.raises(InvalidSpec, match="compares a mean with 0.7"):
+        to_sklearn(model)
+    lightgbm = pytest.importorskip("lightgbm")
+    holes = people.assign(Income=people["Income"].where(people["Income"] > 30_000))
+    boosted = lightgbm.LGBMClassifier(n_estimators=5, verbose=-1).fit(holes, LOANS.target)
+    with pytest.raises(InvalidSpec, match="missing values"):
+        to_sklearn(import_model(boosted, holes, ANY, desired="approved"))
+    xgboost = pytest.importorskip("xgboost")
+    single = xgboost.XGBClassifier(n_estimators=3).fit(people, LOANS.target == "approved")
     for export in (to_sklearn, to_onnx):
-        with pytest.raises(InvalidSpec, match="decides by a sum of scores"):
-            export(imported)
+        with pytest.raises(InvalidSpec, match="single precision"):
+            export(import_model(single, people, ANY, desired=True))
     with pytest.raises(InvalidSpec, match="not a fitted model of ract"):
-        to_json(boosted)
+        to_json(averaging)
 
 
 def test_shap_takes_the_exported_forest():
@@ -214,6 +288,18 @@ def test_onnx_decides_alike_on_ten_thousand_people(desired, given):
     assert np.array_equal(label, model.predict(MANY))
     assert np.allclose(probabilities, model.predict_proba(MANY), rtol=0, atol=1e-6)
     assert np.array_equal(model.classes_[probabilities.argmax(axis=1)], label)
+
+
+def test_onnx_of_sums_and_means():
+    new = MANY[NUMBERS]
+    lightgbm = pytest.importorskip("lightgbm")
+    people = LOANS.frame[NUMBERS]
+    light = lightgbm.LGBMClassifier(n_estimators=20, verbose=-1).fit(people, LOANS.target)
+    models = [model for model, _ in [*boosters(), *averaging_forests()]]
+    for model in [*models, import_model(light, people, ANY, desired="approved")]:
+        label, probabilities = asked(model, new)
+        assert np.array_equal(label, model.predict(new))
+        assert np.allclose(probabilities, model.predict_proba(new), rtol=0, atol=1e-6)
 
 
 def test_onnx_keeps_thresholds_in_double_precision():

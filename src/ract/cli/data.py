@@ -15,12 +15,14 @@ NAMES = {
     "compas": "defendants in Broward County: who reoffends in two years?",
     "credit": "credit card clients in Taiwan: who defaults next month?",
     "bail": "people released from prison: who reoffends?",
+    "adult": "adults in the census: who earns above 50,000?",
 }
 
 
 def data(
     name: Annotated[
-        str | None, typer.Argument(help="loans, fico, compas, credit or bail; without one, a list.")
+        str | None,
+        typer.Argument(help="loans, fico, compas, credit, bail or adult; without one, a list."),
     ] = None,
     output: options.TableOutput = "-",
     actions: Annotated[
@@ -32,7 +34,7 @@ def data(
 ) -> None:
     """Write a data set to a file.
 
-    Simulated loans, which take a seed, or one of the paper's four, which are downloaded once.
+    Simulated loans, which take a seed, or one of the others, which are downloaded once.
 
     Example: ract data loans -o loans.csv --actions loans.toml
     """

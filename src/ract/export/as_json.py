@@ -8,7 +8,8 @@ from typing import Any
 from ract._fingerprint import model_fingerprint
 from ract._serialize import plain, space_parts
 from ract._version import __version__
-from ract.export.source import Source
+from ract.ensemble import TreeEnsemble
+from ract.export.source import Source, sent_left
 
 # Models with missing values need a reader that knows them.
 FORMAT, VERSION, VERSION_WITH_MISSING = "ract trees", 1, 2
@@ -37,6 +38,8 @@ def to_json(model: Any) -> dict[str, Any]:
         of the values, or ``start`` plus their sum, with ``at_least`` (in single precision if
         ``single``). Forests of scikit-learn compare with the mean of ``other`` values instead
         where leaves have them; a tie is enough only if ``tie_wins``.
+        ``probability``, where other trees give it: the probability of the desired class is the
+        logistic curve of ``start`` plus the sum of the values of these ``trees``.
 
     Examples
     --------
@@ -47,9 +50,8 @@ def to_json(model: Any) -> dict[str, Any]:
     {'column': 0, 'at_most': 2.5, 'yes': 1, 'no': 2}
     """
     source = Source.of(model)
-    ensemble = source.ensemble
-    ends = [*ensemble.root[1:].tolist(), len(ensemble.feature)]
-    return {
+    gives = source.gives
+    found = {
         "format": FORMAT,
         "version": VERSION_WITH_MISSING if _has_missing(source) else VERSION,
         "ract": __version__,
@@ -60,11 +62,19 @@ def to_json(model: Any) -> dict[str, Any]:
         "actions": space_parts(source.encoder.space),
         "columns": _columns(source),
         "decision": _decision(source),
-        "trees": [
-            _nodes(source, first, last)
-            for first, last in zip(ensemble.root.tolist(), ends, strict=True)
-        ],
+        "trees": _trees(source, source.ensemble),
     }
+    if gives is not None:
+        found["probability"] = {"start": float(gives.base), "trees": _trees(source, gives)}
+    return found
+
+
+def _trees(source: Source, ensemble: TreeEnsemble) -> list[list[dict[str, Any]]]:
+    ends = [*ensemble.root[1:].tolist(), len(ensemble.feature)]
+    return [
+        _nodes(source, ensemble, first, last)
+        for first, last in zip(ensemble.root.tolist(), ends, strict=True)
+    ]
 
 
 def _columns(source: Source) -> list[dict[str, Any]]:
@@ -105,14 +115,13 @@ def _decision(source: Source) -> dict[str, Any]:
     }
 
 
-def _nodes(source: Source, first: int, last: int) -> list[dict[str, Any]]:
-    ensemble = source.ensemble
+def _nodes(source: Source, ensemble: TreeEnsemble, first: int, last: int) -> list[dict[str, Any]]:
     part = slice(first, last)
     columns, cuts = ensemble.feature[part].tolist(), ensemble.threshold[part].tolist()
     left, right = ensemble.left[part].tolist(), ensemble.right[part].tolist()
     votes, values = ensemble.label[part].tolist(), ensemble.value[part].tolist()
     against = None if ensemble.against is None else ensemble.against[part].tolist()
-    sent_left, missing = source.sent_left[part].tolist(), _missing_numbers(source)
+    sent, missing = sent_left(ensemble)[part].tolist(), _missing_numbers(source)
     nodes: list[dict[str, Any]] = []
     for k, column in enumerate(columns):
         if column >= 0:
@@ -120,7 +129,7 @@ def _nodes(source: Source, first: int, last: int) -> list[dict[str, Any]]:
             split = {"column": column, "at_most": at_most}
             split |= {"yes": left[k] - first, "no": right[k] - first}
             if column in missing:
-                split["missing"] = "yes" if sent_left[k] else "no"
+                split["missing"] = "yes" if sent[k] else "no"
             nodes.append(split)
             continue
         leaf = {"vote": votes[k] == 1, "value": values[k]}

@@ -10,10 +10,14 @@ import numpy as np
 from ract._fingerprint import model_fingerprint
 from ract._version import __version__
 from ract.encoding import Axis
+from ract.ensemble import TreeEnsemble
 from ract.errors import InvalidSpec
-from ract.export.source import Source, kind_of
+from ract.export.source import Source, kind_of, sent_left
 
 OPSETS = {"": 17, "ai.onnx.ml": 3}
+# Trees, and what each of their leaves adds to two totals.
+Part = tuple[TreeEnsemble, np.ndarray]
+
 IR_VERSION = 8  # that of the opsets above; runtimes refuse newer ones than they know
 
 
@@ -22,15 +26,17 @@ def to_onnx(model: Any) -> Any:
 
     It has one input of shape (people, 1) for each column of the table, under the column's name:
     text for text categories, doubles for everything else (0 and 1 for bools). Its outputs are
-    ``label`` (people,) and ``probabilities`` (people, 2), in the order of the classes. Labels
-    are equal for everyone, since thresholds stay doubles and votes are whole numbers;
-    probabilities are equal to single precision. Missing numbers (NaN) go where they go in the
-    model; one whose categories are missing for some is refused. A category that training did not
-    have is refused by the runtime.
+    ``label`` (people,) and ``probabilities`` (people, 2), in the order of the classes. Where votes
+    are counted, labels are equal for everyone, since thresholds stay doubles and votes are whole
+    numbers. Sums and means are added up in double precision too, but not in the same order:
+    labels are equal for everyone whose score differs from the cut-off by more than the last digits.
+    Probabilities are equal to single precision. Missing numbers (NaN) go where they go in the
+    model; one whose categories are missing for some is refused, and one of XGBoost, which adds up
+    in single precision. A category that training did not have is refused by the runtime.
 
     Parameters
     ----------
-    model : fitted tree or forest of ract, or an imported single tree
+    model : fitted classifier of ract, or imported model
 
     Returns
     -------
@@ -38,13 +44,18 @@ def to_onnx(model: Any) -> Any:
         ``onnx.save(to_onnx(model), "model.onnx")`` writes it.
     """
     source = Source.of(model)
-    source.require_votes("ONNX")
+    source.refuse_singles("ONNX")
+    if source.ensemble.combine == "sum" and source.steepness is None:
+        raise InvalidSpec(
+            "The probabilities of this imported model are not a logistic curve of its sum; export "
+            "it with its own library's tools."
+        )
     source.refuse_missing_categories("ONNX")
     graph = Graph()
     encoded = graph.node(
         "Concat", [graph.axis(axis) for axis in source.encoder.axes], axis=1, name="encoded"
     )
-    totals = graph.trees(source, encoded)
+    totals = graph.trees(parts_of(source), bases_of(source), encoded)
     graph.decide(source, totals)
     return graph.model(source, model_fingerprint(model))
 
@@ -102,58 +113,56 @@ class Graph:
             made = self.node("Equal", [self.input(feature.name, text=False), values])
         return self.node("Cast", [made], to=double)
 
-    def trees(self, source: Source, encoded: str) -> str:
-        """Votes for the desired class and sum of its shares (people x 2)."""
-        ensemble = source.ensemble
-        n = len(ensemble.feature)
-        tree = np.searchsorted(ensemble.root, np.arange(n), side="right") - 1
-        within = np.arange(n) - ensemble.root[tree]
-        leaf = ensemble.feature < 0
-        child = {
-            side: np.where(leaf, 0, getattr(ensemble, side) - ensemble.root[tree])
-            for side in ("left", "right")
+    def trees(self, parts: list[Part], bases: np.ndarray, encoded: str) -> str:
+        """What the trees of several ensembles add to two totals, from bases on (people x 2)."""
+        tensor, given = self.onnx.numpy_helper.from_array, [_nodes(*part) for part in parts]
+        n_trees = np.cumsum([0, *(part[0].n_trees for part in parts)])
+        for nodes, first in zip(given, n_trees, strict=False):
+            nodes["nodes_treeids"] += first
+            nodes["target_treeids"] += first
+        joined = {name: np.concatenate([nodes[name] for nodes in given]) for name in given[0]}
+        doubles = {
+            f"{name}_as_tensor": tensor(joined.pop(name), name)
+            for name in ("nodes_values", "target_weights")
         }
-        leaves = ensemble.leaves
-        weights = np.column_stack([ensemble.label[leaves] == 1, ensemble.value[leaves]])
-        tensor = self.onnx.numpy_helper.from_array
+        if bases.any():
+            doubles["base_values_as_tensor"] = tensor(bases, "bases")
         return self.node(
-            "TreeEnsembleRegressor", [encoded], domain="ai.onnx.ml", name="totals",
-            n_targets=2,
-            nodes_treeids=tree.tolist(),
-            nodes_nodeids=within.tolist(),
-            nodes_featureids=np.where(leaf, 0, ensemble.feature).tolist(),
-            nodes_modes=np.where(leaf, "LEAF", "BRANCH_LEQ").tolist(),
-            nodes_values_as_tensor=tensor(np.where(leaf, 0.0, ensemble.threshold), "thresholds"),
-            nodes_truenodeids=child["left"].tolist(),
-            nodes_falsenodeids=child["right"].tolist(),
-            nodes_missing_value_tracks_true=(source.sent_left & ~leaf).astype(int).tolist(),
-            target_treeids=np.repeat(tree[leaves], 2).tolist(),
-            target_nodeids=np.repeat(within[leaves], 2).tolist(),
-            target_ids=np.tile([0, 1], len(leaves)).tolist(),
-            target_weights_as_tensor=tensor(weights.astype(np.float64).ravel(), "weights"),
+            "TreeEnsembleRegressor", [encoded], domain="ai.onnx.ml", name="totals", n_targets=2,
+            **{name: array.tolist() for name, array in joined.items()}, **doubles,
         )  # fmt: skip
 
     def decide(self, source: Source, totals: str) -> None:
-        """From totals to a label, and probabilities on the decision's side of one half."""
+        """From totals to a label, and probabilities."""
         ensemble, single = source.ensemble, np.float32
         first, second = (self.constant(np.array(k, np.int64)) for k in (0, 1))
-        votes = self.node("Gather", [totals, first], axis=1)
-        needed = self.constant(np.array(ensemble.cutoff, single))
-        decided = self.node("GreaterOrEqual", [votes, needed], name="decided")
-        counted = votes if source.by_votes else self.node("Gather", [totals, second], axis=1)
-        share = self.node("Div", [counted, self.constant(np.array(ensemble.n_trees, single))])
-        above = np.nextafter(single(0.5), single(1))
-        high = self.node("Max", [share, self.constant(np.array(above))])
-        low = self.node("Min", [share, self.constant(np.array(single(1) - above))])
-        held = self.node("Where", [decided, high, low])
-        other = self.node("Sub", [self.constant(np.array(1, single)), held])
+        score = self.node("Gather", [totals, first], axis=1)
+        by_votes = ensemble.combine == "votes"
+        needed = self.constant(np.array(ensemble.cutoff if by_votes else 0.0, single))
+        decided = self.node("GreaterOrEqual", [score, needed], name="decided")
+        counted = score if source.by_votes else self.node("Gather", [totals, second], axis=1)
+        if source.steepness is not None:
+            steepness = self.constant(np.array(source.steepness, single))
+            share = self.node("Sigmoid", [self.node("Mul", [counted, steepness])])
+        else:
+            share = self.node("Div", [counted, self.constant(np.array(ensemble.n_trees, single))])
+        if source.held:
+            share = self.hold(decided, share)
+        other = self.node("Sub", [self.constant(np.array(1, single)), share])
         column = self.constant(np.array([1], np.int64))
-        both = [other, held] if source.k == 1 else [held, other]
+        both = [other, share] if source.k == 1 else [share, other]
         both = [self.node("Unsqueeze", [one, column]) for one in both]
         self.node("Concat", both, axis=1, name="probabilities")
         wins, loses = (self.constant(np.array(k, np.int64)) for k in (source.k, 1 - source.k))
         which = self.node("Where", [decided, wins, loses])
         self.node("Gather", [self.constant(_classes(source)), which], name="label", axis=0)
+
+    def hold(self, decided: str, share: str) -> str:
+        """Hold shares on the decision's side of one half."""
+        above = np.nextafter(np.float32(0.5), np.float32(1))
+        high = self.node("Max", [share, self.constant(np.array(above))])
+        low = self.node("Min", [share, self.constant(np.array(np.float32(1) - above))])
+        return self.node("Where", [decided, high, low])
 
     def model(self, source: Source, fingerprint: str) -> Any:
         """The finished model, checked by the onnx package."""
@@ -176,6 +185,65 @@ class Graph:
         self.helper.set_model_props(model, {"fingerprint": fingerprint})
         self.onnx.checker.check_model(model)
         return model
+
+
+def parts_of(source: Source) -> list[Part]:
+    """Trees, and what each leaf adds to the total that decides and to that of probabilities."""
+    ensemble = source.ensemble
+    leaves, none = ensemble.leaves, np.zeros(len(ensemble.leaves))
+    value = ensemble.value[leaves]
+    if ensemble.combine == "votes":
+        decides = (ensemble.label[leaves] == 1).astype(np.float64)
+    else:
+        decides = value if ensemble.against is None else value - ensemble.against[leaves]
+    if source.gives is None:
+        return [(ensemble, np.column_stack([decides, value]))]
+    gives = source.gives.value[source.gives.leaves]
+    return [
+        (ensemble, np.column_stack([decides, none])),
+        (source.gives, np.column_stack([np.zeros(len(gives)), gives])),
+    ]
+
+
+def bases_of(source: Source) -> np.ndarray:
+    """What the two totals start from: the first is 0 or more for those who are accepted."""
+    ensemble = source.ensemble
+    if ensemble.combine == "votes":
+        return np.zeros(2)
+    if ensemble.combine == "sum":
+        gives = ensemble if source.gives is None else source.gives
+        return np.array([ensemble.base - ensemble.cutoff, gives.base])
+    # A mean of shares is often just one half, and added up in another order it still is.
+    largest = np.abs(ensemble.value[ensemble.leaves]).max() + abs(ensemble.cutoff)
+    rounding = 4 * ensemble.n_trees**2 * np.finfo(np.float64).eps * largest
+    start = ensemble.base + (ensemble.share_at_zero or 0) * ensemble.n_trees
+    if ensemble.against is not None:
+        return np.array([-rounding if ensemble.cutoff > 0.5 else rounding, start])
+    return np.array([ensemble.base - ensemble.cutoff * ensemble.n_trees + rounding, start])
+
+
+def _nodes(ensemble: TreeEnsemble, weights: np.ndarray) -> dict[str, np.ndarray]:
+    """The attributes of an ensemble's trees, as arrays."""
+    n = len(ensemble.feature)
+    tree = np.searchsorted(ensemble.root, np.arange(n), side="right") - 1
+    within, leaf, leaves = np.arange(n) - ensemble.root[tree], ensemble.feature < 0, ensemble.leaves
+    left, right = (
+        np.where(leaf, 0, child - ensemble.root[tree]) for child in (ensemble.left, ensemble.right)
+    )
+    return {
+        "nodes_treeids": tree,
+        "nodes_nodeids": within,
+        "nodes_featureids": np.where(leaf, 0, ensemble.feature),
+        "nodes_modes": np.where(leaf, "LEAF", "BRANCH_LEQ"),
+        "nodes_values": np.where(leaf, 0.0, ensemble.threshold),
+        "nodes_truenodeids": left,
+        "nodes_falsenodeids": right,
+        "nodes_missing_value_tracks_true": (sent_left(ensemble) & ~leaf).astype(int),
+        "target_treeids": np.repeat(tree[leaves], 2),
+        "target_nodeids": np.repeat(within[leaves], 2),
+        "target_ids": np.tile([0, 1], len(leaves)),
+        "target_weights": weights.astype(np.float64).ravel(),
+    }
 
 
 def _classes(source: Source) -> np.ndarray:

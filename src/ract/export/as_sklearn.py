@@ -7,40 +7,46 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from sklearn.compose import ColumnTransformer
-from sklearn.ensemble import RandomForestClassifier
+from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier
 
+from ract.ensemble import TreeEnsemble
+from ract.errors import InvalidSpec
 from ract.export.source import Source, kind_of
 
 UNDEFINED = -2  # scikit-learn's column and threshold of a leaf
 
 
 def to_sklearn(model: Any, people: Any = None) -> Any:
-    """A scikit-learn tree or forest that decides as a model does.
+    """A scikit-learn tree, forest or booster that decides as a model does.
 
     For drawing, for SHAP, and for converters that know scikit-learn. A tree becomes a
     DecisionTreeClassifier with the same probabilities; a forest becomes a RandomForestClassifier
     whose leaves hold their votes, so that ``predict_proba`` gives shares of votes (a little less
-    than that for an even number of trees, so that half of them is not enough). With text columns
-    it is a Pipeline of a ColumnTransformer and one of these.
+    than that for an even number of trees, so that half of them is not enough). An imported forest
+    that compares mean shares keeps those. Trees whose values add up become a
+    GradientBoostingClassifier, whose probabilities are the logistic curve of the deciding score.
+    With text columns it is a Pipeline of a ColumnTransformer and one of these.
 
     scikit-learn rounds people to single precision. Decisions are equal for everyone whose numbers
     are singles (whole numbers up to 16,777,216 are); others are decided as their rounded selves
     would be. Missing numbers (NaN) go where they go in the model; a model of text columns with
-    missing values is refused.
+    missing values is refused, and a sum with missing values, which scikit-learn's booster of such
+    trees does not take.
 
     Parameters
     ----------
-    model : fitted tree or forest of ract, or an imported single tree
+    model : fitted classifier of ract, or imported model
+        Not one that compares a mean with another cut-off than one half.
     people : frame or array, optional
         Counted in the nodes that they pass, for tools that weight branches by their samples; each
         leaf counts at least one. Without them every leaf counts one.
 
     Returns
     -------
-    DecisionTreeClassifier, RandomForestClassifier or Pipeline
+    DecisionTreeClassifier, RandomForestClassifier, GradientBoostingClassifier or Pipeline
 
     Examples
     --------
@@ -52,15 +58,10 @@ def to_sklearn(model: Any, people: Any = None) -> Any:
     ('RandomForestClassifier', True)
     """
     source = Source.of(model)
-    source.require_votes("scikit-learn")
+    source.refuse_singles("scikit-learn")
     source.refuse_missing_categories("scikit-learn")
     ensemble = source.ensemble
-    alone = ensemble.n_trees == 1
-    estimator: Any = (
-        DecisionTreeClassifier(random_state=0)
-        if alone
-        else RandomForestClassifier(ensemble.n_trees, bootstrap=False, random_state=0)
-    )
+    estimator = _unfitted(source)
     whole = estimator
     place = source.encoder.feature_of_column
     if source.categorical:
@@ -68,14 +69,64 @@ def to_sklearn(model: Any, people: Any = None) -> Any:
         whole = Pipeline([("prepare", prepare), ("model", estimator)])
     whole.fit(_two_rows(source), source.classes)
     counts = _counts(source, people)
-    desired = source.held_shares() if alone else _votes_as_shares(source)
-    share = _summed_up(source, desired * counts) / counts
+    alone = isinstance(estimator, DecisionTreeClassifier)
+    trees = [estimator] if alone else np.ravel(estimator.estimators_)
+    values = _values(source, counts)
     ends = np.append(ensemble.root[1:], len(ensemble.feature))
-    for tree, first, last in zip(
-        [estimator] if alone else estimator.estimators_, ensemble.root, ends, strict=True
-    ):
-        _set_tree(tree, source, slice(int(first), int(last)), place, counts, share)
+    for tree, first, last in zip(trees, ensemble.root, ends, strict=True):
+        _set_tree(tree, source, slice(int(first), int(last)), place, counts, values)
     return whole
+
+
+def _unfitted(source: Source) -> Any:
+    """The estimator of scikit-learn that decides by such trees."""
+    ensemble, n_trees = source.ensemble, source.ensemble.n_trees
+    if ensemble.combine == "sum":
+        if any(axis.has_missing for axis in source.encoder.axes):
+            raise InvalidSpec(
+                "This model adds up trees that know missing values, which scikit-learn's "
+                "GradientBoostingClassifier does not take; export with to_onnx or to_json."
+            )
+        return GradientBoostingClassifier(
+            n_estimators=n_trees, learning_rate=1.0, init="zero", random_state=0
+        )
+    if ensemble.combine == "mean" and ensemble.against is None:
+        raise InvalidSpec(
+            f"This imported model compares a mean with {ensemble.cutoff:g}, which scikit-learn's "
+            "forests do not; export with to_onnx or to_json."
+        )
+    if n_trees == 1:
+        return DecisionTreeClassifier(random_state=0)
+    return RandomForestClassifier(n_trees, bootstrap=False, random_state=0)
+
+
+def _values(source: Source, counts: np.ndarray) -> np.ndarray:
+    """What scikit-learn keeps of each node (nodes x outputs): shares of classes, or a score."""
+    ensemble = source.ensemble
+    if ensemble.combine == "sum":
+        # The first tree takes what the sum starts from. A tie wins, for the first class too.
+        start = ensemble.base - ensemble.cutoff
+        value = ensemble.value + np.where(np.arange(len(ensemble.value)) < _end(ensemble), start, 0)
+        value = _summed_up(source, value * counts) / counts
+        if source.k == 1:
+            return value[:, None]
+        return np.nextafter(-value, -np.inf)[:, None]
+    both = np.empty((len(counts), 2))
+    if ensemble.combine == "mean" and ensemble.against is not None:
+        each = (ensemble.value, ensemble.against)
+        own, other = (_summed_up(source, one * counts) / counts for one in each)
+    else:
+        alone = ensemble.n_trees == 1
+        desired = source.held_shares() if alone else _votes_as_shares(source)
+        own = _summed_up(source, desired * counts) / counts
+        other = 1 - own
+    both[:, source.k], both[:, 1 - source.k] = own, other
+    return both
+
+
+def _end(ensemble: TreeEnsemble) -> int:
+    """Where the first tree ends."""
+    return int(ensemble.root[1]) if ensemble.n_trees > 1 else len(ensemble.feature)
 
 
 def _two_rows(source: Source) -> Any:
@@ -152,11 +203,16 @@ def _summed_up(source: Source, at_leaves: np.ndarray) -> np.ndarray:
 
 
 def _set_tree(
-    tree: Any, source: Source, part: slice, place: np.ndarray, counts: np.ndarray, share: np.ndarray
+    tree: Any,
+    source: Source,
+    part: slice,
+    place: np.ndarray,
+    counts: np.ndarray,
+    values: np.ndarray,
 ) -> None:
     """Give a fitted scikit-learn tree other nodes: the one place that knows how they are kept."""
     ensemble = source.ensemble
-    share, leaf = share[part], ensemble.feature[part] < 0
+    values, leaf = values[part], ensemble.feature[part] < 0
     kind, arguments, state = tree.tree_.__reduce__()
     nodes = np.zeros(len(leaf), dtype=state["nodes"].dtype)
     for name, child in (("left_child", ensemble.left), ("right_child", ensemble.right)):
@@ -166,13 +222,12 @@ def _set_tree(
     nodes["missing_go_to_left"] = source.sent_left[part] & ~leaf
     nodes["n_node_samples"] = counts[part]
     nodes["weighted_n_node_samples"] = counts[part]
-    nodes["impurity"] = 2 * share * (1 - share)
-    values = np.empty((len(leaf), 1, 2))
-    values[:, 0, source.k], values[:, 0, 1 - source.k] = share, 1 - share
+    nodes["impurity"] = 2 * values[:, 0] * values[:, 1] if values.shape[1] == 2 else 0.0
     depth = int(ensemble.depth[part].max())
     fresh = kind(*arguments)
     fresh.__setstate__(
-        state | {"max_depth": depth, "node_count": len(leaf), "nodes": nodes, "values": values}
+        state
+        | {"max_depth": depth, "node_count": len(leaf), "nodes": nodes, "values": values[:, None]}
     )
     tree.tree_ = fresh
 

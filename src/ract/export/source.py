@@ -11,6 +11,8 @@ from ract.actions import Feature
 from ract.encoding import Encoder
 from ract.ensemble import TreeEnsemble
 from ract.errors import InvalidSpec, listing
+from ract.imported import ImportedClassifier
+from ract.interop.curves import CLogistic, Logistic
 
 
 @dataclass(frozen=True)
@@ -26,6 +28,12 @@ class Source:
         Position of the desired class.
     by_votes : bool
         Whether probabilities are shares of votes.
+    gives : TreeEnsemble, optional
+        Other trees whose sum are the log-odds of the probabilities.
+    steepness : float, optional
+        Of the logistic curve from a sum to a probability; None if there is no such curve.
+    held : bool
+        Whether probabilities are held on the decision's side of one half.
     named : bool
         Whether the model was trained on named columns.
     """
@@ -35,6 +43,9 @@ class Source:
     classes: np.ndarray
     k: int
     by_votes: bool
+    gives: TreeEnsemble | None
+    steepness: float | None
+    held: bool
     named: bool
 
     @classmethod
@@ -53,15 +64,18 @@ class Source:
             classes,
             classes.tolist().index(np.asarray(model.desired_).item()),
             getattr(model, "probability", "shares") == "votes",
+            getattr(model, "probability_ensemble_", None),
+            _steepness(model),
+            not isinstance(model, ImportedClassifier),
             hasattr(model, "feature_names_in_") or encoder.feature_names != numbered,
         )
 
-    def require_votes(self, what: str) -> None:
-        """Refuse models whose decision depends on the rounding of a sum."""
-        if self.ensemble.combine != "votes":
+    def refuse_singles(self, what: str) -> None:
+        """Refuse models whose sums are rounded to single precision after every tree."""
+        if self.ensemble.single:
             raise InvalidSpec(
-                f"This imported model decides by a {self.ensemble.combine} of scores, whose "
-                f"rounding {what} does not keep; export it with its own library's tools."
+                f"This imported model adds up in single precision, whose rounding {what} does not "
+                "keep; export it with its own library's tools."
             )
 
     @property
@@ -76,8 +90,7 @@ class Source:
     @property
     def sent_left(self) -> np.ndarray:
         """Whether people without a value go left at each node."""
-        sent = self.ensemble.missing_left
-        return np.zeros(len(self.ensemble.feature), bool) if sent is None else sent == 1
+        return sent_left(self.ensemble)
 
     def refuse_missing_categories(self, what: str) -> None:
         """Refuse categorical features with missing values, named all at once."""
@@ -94,6 +107,21 @@ class Source:
         above = np.nextafter(0.5, 1.0)
         share, label = self.ensemble.value, self.ensemble.label == 1
         return np.where(label, np.maximum(share, above), np.minimum(share, 1.0 - above))
+
+
+def sent_left(ensemble: TreeEnsemble) -> np.ndarray:
+    """Whether people without a value go left at each node."""
+    sent = ensemble.missing_left
+    return np.zeros(len(ensemble.feature), bool) if sent is None else sent == 1
+
+
+def _steepness(model: Any) -> float | None:
+    """Of the curve of a model whose probabilities are a logistic curve of its sum."""
+    if model.ensemble_.combine != "sum":
+        return None
+    if not isinstance(model, ImportedClassifier):
+        return 1.0
+    return float(model.link.steepness) if isinstance(model.link, Logistic | CLogistic) else None
 
 
 def kind_of(values: Any, what: str) -> str:

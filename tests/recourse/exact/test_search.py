@@ -1,4 +1,5 @@
 import dataclasses
+import itertools
 
 import numpy as np
 import pandas as pd
@@ -10,16 +11,20 @@ from ract._kernels.search.decide_votes import decide_votes
 from ract.costs import make_cost
 from ract.encoding import Encoder
 from ract.errors import InvalidSpec
+from ract.recourse.exact.decide import Person
 from ract.recourse.exact.search import ExactSearch
 from ract.status import Status
 from tests import naive
 from tests.builders import (
     check_values,
     quick_of,
+    random_ensemble,
     random_problem,
+    random_table,
     some_trees,
     stump_on,
     voting_trees,
+    with_random_values,
 )
 
 
@@ -55,6 +60,40 @@ def test_votes_equal_brute_force_in_values(block):
 @pytest.mark.parametrize("block", range(6))
 def test_sums_equal_brute_force_in_values(combine, block):
     check_against_brute_force(combine, 100 + block)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_the_highest_sum_is_found_and_nothing_above_it(seed):
+    """Many trees that pull in different directions, at the sum that the best of all cells has.
+
+    No bound may cut off the best point, and every bound must in the end refute a little more.
+    """
+    rng = np.random.default_rng(seed)
+    frame, actions = random_table(rng, 12, n_features=(3, 3))
+    encoder = Encoder(frame, actions)
+    matrix = encoder.matrix(frame)
+    ensemble = with_random_values(rng, random_ensemble(rng, matrix, 15), "sum")
+    ensemble = dataclasses.replace(ensemble, single=False)
+    cost = make_cost("percentile").fit(matrix.T, encoder.weights)
+    search = ExactSearch(ensemble, encoder.axes, cost)
+    problem, own = search.problem, search.problem.cells(matrix[:1])[0]
+    costs = problem.costs(matrix[:1], own[None])[0]
+    attained = [np.flatnonzero(np.isfinite(row)) for row in costs]
+    points = np.array(list(itertools.product(*attained)))
+    values = problem.values(np.repeat(matrix[:1], len(points), 0), np.tile(own, (len(points), 1)),
+                            points)  # fmt: skip
+    sums = naive.naive_score(ensemble, values)
+    for changes in (len(own), 1):
+        few = (points != own).sum(axis=1) <= changes
+        highest = sums[few].max()
+        for wanted, answer in ((highest - 1e-9, Status.FOUND), (highest + 1e-6, Status.NONE)):
+            model = search.model.needing(wanted)
+            person = Person(model, own, costs, changes, np.zeros(1, np.uint8))
+            left, point = model.within(model.simplified, own, costs, 1e300), own.copy()
+            assert person.look(left, 10**6, point)[0] == answer
+            if answer == Status.FOUND:
+                assert sums[(points == point).all(axis=1)].item() == pytest.approx(highest)
+                assert (point != own).sum() <= changes
 
 
 @pytest.mark.parametrize("seed", range(200))

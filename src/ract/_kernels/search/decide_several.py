@@ -15,12 +15,14 @@ solution only when every model, added up as it does itself, accepts it.
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ract._kernels._jit import inner, kernel, making
+from ract._kernels._jit import inlined, inner, kernel, making
 from ract._kernels.search.bits import (
+    find_meeting,
     find_trees,
     go_on,
     make_bits,
@@ -32,15 +34,7 @@ from ract._kernels.search.bits import (
 from ract._kernels.search.boxes import Boxes
 from ract._kernels.search.cell_forest import are_wanted
 from ract._kernels.search.conflicts import lost_to_conflicts, new_conflicts
-from ract._kernels.search.decide_sums import (
-    SHARPNESS,
-    branching_axis,
-    different_cells,
-    find_best,
-    lost_in_pairs,
-    lost_with_cell,
-    sort_by_loss,
-)
+from ract._kernels.search.decide_sums import best_box, different_cells, find_best, lost_with_cell
 from ract._kernels.search.decide_votes import (
     FOUND,
     NONE,
@@ -49,6 +43,9 @@ from ract._kernels.search.decide_votes import (
     left_home,
     undominated_cells,
 )
+
+# How sharply branching prefers axes on which sums have little to spare.
+SHARPNESS = 0.5
 
 
 class Needs(NamedTuple):
@@ -158,11 +155,11 @@ def stay_home(boxes, bits, chosen, cells, n_left):
 
 
 @making
-def propagate(groups, only_votes, categorical, changes, depth, different, losses):
+def propagate(groups, only_votes, categorical, changes, depth, different, open_, losses):
     """Drop cells and boxes that cannot take part; returns whether every model has enough.
 
     only_votes: whether more boxes are never worse, so that dominated cells can go. different
-    (active,): room. The rest as for votes and sums.
+    (active,): room. open_ (all cells,): ones. The rest as for votes and sums.
     """
     boxes, bits, state = groups[0].boxes, groups[0].bits, groups[0].state
     n_active, chosen, n_left = bits.active.shape[0], state.chosen[depth], state.n_left
@@ -187,7 +184,7 @@ def propagate(groups, only_votes, categorical, changes, depth, different, losses
                 )
             else:
                 n_left[i] = different_cells(
-                    n_cells, base, categorical[a], home, stamp, begins, ends, cells
+                    n_cells, base, categorical[a], home, stamp, begins, ends, open_, cells
                 )
             different[i] = n_left[i]
             losses[base : base + n_left[i]] = -np.inf
@@ -215,6 +212,51 @@ def propagate(groups, only_votes, categorical, changes, depth, different, losses
             return True
 
 
+@inlined
+def best_together(boxes, bits, categorical, value, alive, t, u, best, state):
+    """The best sum of an alive box of tree t and one of tree u that meet; -inf without such."""
+    joint = -np.inf
+    for r in range(best[t], bits.first_box[t + 1]):
+        if alive[bits.slot[r]] & bits.bit[r] == 0:
+            continue
+        if value[r] + value[best[u]] <= joint:
+            break
+        if state.known[r] == 0:
+            find_meeting(boxes, bits, categorical, r, state.meets)
+            state.known[r] = 1
+        other = best_box(bits, u, alive, state.meets, r)
+        if other >= 0 and value[r] + value[other] > joint:
+            joint = value[r] + value[other]
+    return joint
+
+
+@inlined
+def lost_in_pairs(boxes, bits, categorical, value, alive, slack, best, state, used):
+    """What pairs of trees lose at least because their best boxes do not meet; stops above slack."""
+    n_trees, lost = best.shape[0], 0.0
+    for t in range(n_trees):
+        used[t] = 0
+    for t in range(n_trees):
+        if used[t]:
+            continue
+        r, partner, most = best[t], -1, 0.0
+        if state.known[r] == 0:
+            find_meeting(boxes, bits, categorical, r, state.meets)
+            state.known[r] = 1
+        for u in range(t + 1, n_trees):
+            if used[u] or state.meets[r, bits.slot[best[u]]] & bits.bit[best[u]] != 0:
+                continue
+            joint = best_together(boxes, bits, categorical, value, alive, t, u, best, state)
+            if value[r] + value[best[u]] - joint > most:
+                partner, most = u, value[r] + value[best[u]] - joint
+        if partner >= 0:
+            used[partner] = 1
+            lost += most
+            if lost > slack:
+                return lost
+    return lost
+
+
 @inner
 def has_enough(group, categorical, depth):
     """Whether a model has enough although some of its trees cannot agree, and boxes that died."""
@@ -232,6 +274,36 @@ def has_enough(group, categorical, depth):
     return lost <= slack, dropped
 
 
+@inner
+def branching_axis(bits, chosen, n_left, losses):
+    """The open axis with the least slack over its cells; -1 if every axis has one cell left."""
+    best, least = -1, np.inf
+    for i in range(bits.active.shape[0]):
+        if chosen[i] >= 0:
+            continue
+        score = 0.0
+        for q in range(n_left[i]):
+            score += math.exp(-losses[bits.offset[i] + q])
+        if score < least:
+            least = score
+            best = i
+    return best
+
+
+@inner
+def sort_by_loss(cells, losses, base, n, out):
+    """Copy the cells of an axis to out, those that lose least first."""
+    for q in range(n):
+        c, lost = cells[base + q], losses[base + q]
+        p = q
+        while p > 0 and losses[base + p - 1] > lost:
+            losses[base + p] = losses[base + p - 1]
+            out[p] = out[p - 1]
+            p -= 1
+        losses[base + p] = lost
+        out[p] = c
+
+
 @kernel
 def decide_several(
     boxes, value, needs, changes, forest, rules, own, categorical, max_nodes, stop, point
@@ -246,6 +318,7 @@ def decide_several(
         groups.append(make_group(boxes, value, categorical, needs, g))
     bits, state, only_votes = groups[0].bits, groups[0].state, needs.by_votes.all()
     different, losses = np.zeros(bits.active.shape[0], np.int64), np.zeros(bits.mask.shape[0])
+    open_ = np.ones(bits.mask.shape[0], np.int8)
     nodes, depth = 0, np.int64(0)
     while depth >= 0:
         nodes += 1
@@ -256,14 +329,14 @@ def decide_several(
         enough, dropped = True, 1
         while enough and dropped > 0:
             enough, dropped = propagate(
-                groups, only_votes, categorical, changes, depth, different, losses
+                groups, only_votes, categorical, changes, depth, different, open_, losses
             ), 0  # fmt: skip
             for g in range(len(groups)):
                 if enough:
                     enough, n = has_enough(groups[g], categorical, depth)
                     dropped += n
         if enough:
-            i = branching_axis(bits, state.chosen[depth], state.n_left, losses, 0.0, SHARPNESS)
+            i = branching_axis(bits, state.chosen[depth], state.n_left, losses)
             if i < 0:
                 read_point(boxes, bits, state.chosen[depth], own, categorical, point)
                 if are_wanted(forest, rules, point, categorical):

@@ -1,4 +1,4 @@
-"""Is there a point whose leaf values add up to enough? The search for votes, with sums.
+"""Is there a point whose leaf values add up to enough? Branch and bound over cells.
 
 Here every leaf is a box, the best value of a tree in its lowest bit, so that the best alive value
 of a tree is found at its lowest set bit, and their sum bounds what any point can have:
@@ -7,22 +7,22 @@ of a tree is found at its lowest set bit, and their sum bounds what any point ca
              alive    0   1   0   1   1     at most .7; a cell whose mask lacks that box costs
              cell     1   0   1   1   0     the tree .7 - .4
 
-A cell that loses more than the slack is dropped. Pairs of trees whose best boxes do not meet
-lose at least what their best boxes that do meet have less; disjoint pairs add up. Sums in
-another order differ in the last digits, so bounds leave a tolerance and a point counts as a
-solution only when the whole forest, added up as the model does, accepts it.
+A cell that loses more than the slack is dropped. Where that is not enough, trees share out what
+they are worth (``shares``): that bounds what trees which have to agree can have, says more of what
+each cell loses, and the cells that lose least are a point worth trying. What is left is cut in two.
+Sums in another order differ in the last digits, so bounds leave a tolerance and a point counts as
+a solution only when the whole forest, added up as the model does, accepts it.
 """
 
 from __future__ import annotations
 
 import math
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from ract._kernels._jit import inlined, inner, kernel
+from ract._kernels._jit import inlined, inner, kernel, making
 from ract._kernels.search.bits import (
-    find_meeting,
-    go_on,
     lowest_bit,
     make_bits,
     mark_ends,
@@ -32,7 +32,13 @@ from ract._kernels.search.bits import (
 )
 from ract._kernels.search.cell_forest import is_wanted
 from ract._kernels.search.decide_votes import FOUND, NONE, UNKNOWN, go_home, left_home
+from ract._kernels.search.shares import find_losses, new_shares, share_out, take_cells
 
+# Shares are improved again while a round closes this part of what the bound is too high by.
+GAIN = 0.05
+# What adding up shares can be wrong by, as a part of all values.
+ROUNDING = 1e-10
+# How sharply a cut looks at the cells that lose least.
 SHARPNESS = 0.5
 
 
@@ -76,14 +82,17 @@ def lost_with_cell(bits, value, alive, cell, best, slack):
 
 
 @inner
-def different_cells(n_cells, base, is_categorical, home, stamp, begins, ends, cells):
-    """Of each run of cells that lie in the same alive boxes the one nearest to home."""
-    n = 0
+def different_cells(n_cells, base, is_categorical, home, stamp, begins, ends, open_, cells):
+    """Of each run of open cells that lie in the same alive boxes the one nearest to home."""
+    n, same = 0, False
     for c in range(n_cells):
-        same = n > 0 and begins[base + c] != stamp and ends[base + c - 1] != stamp
+        same = same and begins[base + c] != stamp and ends[base + c - 1] != stamp
+        if not open_[base + c]:
+            continue
         if is_categorical or not same:
             cells[base + n] = c
             n += 1
+            same = True
         elif c <= home:
             cells[base + n - 1] = c
     return n
@@ -91,7 +100,7 @@ def different_cells(n_cells, base, is_categorical, home, stamp, begins, ends, ce
 
 @inner
 def propagate(
-    boxes, bits, categorical, value, least, changes, alive, chosen, state, losses, best
+    boxes, bits, categorical, value, least, changes, alive, chosen, open_, state, losses, best
 ):  # fmt: skip
     """Drop cells and boxes that cannot take part; returns the best sum, -inf if below least.
 
@@ -111,7 +120,15 @@ def propagate(
             home = boxes.home[a]
             if chosen[i] < 0:
                 before = different_cells(
-                    boxes.n_cells[a], base, categorical[a], home, stamps[0], begins, ends, cells
+                    boxes.n_cells[a],
+                    base,
+                    categorical[a],
+                    home,
+                    stamps[0],
+                    begins,
+                    ends,
+                    open_,
+                    cells,
                 )
                 n = np.int64(0)
                 for q in range(before):
@@ -140,118 +157,173 @@ def propagate(
             return sum_
 
 
-@inlined
-def best_together(boxes, bits, categorical, value, alive, t, u, best, state):
-    """The best sum of an alive box of tree t and one of tree u that meet; -inf without such."""
-    joint = -np.inf
-    for r in range(best[t], bits.first_box[t + 1]):
-        if alive[bits.slot[r]] & bits.bit[r] == 0:
-            continue
-        if value[r] + value[best[u]] <= joint:
-            break
-        if state.known[r] == 0:
-            find_meeting(boxes, bits, categorical, r, state.meets)
-            state.known[r] = 1
-        other = best_box(bits, u, alive, state.meets, r)
-        if other >= 0 and value[r] + value[other] > joint:
-            joint = value[r] + value[other]
-    return joint
-
-
-@inlined
-def lost_in_pairs(boxes, bits, categorical, value, alive, slack, best, state, used):
-    """What pairs of trees lose at least because their best boxes do not meet; stops above slack."""
-    n_trees, lost = best.shape[0], 0.0
-    for t in range(n_trees):
-        used[t] = 0
-    for t in range(n_trees):
-        if used[t]:
-            continue
-        r, partner, most = best[t], -1, 0.0
-        if state.known[r] == 0:
-            find_meeting(boxes, bits, categorical, r, state.meets)
-            state.known[r] = 1
-        for u in range(t + 1, n_trees):
-            if used[u] or state.meets[r, bits.slot[best[u]]] & bits.bit[best[u]] != 0:
-                continue
-            joint = best_together(boxes, bits, categorical, value, alive, t, u, best, state)
-            if value[r] + value[best[u]] - joint > most:
-                partner, most = u, value[r] + value[best[u]] - joint
-        if partner >= 0:
-            used[partner] = 1
-            lost += most
-            if lost > slack:
-                return lost
-    return lost
+@inner
+def drop_cells(bits, alive, chosen, state, losses, slack):
+    """Drop cells that lose more than slack; returns whether a box was lost."""
+    cells, n_left, changed = state.lists[2], state.n_left, False
+    for i in range(bits.active.shape[0]):
+        base, n = bits.offset[i], np.int64(0)
+        for q in range(n_left[i]):
+            if losses[base + q] <= slack:
+                cells[base + n] = cells[base + q]
+                losses[base + n] = losses[base + q]
+                n += 1
+        if n < n_left[i]:
+            n_left[i] = n
+            if n == 1:
+                chosen[i] = cells[base]
+            changed = restrict(alive, bits.mask, cells, base, n) or changed
+    return changed
 
 
 @inner
-def branching_axis(bits, chosen, n_left, losses, slack, unit):
-    """The open axis with the least slack over its cells; -1 if every axis has one cell left."""
-    best, least = -1, np.inf
+def sharpen(boxes, bits, categorical, value, least, alive, chosen, state, shares, losses):
+    """Improve the shares while that pays, drop cells; returns the bound and if a box was lost."""
+    cells, n_left, last = state.lists[2], state.n_left, np.inf
+    for i in range(bits.active.shape[0]):
+        if chosen[i] >= 0:
+            n_left[i] = 1
+            cells[bits.offset[i]] = chosen[i]
+    take_cells(bits, cells, n_left, shares)
+    bound = share_out(boxes, bits, categorical, value, alive, cells, n_left, shares)
+    while bound >= least and last - bound >= GAIN * (bound - least):
+        last = bound
+        bound = share_out(boxes, bits, categorical, value, alive, cells, n_left, shares)
+    if bound < least:
+        return bound, False
+    find_losses(boxes, bits, categorical, value, alive, cells, n_left, shares, losses)
+    return bound, drop_cells(bits, alive, chosen, state, losses, bound - least)
+
+
+@inner
+def guess_point(boxes, bits, state, losses, changes, guess):
+    """Set guess (active,) to the cells that lose least; returns whether few enough left home."""
+    moved = 0
+    for i in range(bits.active.shape[0]):
+        base, least = bits.offset[i], np.inf
+        for q in range(state.n_left[i]):
+            if losses[base + q] < least:
+                least = losses[base + q]
+                guess[i] = state.lists[2, base + q]
+        if guess[i] != boxes.home[bits.active[i]]:
+            moved += 1
+    return moved <= changes
+
+
+@inner
+def branching_axis(bits, chosen, n_left, losses):
+    """The open axis whose cells lose most together; -1 if every axis has one cell left."""
+    best, most = -1, -1.0
     for i in range(bits.active.shape[0]):
         if chosen[i] >= 0:
             continue
-        score = 0.0
+        sum_ = 0.0
         for q in range(n_left[i]):
-            score += math.exp(SHARPNESS * (slack - losses[bits.offset[i] + q]) / unit)
-        if score < least:
-            least = score
+            sum_ += losses[bits.offset[i] + q]
+        if sum_ > most:
+            most = sum_
             best = i
     return best
 
 
 @inner
-def sort_by_loss(cells, losses, base, n, out):
-    """Copy the cells of an axis to out, those that lose least first."""
-    for q in range(n):
-        c, lost = cells[base + q], losses[base + q]
-        p = q
-        while p > 0 and losses[base + p - 1] > lost:
-            losses[base + p] = losses[base + p - 1]
-            out[p] = out[p - 1]
-            p -= 1
-        losses[base + p] = lost
-        out[p] = c
+def cut(bits, i, guess, alive, chosen, state, losses, unit, stack, top):
+    """Put the cells left of axis i on the stack, in two parts; that of the guess comes next."""
+    cells, n_left, base = state.lists[2], state.n_left, bits.offset[i]
+    middle, half = 1, 0.0
+    for q in range(n_left[i]):
+        half += math.exp(-SHARPNESS * losses[base + q] / unit) / 2
+    half -= math.exp(-SHARPNESS * losses[base] / unit)
+    while middle < n_left[i] - 1 and half > 0:
+        half -= math.exp(-SHARPNESS * losses[base + middle] / unit)
+        middle += 1
+    guess_is_low = guess <= cells[base + middle - 1]
+    for level in range(top, top + 2):
+        low = (level == top + 1) == guess_is_low
+        begin, end = (0, middle) if low else (middle, n_left[i])
+        stack.alive[level] = alive
+        stack.chosen[level] = chosen
+        stack.open[level] = 0
+        for j in range(bits.active.shape[0]):
+            for q in range(n_left[j]):
+                if j != i or begin <= q < end:
+                    stack.open[level, bits.offset[j] + cells[bits.offset[j] + q]] = 1
+        if end - begin == 1:
+            stack.chosen[level, i] = cells[base + begin]
+        for s in range(alive.shape[0]):
+            union = 0
+            for q in range(begin, end):
+                union |= bits.mask[base + cells[base + q], s]
+            stack.alive[level, s] &= union
+
+
+class Stack(NamedTuple):
+    """Parts of the cells that are still to be searched.
+
+    alive int64 (levels, words), chosen int64 (levels, active): as in a state. open int8 (levels,
+    cells of all axes): the cells of the part, of those that lie in the same alive boxes one.
+    """
+
+    alive: Any
+    chosen: Any
+    open: Any
+
+
+@making
+def new_stack(bits, alive):
+    """All cells. A cut closes a cell, so that no more than there are cells are open questions."""
+    n_cells, n_words = bits.mask.shape
+    stack = Stack(
+        np.zeros((n_cells + 2, n_words), np.int64),
+        np.full((n_cells + 2, bits.active.shape[0]), -1),
+        np.ones((n_cells + 2, n_cells), np.int8),
+    )
+    stack.alive[0] = alive
+    return stack
 
 
 @kernel
 def decide_sums(
-    boxes, n_trees, value, least, unit, changes, forest, rule, own, categorical, max_nodes, stop,
-    point,
+    boxes, n_trees, value, least, changes, forest, rule, own, categorical, max_nodes, stop, point,
 ):  # fmt: skip
     """Whether a point's values add up to enough for the forest to accept it.
 
     value float64 (boxes,). least: no point with a smaller sum is accepted, rounding included.
-    unit: what counts as a large loss. forest, rule: the whole forest and which points are wanted.
-    The rest as for votes.
+    forest, rule: the whole forest and which points are wanted. The rest as for votes.
     """
-    bits = make_bits(boxes, categorical, n_trees, False)
-    state, losses = new_state(bits, boxes.tree.shape[0]), np.zeros(bits.mask.shape[0])
-    best, used = np.zeros(n_trees, np.int64), np.zeros(n_trees, np.int64)
-    nodes, depth = 0, np.int64(0)
-    while depth >= 0:
+    bits, n_boxes = make_bits(boxes, categorical, n_trees, False), boxes.tree.shape[0]
+    state, losses = new_state(bits, n_boxes), np.zeros(bits.mask.shape[0])
+    stack, shares = new_stack(bits, state.alive[0]), new_shares(bits, n_trees)
+    best, guess = np.zeros(n_trees, np.int64), np.zeros(bits.active.shape[0], np.int64)
+    loose = least - ROUNDING * np.abs(value).sum()
+    unit = 0.0
+    for t in range(n_trees):
+        unit += (value[bits.first_box[t]] - value[bits.first_box[t + 1] - 1]) / n_trees
+    nodes, top = 0, 1
+    while top > 0:
         nodes += 1
         if nodes > max_nodes or stop[0]:
             return UNKNOWN, nodes
-        alive, chosen = state.alive[depth], state.chosen[depth]
-        state.n_options[depth] = 0
-        state.tried[depth] = 0
-        slack = propagate(
-            boxes, bits, categorical, value, least, changes, alive, chosen, state, losses, best
-        ) - least  # fmt: skip
-        if slack >= 0:
-            slack -= lost_in_pairs(boxes, bits, categorical, value, alive, slack, best, state, used)
-        if slack >= 0:
-            i = branching_axis(bits, chosen, state.n_left, losses, slack, unit)
-            if i < 0:
-                read_point(boxes, bits, chosen, own, categorical, point)
-                if is_wanted(forest, rule, point, categorical):
-                    return FOUND, nodes
-            else:
-                state.axis_of[depth] = i
-                n = state.n_left[i]
-                state.n_options[depth] = n
-                sort_by_loss(state.lists[2], losses, bits.offset[i], n, state.options[depth])
-        depth = go_on(bits, state, depth)
+        top -= 1
+        alive, chosen = stack.alive[top].copy(), stack.chosen[top].copy()
+        bound, changed = np.inf, True
+        while changed and bound >= loose:
+            bound = propagate(
+                boxes, bits, categorical, value, least, changes, alive, chosen, stack.open[top],
+                state, losses, best,
+            )  # fmt: skip
+            if bound >= least:
+                bound, changed = sharpen(
+                    boxes, bits, categorical, value, loose, alive, chosen, state, shares, losses
+                )  # fmt: skip
+        if bound < loose:
+            continue
+        if guess_point(boxes, bits, state, losses, changes, guess):
+            read_point(boxes, bits, guess, own, categorical, point)
+            if is_wanted(forest, rule, point, categorical):
+                return FOUND, nodes
+        i = branching_axis(bits, chosen, state.n_left, losses)
+        if i >= 0:
+            cut(bits, i, guess[i], alive, chosen, state, losses, unit, stack, top)
+            top += 2
     return NONE, nodes

@@ -222,15 +222,11 @@ class Person(Descent):
     def _decide_sum(
         self, left: Left, boxes: Boxes, max_nodes: int, point: np.ndarray
     ) -> tuple[int, int]:
-        model, n_trees = self.model, len(left.forest.root)
-        value, unit = model.rule.weight[boxes.label], 1.0
-        if n_trees:
-            first = np.searchsorted(boxes.tree, np.arange(n_trees))
-            last = np.append(first[1:], len(value)) - 1
-            unit = float((value[first] - value[last]).mean())
+        model = self.model
         answer: tuple[int, int] = decide_sums(
-            boxes, n_trees, value, model.least - left.constant, unit, self.changes, *model.deciding,
-            self.own, model.problem.categorical, max_nodes, self.stop, point,
+            boxes, len(left.forest.root), model.rule.weight[boxes.label],
+            model.least - left.constant, self.changes, *model.deciding, self.own,
+            model.problem.categorical, max_nodes, self.stop, point,
         )  # fmt: skip
         return answer
 
@@ -249,11 +245,11 @@ def boxes_of(
     if too_many:
         return None
     boxes = Boxes._make([*leaves, *ends, numbers[0], start, *numbers[1:]])
-    # Masks of cells, bounds of boxes, and which boxes meet or miss which.
+    # Masks of cells and open questions, bounds of boxes, and which boxes meet or miss which.
     n_boxes, n_words = len(boxes.tree), n_trees + len(boxes.tree) // OWN_WIDTH
 
     def size(n_cells: int, n_axes: int) -> int:
-        return 3 * n_cells * n_words + 3 * n_axes * n_boxes + 2 * n_boxes * n_words
+        return 4 * n_cells * n_words + 3 * n_axes * n_boxes + 2 * n_boxes * n_words
 
     if size(len(own) * most_cells, len(own)) <= MOST_NUMBERS:  # no need to count
         return boxes

@@ -8,10 +8,10 @@ from functools import cache, cached_property
 
 import numpy as np
 
-from ract._kernels.search import decide_sums, decide_votes
+from ract._kernels.search import decide_votes
 from ract._kernels.search.boxes import Boxes
 from ract._kernels.search.cell_forest import Forest, Rules, polish
-from ract._kernels.search.decide_several import Needs, decide_several
+from ract._kernels.search.decide_several import SHARPNESS, Needs, decide_several
 from ract.actions import Feature
 from ract.costs import FittedCost, LinearCost, require_max_norm
 from ract.encoding import Axis
@@ -135,7 +135,7 @@ class Person(Descent):
         """What the trees that are left must have, and how much of that counts as much."""
         by_votes = self.model.by_votes
         first = np.cumsum([0, *(len(left.forest.root) for left in lefts)])
-        scale = np.where(by_votes, decide_votes.SHARPNESS, decide_sums.SHARPNESS)
+        scale = np.where(by_votes, decide_votes.SHARPNESS, SHARPNESS)
         begin = np.searchsorted(boxes.tree, np.arange(first[-1] + 1))
         for g in np.flatnonzero(~by_votes & (np.diff(first) > 0)):
             trees = slice(first[g], first[g + 1])
