@@ -120,16 +120,9 @@ def propagate(
             home = boxes.home[a]
             if chosen[i] < 0:
                 before = different_cells(
-                    boxes.n_cells[a],
-                    base,
-                    categorical[a],
-                    home,
-                    stamps[0],
-                    begins,
-                    ends,
-                    open_,
+                    boxes.n_cells[a], base, categorical[a], home, stamps[0], begins, ends, open_,
                     cells,
-                )
+                )  # fmt: skip
                 n = np.int64(0)
                 for q in range(before):
                     c = cells[base + q]
@@ -241,10 +234,10 @@ def cut(bits, i, guess, alive, chosen, state, losses, unit, stack, top):
     for level in range(top, top + 2):
         low = (level == top + 1) == guess_is_low
         begin, end = (0, middle) if low else (middle, n_left[i])
-        stack.alive[level] = alive
-        stack.chosen[level] = chosen
-        stack.open[level] = 0
+        for c in range(stack.open.shape[1]):
+            stack.open[level, c] = 0
         for j in range(bits.active.shape[0]):
+            stack.chosen[level, j] = chosen[j]
             for q in range(n_left[j]):
                 if j != i or begin <= q < end:
                     stack.open[level, bits.offset[j] + cells[bits.offset[j] + q]] = 1
@@ -254,7 +247,7 @@ def cut(bits, i, guess, alive, chosen, state, losses, unit, stack, top):
             union = 0
             for q in range(begin, end):
                 union |= bits.mask[base + cells[base + q], s]
-            stack.alive[level, s] &= union
+            stack.alive[level, s] = alive[s] & union
 
 
 class Stack(NamedTuple):
