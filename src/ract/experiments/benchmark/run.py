@@ -48,8 +48,8 @@ MAX_PEOPLE = 25
 # With both directions of five folds that makes 250 people a cell: a share of .9 is known to .02.
 # How hard plans are searched for: by nodes, so that no result depends on the machine. Seconds only
 # end what would never end. Forests that vote need some 100 nodes for their strongest plan; those
-# that average, and boosted trees, often 10 000 and more for the proof that none is stronger, which
-# changes little in the plan (scikit-learn's took 20 minutes a fold when they had a second each).
+# that average, and boosted trees, often 10 000 and more for the proof that none is stronger. What
+# was found by then counts as a plan.
 MAX_NODES = 1_000
 LIMITS: dict[str, Any] = {"max_nodes": MAX_NODES, "time_limit": 60.0}
 # What plans must win (0: what the decision needs), and how many changes they may have (0: any).
