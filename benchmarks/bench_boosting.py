@@ -25,14 +25,16 @@ for _variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
     os.environ.setdefault(_variable, "1")
 
 import argparse  # noqa: E402
+import re  # noqa: E402
 import time  # noqa: E402
+from dataclasses import replace  # noqa: E402
 
 import numpy as np  # noqa: E402
 from bench_tree import peak_memory, wide_loans  # noqa: E402
 from lightgbm import LGBMClassifier  # noqa: E402
 from sklearn.metrics import roc_auc_score  # noqa: E402
 
-from ract import import_model  # noqa: E402
+from ract import ActionSpace, import_model  # noqa: E402
 from ract.boosting import RecourseBoostingClassifier  # noqa: E402
 from ract.datasets import fetch_bail, fetch_compas, fetch_credit, fetch_fico  # noqa: E402
 from ract.forest import RecourseForestClassifier  # noqa: E402
@@ -107,13 +109,26 @@ def speed(n_splits, _):
             )
 
 
+def plainly_named(data):
+    """The same people under names that LightGBM takes."""
+
+    def plain(name):
+        return re.sub("[^A-Za-z0-9_]", "_", name)
+
+    features = [
+        replace(f, name=plain(f.name), columns=tuple(map(plain, f.columns))) for f in data.actions
+    ]
+    actions = ActionSpace(features, data.actions.desired)
+    return replace(data, frame=data.frame.rename(columns=plain), actions=actions)
+
+
 def lasting(n_splits, n_people):
     print(
         f"{'':8} {'':12} {'AUC':>6} {'decides':>8} {'refused':>8} {'plan':>6} {'lasts':>6} "
         f"{'else strongest':>15} {'strongest':>10} {'ms':>6}"
     )
     for name, fetch in DATA.items():
-        data = fetch()
+        data = plainly_named(fetch())
         kept = ~data.frame.duplicated().to_numpy()
         data_of = data.frame[kept].reset_index(drop=True), data.target[kept].to_numpy()
         for kind in ("LightGBM", "cooperative", "lasting", "forest"):

@@ -112,7 +112,7 @@ def test_a_booster(folder, tmp_path):
     assert np.array_equal(again.predict_proba(NEW), model.predict_proba(NEW))
     run("predict", out, folder / "people.csv", "-o", tmp_path / "decided.csv")
     decided = pd.read_csv(tmp_path / "decided.csv")
-    assert (decided.iloc[:, -2] == model.predict(NEW)).all()
+    assert (decided["prediction"] == model.predict(NEW)).all()
     refused = run(*fit, "--max-risk", 0.1, "-o", out, code=2)
     assert "--max-risk is for --model forest or tree" in refused.output
 
