@@ -193,7 +193,7 @@ def _plans(
     new = data.frame.iloc[test]
     refused = new[fitted.predict(new) != data.desired]
     some = np.linspace(0, len(refused) - 1, min(MAX_PEOPLE, len(refused))).astype(int)
-    given = {} if model.ours else {"actions": data.actions, "desired": data.desired}
+    given: dict[str, Any] = {} if model.ours else {"actions": data.actions, "desired": data.desired}
     return find_recourse(
         fitted, refused.iloc[some], reference=data.frame.iloc[known], cost=COST, budget=BUDGET,
         explain=False, time_limit=SECONDS, **given, **options,

@@ -20,9 +20,9 @@ INTRODUCTION = f"""\
 
 RABIT (Kanamori et al., NeurIPS 2025) boosts trees for recourse. By its protocol: random splits, a
 quarter of the people for testing, kernel percentile cost, budget {BUDGET:g}; *recourse* is the
-share of test people who are accepted or have a plan, found one leaf at a time, as its recorded results
-were (it looks at 1000 random leaves, ours at all), and exactly. On *unseen rows* repeats are
-dropped and nobody is tested whose features stand in training. *Lasting*: the share of refused
+share of test people who are accepted or have a plan, found one leaf at a time, as its recorded
+results were (it looks at 1000 random leaves, ours at all), and exactly. On *unseen rows* repeats
+are dropped and nobody is tested whose features stand in training. *Lasting*: the share of refused
 people with a plan of a model of one half of the training people that the model of the other half
 accepts.
 """
@@ -65,7 +65,9 @@ def _results(store: Store, data: str) -> list[tuple[str, str, pd.DataFrame]]:
     found = []
     for protocol in PROTOCOLS:
         rows = store.read(protocol, data)
-        for name in BOOSTERS if rows is not None else ():
+        if rows is None:
+            continue
+        for name in BOOSTERS:
             own = rows[rows["Model"] == name]
             if len(own):
                 found.append((protocol, name, own))
