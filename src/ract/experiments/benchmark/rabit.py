@@ -131,8 +131,8 @@ def split_of(name: str, protocol: str, number: int) -> tuple[np.ndarray, np.ndar
     """Positions of the training and the test people of a split."""
     data = read(name)
     rows = np.arange(len(data.frame))
-    same = data.frame.groupby(list(data.frame.columns), sort=False, observed=True).ngroup()
-    same = same.to_numpy()
+    groups = data.frame.groupby(list(data.frame.columns), sort=False, observed=True)
+    same = groups.ngroup().to_numpy()
     if protocol == UNSEEN:
         twice = pd.DataFrame({"features": same, "target": data.target.to_numpy()}).duplicated()
         rows = rows[~twice.to_numpy()]
