@@ -230,7 +230,7 @@ def calibrate(
     >>> forest = RecourseForestClassifier(
     ...     loans.actions, n_estimators=20, recourse_weight=0.3, random_state=0)
     >>> curve = calibrate(forest, loans.frame, loans.target, strengths=[0, 0.7, 0.8])
-    >>> curve.strength_for(0.6)
+    >>> curve.strength_for(0.5)
     0.8
     """
     strengths = [float(strength) for strength in strengths]
