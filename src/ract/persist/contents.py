@@ -79,12 +79,11 @@ class Contents:
         if self.kind == "boosting":
             core["probability_ensemble_"] = self._probability(model, encoder)
         if self.kind != "imported":
-            rule = "sum" if self.kind == "boosting" else "votes"
+            rule, fault = "votes", "do not vote"
+            if self.kind == "boosting":
+                rule, fault = "sum", "do not add up"
             if combine != rule or core["cost_"].norm != "max":
-                raise InvalidFile(
-                    "its trees do not decide as such models do, or its cost is none that ract "
-                    "trains with"
-                )
+                raise InvalidFile(f"its trees {fault}, or its cost is none that ract trains with")
             return core
         try:
             core["link"] = curve_of(model.get("link"))
