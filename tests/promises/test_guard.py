@@ -90,12 +90,23 @@ def test_boosters_are_trained_to_keep_promises(ledger, loans):
     assert found.auc != found.plain_auc and 0.5 < found.auc <= 1
 
 
-def test_weights_are_those_of_the_model(ledger, loans, monkeypatch):
-    """Rounds that are over before all is kept leave the weights that the model was trained with."""
-    monkeypatch.setattr("ract.promises.guard.ROUNDS", 1)
+def test_the_round_that_kept_the_most_is_returned(ledger, loans, monkeypatch):
+    """With the weights that its model was trained with."""
+    shares = []
+
+    def noted(promises, model):
+        found = check(promises, model)
+        shares.append(found.share)
+        return found
+
+    monkeypatch.setattr("ract.promises.guard.check", noted)
     forest = RecourseForestClassifier(loans.actions, n_estimators=5, random_state=1)
-    found = refit(forest, loans.frame[600:], loans.target[600:], ledger, held_out=0)
-    assert found.n_exceptions and (found.weights == 1).all()
+    X, y = loans.frame[600:], loans.target[600:]
+    found = refit(forest, X, y, ledger, held_out=0)
+    assert found.check.share == max(shares) == check(ledger, found.model).share
+    monkeypatch.setattr("ract.promises.guard.ROUNDS", 1)
+    first = refit(forest, X, y, ledger, held_out=0)
+    assert first.n_exceptions and (first.weights == 1).all()
 
 
 def test_what_a_learner_chooses_it_chooses_once(ledger, loans, monkeypatch, recwarn):

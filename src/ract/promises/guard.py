@@ -181,8 +181,9 @@ def refit(
 
     Promised people enter as rows that have carried out their plan, with the promised class. Rows of
     promises that are not kept weigh twice as much in the next round, until the share is reached or
-    eight rounds are over. A weight of recourse that the learner chooses by itself is chosen on the
-    people alone; what lasts is measured for the model in the end.
+    eight rounds are over; the model of the round that kept the most is given. A weight of recourse
+    that the learner chooses by itself is chosen on the people alone; what lasts is measured for
+    the model in the end.
 
     Parameters
     ----------
@@ -222,25 +223,27 @@ def refit(
     plain = clone(estimator).fit(people.X, people.y, sample_weight=people.weight)
     _check_desired(plain, promises)
     before = check(promises, plain)
-    weights = np.ones(len(promises))
-    model, kept = plain, before
-    if kept.share < share:
-        learner = plain._as_chosen()
+    weights, model, found = np.ones(len(promises)), plain, before
+    if before.share < share:
+        learner, raised = plain._as_chosen(), weights
         rows = pd.DataFrame([promise.after for promise in promises])[list(people.X.columns)]
         promised = np.array([promise.desired for promise in promises])
-        for round_ in range(ROUNDS):
-            if round_:
-                weights = np.where(kept.kept, weights, 2 * weights)
-            both = people.with_rows(rows, promised, weights)
-            model = clone(learner).fit(both.X, both.y, sample_weight=both.weight)
-            kept = check(promises, model)
+        for _ in range(ROUNDS):
+            both = people.with_rows(rows, promised, raised)
+            trial = clone(learner).fit(both.X, both.y, sample_weight=both.weight)
+            kept = check(promises, trial)
+            if kept.share > found.share:
+                weights, model, found = raised, trial, kept
             if kept.share >= share:
                 break
-        model.set_params(lasting=estimator.lasting)._calibrate(both.X, both.y, both.weight)
+            raised = np.where(kept.kept, raised, 2 * raised)
+        if model is not plain:
+            both = people.with_rows(rows, promised, weights)
+            model.set_params(lasting=estimator.lasting)._calibrate(both.X, both.y, both.weight)
     auc, plain_auc = np.nan, np.nan
     if held_out and model is not plain:
         auc, plain_auc = _aucs(learner, people, rows, promised, weights, held_out, random_state)
-    return Refit(model, kept, before, weights, auc, plain_auc)
+    return Refit(model, found, before, weights, auc, plain_auc)
 
 
 @dataclass(frozen=True)
