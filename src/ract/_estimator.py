@@ -236,19 +236,23 @@ class RecourseClassifierMixin(ClassifierMixin):
             self.reference_: np.ndarray = choose_reference(self.ensemble_, matrix).matrix
         return self
 
+    def _as_chosen(self) -> Any:
+        """The learner, not fitted, with what this fit chose, and no measure of what lasts."""
+        learner = clone(self).set_params(
+            lasting=None, recourse_weight=self.recourse_weight_, min_recourse=None,
+            max_auc_loss=None,
+        )  # fmt: skip
+        if "min_leaf_share" in learner.get_params(deep=False):
+            learner.set_params(min_leaf_share=self.min_leaf_share_)
+        return learner
+
     def _calibrate(self, X: Any, y: Any, sample_weight: Any) -> Any:
         """Measure how strong plans must be to last, if that was asked for."""
         self.__dict__.pop("lasting_", None)
         if self.lasting is None:
             return self
-        replicate = clone(self).set_params(
-            lasting=None, recourse_weight=self.recourse_weight_, min_recourse=None,
-            max_auc_loss=None,
-        )  # fmt: skip
-        alone = {
-            "n_jobs": None, "verbose": 0, "oob_score": False, "warm_start": False,
-            "min_leaf_share": self.min_leaf_share_,
-        }  # fmt: skip
+        replicate = self._as_chosen()
+        alone = {"n_jobs": None, "verbose": 0, "oob_score": False, "warm_start": False}
         known = replicate.get_params(deep=False)
         replicate.set_params(**{name: off for name, off in alone.items() if name in known})
         try:

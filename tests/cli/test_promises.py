@@ -1,12 +1,13 @@
 """Promises from the shell, and what a pipeline sees of them."""
 
 import json
+import sys
 
 import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from ract import RecourseForestClassifier, save_model
+from ract import RecourseForestClassifier, load_model, model_fingerprint, save_model
 from ract.cli import app
 from ract.datasets import load_loans
 
@@ -19,7 +20,7 @@ def folder(tmp_path_factory):
         loans = load_loans(500, random_state=seed)
         forest = RecourseForestClassifier(loans.actions, n_estimators=8, random_state=seed)
         save_model(forest.fit(loans.frame, loans.target), folder / f"{name}.ract")
-    people = load_loans(25, random_state=2).frame
+    people = load_loans(40, random_state=2).frame
     people.insert(0, "Key", [f"A-{k}" for k in range(len(people))])
     people.to_csv(folder / "people.csv", index=False)
     return folder
@@ -63,6 +64,68 @@ def test_from_an_offer_to_a_decision(folder):
     assert json.loads(run(folder, "verify", "--json", *ledger).stdout)["verified"]
     wrong = run(folder, "verify", "--head", "0" * 64, *ledger, code=2)
     assert "cut off" in wrong.stderr
+
+
+@pytest.fixture(scope="module")
+def owed(folder):
+    """A ledger with open promises, and a table of other people with its action file."""
+    loans = load_loans(500, random_state=3)
+    loans.frame.assign(Decision=loans.target).to_csv(folder / "new.csv", index=False)
+    loans.actions.to_toml(folder / "actions.toml")
+    run(folder, "offer", "model.ract", "people.csv", "--id", "Key", "--expires", "90d",
+        "--ledger", "owed.db")  # fmt: skip
+    return folder
+
+
+def fit(folder, *words, code=0):
+    given = [folder / "new.csv", "--target", "Decision", "--desired", "approved", "--actions",
+             folder / "actions.toml", "--n-estimators", 15, "--lasting", 0, *words]  # fmt: skip
+    result = CliRunner().invoke(app, ["fit", *map(str, given)])
+    assert result.exit_code == code, result.output
+    return result
+
+
+@pytest.mark.parametrize("model", ["forest", "boosting"])
+def test_a_model_is_trained_to_keep_promises(owed, model):
+    """What fit says of the file is what check finds in it."""
+    out = owed / f"{model}.ract"
+    given = ("-o", out, "--model", model, "--promises", owed / "owed.db")
+    summary = json.loads(fit(owed, *given, "--json").stdout)
+    n, kept = summary["promises"], summary["promises_kept"]
+    assert kept > summary["promises_kept_without"] and summary["exceptions"] == n - kept
+    assert 0.5 < summary["auc"] <= 1 and 0.5 < summary["auc_without_promises"] <= 1
+    checked = run(owed, "check", out.name, "--share", "0", "--json", "--ledger", "owed.db")
+    assert json.loads(checked.stdout) == {"promises": n, "kept": kept, "share": kept / n}
+
+
+def test_enough_promises_are_enough(owed):
+    """A share that is kept anyway leaves the model as it would have been."""
+    ledger, plain, kept = owed / "owed.db", owed / "plain.ract", owed / "enough.ract"
+    fit(owed, "-o", plain)
+    said = fit(owed, "-o", kept, "--promises", ledger, "--promises-share", 0).stderr
+    assert "Exceptions that remain: " in said and "AUC" not in said
+    assert model_fingerprint(load_model(kept)) == model_fingerprint(load_model(plain))
+
+
+def test_promises_that_fit_cannot_know(owed, monkeypatch):
+    away = fit(owed, "-o", owed / "x.ract", "--promises", owed / "nowhere.db", code=2)
+    assert "There is no ledger" in away.stderr and not (owed / "nowhere.db").exists()
+    share = fit(owed, "-o", owed / "x.ract", "--promises-share", 0.5, code=2)
+    assert "--promises-share" in share.stderr
+    monkeypatch.setitem(sys.modules, "sqlalchemy", None)
+    lacking = fit(owed, "-o", owed / "x.ract", "--promises", owed / "owed.db", code=2)
+    assert 'pip install "ract[promises]"' in lacking.stderr
+
+
+def test_a_check_is_a_picture(owed, monkeypatch):
+    ledger = ("--ledger", "owed.db", "--share", "0")
+    run(owed, "check", "candidate.ract", "--plot", "checked.svg", *ledger)
+    assert "<svg" in (owed / "checked.svg").read_text(encoding="utf-8")
+    wrong = run(owed, "check", "candidate.ract", "--plot", "checked.doc", *ledger, code=2)
+    assert "writes PNG, SVG or PDF" in wrong.stderr
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    lacking = run(owed, "check", "candidate.ract", "--plot", "again.svg", *ledger, code=2)
+    assert 'pip install "ract[plot]"' in lacking.stderr
 
 
 def test_bad_input_is_one_sentence(folder):

@@ -3,13 +3,21 @@
 import matplotlib as mpl
 import matplotlib.figure
 import numpy as np
+import pandas as pd
 import pytest
 
 from ract import RecourseForestClassifier, RecourseTreeClassifier
 from ract.datasets import load_loans
 from ract.errors import InvalidSpec
 from ract.metrics import recourse_ratio, recourse_report
-from ract.plot import BudgetDisplay, CostDisplay, GroupDisplay, PlanDisplay, TradeoffDisplay
+from ract.plot import (
+    BudgetDisplay,
+    CostDisplay,
+    GroupDisplay,
+    PlanDisplay,
+    PromisesDisplay,
+    TradeoffDisplay,
+)
 from ract.selection import tradeoff_curve
 
 mpl.use("Agg")
@@ -94,3 +102,30 @@ def test_displays_make_axes_of_their_own(forest, loans):
     display = CostDisplay(np.array([0.1, 0.2]), 0.3).plot()
     assert display.figure_ is display.ax_.figure
     mpl.pyplot.close(display.figure_)
+
+
+@pytest.mark.parametrize("needed", [0.6, np.nan])
+def test_a_promise_is_a_line_to_what_its_plan_wins(ax, needed):
+    table = pd.DataFrame({
+        "verdict": ["kept", "broken", "broken", "unknown", "kept"],
+        "accepted": [True, False, True, True, True],
+        "strength": [0.9, 0.4, 0.65, 0.7, 0.6],
+        "needed": needed,
+    })  # fmt: skip
+    PromisesDisplay(table).plot(ax=ax)
+    ends = [segment[:, 1] for lines in ax.collections for segment in lines.get_segments()]
+    start = 0 if np.isnan(needed) else needed
+    assert sorted(map(tuple, ends)) == sorted((start, won) for won in table["strength"])
+    said = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert said[:4] == [
+        "kept (2)", "broken: the plan is refused (1)", "broken: doing more is refused (1)",
+        "not proved (1)",
+    ]  # fmt: skip
+    assert len(said) == 4 + (needed == 0.6)
+    assert ax.get_title() == "5 open promises: 2 kept, 3 by exception"
+
+
+def test_no_promises_are_drawn_as_none(ax):
+    columns = ["verdict", "accepted", "strength", "needed"]
+    PromisesDisplay(pd.DataFrame([], columns=columns)).plot(ax=ax)
+    assert ax.get_title().startswith("0 open promises") and not ax.collections

@@ -1,14 +1,17 @@
 """The guard: a candidate is judged by what people were promised, and trained to keep it."""
 
+from dataclasses import replace
 from datetime import timedelta
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from ract import RecourseForestClassifier
+from ract import RecourseBoostingClassifier, RecourseForestClassifier
+from ract.calibration import calibrate
 from ract.errors import InvalidSpec
 from ract.promises import Ledger, check, refit
+from ract.promises.guard import _People
 
 
 @pytest.fixture(scope="module")
@@ -65,12 +68,78 @@ def test_training_with_promised_rows_keeps_more_of_them(ledger, loans):
     assert found.check.share > found.plain.share
     assert found.check.share >= 0.9
     assert 0.5 < found.auc <= 1 and 0.5 < found.plain_auc <= 1
-    assert "are kept as exceptions" in str(found)
+    assert f"Exceptions that remain: {found.n_exceptions}." in str(found)
+    assert f"({found.auc - found.plain_auc:+.4f})" in str(found)
     assert check(ledger, found.model).share == found.check.share
     enough = refit(
         forest, loans.frame[600:], loans.target[600:], ledger, share=found.plain.share, held_out=0
     )
     assert enough.check.share == found.plain.share and np.isnan(enough.auc)
+
+
+def test_boosters_are_trained_to_keep_promises(ledger, loans):
+    booster = RecourseBoostingClassifier(
+        loans.actions, max_iter=20, min_samples_leaf=20, random_state=1
+    )
+    found = refit(booster, loans.frame[600:], loans.target[600:], ledger)
+    assert found.check.share > found.plain.share
+    plans = pd.DataFrame([p.after for p in ledger.open()])[list(loans.frame.columns)]
+    accepted = found.model.predict(plans) == "approved"
+    np.testing.assert_array_equal(accepted, found.check.table["accepted"])
+    assert accepted[found.check.kept].all() and accepted.sum() > found.plain.table["accepted"].sum()
+    assert found.auc != found.plain_auc and 0.5 < found.auc <= 1
+
+
+def test_the_round_that_kept_the_most_is_returned(ledger, loans, monkeypatch):
+    """With the weights that its model was trained with."""
+    shares = []
+
+    def noted(promises, model):
+        found = check(promises, model)
+        shares.append(found.share)
+        return found
+
+    monkeypatch.setattr("ract.promises.guard.check", noted)
+    forest = RecourseForestClassifier(loans.actions, n_estimators=5, random_state=1)
+    X, y = loans.frame[600:], loans.target[600:]
+    found = refit(forest, X, y, ledger, held_out=0)
+    assert found.check.share == max(shares) == check(ledger, found.model).share
+    monkeypatch.setattr("ract.promises.guard.ROUNDS", 1)
+    first = refit(forest, X, y, ledger, held_out=0)
+    assert first.n_exceptions and (first.weights == 1).all()
+
+
+def test_what_a_learner_chooses_it_chooses_once(ledger, loans, monkeypatch, recwarn):
+    """With auto and lasting: not in every round, but on the people alone and in the end."""
+    measured = []
+    monkeypatch.setattr(
+        "ract._estimator.calibrate",
+        lambda *args, **given: measured.append(len(args[1])) or calibrate(*args, **given),
+    )
+    forest = RecourseForestClassifier(
+        loans.actions, n_estimators=5, recourse_weight="auto", lasting=0.9, random_state=1
+    )
+    found = refit(forest, loans.frame[600:], loans.target[600:], ledger, held_out=0)
+    assert measured == [300, 300 + found.check.n_promises]
+    assert found.model.recourse_weight != "auto" and found.check.share > found.plain.share
+    assert found.model.lasting == 0.9 and found.model.lasting_.lasting == 0.9
+
+
+def test_promised_values_that_whole_numbers_cannot_hold(ledger, loans):
+    promise = ledger.open()[0]
+    whole = next(n for n in loans.frame if loans.frame[n].dtype.kind == "i" and n != "Age")
+    half = replace(promise, after=promise.after | {whole: promise.after[whole] + 0.5})
+    people = _People.of(loans.frame, loans.target, None)
+    rows = pd.DataFrame([half.after])[list(loans.frame.columns)]
+    both = people.with_rows(rows, np.array(["approved"]), np.ones(1))
+    assert both.X[whole].iloc[-1] == half.after[whole]
+    assert (both.X.dtypes.drop(whole) == loans.frame.dtypes.drop(whole)).all()
+
+
+def test_promises_of_another_class_are_refused(ledger, loans):
+    forest = RecourseForestClassifier(n_estimators=3, desired="refused", random_state=0)
+    with pytest.raises(InvalidSpec, match="of the class 'approved'"):
+        refit(forest, loans.frame, loans.target, ledger)
 
 
 def test_without_promises_there_is_nothing_to_keep(model):

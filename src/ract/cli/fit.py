@@ -115,6 +115,17 @@ def fit(
             help="Feature that may only help or only harm: Income=+1, Debt=-1. May be given again."
         ),
     ] = None,
+    promises: Annotated[
+        str | None,
+        typer.Option(
+            help="Ledger, a file or the address of a database: train so that its open promises "
+            "are kept."
+        ),
+    ] = None,
+    promises_share: Annotated[
+        float,
+        typer.Option(min=0, max=1, help="With --promises: share of them that must be kept."),
+    ] = 1.0,
     keep_judge: Annotated[
         bool,
         typer.Option(
@@ -138,6 +149,7 @@ def fit(
     from ract.persist import save_model
 
     check_target(output)
+    owed = _open_promises(promises, promises_share)
     space, kept = open_actions(actions)
     form = format_of(csv, kept)
     given = asdict(parameters) | {
@@ -151,7 +163,17 @@ def fit(
     balance = _class_weight(parameters.class_weight, classes_of(y))
     sample_weight = None if counts is None else counts.to_numpy()
     estimator.set_params(desired=label, class_weight=balance)
-    estimator.fit(X, y.to_numpy(), sample_weight)
+    found = None
+    if owed is None:
+        estimator.fit(X, y.to_numpy(), sample_weight)
+    else:
+        from ract.promises import refit
+
+        found = refit(
+            estimator, X, y.to_numpy(), owed, share=promises_share, sample_weight=sample_weight,
+            random_state=parameters.random_state,
+        )  # fmt: skip
+        estimator = found.model
     say_if_unrestricted(estimator.encoder_.space)
     summary = {
         "model": model,
@@ -163,6 +185,7 @@ def fit(
         "data": data_fingerprint(X),
         **_measured(estimator),
         **_lasting(estimator),
+        **({} if found is None else _kept(found)),
     }
     judge = None
     if keep_judge:
@@ -171,7 +194,36 @@ def fit(
         ).fit(X, y.to_numpy())
     save_model(estimator, output, summary=summary, judge=judge, table=form)
     sentence = _sentence(summary, output, estimator)
+    if found is not None:
+        sentence += f"\n{found}"
     print_summary(summary | {"file": str(output)}, sentence, as_json=json)
+
+
+def _open_promises(where: str | None, share: float) -> list[Any] | None:
+    """What a ledger says is owed, read before any work is done; None if nobody asked for it."""
+    from ract.cli.failures import BadInput
+    from ract.cli.promises import open_ledger
+
+    if where is None:
+        if share != 1:
+            raise BadInput("--promises-share is a share of promises; say which with --promises.")
+        return None
+    if "://" not in where and not Path(where).exists():
+        raise BadInput(f"There is no ledger in {where}; ract promises offer makes one.")
+    with open_ledger(where) as book:
+        return list(book.open())
+
+
+def _kept(found: Any) -> dict[str, Any]:
+    """What became of promises, and what it costs where that was measured."""
+    counts = {
+        "promises": found.check.n_promises,
+        "promises_kept": int(found.check.kept.sum()),
+        "promises_kept_without": int(found.plain.kept.sum()),
+        "exceptions": found.n_exceptions,
+    }
+    aucs = {"auc": found.auc, "auc_without_promises": found.plain_auc}
+    return counts | {name: value for name, value in aucs.items() if value == value}
 
 
 def _weight(text: str | None) -> float | str | None:

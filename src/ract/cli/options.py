@@ -40,6 +40,9 @@ ResultsFolder = Annotated[
     Path,
     typer.Option("-o", "--output", help="Folder of results; an earlier run there is continued."),
 ]
+Picture = Annotated[
+    Path | None, typer.Option(help="Picture to write: PNG, SVG or PDF by its suffix.")
+]
 Actions = Annotated[
     Path | None, typer.Option(help="Action file; without one everything may change.")
 ]

@@ -1,4 +1,4 @@
-"""Writing tables chunk by chunk, whole or not at all: CSV, Parquet or JSON by the file's name."""
+"""Writing tables and pictures, whole or not at all, in the form that the file's name asks for."""
 
 from __future__ import annotations
 
@@ -61,6 +61,26 @@ def form_of(output: str) -> Any:
     if is_stream(output):
         return _as_csv
     raise BadInput(f"{output} must end in .csv, .parquet, .json or .jsonl, or be - for CSV.")
+
+
+def check_picture(path: Path | None) -> None:
+    """Refuse a picture that cannot be drawn before any work is done."""
+    if path is None:
+        return
+    if path.suffix.lower() not in (".png", ".svg", ".pdf"):
+        raise BadInput(f"--plot writes PNG, SVG or PDF, got {path.name!r}.")
+    optional_library("matplotlib", "drawing", "plot")
+
+
+@contextmanager
+def picture(path: Path) -> Iterator[Any]:
+    """Axes to draw on, which are then written to a file."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(6.4, 4.8), layout="constrained")
+    yield figure.subplots()
+    with whole_file(path) as file:
+        figure.savefig(file, format=path.suffix[1:].lower())
 
 
 @contextmanager

@@ -82,7 +82,7 @@ def offer(
         plans = models[0].recourse(
             table, lasting=lasting, at_least=True, progress=True, explain=False, **given
         )
-    with _open(ledger) as book:
+    with open_ledger(ledger) as book:
         made = book.offer(plans, expires=until, by=by)
     summary = {"people": len(plans), "accepted": int(plans.accepted.sum()), "promises": len(made)}
     sentence = (
@@ -114,7 +114,7 @@ def redeem(
     frame = read_whole(people, format_of(csv))
     require_column(id, frame, "--id", people)
     rows = []
-    with _open(ledger) as book, table_writer(output) as write:
+    with open_ledger(ledger) as book, table_writer(output) as write:
         for values in frame.to_dict("records"):
             key = str(values.pop(id))
             found = book.redeem(key, values)
@@ -139,7 +139,7 @@ def withdraw(
     """
     from ract.cli.messages import say
 
-    with _open(ledger) as book:
+    with open_ledger(ledger) as book:
         say(str(book.withdraw(promise, reason)))
 
 
@@ -150,7 +150,7 @@ def expire(*, ledger: Where = "ract-promises.db") -> None:
     """
     from ract.cli.messages import say
 
-    with _open(ledger) as book:
+    with open_ledger(ledger) as book:
         say(f"{len(book.expire())} promises have expired.")
 
 
@@ -164,7 +164,7 @@ def open_(*, ledger: Where = "ract-promises.db", output: Output = "-") -> None:
     from ract.cli.outputs import table_writer
 
     columns = ["promise", "person", "offered", "expires", "plan", "strength", "lasting", "by"]
-    with _open(ledger) as book, table_writer(output) as write:
+    with open_ledger(ledger) as book, table_writer(output) as write:
         rows = [
             (p.id, p.person, f"{p.offered:%Y-%m-%d}", f"{p.expires:%Y-%m-%d}", p.plan, p.strength,
              p.lasting, p.by)
@@ -178,7 +178,7 @@ def history(person: Person, *, ledger: Where = "ract-promises.db") -> None:
 
     Example: ract promises history A-17
     """
-    with _open(ledger) as book:
+    with open_ledger(ledger) as book:
         happened = book.history(person)
     if not len(happened):
         raise BadInput(f"The ledger holds no promise to {person!r}.")
@@ -194,7 +194,7 @@ def erase(person: Person, *, ledger: Where = "ract-promises.db") -> None:
     """
     from ract.cli.messages import say
 
-    with _open(ledger) as book:
+    with open_ledger(ledger) as book:
         n = book.erase(person)
     if not n:
         raise BadInput(f"The ledger holds no promise to {person!r}.")
@@ -216,7 +216,7 @@ def verify(
     from ract.cli.failures import BAD_INPUT
     from ract.cli.messages import print_summary
 
-    with _open(ledger) as book:
+    with open_ledger(ledger) as book:
         checked = book.verify(head)
     summary = {
         "verified": bool(checked), "events": checked.n_events, "head": checked.head,
@@ -235,31 +235,40 @@ def check(
         float, typer.Option(min=0, max=1, help="Share of promises that must be kept.")
     ] = 1.0,
     output: Output = None,
+    plot: options.Picture = None,
     json: options.Json = False,
 ) -> None:
     """Put every open promise before a model that may replace the one of today.
 
-    Example: ract promises check candidate.ract -o broken.csv
+    Example: ract promises check candidate.ract -o checked.csv --plot checked.svg
     """
     from ract.cli.inputs import open_model
     from ract.cli.messages import print_summary, refuse_both
-    from ract.cli.outputs import table_writer
-    from ract.promises.guard import check
+    from ract.cli.outputs import check_picture, picture, table_writer
 
     refuse_both(output, json)
+    check_picture(plot)
     model = open_model(candidate).model
-    with _open(ledger) as book:
+    with open_ledger(ledger) as book:
+        from ract.promises.guard import check
+
         found = check(book, model)
     if output is not None:
         with table_writer(output) as write:
             write(found.table)
+    if plot is not None:
+        from ract.plot import PromisesDisplay
+
+        with picture(plot) as ax:
+            PromisesDisplay.from_check(found, ax=ax)
     summary = {"promises": found.n_promises, "kept": int(found.kept.sum()), "share": found.share}
     print_summary(summary, str(found), as_json=json)
     if found.share < share:
         raise typer.Exit(BROKEN)
 
 
-def _open(where: str) -> Any:
+def open_ledger(where: str) -> Any:
+    """The ledger in a file or a database, or a sentence about what to install."""
     from ract.cli.failures import optional_library
 
     optional_library("sqlalchemy", "promises", "promises")

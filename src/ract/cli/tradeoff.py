@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -15,9 +14,7 @@ def tradeoff(
     *,
     actions: options.Actions = None,
     output: options.TableOutput = "-",
-    plot: Annotated[
-        Path | None, typer.Option(help="Picture to write: PNG, SVG or PDF by its suffix.")
-    ] = None,
+    plot: options.Picture = None,
     model: options.ModelKind = "forest",
     param: Annotated[str, typer.Option(help="Parameter to vary.")] = "recourse_weight",
     values: Annotated[
@@ -43,14 +40,13 @@ def tradeoff(
     from ract.cli.fit import estimator_for
     from ract.cli.inputs import open_actions
     from ract.cli.messages import print_summary, refuse_both, say_if_unrestricted
-    from ract.cli.outputs import table_writer
+    from ract.cli.outputs import check_picture, picture, table_writer
     from ract.cli.tables import format_of
     from ract.encoding import Encoder
     from ract.selection import tradeoff_curve
 
     refuse_both(output, json)
-    if plot is not None:
-        _check_plot(plot)
+    check_picture(plot)
     space, kept = open_actions(actions)
     estimator = estimator_for(
         model, actions=space, n_estimators=n_estimators, budget=budget, random_state=random_state
@@ -66,7 +62,10 @@ def tradeoff(
     with table_writer(output) as write:
         write(frame)
     if plot is not None:
-        _draw(curve, plot)
+        from ract.plot import TradeoffDisplay
+
+        with picture(plot) as ax:
+            TradeoffDisplay.from_curve(curve, ax=ax)
     front = frame.loc[frame["front"], param].tolist()
     print_summary(
         {"param": param, "rows": frame.to_dict(orient="records")},
@@ -84,24 +83,3 @@ def _value(text: str) -> Any:
         except ValueError:
             continue
     return None if text == "None" else text
-
-
-def _check_plot(path: Path) -> None:
-    """Refuse a picture that cannot be drawn before any work is done."""
-    from ract.cli.failures import BadInput, optional_library
-
-    if path.suffix.lower() not in (".png", ".svg", ".pdf"):
-        raise BadInput(f"--plot writes PNG, SVG or PDF, got {path.name!r}.")
-    optional_library("matplotlib", "drawing", "plot")
-
-
-def _draw(curve: Any, path: Path) -> None:
-    from matplotlib.figure import Figure
-
-    from ract._files import whole_file
-    from ract.plot import TradeoffDisplay
-
-    figure = Figure(figsize=(6.4, 4.8), layout="constrained")
-    TradeoffDisplay.from_curve(curve, ax=figure.subplots())
-    with whole_file(path) as file:
-        figure.savefig(file, format=path.suffix[1:].lower())

@@ -18,6 +18,7 @@ True
 
 from ract.plot.groups import GroupDisplay
 from ract.plot.people import BudgetDisplay, CostDisplay, PlanDisplay
+from ract.plot.promises import PromisesDisplay
 from ract.plot.tradeoff import TradeoffDisplay
 from ract.plot.tree import plot_tree
 
@@ -26,6 +27,7 @@ __all__ = [
     "CostDisplay",
     "GroupDisplay",
     "PlanDisplay",
+    "PromisesDisplay",
     "TradeoffDisplay",
     "plot_tree",
 ]

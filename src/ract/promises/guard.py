@@ -145,16 +145,25 @@ class Refit:
     auc: float
     plain_auc: float
 
+    @property
+    def n_exceptions(self) -> int:
+        """Number of promises that the model does not keep; they are honoured all the same."""
+        return int((~self.check.kept).sum())
+
     def __str__(self) -> str:
-        before, after = self.plain.share, self.check.share
+        if not self.check.n_promises:
+            return str(self.check)
         text = (
-            f"Trained on the people alone, the model keeps {before:.0%} of "
-            f"{self.check.n_promises} open promises; with promised rows, {after:.0%}."
+            f"Of {self.check.n_promises} open promises the model keeps "
+            f"{int(self.check.kept.sum())}; trained on the people alone it keeps "
+            f"{int(self.plain.kept.sum())}. Exceptions that remain: {self.n_exceptions}."
         )
         if not np.isnan(self.auc):
-            text += f" AUC on held-out people: {self.plain_auc:.4f} and {self.auc:.4f}."
-        left = self.check.n_promises - int(self.check.kept.sum())
-        return f"{text} {left} are kept as exceptions."
+            text += (
+                f" AUC on held-out people: {self.auc:.4f} with promises, {self.plain_auc:.4f} "
+                f"without ({self.auc - self.plain_auc:+.4f})."
+            )
+        return text
 
 
 def refit(
@@ -172,11 +181,14 @@ def refit(
 
     Promised people enter as rows that have carried out their plan, with the promised class. Rows of
     promises that are not kept weigh twice as much in the next round, until the share is reached or
-    eight rounds are over.
+    eight rounds are over; the model of the round that kept the most is given. A weight of recourse
+    that the learner chooses by itself is chosen on the people alone; what lasts is measured for
+    the model in the end.
 
     Parameters
     ----------
     estimator : classifier of ract's, not fitted
+        A tree, forest or booster.
     X : frame
     y : array (people,)
     ledger : Ledger, or sequence of Promise
@@ -188,29 +200,50 @@ def refit(
         of the others; 0 to leave that out.
     random_state : int
         Of who is held out.
+
+    Examples
+    --------
+    >>> from datetime import timedelta
+    >>> from ract import RecourseForestClassifier
+    >>> from ract.datasets import load_loans
+    >>> old, new = load_loans(n_people=600), load_loans(n_people=600, random_state=1)
+    >>> forest = RecourseForestClassifier(old.actions, n_estimators=10, random_state=0)
+    >>> model = forest.fit(old.frame, old.target)
+    >>> refused = old.frame[model.predict(old.frame) == "refused"].head(10)
+    >>> ledger = Ledger("sqlite://")
+    >>> offered = ledger.offer(model.recourse(refused), expires=timedelta(days=90))
+    >>> found = refit(forest, new.frame, new.target, ledger)
+    >>> found.check.share > found.plain.share
+    True
     """
     if not 0 <= share <= 1:
         raise InvalidSpec(f"share must lie between 0 and 1, got {share!r}.")
     promises = ledger.open() if isinstance(ledger, Ledger) else list(ledger)
     people = _People.of(X, y, sample_weight)
     plain = clone(estimator).fit(people.X, people.y, sample_weight=people.weight)
+    _check_desired(plain, promises)
     before = check(promises, plain)
-    weights = np.ones(len(promises))
-    model, kept = plain, before
-    if kept.share < share:
+    weights, model, found = np.ones(len(promises)), plain, before
+    if before.share < share:
+        learner, raised = plain._as_chosen(), weights
         rows = pd.DataFrame([promise.after for promise in promises])[list(people.X.columns)]
         promised = np.array([promise.desired for promise in promises])
         for _ in range(ROUNDS):
-            both = people.with_rows(rows, promised, weights)
-            model = clone(estimator).fit(both.X, both.y, sample_weight=both.weight)
-            kept = check(promises, model)
+            both = people.with_rows(rows, promised, raised)
+            trial = clone(learner).fit(both.X, both.y, sample_weight=both.weight)
+            kept = check(promises, trial)
+            if kept.share > found.share:
+                weights, model, found = raised, trial, kept
             if kept.share >= share:
                 break
-            weights = np.where(kept.kept, weights, 2 * weights)
+            raised = np.where(kept.kept, raised, 2 * raised)
+        if model is not plain:
+            both = people.with_rows(rows, promised, weights)
+            model.set_params(lasting=estimator.lasting)._calibrate(both.X, both.y, both.weight)
     auc, plain_auc = np.nan, np.nan
     if held_out and model is not plain:
-        auc, plain_auc = _aucs(estimator, people, rows, promised, weights, held_out, random_state)
-    return Refit(model, kept, before, weights, auc, plain_auc)
+        auc, plain_auc = _aucs(learner, people, rows, promised, weights, held_out, random_state)
+    return Refit(model, found, before, weights, auc, plain_auc)
 
 
 @dataclass(frozen=True)
@@ -232,8 +265,8 @@ class _People:
         return cls(X, labels, given)
 
     def with_rows(self, rows: pd.DataFrame, y: np.ndarray, weight: np.ndarray) -> _People:
-        """The same with more rows, in the same types."""
-        added = rows.astype(self.X.dtypes.to_dict())
+        """The same with more rows, in the same types where they can hold them."""
+        added = rows.apply(lambda column: _in_type(column, self.X[column.name].dtype))
         return _People(
             pd.concat([self.X, added], ignore_index=True),
             np.concatenate([self.y, y.astype(self.y.dtype)]),
@@ -243,6 +276,15 @@ class _People:
     def take(self, some: np.ndarray) -> _People:
         """Some of the rows."""
         return _People(take_rows(self.X, some), self.y[some], self.weight[some])
+
+
+def _in_type(column: pd.Series, kind: Any) -> pd.Series:
+    """A column in a type; numbers that whole ones cannot hold stay as they are."""
+    if kind.kind in "iu":
+        numbers = column.astype(float)
+        if not (numbers == np.floor(numbers)).all():
+            return numbers
+    return column.astype(kind)
 
 
 def _aucs(
@@ -293,6 +335,15 @@ def _ends(promise: Promise, question: Question, k: int) -> tuple[np.ndarray, np.
             then = low[a] + axis.feature.per_month * months
             low[a], high[a] = min(low[a], then), max(high[a], then)
     return low, high
+
+
+def _check_desired(model: Any, promises: Sequence[Promise]) -> None:
+    for promise in promises:
+        if promise.desired != model.desired_:
+            raise InvalidSpec(
+                f"A promise is of the class {promise.desired!r}, but the model's desired class is "
+                f"{str(model.desired_)!r}."
+            )
 
 
 def _check_columns(candidate: Any, promises: Sequence[Promise]) -> None:
