@@ -9,6 +9,7 @@ from ract.errors import InvalidSpec
 from ract.experiments.benchmark import rabit
 from ract.experiments.data import chosen
 from ract.experiments.pages.rabit_page import rabit_page
+from ract.experiments.store import Store
 
 
 @pytest.fixture
@@ -76,6 +77,20 @@ def test_a_run_is_resumed_and_has_a_page(tables, tmp_path):
     assert "LightGBM" in text and "RABIT, gamma 0.002" in text and "0.924" in text
     widths = {line.count("|") for line in text.splitlines() if line.startswith("|")}
     assert len(widths) == 1
+
+
+def test_only_splits_that_all_models_have_are_compared(tmp_path):
+    names = ["AUC", "Accuracy", "Accepted", "By leaves", "Exact", "Unknown", "Lasting",
+             "Lasting, strongest", "Fit [s]"]  # fmt: skip
+    rows = pd.DataFrame(
+        {"Fold": [1, 1, 2], "Model": ["lightgbm", "ract-boosting", "lightgbm"]}
+        | {name: [0.25, 0.5, 0.75] for name in names}
+    )
+    (tmp_path / rabit.SEEN).mkdir()
+    rows.to_csv(tmp_path / rabit.SEEN / "fico.csv", index=False)
+    text = rabit_page(Store(tmp_path))
+    assert "| its protocol | LightGBM | 1 | 0.250 |" in text
+    assert "| its protocol | ract boosting | 1 | 0.500 |" in text
 
 
 def test_recorded_results_are_means_over_splits(tmp_path):
