@@ -34,10 +34,10 @@ INTRODUCTION = f"""\
 RABIT (Kanamori et al., NeurIPS 2025) boosts trees for recourse. By its protocol: random stratified
 splits, a quarter of the people for testing, kernel percentile cost, budget {BUDGET:g}; *recourse*
 is the share of test people who are accepted or have a plan, found one leaf at a time, as its
-recorded results were (it looks at 1000 random leaves, we at all), and *exact*ly. In three of its
-tables most test rows also stand in training; on *unseen rows* repeats are dropped and nobody is
-tested whose features stand in training. RABIT's results were recorded on other splits than ours,
-by its protocol only.
+recorded results were (it looks at 1000 random leaves, we at all), and by exact search. In three
+of its tables most test rows also stand in training; on *unseen rows* repeats are dropped and nobody
+is tested whose features stand in training. RABIT's results were recorded by its protocol only, on
+ten splits, and none for Credit.
 
 Plans are asked for {MAX_PEOPLE} refused test people of each split, evenly spread, and a search ends
 after {SECONDS:g} s; *unknown* is the share of these people of whom exact search then could not say
