@@ -76,6 +76,7 @@ bench: $(VENV)/.installed-bench ## run every benchmark in turn
 .PHONY: results
 results: $(VENV)/.installed-test ## run all experiments into results/ (hours) and write docs/results.md
 	$(BIN)/ract benchmark --n-jobs 2 --output results
+	-$(BIN)/ract benchmark --beside-rabit --n-folds 3 --output results # if RABIT's tables are there
 	$(BIN)/ract reproduce --n-jobs 2 --output results --report docs/results.md
 
 .PHONY: docs

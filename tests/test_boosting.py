@@ -321,3 +321,22 @@ def test_behind_the_steps_of_a_pipeline(rng):
         model = read_model(pipeline, X, ActionSpace([Feature(f"x{j}") for j in range(3)]))
     np.testing.assert_array_equal(model.decide(X), pipeline.predict(X) == 1)
     np.testing.assert_allclose(model.probability(X), pipeline.predict_proba(X)[:, 1])
+
+
+def test_lasting_plans_keep_their_promise_in_a_file(tmp_path):
+    loans, new = load_loans(1500), load_loans(300, random_state=3)
+    model = small(loans, lasting=0.6, learning_rate=0.3).fit(loans.frame, loans.target)
+    points = model.lasting_.to_frame()
+    assert points["strength"].between(0.5, 1).all() and points["strength"].is_monotonic_increasing
+    assert (points["last"] <= points["plans"]).all()
+    strength = model.lasting_.strength_for(0.6)
+    refused = new.frame[model.predict(new.frame) != model.desired_].head(30)
+    plans = model.recourse(refused)
+    assert plans.promised.mean() > 0.5 and (plans.promised <= plans.found).all()
+    reached = 1 / (1 + np.exp(-model.deciding_score(plans.counterfactuals)))
+    assert (reached[plans.promised] >= strength - 1e-12).all()
+    assert (reached[~plans.promised] < strength).all()  # nobody is left without for no reason
+    save_model(model, tmp_path / "model.ract")
+    again = load_model(tmp_path / "model.ract")
+    assert again.lasting_ == model.lasting_
+    np.testing.assert_array_equal(again.recourse(refused).after, plans.after)

@@ -5,9 +5,11 @@ import pandas as pd
 import pytest
 
 from ract.datasets import DataUnavailable
+from ract.errors import InvalidSpec
 from ract.experiments.benchmark import rabit
 from ract.experiments.data import chosen
 from ract.experiments.pages.rabit_page import rabit_page
+from ract.experiments.store import Store
 
 
 @pytest.fixture
@@ -62,7 +64,8 @@ def test_a_run_is_resumed_and_has_a_page(tables, tmp_path):
     for protocol in (rabit.SEEN, rabit.UNSEEN):
         [row] = store.read(protocol, "compas").to_dict("records")
         assert row["Accepted"] <= row["By leaves"] <= row["Exact"] + 1e-12 <= 1 + 1e-12
-        assert 0.5 < row["AUC"] <= 1 and 0 <= row["Lasting"] <= 1
+        assert 0.5 < row["AUC"] <= 1
+        assert 0 <= row["Lasting"] <= 1 and 0 < row["Lasting, strongest"] <= 1
     before = (out / rabit.SEEN / "compas.csv").stat().st_mtime_ns
     rabit.beside_rabit(models, data, out, n_folds=1, progress=False)
     assert (out / rabit.SEEN / "compas.csv").stat().st_mtime_ns == before
@@ -72,3 +75,29 @@ def test_a_run_is_resumed_and_has_a_page(tables, tmp_path):
     )  # fmt: skip
     text = rabit_page(store, {}, theirs)
     assert "LightGBM" in text and "RABIT, gamma 0.002" in text and "0.924" in text
+    widths = {line.count("|") for line in text.splitlines() if line.startswith("|")}
+    assert len(widths) == 1
+
+
+def test_only_splits_that_all_models_have_are_compared(tmp_path):
+    names = ["AUC", "Accuracy", "Accepted", "By leaves", "Exact", "Unknown", "Lasting",
+             "Lasting, strongest", "Fit [s]"]  # fmt: skip
+    rows = pd.DataFrame(
+        {"Fold": [1, 1, 2], "Model": ["lightgbm", "ract-boosting", "lightgbm"]}
+        | {name: [0.25, 0.5, 0.75] for name in names}
+    )
+    (tmp_path / rabit.SEEN).mkdir()
+    rows.to_csv(tmp_path / rabit.SEEN / "fico.csv", index=False)
+    text = rabit_page(Store(tmp_path))
+    assert "| its protocol | LightGBM | 1 | 0.250 |" in text
+    assert "| its protocol | ract boosting | 1 | 0.500 |" in text
+
+
+def test_recorded_results_are_means_over_splits(tmp_path):
+    with pytest.raises(InvalidSpec, match=r"results_comparison\.csv"):
+        rabit.recorded(tmp_path)
+    columns = "dataset,method,gamma,accuracy,AUC,recourse,time\n"
+    rows = "FICO,RABIT,0.002,0.7,0.78,0.8,10\nFICO,RABIT,0.002,0.8,0.80,0.9,12\n"
+    (tmp_path / "results_comparison.csv").write_text(columns + rows)
+    [mean] = rabit.recorded(tmp_path).to_dict("records")
+    assert (mean["AUC"], mean["recourse"]) == (pytest.approx(0.79), pytest.approx(0.85))

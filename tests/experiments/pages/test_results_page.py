@@ -9,6 +9,11 @@ from ract.experiments.pages.results_page import results_page
 from ract.experiments.paper.recorded import Recorded
 from tests.experiments.builders import run_small
 
+RABIT_ROWS = """\
+Fold,Model,AUC,Accuracy,Accepted,People,By leaves,Exact,Unknown,Lasting,"Lasting, strongest",Fit [s]
+1,ract-boosting,0.793,0.718,0.5,60,0.85,1.0,0.0,0.3,0.9,1.3
+"""
+
 
 def test_pages_and_figures_are_written_from_the_stored_results(tmp_path, small, recorded):
     pytest.importorskip("matplotlib")
@@ -18,11 +23,14 @@ def test_pages_and_figures_are_written_from_the_stored_results(tmp_path, small, 
     bench.benchmark(models, [DATA["compas"]], out, progress=False)
     page = tmp_path / "docs" / "results.md"
     page.parent.mkdir()
+    (out / "rabit").mkdir()
+    (out / "rabit" / "fico.csv").write_text(RABIT_ROWS)
     results_page(store, Recorded(recorded), page)
     text = page.read_text()
     for words in (
         "within the noise of both", "Order of the methods", "Running time", "Model or search",
         "honest benchmark", "ract forest, defaults", "2 of 3", "figures/comparison-forests.svg",
+        "Beside RABIT", "| its protocol | ract boosting | 1 | 0.793 |", "figures/rabit-fico.svg",
     ):  # fmt: skip
         assert words in text
     drawn = sorted(file.stem for file in (tmp_path / "docs" / "figures").iterdir())

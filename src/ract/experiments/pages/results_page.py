@@ -6,13 +6,17 @@ import os
 import shutil
 from pathlib import Path
 
+import pandas as pd
+
 from ract._files import write_whole
+from ract.experiments.benchmark import rabit
 from ract.experiments.data import DATA
 from ract.experiments.pages.benchmark_page import benchmark_page, draw_benchmark
 from ract.experiments.pages.comparison import comparison_page
 from ract.experiments.pages.dials_page import dials_page, draw_dials
 from ract.experiments.pages.figures import draw_figures
 from ract.experiments.pages.markdown import page, table
+from ract.experiments.pages.rabit_page import draw_rabit, rabit_page
 from ract.experiments.pages.tables import exact_or_not, model_or_search, paper_tables
 from ract.experiments.paper.recorded import Recorded
 from ract.experiments.paper.settings import EXPERIMENTS
@@ -71,7 +75,8 @@ def results_page(store: Store, recorded: Recorded | None, target: Path) -> None:
     """Write the page, and its figures into a folder beside it."""
     folder = target.parent / "figures"
     made = store.folder / "figures"
-    own = draw_benchmark(store, made) | draw_dials(store, made)
+    theirs = _recorded_by_rabit(recorded)
+    own = draw_benchmark(store, made) | draw_dials(store, made) | draw_rabit(store, made, theirs)
     drawn = [*draw_figures(store, recorded, made), *own.values()]
     folder.mkdir(parents=True, exist_ok=True)
     for file in drawn:
@@ -83,6 +88,7 @@ def results_page(store: Store, recorded: Recorded | None, target: Path) -> None:
         INTRODUCTION,
         benchmark_page(store, pictures),
         dials_page(store, pictures),
+        rabit_page(store, pictures, theirs),
         "## The paper's experiments",
         _what_was_run(store),
         FACTS,
@@ -102,6 +108,12 @@ def results_page(store: Store, recorded: Recorded | None, target: Path) -> None:
         *figures,
     )
     write_whole(target, text)
+
+
+def _recorded_by_rabit(recorded: Recorded | None) -> pd.DataFrame | None:
+    """Those of RABIT's authors, from a folder among the recorded results, if it is there."""
+    folder = None if recorded is None else recorded.folder / "rabit"
+    return rabit.recorded(folder) if folder is not None and folder.is_dir() else None
 
 
 def _what_was_run(store: Store) -> str:
