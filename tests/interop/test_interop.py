@@ -540,7 +540,8 @@ def test_models_of_our_own_stay_as_they_are(kind):
     if kind is RecourseTreeClassifier:
         for read in (read_model, import_model):  # the second said to use itself
             with pytest.raises(
-                InvalidSpec, match="takes no threshold; a forest of ract does, and a model"
+                InvalidSpec,
+                match="takes no threshold; a forest or booster of ract does, and a model",
             ):
                 read(model, frame, threshold=0.4)
     else:

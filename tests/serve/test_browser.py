@@ -41,11 +41,13 @@ class Seat:
     """What a person does in front of a browser."""
 
     def __init__(self, browser):
+        from selenium.common.exceptions import StaleElementReferenceException
         from selenium.webdriver.common.by import By
         from selenium.webdriver.support.ui import WebDriverWait
 
         self.browser, self._css = browser, By.CSS_SELECTOR
-        self._wait = WebDriverWait(browser, 60)
+        # A page that is being replaced is not there yet.
+        self._wait = WebDriverWait(browser, 60, ignored_exceptions=[StaleElementReferenceException])
 
     def open(self, address, size=DESK):
         self.browser.set_window_size(*size)
