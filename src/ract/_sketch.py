@@ -22,7 +22,7 @@ from ract.costs.distribution import Distribution
 from ract.encoding import Encoder
 from ract.errors import InvalidData
 
-MOST_VALUES = 16_384  # of a column of numbers, told apart
+MOST_VALUES = 16_384  # of a column of numbers, distinguished
 MOST_TEXTS = 10_000
 
 
@@ -181,7 +181,7 @@ class TableSketch:
     classes : dict
         By class: people, whatever their weight.
     most : int
-        Different values of a column of numbers that are told apart.
+        Different values of a column of numbers that are distinguished.
     """
 
     columns: dict[str, ColumnSketch]

@@ -32,7 +32,7 @@ from ract.recourse.question import Question, own_budget
 from ract.recourse.reachable import reach
 from ract.scale.job import Job
 
-# Scores are told apart up to so many different ones; beyond, neighbours count as equal.
+# Scores are distinguished up to so many different ones; beyond, neighbours count as equal.
 MOST_SCORES = 65_536
 
 _LIMITS = ("max_changes", "time_limit", "max_nodes")

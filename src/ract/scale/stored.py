@@ -144,7 +144,7 @@ def answer_part(work: Work, part: Part) -> Counts:
     import pyarrow.parquet as pq
 
     job, counts = work.job, Counter[str]()
-    # Positions are the keys of the answers, so that people are told apart whoever they are.
+    # Positions are the keys of the answers, so that people are distinguished whoever they are.
     by_place = Job(job.content, job.what, None, job.options, job.version)
     schema, writer = None, None
     with whole_file(Path(work.target) / part.name) as file:
