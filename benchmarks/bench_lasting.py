@@ -12,6 +12,7 @@ model too.
     python benchmarks/bench_lasting.py replicates fico compas
     python benchmarks/bench_lasting.py more
     python benchmarks/bench_lasting.py fit fico loans
+    python benchmarks/bench_lasting.py # all of it on all
 """
 
 from __future__ import annotations
@@ -161,16 +162,19 @@ def timed(owner, name, spent, key):
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("what", choices=["replicates", "more", "fit"])
+    parser.add_argument("what", nargs="?", choices=["replicates", "more", "fit"], help="or all")
     parser.add_argument("data", nargs="*", default=list(DATA))
     given = parser.parse_args()
-    for data in given.data:
-        if given.what == "fit":
-            table = fit(data)
-        else:
-            table = (replicates if given.what == "replicates" else more)(Fold.of(data, 1))
-        title = DATA[data].title if data in DATA else data
-        print(f"{title}\n{table.round(3).to_string(index=False)}\n", flush=True)
+    questions = {
+        "replicates": lambda data: replicates(Fold.of(data, 1)),
+        "more": lambda data: more(Fold.of(data, 1)),
+        "fit": fit,
+    }
+    for what, table_of in questions.items():
+        for data in given.data if given.what in (None, what) else ():
+            title = DATA[data].title if data in DATA else data
+            table = table_of(data).round(3).to_string(index=False)
+            print(f"{what}: {title}\n{table}\n", flush=True)
 
 
 if __name__ == "__main__":
