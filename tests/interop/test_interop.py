@@ -248,7 +248,8 @@ ONE_HOT = [
 @pytest.mark.parametrize("one_hot", ONE_HOT)
 def test_words_one_hot_encoded(one_hot):
     frame, y = table(5)
-    for model in learners():
+    which = ONE_HOT.index(one_hot)  # every learner reads plain columns, one each reads the others
+    for model in learners()[which % 3 :][:1] if which else learners():
         whole = make_pipeline(prepared(False, **one_hot), model).fit(frame, y)
         read = check(whole, frame, thresholds=())
         assert read.encoder.column_names[-7] == "purpose=car" and read.n_features == 7

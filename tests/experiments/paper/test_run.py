@@ -39,7 +39,11 @@ def beside(data_home, monkeypatch):
 
 @pytest.mark.parametrize(
     ("experiment", "name", "number"),
-    [("trees", "compas", 3), ("trees", "credit", 1), ("budget-trees", "bail", 2)],
+    [
+        ("trees", "compas", 3),
+        pytest.param("trees", "credit", 1, marks=pytest.mark.slow),
+        pytest.param("budget-trees", "bail", 2, marks=pytest.mark.slow),
+    ],
 )
 def test_trees_are_the_authors_to_the_last_digit(experiment, name, number, beside):
     """Trees are not random, and hold-outs and isolation forests come from the authors' state."""

@@ -130,9 +130,10 @@ def test_any_mixture_of_small_and_large_trees_is_searched_exactly(seed):
             assert len(held) >= needed
 
 
-def test_limits_give_bounds_that_hold():
+@pytest.mark.parametrize("n_problems", [100, pytest.param(300, marks=pytest.mark.slow)])
+def test_limits_give_bounds_that_hold(n_problems):
     seen = set()
-    for seed in range(300):
+    for seed in range(n_problems):
         rng = np.random.default_rng(seed)
         encoder, matrix, ensemble, cost = random_problem(rng)
         search = ExactSearch(ensemble, encoder.axes, cost)
