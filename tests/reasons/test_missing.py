@@ -26,7 +26,7 @@ FOREST = RecourseForestClassifier(
     SUPPLYING, n_estimators=10, random_state=0, keep_reference=True
 ).fit(TABLE, TARGET)
 PEOPLE = TABLE.head(100)
-REASONS = FOREST.reasons(PEOPLE)
+REASONS = FOREST.reasons(PEOPLE, time_limit=None)
 
 
 def given(reasons, feature):
@@ -81,7 +81,7 @@ def test_what_stays_missing_is_marked_and_not_hidden():
 
 def test_files_frames_and_rows_that_nobody_allowed(tmp_path):
     save_model(FOREST, tmp_path / "holes.ract")
-    again = load_model(tmp_path / "holes.ract").reasons(PEOPLE)
+    again = load_model(tmp_path / "holes.ract").reasons(PEOPLE, time_limit=None)
     assert again.to_frame().equals(REASONS.to_frame())
     odd = PEOPLE.copy()
     odd.iloc[1, 3] = np.nan  # age, which training knew of everyone

@@ -15,12 +15,16 @@ Fold,Model,AUC,Accuracy,Accepted,People,By leaves,Exact,Unknown,Lasting,"Lasting
 """
 
 
-def test_pages_and_figures_are_written_from_the_stored_results(tmp_path, small, recorded):
+def test_pages_and_figures_are_written_from_the_stored_results(
+    tmp_path, small, recorded, monkeypatch
+):
     pytest.importorskip("matplotlib")
+    for name, fewer in (("N_ASKED", 20), ("MAX_PEOPLE", 4), ("STRENGTHS", (0.0, 0.7))):
+        monkeypatch.setattr(bench, name, fewer)
     out = tmp_path / "ours"
     store = run_small(out, ("forests", "trees", "complexity", "exact"), n_folds=2)
     models = [MODELS["ract"], MODELS["forest"]]
-    bench.benchmark(models, [DATA["compas"]], out, progress=False)
+    bench.benchmark(models, [DATA["compas"]], out, n_folds=2, progress=False)
     page = tmp_path / "docs" / "results.md"
     page.parent.mkdir()
     (out / "rabit").mkdir()
