@@ -24,6 +24,7 @@ from ract import (
     save_model,
     tradeoff_curve,
 )
+from ract._core import booster
 from ract.datasets import load_loans
 from ract.errors import InvalidData, InvalidSpec
 from ract.interop import read_model
@@ -163,6 +164,13 @@ def test_monotonic_constraints_hold(loans):
 
 def test_the_number_of_threads_makes_no_difference(loans, committee):
     assert_same_model(small(loans, n_jobs=2).fit(loans.frame, loans.target), committee)
+
+
+@pytest.mark.parametrize("settings", [{"recourse_weight": 0}, {"n_replicates": 0}])
+def test_a_booster_in_blocks_is_that_of_one_thread(settings, loans, monkeypatch):
+    models = [small(loans, early_stopping=True, n_jobs=n, **settings) for n in (1, 3)]
+    monkeypatch.setattr(booster, "FEWEST_CELLS", 200)
+    assert_same_model(*(model.fit(loans.frame, loans.target) for model in models))
 
 
 def test_frames_and_arrays_give_the_same_model(rng):

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any, Literal
 
 import numpy as np
-from joblib import Parallel, delayed
+from joblib import Parallel, delayed, effective_n_jobs
 from sklearn.base import BaseEstimator
 from sklearn.model_selection import train_test_split
 from sklearn.utils import check_random_state
@@ -103,8 +103,8 @@ class RecourseBoostingClassifier(RecourseClassifierMixin, BaseEstimator):
         Keep the trees of the last fit, which must have been on the same people, and add those that
         are missing to ``max_iter``. For ``recourse_weight=0``.
     n_jobs : int, optional
-        Threads for replicates and members and for predicting, as in joblib. The model is the same
-        for any number.
+        Threads, as in joblib: for replicates and members, for the rows of a single booster where
+        there are many, and for predicting. The model is the same for any number.
     verbose : int
         Above 0, show a progress bar with the time left.
     random_state : int, RandomState or None
@@ -350,7 +350,7 @@ class RecourseBoostingClassifier(RecourseClassifierMixin, BaseEstimator):
             of_class = weights.growing[wanted] / weights.people[wanted]
             return cooperate(
                 people, rows, weights.people * of_class, rules, cooperation, rng,
-                patience=patience, run=self._in_threads,
+                patience=patience, run=self._in_threads, n_threads=effective_n_jobs(self.n_jobs),
             )  # fmt: skip
         # Those of kept trees are drawn too, so that adding trees gives the same model as growing
         # it at once.
@@ -365,7 +365,10 @@ class RecourseBoostingClassifier(RecourseClassifierMixin, BaseEstimator):
         before = None
         if kept is not None:
             before = Boosted.of_trees(kept.on_grid(training.grid), kept.base, people)
-        grow = partial(boost, people, rows, rules, seeds, before=before, patience=patience)
+        n_threads = effective_n_jobs(self.n_jobs)
+        grow = partial(
+            boost, people, rows, rules, seeds, before=before, patience=patience, n_threads=n_threads
+        )
         return self._in_threads([grow]), []
 
     def _in_threads(self, jobs: Sequence[Job]) -> list[Any]:
