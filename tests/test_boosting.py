@@ -17,6 +17,7 @@ from ract import (
     AssumedActions,
     Feature,
     RecourseBoostingClassifier,
+    _training,
     certify,
     guarantee_recourse,
     load_model,
@@ -170,6 +171,7 @@ def test_the_number_of_threads_makes_no_difference(loans, committee):
 def test_a_booster_in_blocks_is_that_of_one_thread(settings, loans, monkeypatch):
     models = [small(loans, early_stopping=True, n_jobs=n, **settings) for n in (1, 3)]
     monkeypatch.setattr(booster, "FEWEST_CELLS", 200)
+    monkeypatch.setattr(_training, "MANY_PEOPLE", 0)
     assert_same_model(*(model.fit(loans.frame, loans.target) for model in models))
 
 

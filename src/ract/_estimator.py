@@ -124,8 +124,9 @@ class RecourseClassifierMixin(ClassifierMixin):
     ) -> Prepared:
         people = X if len(growing) == len(desired) else take_rows(X, growing)
         training = prepare(
-            people, desired[growing], weights.of(growing), setting, with_reach=self._needs_reach
-        )
+            people, desired[growing], weights.of(growing), setting, with_reach=self._needs_reach,
+            n_jobs=getattr(self, "n_jobs", None),
+        )  # fmt: skip
         read = {name: vars(self)[name] for name in _READ if name in vars(self)}
         return Prepared(self._reading, people, desired, growing, training, read)
 

@@ -52,9 +52,9 @@ class Blocks:
 
     def __call__(self, first: int, last: int, work: Callable[[int, int, int], Any]) -> list[Any]:
         """What some work gives for each block: its first and last row, and its number."""
-        bounds = self.bounds(first, last).tolist()
-        if self._others is None or len(bounds) == 2:
+        if self._others is None or last - first <= self.most_rows:
             return [work(first, last, 0)]
+        bounds = self.bounds(first, last).tolist()
         later = [
             self._others.submit(work, start, end, k)
             for k, (start, end) in enumerate(pairwise(bounds[1:]), 1)
