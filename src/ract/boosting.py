@@ -101,7 +101,8 @@ class RecourseBoostingClassifier(RecourseClassifierMixin, BaseEstimator):
         that may change.
     warm_start : bool
         Keep the trees of the last fit, which must have been on the same people, and add those that
-        are missing to ``max_iter``. For ``recourse_weight=0``.
+        are missing to ``max_iter``; the model is that of growing all at once. Not with replicates:
+        with more trees they choose other points, on which every tree of a member depends.
     n_jobs : int, optional
         Threads, as in joblib: for replicates and members, for the rows of a single booster where
         there are many, and for predicting. The model is the same for any number.
@@ -283,10 +284,13 @@ class RecourseBoostingClassifier(RecourseClassifierMixin, BaseEstimator):
             raise InvalidSpec(
                 f"early_stopping must be True, False or 'auto', got {self.early_stopping!r}."
             )
-        if self.warm_start and self.recourse_weight != 0:
+        if self.warm_start and (
+            self.recourse_weight == "auto" or (self.recourse_weight != 0 and self.n_replicates > 0)
+        ):
             raise InvalidSpec(
-                "warm_start needs recourse_weight=0: members are lifted at points whose weights "
-                f"depend on every tree before, got {self.recourse_weight!r}."
+                "warm_start needs recourse_weight=0, or n_replicates=0 with a number as the "
+                "weight: replicates with more trees choose other points, on which every tree of a "
+                f"member depends; got {self.recourse_weight!r} and {self.n_replicates!r}."
             )
 
     def _kept_trees(self) -> TreeEnsemble | None:
@@ -294,7 +298,7 @@ class RecourseBoostingClassifier(RecourseClassifierMixin, BaseEstimator):
         if not self.warm_start or not hasattr(self, "ensemble_"):
             return None
         if self.probability_ensemble_ is not None:
-            raise InvalidSpec("warm_start needs a last fit with recourse_weight=0.")
+            raise InvalidSpec("warm_start needs a last fit without replicates.")
         n_trees = self.ensemble_.n_trees
         if self.max_iter < n_trees:
             raise InvalidSpec(
@@ -341,6 +345,9 @@ class RecourseBoostingClassifier(RecourseClassifierMixin, BaseEstimator):
             self.early_stopping == "auto" and rows.n_people > MANY_PEOPLE
         )
         patience = Patience(rows, self.n_iter_no_change, self.tol) if stops else None
+        how: dict[str, Any] = {"before": None, "n_threads": effective_n_jobs(self.n_jobs)}
+        if kept is not None:
+            how["before"] = Boosted.of_trees(kept.on_grid(training.grid), kept.base, people)
         if weight > 0:
             cooperation = Cooperation(
                 weight, logit(self.anchor_strength), self.n_replicates, self.n_members
@@ -350,7 +357,7 @@ class RecourseBoostingClassifier(RecourseClassifierMixin, BaseEstimator):
             of_class = weights.growing[wanted] / weights.people[wanted]
             return cooperate(
                 people, rows, weights.people * of_class, rules, cooperation, rng,
-                patience=patience, run=self._in_threads, n_threads=effective_n_jobs(self.n_jobs),
+                patience=patience, run=self._in_threads, **how,
             )  # fmt: skip
         # Those of kept trees are drawn too, so that adding trees gives the same model as growing
         # it at once.
@@ -362,13 +369,7 @@ class RecourseBoostingClassifier(RecourseClassifierMixin, BaseEstimator):
             )  # fmt: skip
             patience = replace(patience, rows=rows.take(np.sort(outside)))
             rows = rows.take(np.sort(inside))
-        before = None
-        if kept is not None:
-            before = Boosted.of_trees(kept.on_grid(training.grid), kept.base, people)
-        n_threads = effective_n_jobs(self.n_jobs)
-        grow = partial(
-            boost, people, rows, rules, seeds, before=before, patience=patience, n_threads=n_threads
-        )
+        grow = partial(boost, people, rows, rules, seeds, patience=patience, **how)
         return self._in_threads([grow]), []
 
     def _in_threads(self, jobs: Sequence[Job]) -> list[Any]:

@@ -260,7 +260,8 @@ def boost(
     seeds : sequence of int
         One for each tree.
     before : Boosted, optional
-        Trees to go on from.
+        Trees to go on from. Points are moved and weighted along them as they were while these
+        trees grew, so that the others are those of growing all at once.
     patience : Patience, optional
     lift : Lift, optional
         For points among the rows.
@@ -268,9 +269,8 @@ def boost(
         The trees are the same for any number.
     """
     target, weight, n = rows.target, rows.weight.copy(), rows.n_people
-    model = Boosted(log_odds(target[:n], weight[:n]))
-    if before is not None:
-        model = Boosted(before.base, [*before.nodes], [*before.values], [*before.losses])
+    kept = before or Boosted(log_odds(target[:n], weight[:n]))
+    model, everyone = Boosted(kept.base), np.arange(len(target), dtype=np.uint32)
     shares, margin = (float(rules.subsample), 0.0), 0.0
     heaviest = weight.sum()
     if lift is not None:
@@ -281,26 +281,31 @@ def boost(
     scores, state = model.scores(rows.codes), np.empty(1, np.uint64)
     if patience is not None:
         held = model.scores(patience.rows.codes)
-        model.losses = model.losses or [_mean_loss(patience.rows, held)]
+        held_rows = np.arange(len(held), dtype=np.uint32)
+        model.losses.append(_mean_loss(patience.rows, held))
     with Blocks(n_threads, FEWEST_CELLS // rows.codes.shape[1]) as blocks:
         layout, scale = layout_of(people, rules.directions), scale_of(len(target), heaviest)
         grower = _Grower(layout, rules, rows, scale, blocks)
-        for t in range(len(model), rules.max_iter):
-            if patience is not None and patience.is_over(model.losses):
+        for t in range(rules.max_iter):
+            grows = t >= len(kept)
+            if grows and patience is not None and patience.is_over(model.losses):
                 break
             if lift is not None:
                 if lift.move is not None:
                     lift.move(t, model, scores)
                 pull_points(scores, n, margin, lift.step, lift.most, rows.weight, weight)
-            state[0] = seeds[t]
-            n_inside = draw_rows(state, shares, n, scores, margin, inside, outside)
-            nodes, value = grower.grow(inside[:n_inside], weight, state, scores)
-            _add_tree(rows.codes, outside[: len(target) - n_inside], nodes, value, scores, blocks)
+            if grows:
+                state[0] = seeds[t]
+                n_inside = draw_rows(state, shares, n, scores, margin, inside, outside)
+                nodes, value = grower.grow(inside[:n_inside], weight, state, scores)
+                others = outside[: len(target) - n_inside]
+            else:
+                nodes, value, others = kept.nodes[t], kept.values[t], everyone
+            _add_tree(rows.codes, others, nodes, value, scores, blocks)
             model.nodes.append(nodes)
             model.values.append(value)
             if patience is not None:
-                everyone = np.arange(len(held), dtype=np.uint32)
-                _add_tree(patience.rows.codes, everyone, nodes, value, held, blocks)
+                _add_tree(patience.rows.codes, held_rows, nodes, value, held, blocks)
                 model.losses.append(_mean_loss(patience.rows, held))
     return model
 

@@ -196,7 +196,7 @@ def cooperate(
     *,
     patience: Patience | None = None,
     run: Run = one_by_one,
-    n_threads: int = 1,
+    **how: Any,
 ) -> tuple[list[Boosted], list[Boosted]]:
     """Members whose mean gives refused people a way back, and the replicates.
 
@@ -216,12 +216,12 @@ def cooperate(
         trees. Of a booster that moves its own points, that of the people in it.
     run : callable
         Runs independent jobs, in threads perhaps.
-    n_threads : int
-        Of a booster that moves its own points, which is alone.
+    **how
+        Of a booster that moves its own points: ``before`` and ``n_threads``, as in boost.
     """
     cells, n = Cells.of(people), len(rows.codes)
     if cooperation.n_replicates == 0:
-        seeds, how = _seeds(rng, rules), {"patience": patience, "n_threads": n_threads}
+        seeds, how = _seeds(rng, rules), {"patience": patience, **how}
         return [_on_its_own(cells, rows, sample_weight, rules, cooperation, seeds, **how)], []
 
     def part(share: float) -> np.ndarray:
