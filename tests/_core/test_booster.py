@@ -81,15 +81,16 @@ def test_words_hold_every_sum(weight, n_rows):
     assert steps >= min(2.0**51, 2.0**60 / 2**scale.bits)
 
 
-def test_trees_are_the_same_for_any_number_of_threads(rng, monkeypatch):
+def test_trees_are_the_same_for_any_number_of_threads_and_slots(rng, monkeypatch):
     people = people_in_cells(rng, 3000)
     rows = rows_with_points(people, rng, n_points=900)
-    rules = BoostRules(6, 0.3, 9, None, 5, 1.0, max_features=3, subsample=0.8)
+    rules = BoostRules(6, 0.3, 12, None, 5, 1.0, max_features=3, subsample=0.8)
     lift = Lift(1.5, 0.4, 0.1, 0.9)
     held = Patience(rows_with_points(people, rng), 3, 0.0)
     one = boost(people, rows, rules, range(6), lift=lift, patience=held)
-    for fewest, n_threads in ((4, 3), (400, 2), (40000, 2)):
+    for fewest, n_threads, n_slots in ((4, 3, 8), (400, 2, 1), (40000, 2, 1)):
         monkeypatch.setattr(booster, "FEWEST_CELLS", fewest)
+        monkeypatch.setattr(booster, "SLOTS", n_slots)
         other = boost(people, rows, rules, range(6), lift=lift, patience=held, n_threads=n_threads)
         assert one.losses == other.losses
         for k in range(6):

@@ -370,14 +370,16 @@ class _Grower:
         growing.axes[:] = np.arange(len(growing.axes))  # as a tree drawn alone would
         growing.at[:] = 0
         self._begin(order, weight, scores)
-        while True:
-            self.pool = tree.grow(
+        stopped = None
+        while stopped != tree.DONE:
+            if stopped == tree.MANY_ROWS:
+                self._divide(order, int(growing.at[tree.NODE]))
+            elif stopped == tree.NO_SLOT:
+                self._add_slots()
+            stopped = tree.grow(
                 self.rows.codes, order, self.slopes, self.layout, self.rules, growing, self.pool,
                 nodes, values, self.blocks.most_rows,
             )  # fmt: skip
-            if growing.at[tree.NODE] < 0:
-                break
-            self._divide(order, int(growing.at[tree.NODE]))
         n_nodes = int(growing.at[tree.N_NODES])
 
         def work(first: int, last: int, _: int) -> None:
@@ -416,6 +418,12 @@ class _Grower:
         tree.join_blocks(order, growing.spare, self.blocks.bounds(first, last), middles)
         if side >= 0:
             tree.add_parts(self.pool[slot], self.parts[: len(middles) - 1])
+
+    def _add_slots(self) -> None:
+        """Twice as many slots."""
+        n = len(self.pool)
+        self.growing.free[:n], self.growing.at[tree.N_FREE] = np.arange(n, 2 * n), n
+        self.pool = np.concatenate([self.pool, np.empty_like(self.pool)])
 
     def _sums(self, block: int, slot: int) -> np.ndarray:
         """Where the sums of a block are collected."""

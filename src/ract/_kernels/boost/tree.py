@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ract._kernels._jit import inner, kernel, making
+from ract._kernels._jit import inner, kernel
 from ract._kernels.boost.histogram import (
     CHUNK,
     CURVATURE,
@@ -39,6 +39,8 @@ AXIS, FIRST, LAST, LEFT, RIGHT, MISSING_LEFT = 0, 1, 2, 3, 4, 5
 # Where a growing tree stands: how many nodes, leaves, open leaves and free slots it has, the node
 # that is being divided (-1: none), and the side of it that is summed (0 left, 1 right, -1 none).
 N_NODES, N_LEAVES, N_OPEN, N_FREE, NODE, SIDE = 0, 1, 2, 3, 4, 5
+# Why a tree stopped growing: it is done, the rows of a node are to be divided, slots are used up.
+DONE, MANY_ROWS, NO_SLOT = 0, 1, 2
 
 
 class Growing(NamedTuple):
@@ -126,14 +128,6 @@ def add_parts(sums, parts):
     """Add the sums of other blocks (blocks, cells, 2) to those of the first."""
     for k in range(parts.shape[0]):
         add(sums, parts[k], 1)
-
-
-@making
-def more_slots(pool):
-    """Twice as many slots."""
-    grown = np.empty((2 * pool.shape[0], pool.shape[1], pool.shape[2]), np.int64)
-    grown[: pool.shape[0]] = pool
-    return grown
 
 
 @inner
@@ -261,7 +255,7 @@ def split(node, pool, layout, rules, growing, nodes):
 def look_below(pool, layout, rules, growing, nodes):
     """Look for splits of both sides of the node that was divided."""
     at, slot, node = growing.at, growing.slot, growing.at[NODE]
-    left, right = nodes[node, LEFT], nodes[node, RIGHT]
+    left, right = np.int64(nodes[node, LEFT]), np.int64(nodes[node, RIGHT])
     small, large = (left, right) if at[SIDE] == 0 else (right, left)
     if at[SIDE] >= 0 and may_split(large, growing, rules):
         add(pool[slot[large]], pool[slot[small]], -1)
@@ -276,29 +270,27 @@ def look_below(pool, layout, rules, growing, nodes):
 
 @kernel
 def grow(codes, order, slopes, layout, rules, growing, pool, nodes, value, most_rows):
-    """Grow a tree on the rows in order, until it is done or a node of many rows is to be divided.
+    """Grow a tree on the rows in order, as far as it gets alone.
 
     codes (rows, axes) unsigned. order (some,) uint32, reordered. slopes (rows, 2) int64. pool
     (slots, cells, 2) int64, the first the sums of all rows. nodes (nodes, 6) int32 and value
-    (nodes,) float64: results, with room for every node. growing.at: without nodes in a new tree;
-    else the rows of its node have been divided. Returns the pool, which may have grown.
+    (nodes,) float64: results, with room for every node. growing.at: without nodes in a new tree.
+    Returns why it stopped: call again once the rows of its node are divided, if there are more than
+    most_rows, or there are free slots.
     """
     at, rows = growing.at, growing.rows
     if at[N_NODES] == 0:
         begin(order.shape[0], pool, layout, rules, growing, nodes)
-    else:
+    elif at[NODE] >= 0:
         look_below(pool, layout, rules, growing, nodes)
     while at[N_OPEN] > 0 and at[N_LEAVES] < rules.max_leaves:
         if at[N_FREE] == 0:
-            for k in range(pool.shape[0]):
-                growing.free[k] = pool.shape[0] + k
-            at[N_FREE] = pool.shape[0]
-            pool = more_slots(pool)
+            return NO_SLOT
         node = next_leaf(growing, rules.newest_first)
         split(node, pool, layout, rules, growing, nodes)
         first, last = rows[node, 0], rows[node, 1]
         if last - first > most_rows:
-            return pool
+            return MANY_ROWS
         small = nodes[node, RIGHT] if at[SIDE] == 1 else nodes[node, LEFT]
         sums = pool[growing.slot[small]]
         middle = divide(codes, layout.starts, order, first, last, slopes, nodes, growing, sums)
@@ -310,7 +302,7 @@ def grow(codes, order, slopes, layout, rules, growing, pool, nodes, value, most_
         if nodes[node, AXIS] < 0:
             lower, upper = growing.bounds[node, 0], growing.bounds[node, 1]
             value[node] = rules.learning_rate * value_at(node, growing, rules, lower, upper)
-    return pool
+    return DONE
 
 
 @kernel
