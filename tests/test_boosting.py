@@ -1,5 +1,6 @@
 import copy
 import pickle
+import sys
 import warnings
 from dataclasses import replace
 
@@ -173,6 +174,16 @@ def test_a_booster_in_blocks_is_that_of_one_thread(settings, loans, monkeypatch)
     monkeypatch.setattr(booster, "FEWEST_CELLS", 200)
     monkeypatch.setattr(_training, "MANY_PEOPLE", 0)
     assert_same_model(*(model.fit(loans.frame, loans.target) for model in models))
+
+
+@pytest.mark.parametrize("settings", [{"recourse_weight": 0}, {"n_replicates": 0}, {}])
+def test_progress_is_shown_when_asked(settings, loans, capsys, monkeypatch):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    monkeypatch.setenv("TERM", "xterm")
+    model = small(loans, max_iter=5, n_members=1, verbose=1, **settings)
+    model.fit(loans.frame, loans.target)
+    shown = capsys.readouterr()
+    assert "Boosting" in shown.err and "100%" in shown.err and not shown.out
 
 
 def test_frames_and_arrays_give_the_same_model(rng):

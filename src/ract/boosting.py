@@ -345,7 +345,12 @@ class RecourseBoostingClassifier(RecourseClassifierMixin, BaseEstimator):
             self.early_stopping == "auto" and rows.n_people > MANY_PEOPLE
         )
         patience = Patience(rows, self.n_iter_no_change, self.tol) if stops else None
-        how: dict[str, Any] = {"before": None, "n_threads": effective_n_jobs(self.n_jobs)}
+        how: dict[str, Any] = {
+            "n_threads": effective_n_jobs(self.n_jobs),
+            "watch": partial(
+                track, total=self.max_iter, description="Boosting", show=self.verbose > 0
+            ),
+        }
         if kept is not None:
             how["before"] = Boosted.of_trees(kept.on_grid(training.grid), kept.base, people)
         if weight > 0:
@@ -369,8 +374,7 @@ class RecourseBoostingClassifier(RecourseClassifierMixin, BaseEstimator):
             )  # fmt: skip
             patience = replace(patience, rows=rows.take(np.sort(outside)))
             rows = rows.take(np.sort(inside))
-        grow = partial(boost, people, rows, rules, seeds, patience=patience, **how)
-        return self._in_threads([grow]), []
+        return [boost(people, rows, rules, seeds, patience=patience, **how)], []
 
     def _in_threads(self, jobs: Sequence[Job]) -> list[Any]:
         done = Parallel(n_jobs=self.n_jobs, prefer="threads", return_as="generator")(

@@ -10,7 +10,7 @@ Without points this is a plain booster.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -248,6 +248,7 @@ def boost(
     patience: Patience | None = None,
     lift: Lift | None = None,
     n_threads: int = 1,
+    watch: Callable[[Iterable[int]], Iterable[int]] = iter,
 ) -> Boosted:
     """Grow trees, each on the loss that those before it have left.
 
@@ -267,6 +268,8 @@ def boost(
         For points among the rows.
     n_threads : int
         The trees are the same for any number.
+    watch : callable
+        Gives the numbers of the trees as they are, and may show how far it is.
     """
     target, weight, n = rows.target, rows.weight.copy(), rows.n_people
     kept = before or Boosted(log_odds(target[:n], weight[:n]))
@@ -286,7 +289,7 @@ def boost(
     with Blocks(n_threads, FEWEST_CELLS // rows.codes.shape[1]) as blocks:
         layout, scale = layout_of(people, rules.directions), scale_of(len(target), heaviest)
         grower = _Grower(layout, rules, rows, scale, blocks)
-        for t in range(rules.max_iter):
+        for t in watch(range(rules.max_iter)):
             grows = t >= len(kept)
             if grows and patience is not None and patience.is_over(model.losses):
                 break

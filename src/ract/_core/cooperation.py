@@ -217,7 +217,7 @@ def cooperate(
     run : callable
         Runs independent jobs, in threads perhaps.
     **how
-        Of a booster that moves its own points: ``before`` and ``n_threads``, as in boost.
+        Of a booster that moves its own points: ``before``, ``n_threads``, ``watch`` as in boost.
     """
     cells, n = Cells.of(people), len(rows.codes)
     if cooperation.n_replicates == 0:
