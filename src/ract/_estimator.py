@@ -291,9 +291,10 @@ class RecourseClassifierMixin(ClassifierMixin):
 
     def _read_target(self, y: np.ndarray) -> np.ndarray:
         """Set classes_ and desired_; returns 1 for the desired class, 0 for the other."""
+        different = pd.unique(y)
         if y.dtype.kind not in "biuSU":
-            check_classification_targets(y)
-        self.classes_ = np.sort(pd.unique(y))
+            check_classification_targets(different)
+        self.classes_ = np.sort(different)
         n = len(self.classes_)
         if n > 2:
             raise InvalidData(
