@@ -65,9 +65,9 @@ def draw_rows(state, shares, n_people, scores, margin, inside, outside):
         is_person = row < n_people
         share = shares[0] if is_person else shares[1]
         drawn = share >= 1.0 or next_below(state, RANGE) < share * RANGE
+        drawn = drawn & (is_person | (scores[row] < margin))  # without a jump that nobody foresees
         inside[n_inside] = row
         outside[n_outside] = row
-        drawn = drawn and (is_person or scores[row] < margin)
         n_inside += 1 if drawn else 0
         n_outside += 0 if drawn else 1
     return n_inside
