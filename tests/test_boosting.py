@@ -1,5 +1,6 @@
 import copy
 import pickle
+import sys
 import warnings
 from dataclasses import replace
 
@@ -17,6 +18,7 @@ from ract import (
     AssumedActions,
     Feature,
     RecourseBoostingClassifier,
+    _training,
     certify,
     guarantee_recourse,
     load_model,
@@ -24,6 +26,7 @@ from ract import (
     save_model,
     tradeoff_curve,
 )
+from ract._core import booster
 from ract.datasets import load_loans
 from ract.errors import InvalidData, InvalidSpec
 from ract.interop import read_model
@@ -165,6 +168,24 @@ def test_the_number_of_threads_makes_no_difference(loans, committee):
     assert_same_model(small(loans, n_jobs=2).fit(loans.frame, loans.target), committee)
 
 
+@pytest.mark.parametrize("settings", [{"recourse_weight": 0}, {"n_replicates": 0}])
+def test_a_booster_in_blocks_is_that_of_one_thread(settings, loans, monkeypatch):
+    models = [small(loans, early_stopping=True, n_jobs=n, **settings) for n in (1, 3)]
+    monkeypatch.setattr(booster, "FEWEST_CELLS", 200)
+    monkeypatch.setattr(_training, "MANY_PEOPLE", 0)
+    assert_same_model(*(model.fit(loans.frame, loans.target) for model in models))
+
+
+@pytest.mark.parametrize("settings", [{"recourse_weight": 0}, {"n_replicates": 0}, {}])
+def test_progress_is_shown_when_asked(settings, loans, capsys, monkeypatch):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    monkeypatch.setenv("TERM", "xterm")
+    model = small(loans, max_iter=5, n_members=1, verbose=1, **settings)
+    model.fit(loans.frame, loans.target)
+    shown = capsys.readouterr()
+    assert "Boosting" in shown.err and "100%" in shown.err and not shown.out
+
+
 def test_frames_and_arrays_give_the_same_model(rng):
     X = np.column_stack([rng.normal(size=300), rng.integers(0, 9, 300)])
     y = (X[:, 0] + 0.2 * X[:, 1] > 1).astype(int)
@@ -179,20 +200,24 @@ def test_frames_and_arrays_give_the_same_model(rng):
         assert_same_model(one, other)
 
 
-def test_warm_start_is_as_growing_at_once(loans, tmp_path):
-    whole = small(loans, recourse_weight=0, max_iter=12).fit(loans.frame, loans.target)
-    part = small(loans, recourse_weight=0, max_iter=5, warm_start=True)
-    part.fit(loans.frame, loans.target)
+@pytest.mark.parametrize("settings", [{"recourse_weight": 0}, {"n_replicates": 0}])
+@pytest.mark.parametrize("early_stopping", [False, True])
+def test_warm_start_is_as_growing_at_once(settings, early_stopping, loans, tmp_path):
+    settings = {**settings, "early_stopping": early_stopping}
+    whole = small(loans, max_iter=28, **settings).fit(loans.frame, loans.target)
+    part = small(loans, max_iter=17, warm_start=True, **settings).fit(loans.frame, loans.target)
     save_model(part, tmp_path / "part.ract")
     for model in (part, load_model(tmp_path / "part.ract").set_params(warm_start=True)):
-        more = model.set_params(max_iter=12).fit(loans.frame, loans.target)
+        more = model.set_params(max_iter=28).fit(loans.frame, loans.target)
         assert_same_model(more, whole)
+        np.testing.assert_array_equal(more.validation_loss_, whole.validation_loss_)
     with pytest.raises(InvalidData, match="people of the last fit"):
-        part.set_params(max_iter=20).fit(loans.frame.head(500), loans.target[:500])
+        part.set_params(max_iter=40).fit(loans.frame.head(500), loans.target[:500])
     with pytest.raises(InvalidSpec, match="there cannot be fewer"):
         part.set_params(max_iter=2).fit(loans.frame, loans.target)
-    with pytest.raises(InvalidSpec, match="recourse_weight=0"):
-        small(loans, warm_start=True).fit(loans.frame, loans.target)
+    for refused in ({}, {"recourse_weight": "auto", "n_replicates": 0}):
+        with pytest.raises(InvalidSpec, match="recourse_weight=0, or n_replicates=0"):
+            small(loans, warm_start=True, **refused).fit(loans.frame, loans.target)
 
 
 def test_early_stopping_ends_when_held_out_loss_does_not_fall(loans):

@@ -124,8 +124,9 @@ class RecourseClassifierMixin(ClassifierMixin):
     ) -> Prepared:
         people = X if len(growing) == len(desired) else take_rows(X, growing)
         training = prepare(
-            people, desired[growing], weights.of(growing), setting, with_reach=self._needs_reach
-        )
+            people, desired[growing], weights.of(growing), setting, with_reach=self._needs_reach,
+            n_jobs=getattr(self, "n_jobs", None),
+        )  # fmt: skip
         read = {name: vars(self)[name] for name in _READ if name in vars(self)}
         return Prepared(self._reading, people, desired, growing, training, read)
 
@@ -290,9 +291,10 @@ class RecourseClassifierMixin(ClassifierMixin):
 
     def _read_target(self, y: np.ndarray) -> np.ndarray:
         """Set classes_ and desired_; returns 1 for the desired class, 0 for the other."""
+        different = pd.unique(y)
         if y.dtype.kind not in "biuSU":
-            check_classification_targets(y)
-        self.classes_ = np.sort(pd.unique(y))
+            check_classification_targets(different)
+        self.classes_ = np.sort(different)
         n = len(self.classes_)
         if n > 2:
             raise InvalidData(

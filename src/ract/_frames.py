@@ -73,7 +73,8 @@ class Table:
     """Named columns of one length, read one at a time.
 
     Checked float columns of a small table are kept, since reading one through a frame library
-    takes longer than using it; those of a large table are made anew each time.
+    takes longer than using it; those of a large table are made anew each time. ``codes`` has, for
+    a column and its categories, the position of each person's; checking and encoding share them.
     """
 
     names: tuple[str, ...]
@@ -84,6 +85,7 @@ class Table:
         self.n_rows = n_rows
         self._kept: dict[str, np.ndarray] = {}
         self._kept_missing: dict[str, np.ndarray] = {}
+        self.codes: dict[tuple[str, tuple[Any, ...]], np.ndarray] = {}
         self._keeps = 8 * n_rows * len(self.names) <= KEPT_BYTES
 
     def role(self, name: str) -> Role:

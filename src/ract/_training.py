@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
+from joblib import Parallel, delayed, effective_n_jobs
 
 from ract._core.grower import People
 from ract._frames import Table, read_table
@@ -15,6 +17,8 @@ from ract.costs import Cost, FittedCost, fit_cost, require_max_norm
 from ract.encoding import Axis, EncodedColumns, Encoder
 from ract.errors import InvalidSpec
 from ract.grid import Grid
+
+MANY_PEOPLE = 50_000  # from here on a table is read in threads
 
 
 @dataclass(frozen=True)
@@ -80,21 +84,33 @@ class TrainingSet:
 
 
 def prepare(
-    X: Any, desired: np.ndarray, weights: Weights, setting: Setting, *, with_reach: bool
+    X: Any,
+    desired: np.ndarray,
+    weights: Weights,
+    setting: Setting,
+    *,
+    with_reach: bool,
+    n_jobs: int | None = None,
 ) -> TrainingSet:
     """Encode and bin a table, learn the cost from it and, if asked, find everyone's reach."""
     table = read_table(X)
     encoder = Encoder(table, setting.actions)
     columns = EncodedColumns(table, encoder.axes)  # the encoder has checked this very table
     axes = axes_of(encoder, setting.only_actionable)
-    grid = Grid.from_columns(axes, columns, setting.max_cells, weights.sample)
-    cost = fit_cost(
-        setting.cost, columns, encoder.weights, weights.sample, exact=setting.exact_costs,
-        missing=encoder.missing_cells,
+    learn = partial(fit_cost, exact=setting.exact_costs, missing=encoder.missing_cells)
+    jobs: list[Callable[[], Any]] = [  # each sorts, or reads, every column
+        partial(learn, setting.cost, columns, encoder.weights, weights.sample),
+        partial(Grid.from_columns, axes, columns, setting.max_cells, weights.sample),
+        partial(different_rows, columns),
+    ]
+    threads = effective_n_jobs(n_jobs) if len(desired) >= MANY_PEOPLE else 1
+    cost, grid, rows = (
+        (job() for job in jobs) if threads == 1
+        else Parallel(threads, prefer="threads")(delayed(job)() for job in jobs)
     )  # fmt: skip
     require_max_norm(cost)
     people = people_on(grid, cost, columns, desired, setting.budget, with_reach=with_reach)
-    return TrainingSet(encoder, grid, cost, people, weights, np.unique(row_hashes(columns)))
+    return TrainingSet(encoder, grid, cost, people, weights, rows)
 
 
 def row_hashes(columns: Iterable[np.ndarray]) -> np.ndarray:
@@ -114,6 +130,15 @@ def row_hashes(columns: Iterable[np.ndarray]) -> np.ndarray:
         mixed = (mixed ^ bits) * np.uint64(0x9E3779B97F4A7C15)
         mixed = mixed ^ (mixed >> np.uint64(29))
     return np.asarray(mixed, np.uint64)
+
+
+def different_rows(columns: Iterable[np.ndarray]) -> np.ndarray:
+    """The numbers of all rows that differ, ascending.
+
+    NumPy's own ``unique`` looks numbers up in a table, which takes many times as long.
+    """
+    rows = np.sort(row_hashes(columns))
+    return rows[np.append(True, rows[1:] != rows[:-1])[: len(rows)]]
 
 
 def people_on(

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any, Literal
 
 import numpy as np
-from joblib import Parallel, delayed
+from joblib import Parallel, delayed, effective_n_jobs
 from sklearn.base import BaseEstimator
 from sklearn.model_selection import train_test_split
 from sklearn.utils import check_random_state
@@ -101,10 +101,11 @@ class RecourseBoostingClassifier(RecourseClassifierMixin, BaseEstimator):
         that may change.
     warm_start : bool
         Keep the trees of the last fit, which must have been on the same people, and add those that
-        are missing to ``max_iter``. For ``recourse_weight=0``.
+        are missing to ``max_iter``; the model is that of growing all at once. Not with replicates:
+        with more trees they choose other points, on which every tree of a member depends.
     n_jobs : int, optional
-        Threads for replicates and members and for predicting, as in joblib. The model is the same
-        for any number.
+        Threads, as in joblib: for replicates and members, for the rows of a single booster where
+        there are many, and for predicting. The model is the same for any number.
     verbose : int
         Above 0, show a progress bar with the time left.
     random_state : int, RandomState or None
@@ -283,10 +284,13 @@ class RecourseBoostingClassifier(RecourseClassifierMixin, BaseEstimator):
             raise InvalidSpec(
                 f"early_stopping must be True, False or 'auto', got {self.early_stopping!r}."
             )
-        if self.warm_start and self.recourse_weight != 0:
+        if self.warm_start and (
+            self.recourse_weight == "auto" or (self.recourse_weight != 0 and self.n_replicates > 0)
+        ):
             raise InvalidSpec(
-                "warm_start needs recourse_weight=0: members are lifted at points whose weights "
-                f"depend on every tree before, got {self.recourse_weight!r}."
+                "warm_start needs recourse_weight=0, or n_replicates=0 with a number as the "
+                "weight: replicates with more trees choose other points, on which every tree of a "
+                f"member depends; got {self.recourse_weight!r} and {self.n_replicates!r}."
             )
 
     def _kept_trees(self) -> TreeEnsemble | None:
@@ -294,7 +298,7 @@ class RecourseBoostingClassifier(RecourseClassifierMixin, BaseEstimator):
         if not self.warm_start or not hasattr(self, "ensemble_"):
             return None
         if self.probability_ensemble_ is not None:
-            raise InvalidSpec("warm_start needs a last fit with recourse_weight=0.")
+            raise InvalidSpec("warm_start needs a last fit without replicates.")
         n_trees = self.ensemble_.n_trees
         if self.max_iter < n_trees:
             raise InvalidSpec(
@@ -341,6 +345,14 @@ class RecourseBoostingClassifier(RecourseClassifierMixin, BaseEstimator):
             self.early_stopping == "auto" and rows.n_people > MANY_PEOPLE
         )
         patience = Patience(rows, self.n_iter_no_change, self.tol) if stops else None
+        how: dict[str, Any] = {
+            "n_threads": effective_n_jobs(self.n_jobs),
+            "watch": partial(
+                track, total=self.max_iter, description="Boosting", show=self.verbose > 0
+            ),
+        }
+        if kept is not None:
+            how["before"] = Boosted.of_trees(kept.on_grid(training.grid), kept.base, people)
         if weight > 0:
             cooperation = Cooperation(
                 weight, logit(self.anchor_strength), self.n_replicates, self.n_members
@@ -350,7 +362,7 @@ class RecourseBoostingClassifier(RecourseClassifierMixin, BaseEstimator):
             of_class = weights.growing[wanted] / weights.people[wanted]
             return cooperate(
                 people, rows, weights.people * of_class, rules, cooperation, rng,
-                patience=patience, run=self._in_threads,
+                patience=patience, run=self._in_threads, **how,
             )  # fmt: skip
         # Those of kept trees are drawn too, so that adding trees gives the same model as growing
         # it at once.
@@ -362,11 +374,7 @@ class RecourseBoostingClassifier(RecourseClassifierMixin, BaseEstimator):
             )  # fmt: skip
             patience = replace(patience, rows=rows.take(np.sort(outside)))
             rows = rows.take(np.sort(inside))
-        before = None
-        if kept is not None:
-            before = Boosted.of_trees(kept.on_grid(training.grid), kept.base, people)
-        grow = partial(boost, people, rows, rules, seeds, before=before, patience=patience)
-        return self._in_threads([grow]), []
+        return [boost(people, rows, rules, seeds, patience=patience, **how)], []
 
     def _in_threads(self, jobs: Sequence[Job]) -> list[Any]:
         done = Parallel(n_jobs=self.n_jobs, prefer="threads", return_as="generator")(

@@ -261,7 +261,6 @@ class EncodedColumns(Sequence[np.ndarray]):
     def __init__(self, table: Table, axes: Sequence[Axis]) -> None:
         self._table = table
         self._where = {j: (axis, k) for axis in axes for k, j in enumerate(axis.columns)}
-        self._codes: dict[str, np.ndarray] = {}
         self.n_rows = table.n_rows
 
     def __len__(self) -> int:
@@ -279,17 +278,12 @@ class EncodedColumns(Sequence[np.ndarray]):
         if feature.columns:
             return self._table.numbers(feature.columns[k])
         if feature.is_categorical:
-            codes = self._codes_once(feature)
+            codes = codes_of(self._table, feature)
             column = (codes == k).astype(np.float64)
             if not axis.has_missing:
                 column[codes == len(feature.categories)] = np.nan
             return column
         return self._table.numbers(feature.name)
-
-    def _codes_once(self, feature: Feature) -> np.ndarray:
-        if feature.name not in self._codes:
-            self._codes[feature.name] = codes_of(self._table, feature).astype(np.int32)
-        return self._codes[feature.name]
 
 
 def codes_of(table: Table, feature: Feature) -> np.ndarray:
@@ -297,10 +291,14 @@ def codes_of(table: Table, feature: Feature) -> np.ndarray:
 
     -1 where it is unknown, the number of categories where it is missing.
     """
-    labels, observed = pd.factorize(table.labels(feature.name))
-    position = {category: k for k, category in enumerate(feature.categories)}
-    codes = [*(position.get(value, -1) for value in observed), len(position)]
-    return np.array(codes, dtype=np.int64)[labels]  # the label of a missing value is -1
+    asked = feature.name, tuple(feature.categories)
+    if asked not in table.codes:
+        labels, observed = pd.factorize(table.labels(feature.name))
+        position = {category: k for k, category in enumerate(feature.categories)}
+        codes = [*(position.get(value, -1) for value in observed), len(position)]
+        # The label of a missing value is -1.
+        table.codes[asked] = np.array(codes, dtype=np.int32)[labels]
+    return table.codes[asked]
 
 
 def _marks_missing(axis: Axis) -> bool:

@@ -4,8 +4,18 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from ract._core.booster import Boosted, BoostRules, Lift, boost, log_loss, log_odds
-from ract._kernels.boost.histogram import set_slopes
+from ract._core import booster
+from ract._core.booster import (
+    Boosted,
+    BoostRules,
+    Lift,
+    Patience,
+    boost,
+    log_loss,
+    log_odds,
+    scale_of,
+)
+from ract._kernels.boost.histogram import sum_slopes
 from tests.builders import (
     CELL_KINDS,
     CELLS,
@@ -42,19 +52,51 @@ def test_a_tree_is_that_of_the_naive_grower(seed):
 def test_loss_is_that_of_its_definition_and_slopes_are_its_derivatives(rng):
     n, h = 40, 1e-5
     target, weight = rng.integers(0, 2, n).astype(float), rng.uniform(0.1, 3, n)
-    scores, slopes = rng.normal(0, 3, n), np.empty((n, 4))
+    scores, slopes = rng.normal(0, 3, n), np.empty((n, 2), np.int64)
     by_hand = sum(
         w * -math.log(p if t else 1 - p)
         for t, w, p in zip(target, weight, 1 / (1 + np.exp(-scores)), strict=True)
     )
     assert log_loss(target, weight, scores) == pytest.approx(by_hand)
-    set_slopes(scores, target, weight, np.arange(n, dtype=np.uint32), 30, slopes)
+    codes, everyone = rng.integers(0, 3, (n, 2)).astype(np.uint8), np.arange(n, dtype=np.uint32)
+    starts, scale, sums = np.array([0, 3, 6], np.uint64), scale_of(n, weight.sum()), slopes[:6] * 0
+    sum_slopes(codes, starts, everyone, 0, n, scores, target, weight, 30, scale, slopes, sums)
+    amounts, counts = (slopes >> scale.bits) * scale.step, slopes & ((1 << scale.bits) - 1)
     for k in range(n):
         step = np.eye(n)[k] * h
         up, here, down = (log_loss(target, weight, scores + s * step) for s in (1, 0, -1))
-        assert slopes[k, 0] == pytest.approx((up - down) / (2 * h), abs=1e-6)
-        assert slopes[k, 1] == pytest.approx((up - 2 * here + down) / h**2, abs=1e-3)
-    np.testing.assert_array_equal(slopes[:, 2], np.arange(n) < 30)
+        assert amounts[k, 0] == pytest.approx((up - down) / (2 * h), abs=1e-6)
+        assert amounts[k, 1] == pytest.approx((up - 2 * here + down) / h**2, abs=1e-3)
+    np.testing.assert_array_equal(counts, np.column_stack([np.arange(n) < 30, np.ones(n)]))
+    for cell in range(6):
+        np.testing.assert_array_equal(sums[cell], slopes[codes[:, cell // 3] == cell % 3].sum(0))
+
+
+@pytest.mark.parametrize("weight", [1e-9, 1.0, 3e12])
+@pytest.mark.parametrize("n_rows", [1, 1000, 2**28])
+def test_words_hold_every_sum(weight, n_rows):
+    scale = scale_of(n_rows, weight * n_rows)
+    steps = weight * n_rows / scale.step
+    assert (steps + n_rows / 2) * 2.0**scale.bits < 2.0**63 and n_rows < 2**scale.bits
+    assert steps >= min(2.0**51, 2.0**60 / 2**scale.bits)
+
+
+def test_trees_are_the_same_for_any_number_of_threads_and_slots(rng, monkeypatch):
+    people = people_in_cells(rng, 3000)
+    rows = rows_with_points(people, rng, n_points=900)
+    rules = BoostRules(6, 0.3, 12, None, 5, 1.0, max_features=3, subsample=0.8)
+    lift = Lift(1.5, 0.4, 0.1, 0.9)
+    held = Patience(rows_with_points(people, rng), 3, 0.0)
+    one = boost(people, rows, rules, range(6), lift=lift, patience=held)
+    for fewest, n_threads, n_slots in ((4, 3, 8), (400, 2, 1), (40000, 2, 1)):
+        monkeypatch.setattr(booster, "FEWEST_CELLS", fewest)
+        monkeypatch.setattr(booster, "SLOTS", n_slots)
+        other = boost(people, rows, rules, range(6), lift=lift, patience=held, n_threads=n_threads)
+        assert one.losses == other.losses
+        for k in range(6):
+            splits = one.nodes[k][:, 0] >= 0
+            np.testing.assert_array_equal(one.nodes[k][splits], other.nodes[k][splits])
+            np.testing.assert_array_equal(one.values[k], other.values[k])
 
 
 def test_every_tree_lowers_the_objective(rng):

@@ -10,21 +10,25 @@ Without points this is a plain booster.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from ract._core.blocks import Blocks
 from ract._core.grower import CellTree, People
 from ract._kernels.boost import split, tree
-from ract._kernels.boost.histogram import draw_rows, pull_points, set_slopes
+from ract._kernels.boost.histogram import Scale, draw_rows, pull_points, sum_slopes
 from ract._kernels.boost.tree import AXIS, FIRST, LEFT, MISSING_LEFT, RIGHT
 from ract._kernels.boost.walk import add_values
 
 # A probability is kept this far from 0 and 1 where a model starts, and in a loss.
 NEAREST = 1e-12
 SLOTS = 8  # of sums over cells, to begin with
+LONG = 52  # bits of a sum of slopes: as many as a float has
+# Cells that a thread sums at least: a tenth of a millisecond, a quarter of which is handing out.
+FEWEST_CELLS = 100_000
 
 
 @dataclass(frozen=True)
@@ -227,6 +231,13 @@ def layout_of(people: People, directions: Sequence[int]) -> Any:
     return split.Layout(starts, categorical, people.missing_cells.astype(np.int64), given)
 
 
+def scale_of(n_rows: int, weight: float) -> Scale:
+    """How slopes of rows that weigh so much in all are kept in words."""
+    bits = n_rows.bit_length()
+    most = int(np.frexp(max(weight, np.finfo(float).tiny))[1])
+    return Scale(bits, float(np.ldexp(1.0, most - min(62 - bits, LONG))))
+
+
 def boost(
     people: People,
     rows: CellRows,
@@ -236,6 +247,8 @@ def boost(
     before: Boosted | None = None,
     patience: Patience | None = None,
     lift: Lift | None = None,
+    n_threads: int = 1,
+    watch: Callable[[Iterable[int]], Iterable[int]] = iter,
 ) -> Boosted:
     """Grow trees, each on the loss that those before it have left.
 
@@ -248,46 +261,73 @@ def boost(
     seeds : sequence of int
         One for each tree.
     before : Boosted, optional
-        Trees to go on from.
+        Trees to go on from. Points are moved and weighted along them as they were while these
+        trees grew, so that the others are those of growing all at once.
     patience : Patience, optional
     lift : Lift, optional
         For points among the rows.
+    n_threads : int
+        The trees are the same for any number.
+    watch : callable
+        Gives the numbers of the trees as they are, and may show how far it is.
     """
     target, weight, n = rows.target, rows.weight.copy(), rows.n_people
-    model = Boosted(log_odds(target[:n], weight[:n]))
-    if before is not None:
-        model = Boosted(before.base, [*before.nodes], [*before.values], [*before.losses])
-    grower = _Grower(layout_of(people, rules.directions), rules, rows)
-    inside, outside = np.empty(len(target), np.uint32), np.empty(len(target), np.uint32)
-    scores, held, root = model.scores(rows.codes), np.zeros(0), np.zeros(1, np.int32)
-    state, shares = np.empty(1, np.uint64), (float(rules.subsample), 0.0)
+    kept = before or Boosted(log_odds(target[:n], weight[:n]))
+    model, everyone = Boosted(kept.base), np.arange(len(target), dtype=np.uint32)
+    shares, margin = (float(rules.subsample), 0.0), 0.0
+    heaviest = weight.sum()
     if lift is not None:
+        heaviest += max(lift.first, lift.most, 1.0) * weight[n:].sum()
         weight[n:] *= lift.first
-        shares = shares[0], shares[0] * lift.share
-    margin = 0.0 if lift is None else float(lift.margin)
+        shares, margin = (shares[0], shares[0] * lift.share), float(lift.margin)
+    inside, outside = np.empty(len(target), np.uint32), np.empty(len(target), np.uint32)
+    scores, state = model.scores(rows.codes), np.empty(1, np.uint64)
     if patience is not None:
         held = model.scores(patience.rows.codes)
         held_rows = np.arange(len(held), dtype=np.uint32)
-        model.losses = model.losses or [_mean_loss(patience.rows, held)]
-    for t in range(len(model), rules.max_iter):
-        if patience is not None and patience.is_over(model.losses):
-            break
-        if lift is not None:
-            if lift.move is not None:
-                lift.move(t, model, scores)
-            pull_points(scores, n, margin, lift.step, lift.most, rows.weight, weight)
-        state[0] = seeds[t]
-        n_inside = draw_rows(state, shares, n, scores, margin, inside, outside)
-        order = inside[:n_inside]
-        set_slopes(scores, target, weight, order, n, grower.slopes)
-        nodes, value = grower.grow(order, state, scores)
-        add_values(rows.codes, outside[: len(target) - n_inside], nodes, value, root, scores)
-        model.nodes.append(nodes)
-        model.values.append(value)
-        if patience is not None:
-            add_values(patience.rows.codes, held_rows, nodes, value, root, held)
-            model.losses.append(_mean_loss(patience.rows, held))
+        model.losses.append(_mean_loss(patience.rows, held))
+    with Blocks(n_threads, FEWEST_CELLS // rows.codes.shape[1]) as blocks:
+        layout, scale = layout_of(people, rules.directions), scale_of(len(target), heaviest)
+        grower = _Grower(layout, rules, rows, scale, blocks)
+        for t in watch(range(rules.max_iter)):
+            grows = t >= len(kept)
+            if grows and patience is not None and patience.is_over(model.losses):
+                break
+            if lift is not None:
+                if lift.move is not None:
+                    lift.move(t, model, scores)
+                pull_points(scores, n, margin, lift.step, lift.most, rows.weight, weight)
+            if grows:
+                state[0] = seeds[t]
+                n_inside = draw_rows(state, shares, n, scores, margin, inside, outside)
+                nodes, value = grower.grow(inside[:n_inside], weight, state, scores)
+                others = outside[: len(target) - n_inside]
+            else:
+                nodes, value, others = kept.nodes[t], kept.values[t], everyone
+            _add_tree(rows.codes, others, nodes, value, scores, blocks)
+            model.nodes.append(nodes)
+            model.values.append(value)
+            if patience is not None:
+                _add_tree(patience.rows.codes, held_rows, nodes, value, held, blocks)
+                model.losses.append(_mean_loss(patience.rows, held))
     return model
+
+
+def _add_tree(
+    codes: np.ndarray,
+    order: np.ndarray,
+    nodes: np.ndarray,
+    value: np.ndarray,
+    scores: np.ndarray,
+    blocks: Blocks,
+) -> None:
+    """Add the values of a tree to the scores of some rows."""
+    root = np.zeros(1, np.int32)
+
+    def work(first: int, last: int, _: int) -> None:
+        add_values(codes, order[first:last], nodes, value, root, scores)
+
+    blocks(0, len(order), work)
 
 
 def _mean_loss(rows: CellRows, scores: np.ndarray) -> float:
@@ -297,36 +337,97 @@ def _mean_loss(rows: CellRows, scores: np.ndarray) -> float:
 class _Grower:
     """Memory that the trees of one booster share."""
 
-    def __init__(self, layout: Any, rules: BoostRules, rows: CellRows) -> None:
+    def __init__(
+        self, layout: Any, rules: BoostRules, rows: CellRows, scale: Scale, blocks: Blocks
+    ) -> None:
         n_rows, n_axes = rows.codes.shape
         depth = n_rows if rules.max_depth is None else rules.max_depth
         most = max(rows.n_people // max(rules.min_samples_leaf, 1), 1)
         most = min(most, 2 ** min(depth, 62))
         unlimited = rules.max_leaf_nodes is None or rules.max_leaf_nodes >= most
         leaves = most if rules.max_leaf_nodes is None else min(most, rules.max_leaf_nodes)
-        self.codes, self.layout = rows.codes, layout
-        self.slopes = np.empty((n_rows, 4))
-        n_nodes = 2 * leaves - 1
+        n_nodes, n_cells, n_slots = 2 * leaves - 1, int(layout.starts[-1]), min(leaves, SLOTS)
+        self.rows, self.layout, self.blocks = rows, layout, blocks
         self.rules = split.Rules(
             leaves, depth, rules.min_samples_leaf, rules.max_features or n_axes,
-            float(rules.l2_regularization), float(rules.learning_rate), unlimited,
+            float(rules.l2_regularization), float(rules.learning_rate), unlimited, scale,
         )  # fmt: skip
         self.growing = tree.Growing(
-            np.empty((n_nodes, 3), np.int64), np.empty(n_nodes, np.int64), np.empty((n_nodes, 3)),
-            np.empty((n_nodes, 2)), np.empty(n_nodes), np.empty(n_nodes, np.int64),
+            np.empty(6, np.int64), np.empty((n_nodes, 3), np.int64), np.empty(n_nodes, np.int64),
+            np.empty((n_nodes, 2), np.int64), np.empty((n_nodes, 2)), np.empty(n_nodes),
+            np.empty(n_nodes, np.int64), np.empty(2 * leaves + SLOTS, np.int64),
             np.empty(n_rows, np.uint32), np.arange(n_axes), np.empty(1, np.uint64),
         )  # fmt: skip
         self.nodes, self.values = np.empty((n_nodes, 6), np.int32), np.empty(n_nodes)
-        self.pool = np.empty((min(leaves, SLOTS), int(layout.starts[-1]), 4))
+        self.slopes = np.empty((n_rows, 2), np.int64)
+        self.pool = np.empty((n_slots, n_cells, 2), np.int64)
+        n_parts = len(blocks.bounds(0, n_rows)) - 2
+        self.parts = np.empty((n_parts, n_cells, 2), np.int64)  # sums of blocks after the first
 
     def grow(
-        self, order: np.ndarray, state: np.ndarray, scores: np.ndarray
+        self, order: np.ndarray, weight: np.ndarray, state: np.ndarray, scores: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        """A tree on the slopes of some rows, whose scores it raises."""
-        self.growing.state[0] = state[0]
-        self.growing.axes[:] = np.arange(len(self.growing.axes))  # as a tree drawn alone would
-        n_nodes = tree.grow(
-            self.codes, order, self.slopes, self.layout, self.rules, self.growing, self.pool,
-            self.nodes, self.values, scores,
-        )  # fmt: skip
-        return self.nodes[:n_nodes].copy(), self.values[:n_nodes].copy()
+        """A tree on some rows, whose scores it raises."""
+        growing, nodes, values = self.growing, self.nodes, self.values
+        growing.state[0] = state[0]
+        growing.axes[:] = np.arange(len(growing.axes))  # as a tree drawn alone would
+        growing.at[:] = 0
+        self._begin(order, weight, scores)
+        stopped = None
+        while stopped != tree.DONE:
+            if stopped == tree.MANY_ROWS:
+                self._divide(order, int(growing.at[tree.NODE]))
+            elif stopped == tree.NO_SLOT:
+                self._add_slots()
+            stopped = tree.grow(
+                self.rows.codes, order, self.slopes, self.layout, self.rules, growing, self.pool,
+                nodes, values, self.blocks.most_rows,
+            )  # fmt: skip
+        n_nodes = int(growing.at[tree.N_NODES])
+
+        def work(first: int, last: int, _: int) -> None:
+            tree.add_leaf_values(order, first, last, n_nodes, nodes, values, growing.rows, scores)
+
+        self.blocks(0, len(order), work)
+        return nodes[:n_nodes].copy(), values[:n_nodes].copy()
+
+    def _begin(self, order: np.ndarray, weight: np.ndarray, scores: np.ndarray) -> None:
+        """Slopes of the rows, and their sums in the first slot."""
+        rows, starts, scale = self.rows, self.layout.starts, self.rules.scale
+
+        def work(first: int, last: int, k: int) -> None:
+            sum_slopes(
+                rows.codes, starts, order, first, last, scores, rows.target, weight, rows.n_people,
+                scale, self.slopes, self._sums(k, 0),
+            )  # fmt: skip
+
+        done = self.blocks(0, len(order), work)
+        if len(done) > 1:
+            tree.add_parts(self.pool[0], self.parts[: len(done) - 1])
+
+    def _divide(self, order: np.ndarray, node: int) -> None:
+        """Divide the many rows of a node in blocks."""
+        growing, side = self.growing, self.growing.at[tree.SIDE]
+        first, last = growing.rows[node, :2].tolist()
+        slot = int(growing.slot[self.nodes[node, tree.RIGHT if side == 1 else tree.LEFT]])
+
+        def work(first: int, last: int, k: int) -> int:
+            return tree.divide_block(
+                self.rows.codes, self.layout.starts, order, first, last, self.slopes, self.nodes,
+                growing, self._sums(k, slot),
+            )  # fmt: skip
+
+        middles = np.array(self.blocks(first, last, work), np.int64)
+        tree.join_blocks(order, growing.spare, self.blocks.bounds(first, last), middles)
+        if side >= 0:
+            tree.add_parts(self.pool[slot], self.parts[: len(middles) - 1])
+
+    def _add_slots(self) -> None:
+        """Twice as many slots."""
+        n = len(self.pool)
+        self.growing.free[:n], self.growing.at[tree.N_FREE] = np.arange(n, 2 * n), n
+        self.pool = np.concatenate([self.pool, np.empty_like(self.pool)])
+
+    def _sums(self, block: int, slot: int) -> np.ndarray:
+        """Where the sums of a block are collected."""
+        return np.asarray(self.pool[slot] if block == 0 else self.parts[block - 1])

@@ -196,6 +196,7 @@ def cooperate(
     *,
     patience: Patience | None = None,
     run: Run = one_by_one,
+    **how: Any,
 ) -> tuple[list[Boosted], list[Boosted]]:
     """Members whose mean gives refused people a way back, and the replicates.
 
@@ -215,11 +216,13 @@ def cooperate(
         trees. Of a booster that moves its own points, that of the people in it.
     run : callable
         Runs independent jobs, in threads perhaps.
+    **how
+        Of a booster that moves its own points: ``before``, ``n_threads``, ``watch`` as in boost.
     """
     cells, n = Cells.of(people), len(rows.codes)
     if cooperation.n_replicates == 0:
-        seeds = _seeds(rng, rules)
-        return [_on_its_own(cells, rows, sample_weight, rules, cooperation, seeds, patience)], []
+        seeds, how = _seeds(rng, rules), {"patience": patience, **how}
+        return [_on_its_own(cells, rows, sample_weight, rules, cooperation, seeds, **how)], []
 
     def part(share: float) -> np.ndarray:
         return np.sort(rng.permutation(n)[: max(1, round(share * n))])
@@ -282,9 +285,9 @@ def _on_its_own(
     rules: BoostRules,
     cooperation: Cooperation,
     seeds: Sequence[int],
-    patience: Patience | None,
+    **how: Any,
 ) -> Boosted:
-    """A booster that moves its own points now and then."""
+    """A booster that moves its own points now and then; how: as boost takes it."""
     n, axes = rows.n_people, cells.movable
     both = rows.with_points(cells.home, sample_weight)
     reach, points = cells.reach(np.arange(n)), both.codes[n:]
@@ -298,7 +301,7 @@ def _on_its_own(
         lines.ascend(points, below, order, reach, trees, cooperation.margin, OWN_SWEEPS, scores[n:])
 
     lift = cooperation.lift(move=move)
-    return boost(cells.people, both, rules, seeds, patience=patience, lift=lift)
+    return boost(cells.people, both, rules, seeds, lift=lift, **how)
 
 
 def _seeds(rng: np.random.RandomState, rules: BoostRules) -> list[int]:

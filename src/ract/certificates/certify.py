@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from ract._fingerprint import cost_fingerprint, data_fingerprint, model_fingerprint
-from ract._training import row_hashes
+from ract._training import different_rows, row_hashes
 from ract.certificates.record import Certificate, CertificateWarning, Count, is_count
 from ract.certificates.witnesses import write_witnesses
 from ract.encoding import Encoder
@@ -196,7 +196,7 @@ def _overlap(model: Any, encoder: Encoder, matrix: np.ndarray, training: Any) ->
     """How many of some people are also in the training table, with a warning if there are any."""
     known = getattr(model, "_rows_seen", None)
     if training is not None:
-        known = np.unique(row_hashes(encoder.matrix(training).T))
+        known = different_rows(encoder.matrix(training).T)
     if known is None:
         return None
     n = int(np.isin(row_hashes(matrix.T), known).sum())

@@ -21,7 +21,7 @@ import numpy as np
 
 from ract._kernels._jit import inner
 from ract._kernels._random import next_below
-from ract._kernels.boost.histogram import CURVATURE, PEOPLE, ROWS, SLOPE
+from ract._kernels.boost.histogram import CURVATURE, PEOPLE, ROWS, SLOPE, amount, count
 
 # A side with less curvature has nearly no say, and a gain below rounding is none.
 LEAST_CURVATURE, LEAST_GAIN = 1e-3, 1e-12
@@ -47,7 +47,7 @@ class Rules(NamedTuple):
     """How trees are grown.
 
     max_leaves, max_depth, min_leaf (people), n_axes (drawn for a split): int64. l2, learning_rate:
-    float64. newest_first: split the newest leaf, not the best one.
+    float64. newest_first: split the newest leaf, not the best one. scale: Scale of all sums.
     """
 
     max_leaves: Any
@@ -57,6 +57,7 @@ class Rules(NamedTuple):
     l2: Any
     learning_rate: Any
     newest_first: Any
+    scale: Any
 
 
 @inner
@@ -81,13 +82,12 @@ def worth(slope, curvature, l2, lower, upper):
 
 
 @inner
-def gain_of(slope, curvature, total, direction, bounds, l2):
+def gain_of(slope, curvature, other_slope, other_curvature, direction, bounds, l2):
     """What both sides of a split are worth together; -inf if they go the wrong way.
 
-    slope, curvature: of the left side. total: those of the node. bounds: of its value.
+    slope, curvature: of the left side, then of the right side. bounds: of the node's value.
     """
     lower, upper = bounds
-    other_slope, other_curvature = total[0] - slope, total[1] - curvature
     if direction == 0 and lower == -np.inf and upper == np.inf:
         left = slope * slope / (curvature + l2)
         return left + other_slope * other_slope / (other_curvature + l2)
@@ -103,22 +103,26 @@ def gain_of(slope, curvature, total, direction, bounds, l2):
 def sweep(sums, first, last, start, total, direction, bounds, rules, best):
     """The best threshold of ordered cells first ... last - 1.
 
-    start: slope, curvature and people on the left whatever the threshold. total: those of the node.
-    Returns the gain, best if none is larger, and the cell that ends the left side, -1 if none is.
+    start: words of what is on the left whatever the threshold. total: those of the node. Returns
+    the gain, best if none is larger, and the cell that ends the left side, -1 if none is.
     """
-    slope, curvature, people = start
-    at = np.int64(-1)
+    one, two = start
+    scale, at = rules.scale, np.int64(-1)
+    n_people = count(total[PEOPLE], scale)
+    all_slope, all_curvature = amount(total[SLOPE], scale), amount(total[CURVATURE], scale)
     for cell in range(first, last - 1):
-        if sums[cell, ROWS] == 0.0:
+        if sums[cell, ROWS] == 0:
             continue
-        slope += sums[cell, SLOPE]
-        curvature += sums[cell, CURVATURE]
-        people += sums[cell, PEOPLE]
+        one += sums[cell, 0]
+        two += sums[cell, 1]
+        people, curvature = count(one, scale), amount(two, scale)
         if people < rules.min_leaf or curvature < LEAST_CURVATURE:
             continue
-        if total[2] - people < rules.min_leaf or total[1] - curvature < LEAST_CURVATURE:
+        other = all_curvature - curvature
+        if n_people - people < rules.min_leaf or other < LEAST_CURVATURE:
             break
-        gain = gain_of(slope, curvature, total, direction, bounds, rules.l2)
+        slope = amount(one, scale)
+        gain = gain_of(slope, curvature, all_slope - slope, other, direction, bounds, rules.l2)
         if is_better(gain, best):
             best, at = gain, np.int64(cell)
     return best, at
@@ -128,7 +132,7 @@ def sweep(sums, first, last, start, total, direction, bounds, rules, best):
 def midway(sums, cell, last):
     """The middle of the cells without rows that follow a cell, before the next with some."""
     following = cell + 1
-    while following < last and sums[following, ROWS] == 0.0:
+    while following < last and sums[following, ROWS] == 0:
         following += 1
     return cell if following == last else cell + (following - cell - 1) // 2
 
@@ -143,33 +147,37 @@ def split_ordinal(sums, axis, layout, total, bounds, rules, best):
     missing, direction = layout.missing[axis], layout.directions[axis]
     last = end if missing < 0 else end - 1
     first_cell, last_cell, missing_left = np.int64(-1), np.int64(-1), np.int64(-1)
-    nothing = (0.0, 0.0, 0.0)
+    nothing = (np.int64(0), np.int64(0))
     best, at = sweep(sums, start, last, nothing, total, direction, bounds, rules, best)
-    if missing < 0 or sums[last, ROWS] == 0.0:
+    if missing < 0 or sums[last, ROWS] == 0:
         if at >= 0:
             first_cell, last_cell = midway(sums, at, last) + 1, last - 1
         return best, first_cell - start, last_cell - start, missing_left
     if at >= 0:
         first_cell, last_cell, missing_left = midway(sums, at, last) + 1, last, np.int64(0)
-    slope, curvature, people = sums[last, SLOPE], sums[last, CURVATURE], sums[last, PEOPLE]
-    gone = (slope, curvature, people)
+    gone = (sums[last, 0], sums[last, 1])
     best, at = sweep(sums, start, last, gone, total, direction, bounds, rules, best)
     if at >= 0:
         first_cell, last_cell, missing_left = midway(sums, at, last) + 1, last - 1, np.int64(1)
     # Known against missing: nothing in it is more or less of the feature.
-    known = (total[0] - slope, total[1] - curvature, total[2] - people)
-    if is_allowed(known, total, rules):
-        gain = gain_of(known[0], known[1], total, 0, bounds, rules.l2)
-        if is_better(gain, best):
-            best, first_cell, last_cell, missing_left = gain, last, last, np.int64(0)
+    gain = gain_apart(sums, last, total, bounds, rules)
+    if is_better(gain, best):
+        best, first_cell, last_cell, missing_left = gain, last, last, np.int64(0)
     return best, first_cell - start, last_cell - start, missing_left
 
 
 @inner
-def is_allowed(side, total, rules):
-    """Whether both sides of a split are large enough; side and total: slope, curvature, people."""
-    few = min(side[2], total[2] - side[2]) < rules.min_leaf
-    return not few and min(side[1], total[1] - side[1]) >= LEAST_CURVATURE
+def gain_apart(sums, cell, total, bounds, rules):
+    """What a cell on the right and all others on the left are worth; -inf if one is too small."""
+    scale = rules.scale
+    slope, curvature = amount(sums[cell, SLOPE], scale), amount(sums[cell, CURVATURE], scale)
+    people = count(sums[cell, PEOPLE], scale)
+    other_slope = amount(total[SLOPE], scale) - slope
+    other_curvature = amount(total[CURVATURE], scale) - curvature
+    few = min(people, count(total[PEOPLE], scale) - people) < rules.min_leaf
+    if few or min(curvature, other_curvature) < LEAST_CURVATURE:
+        return -np.inf
+    return gain_of(other_slope, other_curvature, slope, curvature, 0, bounds, rules.l2)
 
 
 @inner
@@ -178,13 +186,11 @@ def split_categorical(sums, axis, layout, total, bounds, rules, best):
     start, end = np.int64(layout.starts[axis]), np.int64(layout.starts[axis + 1])
     category = np.int64(-1)
     for cell in range(start, end):
-        if sums[cell, ROWS] == 0.0:
+        if sums[cell, ROWS] == 0:
             continue
-        slope, curvature = total[0] - sums[cell, SLOPE], total[1] - sums[cell, CURVATURE]
-        if is_allowed((slope, curvature, total[2] - sums[cell, PEOPLE]), total, rules):
-            gain = gain_of(slope, curvature, total, 0, bounds, rules.l2)
-            if is_better(gain, best):
-                best, category = gain, np.int64(cell) - start
+        gain = gain_apart(sums, cell, total, bounds, rules)
+        if is_better(gain, best):
+            best, category = gain, np.int64(cell) - start
     return best, category
 
 
@@ -192,11 +198,12 @@ def split_categorical(sums, axis, layout, total, bounds, rules, best):
 def best_split(sums, total, bounds, layout, rules, axes, state):
     """The best split of a node on axes drawn for it.
 
-    sums (cells, 4). total: slope, curvature and people of the node. axes (axes,) int64, a
-    permutation; state (1,) uint64. Returns gain (0 for none), axis, first and last cell of the
-    right side, and whether people without a value go left: -1 where nobody in the node has none.
+    sums (cells, 2) int64. total: words of the node. axes (axes,) int64, a permutation; state (1,)
+    uint64. Returns gain (0 for none), axis, first and last cell of the right side, and whether
+    people without a value go left: -1 where nobody in the node has none.
     """
-    alone = worth(total[0], total[1], rules.l2, bounds[0], bounds[1])
+    slope, curvature = amount(total[SLOPE], rules.scale), amount(total[CURVATURE], rules.scale)
+    alone = worth(slope, curvature, rules.l2, bounds[0], bounds[1])
     best = alone + LEAST_GAIN
     found, first, last, missing_left = np.int64(-1), np.int64(0), np.int64(0), np.int64(-1)
     n = axes.shape[0]
