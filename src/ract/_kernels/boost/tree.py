@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ract._kernels._jit import inner, kernel, making
+from ract._kernels._jit import inner, making, making_kernel
 from ract._kernels.boost.histogram import CURVATURE, PEOPLE, SLOPE, fill, subtract
 from ract._kernels.boost.split import best_split, is_better, value_of
 
@@ -137,7 +137,7 @@ def may_split(node, growing, rules):
     return enough and growing.rows[node, 2] < rules.max_depth
 
 
-@kernel
+@making_kernel
 def grow(codes, order, slopes, layout, rules, growing, pool, nodes, value, scores):
     """Grow a tree on the rows in order, and add its values to their scores.
 

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ract._kernels._jit import inlined, inner, kernel
+from ract._kernels._jit import inlined, inner, kernel, pasted
 from ract._kernels._random import next_below
-from ract._kernels.grow.gaps import push_spans, sweep_missing, whole_spans
+from ract._kernels.grow.gaps import push_spans, sweep_missing
 from ract._kernels.grow.histogram import (
     add_exposed,
     add_exposed_categories,
@@ -26,7 +26,6 @@ from ract._kernels.grow.reachers import (
     gather_exposed,
     mark_inside,
     split_reachers,
-    with_room,
 )
 from ract._kernels.grow.split import (
     TO_LARGER,
@@ -121,7 +120,7 @@ def draw_people(state, n_drawn, times):
         times[draw_below(state, times.shape[0])] += 1.0
 
 
-@inner
+@pasted
 def gather_people(order, first, last, desired, weights, node_labels, node_weights):
     """Copy labels and weights of a node's people side by side; returns both class weights."""
     neg, pos = 0.0, 0.0
@@ -145,7 +144,7 @@ def draw_axis(axes, j, state):
     return drawn
 
 
-@inner
+@pasted
 def draw_sorted(axes, n, state):
     """Draw n axes without replacement and put them in the order of their index."""
     for j in range(n):
@@ -218,7 +217,7 @@ def choose_split(
         sweep_axis(axis, n_cells, low, high, n_exposed, node, gap, rules, histograms, best)
 
 
-@inner
+@pasted
 def partition(cells, order, first, last, cell, categorical, also, spare):
     """Put the left side's people first, both sides in their old order; returns the boundary.
 
@@ -240,7 +239,7 @@ def partition(cells, order, first, last, cell, categorical, also, spare):
     return np.int64(end)
 
 
-@inner
+@pasted
 def weight_of(order, first, last, weights):
     """Weight of the people order[first:last]."""
     total = 0.0
@@ -261,7 +260,7 @@ def push(stack, row, node, first, last, first_reacher, last_reacher, depth, froz
     stack[row, 6] = frozen
 
 
-@inner
+@pasted
 def push_admitted(admitted, row, first_set, n_cells, cell):
     """Categories admitted right (row) and left (row + 1) of a split of the node in row."""
     for k in range(admitted.shape[1]):
@@ -272,7 +271,7 @@ def push_admitted(admitted, row, first_set, n_cells, cell):
         admitted[row + 1, first_set + cell] = False
 
 
-@inner
+@pasted
 def freeze(direction, frozen, best, pos, neg):
     """The label of everything left and right of the best split, -1 where it stays free.
 
@@ -290,7 +289,7 @@ def freeze(direction, frozen, best, pos, neg):
     return (label_l, free) if low_freezes == (direction == 1) else (free, label_r)
 
 
-@inner
+@pasted
 def decrease(rules, label, node, best):
     """By how much the best split lowers the impurity, or for 0-1 loss the objective."""
     if rules.criterion == ERROR:
@@ -305,7 +304,7 @@ def decrease(rules, label, node, best):
     )
 
 
-@inlined
+@pasted
 def carry_out(data, rules, label, node, first, last, total, scratch, best):
     """Part the people by the best split; returns the boundary, or -1 if it must not be made."""
     axis = best.split[0]
@@ -329,8 +328,8 @@ def carry_out(data, rules, label, node, first, last, total, scratch, best):
     return middle
 
 
-@inner
-def grow_within(
+@kernel
+def grow(
     arena, row, n_nodes, data, rules, total, scratch, histograms, best, nodes, masses
 ):  # fmt: skip
     """Go on growing while the arena has room; returns the row of the stack (-1: done) and nodes."""
@@ -399,33 +398,3 @@ def grow_within(
         push_spans(scratch.spans, row, data.layout[axis, 5], best.split[1], best.split[4])
         row += 1
     return row, n_nodes
-
-
-@kernel
-def grow(data, rules, n_people, total, root_label, scratch, histograms, best, nodes, masses):
-    """Grow a tree on the sample in scratch.order[:n_people]; returns the number of nodes.
-
-    nodes (most, 6) int32: axis (-1: leaf), cell, left, right, label, whether people without a value
-    go left. masses (most, 3) float64:
-    weight of undesired, weight of desired, number of people. scratch.covered is set for those
-    who attain a desired leaf of the finished tree.
-    """
-    stack, pending, order = scratch.stack, scratch.pending, scratch.order
-    arena = np.empty(n_people + 1, np.uint32)
-    n_reachers = n_people if rules.recourse_weight > 0.0 else 0
-    for k in range(n_reachers):
-        arena[k] = order[k]
-        pending[order[k]] = root_label
-    nodes[0, 4] = root_label
-    none = np.int64(0)
-    push(stack, none, none, none, n_people, none, n_reachers, none, np.int64(-1))
-    for k in range(scratch.admitted.shape[1]):
-        scratch.admitted[0, k] = True
-    whole_spans(scratch.spans, none, data.layout[:, 4], data.layout[:, 5])
-    row, n_nodes = none, np.int64(1)
-    while row >= 0:
-        arena = with_room(arena, 2 * stack[row, 4])
-        row, n_nodes = grow_within(
-            arena, row, n_nodes, data, rules, total, scratch, histograms, best, nodes, masses
-        )
-    return n_nodes
