@@ -283,7 +283,7 @@ def _place_root(
     n_reachers = n if rules.recourse_weight > 0.0 else 0
     arena = np.empty(n + 1, np.uint32)
     arena[:n_reachers] = scratch.order[:n_reachers]
-    scratch.pending[arena[:n_reachers]] = label
+    scratch.pending[:] = label
     nodes[0, 4] = label
     scratch.stack[0] = 0, 0, n, 0, n_reachers, 0, -1
     scratch.admitted[0] = True

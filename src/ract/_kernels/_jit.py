@@ -101,16 +101,6 @@ def inlined(function: Kernel) -> Kernel:
     return compiled
 
 
-def pasted(function: Kernel) -> Kernel:
-    """As inner, but its source is pasted into its caller, for functions that are called once.
-
-    Nothing is compiled twice then, as a part on its own and again with its caller. Large callers
-    take longer than their parts, and an argument that is None is not seen.
-    """
-    compiled: Kernel = njit(inline="always", **_PART)(function)
-    return compiled
-
-
 class _Notice(event.Listener):
     """Says once per process that kernels are being compiled; a load from disk is silent.
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ract._kernels._jit import inner, pasted
+from ract._kernels._jit import inner
 
 # Position of the lowest set bit of a 64-bit word, through a de Bruijn sequence.
 _SEQUENCE = 0x03F79D71B4CB0A89
@@ -41,7 +41,7 @@ def lowest_bit(word):
     return _POSITION[(alone * np.uint64(_SEQUENCE)) >> np.uint64(58)]
 
 
-@pasted
+@inner
 def add_people(cells, order, first, last, labels, weights, counts, touched):
     """Count the node's people order[first:last] by cell.
 
@@ -61,14 +61,14 @@ def add_people(cells, order, first, last, labels, weights, counts, touched):
     return low, high
 
 
-@pasted
+@inner
 def add_numbers(cells, order, first, last, counts):
     """Count the node's people by cell whatever their weight."""
     for k in range(first, last):
         counts[np.int64(cells[order[k]]), NUMBER] += 1.0
 
 
-@pasted
+@inner
 def add_exposed(lowest, highest, exposed, n_exposed, weights, counts, touched):
     """Count exposed reachers by the lowest and by the highest cell that they attain.
 
@@ -83,14 +83,14 @@ def add_exposed(lowest, highest, exposed, n_exposed, weights, counts, touched):
         touched[high >> 6] |= np.uint64(1) << np.uint64(high & 63)
 
 
-@pasted
+@inner
 def add_exposed_categories(cells, exposed, n_exposed, weights, counts):
     """Count exposed reachers by their own category."""
     for k in range(n_exposed):
         counts[np.int64(cells[exposed[k]]), OWN] += weights[k]
 
 
-@pasted
+@inner
 def is_constant(cells, order, first, last):
     """Whether the people order[first:last] are all in one cell."""
     cell = cells[order[first]]
@@ -100,7 +100,7 @@ def is_constant(cells, order, first, last):
     return True
 
 
-@pasted
+@inner
 def add_many(cells, order, first, last, labels, weights, counted, n_cells, counts, touched):
     """As add_people, and add_numbers if counted, for a node with more people than cells.
 
@@ -120,7 +120,7 @@ def add_many(cells, order, first, last, labels, weights, counted, n_cells, count
     return low, high
 
 
-@pasted
+@inner
 def add_many_exposed(lowest, highest, exposed, n_exposed, weights, n_cells, counts, touched):
     """As add_exposed, for more reachers than cells."""
     for k in range(n_exposed):

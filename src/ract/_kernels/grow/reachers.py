@@ -22,12 +22,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from ract._kernels._jit import inner, pasted
+from ract._kernels._jit import inner
 from ract._kernels.grow.gaps import attains_sides
 from ract._kernels.grow.split import attains_another
 
 
-@pasted
+@inner
 def gather_exposed(arena, first, last, covered, pending, label, weights, exposed, exposed_weights):
     """Drop covered reachers from arena[first:last] and copy those with no other desired node.
 

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ract._kernels._jit import inlined, inner, pasted
+from ract._kernels._jit import inlined, inner
 from ract._kernels.grow.histogram import HIGHEST, LOWEST, NEG, NUMBER, OWN, POS, lowest_bit
 from ract._kernels.grow.objective import (
     ERROR,
@@ -292,7 +292,7 @@ def attains_another(can_enter, table, n_cells, admitted, row, first_set, own, ce
     return False
 
 
-@pasted
+@inner
 def sweep_categories(axis, data, node, rules, admitted, row, histograms, best):
     """Each category against the rest: it goes right, the others left. Histograms are cleared."""
     n_cells, table, first_set = data.layout[axis, 0], data.layout[axis, 1], data.layout[axis, 2]

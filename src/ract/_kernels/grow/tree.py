@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ract._kernels._jit import inlined, inner, kernel, pasted
+from ract._kernels._jit import inlined, inner, kernel
 from ract._kernels._random import next_below
 from ract._kernels.grow.gaps import push_spans, sweep_missing
 from ract._kernels.grow.histogram import (
@@ -120,7 +120,7 @@ def draw_people(state, n_drawn, times):
         times[draw_below(state, times.shape[0])] += 1.0
 
 
-@pasted
+@inner
 def gather_people(order, first, last, desired, weights, node_labels, node_weights):
     """Copy labels and weights of a node's people side by side; returns both class weights."""
     neg, pos = 0.0, 0.0
@@ -144,7 +144,7 @@ def draw_axis(axes, j, state):
     return drawn
 
 
-@pasted
+@inner
 def draw_sorted(axes, n, state):
     """Draw n axes without replacement and put them in the order of their index."""
     for j in range(n):
@@ -217,7 +217,7 @@ def choose_split(
         sweep_axis(axis, n_cells, low, high, n_exposed, node, gap, rules, histograms, best)
 
 
-@pasted
+@inner
 def partition(cells, order, first, last, cell, categorical, also, spare):
     """Put the left side's people first, both sides in their old order; returns the boundary.
 
@@ -239,7 +239,7 @@ def partition(cells, order, first, last, cell, categorical, also, spare):
     return np.int64(end)
 
 
-@pasted
+@inner
 def weight_of(order, first, last, weights):
     """Weight of the people order[first:last]."""
     total = 0.0
@@ -260,7 +260,7 @@ def push(stack, row, node, first, last, first_reacher, last_reacher, depth, froz
     stack[row, 6] = frozen
 
 
-@pasted
+@inner
 def push_admitted(admitted, row, first_set, n_cells, cell):
     """Categories admitted right (row) and left (row + 1) of a split of the node in row."""
     for k in range(admitted.shape[1]):
@@ -271,7 +271,7 @@ def push_admitted(admitted, row, first_set, n_cells, cell):
         admitted[row + 1, first_set + cell] = False
 
 
-@pasted
+@inner
 def freeze(direction, frozen, best, pos, neg):
     """The label of everything left and right of the best split, -1 where it stays free.
 
@@ -289,7 +289,7 @@ def freeze(direction, frozen, best, pos, neg):
     return (label_l, free) if low_freezes == (direction == 1) else (free, label_r)
 
 
-@pasted
+@inner
 def decrease(rules, label, node, best):
     """By how much the best split lowers the impurity, or for 0-1 loss the objective."""
     if rules.criterion == ERROR:
@@ -304,7 +304,7 @@ def decrease(rules, label, node, best):
     )
 
 
-@pasted
+@inlined
 def carry_out(data, rules, label, node, first, last, total, scratch, best):
     """Part the people by the best split; returns the boundary, or -1 if it must not be made."""
     axis = best.split[0]
@@ -332,7 +332,13 @@ def carry_out(data, rules, label, node, first, last, total, scratch, best):
 def grow(
     arena, row, n_nodes, data, rules, total, scratch, histograms, best, nodes, masses
 ):  # fmt: skip
-    """Go on growing while the arena has room; returns the row of the stack (-1: done) and nodes."""
+    """Grow a tree on the sample in scratch.order from a row of the stack on, while arena has room.
+
+    nodes (most, 6) int32: axis (-1: leaf), cell, left, right, label, whether people without a value
+    go left. masses (most, 3) float64: weight of undesired, weight of desired, number of people.
+    scratch.covered is set for those who attain a desired leaf of the finished tree. Returns the
+    row to go on from with a longer arena (-1: the tree is finished), and the number of nodes.
+    """
     order, stack, spare, covered = scratch.order, scratch.stack, scratch.spare, scratch.covered
     labels, weights, pending = scratch.labels, scratch.weights, scratch.pending
     exposed, exposed_weights = scratch.exposed, scratch.exposed_weights

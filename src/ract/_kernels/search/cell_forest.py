@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ract._kernels._jit import inner, kernel, pasted
+from ract._kernels._jit import inner, kernel
 
 
 class Forest(NamedTuple):
@@ -55,7 +55,7 @@ class Box(NamedTuple):
 MIXED = -1
 
 
-@pasted
+@inner
 def fill_affordable_box(own, costs, n_cells, categorical, missing, limit, box):
     """The box of cells that cost at most limit."""
     for axis in range(own.shape[0]):
@@ -101,7 +101,7 @@ def path_categories(forest, node, axis, categories):
     return categories
 
 
-@pasted
+@inner
 def judge_nodes(forest, first, box, categorical, visited, met, verdict):
     """Visit what the box meets of the tree at root first.
 
@@ -146,7 +146,7 @@ def judge_nodes(forest, first, box, categorical, visited, met, verdict):
         verdict[node] = verdict[left] if verdict[left] == verdict[right] else MIXED
 
 
-@pasted
+@inner
 def copy_mixed(forest, first, met, verdict, out, n):
     """Append the mixed part of a marked tree to out, constant parts as leaves; returns the size."""
     k = n
