@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from ract._core.grower import CellTree
-from ract._kernels.predict import add_totals, find_leaves
+from ract._kernels.predict import BLOCK, add_totals, find_leaves
 from ract._memo import Memo
 from ract.errors import InvalidSpec
 from ract.grid import Grid
@@ -192,13 +192,13 @@ class TreeEnsemble:
         """Leaf of each person in each tree (people x trees)."""
         out = np.empty((len(X), self.n_trees), np.int32)
         X = np.ascontiguousarray(X, dtype=np.float64)
-        find_leaves(X, self.threshold, self._steps, self._sent_left(X), self.root, out)
+        at = np.empty(min(len(X), BLOCK), np.int32)
+        find_leaves(X, self.threshold, self._steps, self._sent_left(X), self.root, at, out)
         return out
 
-    def _sent_left(self, X: np.ndarray) -> np.ndarray:
-        """``missing_left``, or nothing where it makes no difference."""
-        unsaid = self.missing_left is None or not np.isnan(X.min(initial=np.inf))
-        return np.zeros(0, np.uint8) if unsaid else self.missing_left  # type: ignore[return-value]
+    def _sent_left(self, X: np.ndarray) -> np.ndarray | None:
+        """``missing_left``, or None where it makes no difference."""
+        return self.missing_left if np.isnan(X.min(initial=np.inf)) else None
 
     def totals(
         self, X: np.ndarray, *, trees: slice = slice(None), n_jobs: int | None = None
@@ -237,8 +237,8 @@ class TreeEnsemble:
         votes = np.zeros(len(X), np.int64)
         sums = np.full(len(X), self.base, np.float32 if self.single else np.float64)
         add_totals(
-            X, self.threshold, self._steps, self._sent_left(X), self.label, self.value, root, votes,
-            sums,
+            X, self.threshold, self._steps, self._sent_left(X), self.label, self.value, root,
+            np.empty(min(len(X), BLOCK), np.int32), votes, sums,
         )  # fmt: skip
         return votes, sums
 

@@ -226,10 +226,15 @@ def grow_tree(
     # Never more nodes than this; pages that are not written to cost nothing.
     most = min(2 * n - 1, 2 ** min(depth + 1, 62) - 1)
     nodes, masses = np.empty((most, 6), np.int32), np.empty((most, 3))
-    n_nodes = kernel.grow(
-        data, kernel_rules, n, total, root_label, scratch, _histograms(people.n_cells),
-        Best(np.empty(4), np.empty(5, np.int64), np.empty(6)), nodes, masses,
-    )  # fmt: skip
+    arena = _place_root(scratch, rules, layout, root_label, nodes)
+    histograms = _histograms(people.n_cells)
+    best = Best(np.empty(4), np.empty(5, np.int64), np.empty(6))
+    row, n_nodes = 0, 1
+    while row >= 0:
+        arena = _with_room(arena, 2 * scratch.stack[row, 4])
+        row, n_nodes = kernel.grow(
+            arena, row, n_nodes, data, kernel_rules, total, scratch, histograms, best, nodes, masses
+        )
     axis, cell, left, right, label, missing_left = nodes[:n_nodes].T.copy()
     leaf = axis < 0
     left[leaf] = right[leaf] = -1
@@ -268,6 +273,33 @@ def _scratch(
         spans=np.zeros((depth + 2, n_slots, 3), np.int32) if n_slots else None,
         stack=np.zeros((depth + 2, 7), np.int64),
     )
+
+
+def _place_root(
+    scratch: kernel.Scratch, rules: Rules, layout: np.ndarray, label: int, nodes: np.ndarray
+) -> np.ndarray:
+    """Put the root on the stack; returns the arena of reachers: whoever can still have recourse."""
+    n = len(scratch.order)
+    n_reachers = n if rules.recourse_weight > 0.0 else 0
+    arena = np.empty(n + 1, np.uint32)
+    arena[:n_reachers] = scratch.order[:n_reachers]
+    scratch.pending[:] = label
+    nodes[0, 4] = label
+    scratch.stack[0] = 0, 0, n, 0, n_reachers, 0, -1
+    scratch.admitted[0] = True
+    if scratch.spans is not None:
+        missing = layout[:, 4]
+        scratch.spans[0] = [[1, 0, last] for last in missing[missing >= 0] - 1]
+    return arena
+
+
+def _with_room(arena: np.ndarray, size: int) -> np.ndarray:
+    """The arena, made twice as long as it has to be if it is too short."""
+    if size <= len(arena):
+        return arena
+    longer = np.empty(2 * size, np.uint32)
+    longer[: len(arena)] = arena
+    return longer
 
 
 def _histograms(n_cells: np.ndarray) -> Histograms:

@@ -27,18 +27,31 @@ _PART = {"no_cpython_wrapper": True, **_OPTIONS}
 def kernel(function: Kernel) -> Kernel:
     """Compile on first use, without the interpreter lock, and keep the result on disk.
 
+    It makes no arrays, so that there are no references to count.
+    """
+    return _kept(function, _nrt=False)
+
+
+def making_kernel(function: Kernel) -> Kernel:
+    """As kernel, of a function that makes arrays."""
+    return _kept(function)
+
+
+def _kept(function: Kernel, **options: bool) -> Kernel:
+    """Compile a function that is called from Python.
+
     Numba looks for a folder that can be written: NUMBA_CACHE_DIR, beside the package, the user's
     cache. In a container there may be none, and it raises RuntimeError.
     """
     compiled: Kernel
     with suppress(RuntimeError):
-        compiled = njit(cache=True, **_OPTIONS)(function)
+        compiled = njit(cache=True, **options, **_OPTIONS)(function)
         return compiled
     with suppress(RuntimeError), _keeping_in(temporary_folder()):
-        compiled = njit(cache=True, **_OPTIONS)(function)
+        compiled = njit(cache=True, **options, **_OPTIONS)(function)
         return compiled
     _NOTICE.kept = False
-    compiled = njit(**_OPTIONS)(function)
+    compiled = njit(**options, **_OPTIONS)(function)
     return compiled
 
 

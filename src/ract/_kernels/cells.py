@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ract._kernels._jit import inner, kernel
+from ract._kernels._jit import inner, kernel, making_kernel
 
 N_BUCKETS = 1024
 
@@ -49,7 +49,7 @@ def scale_of(ordered):
     return ordered[0], scale if scale < np.inf else 0.0
 
 
-@kernel
+@making_kernel
 def find_cells(values, thresholds, out):
     """Cell of each value: the number of thresholds below it.
 
@@ -72,7 +72,7 @@ def find_cells(values, thresholds, out):
         out[i] = first
 
 
-@kernel
+@making_kernel
 def interpolate(values, knots, heights, out):
     """Piecewise linear function through (knots, heights), flat beyond both ends.
 

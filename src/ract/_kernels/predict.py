@@ -8,7 +8,7 @@ both children of a leaf are the leaf, so that a group steps on until nobody in i
     steps   node 0: [1, 2, column]      node 1, a leaf: [1, 1, 0]
 
 Nobody's value is missing unless missing_left has an entry for each node: whether people without a
-value go left there.
+value go left there. It is None else, and what is about them is not compiled.
 """
 
 from __future__ import annotations
@@ -58,19 +58,18 @@ def walk_with_missing(X, first, last, threshold, steps, missing_left, root, at):
 
 
 @kernel
-def find_leaves(X, threshold, steps, missing_left, root, out):
+def find_leaves(X, threshold, steps, missing_left, root, at, out):
     """Leaf of each person in each tree.
 
     X (people, columns) float64. threshold (nodes,) float64. steps (nodes, 3) int32: left, right
-    (both the node itself at a leaf), column. missing_left (nodes,) or (0,) uint8. root (trees,)
-    int32. out (people, trees) int32.
+    (both the node itself at a leaf), column. missing_left (nodes,) uint8 or None. root (trees,)
+    int32. at (people, at most BLOCK) int32: room. out (people, trees) int32.
     """
     n = X.shape[0]
-    at = np.empty(min(n, BLOCK), np.int32)
     for first in range(0, n, BLOCK):
         last = min(first + BLOCK, n)
         for t in range(root.shape[0]):
-            if missing_left.shape[0] == 0:
+            if missing_left is None:
                 walk(X, first, last, threshold, steps, root[t], at)
             else:
                 walk_with_missing(X, first, last, threshold, steps, missing_left, root[t], at)
@@ -79,7 +78,7 @@ def find_leaves(X, threshold, steps, missing_left, root, out):
 
 
 @kernel
-def add_totals(X, threshold, steps, missing_left, label, value, root, votes, sums):
+def add_totals(X, threshold, steps, missing_left, label, value, root, at, votes, sums):
     """Add up the labels and the values of the leaves that each person is in.
 
     label (nodes,) uint8. value (nodes,) float64. votes (people,) int64. sums (people,) float64,
@@ -88,11 +87,10 @@ def add_totals(X, threshold, steps, missing_left, label, value, root, votes, sum
     their sum does not depend on who else is predicted.
     """
     n = X.shape[0]
-    at = np.empty(min(n, BLOCK), np.int32)
     for first in range(0, n, BLOCK):
         last = min(first + BLOCK, n)
         for t in range(root.shape[0]):
-            if missing_left.shape[0] == 0:
+            if missing_left is None:
                 walk(X, first, last, threshold, steps, root[t], at)
             else:
                 walk_with_missing(X, first, last, threshold, steps, missing_left, root[t], at)

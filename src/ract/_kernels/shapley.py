@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ract._kernels._jit import inlined, kernel
+from ract._kernels._jit import inlined, making_kernel
 
 FREE, PERSON, REFERENCE = 0, 1, 2
 
@@ -29,7 +29,7 @@ def goes_left(value, threshold, missing_left):
     return value <= threshold or (missing_left == 1 and value != value)
 
 
-@kernel
+@making_kernel
 def add_shapley(
     X, Z, column, threshold, missing_left, left, right, value, root, player, ordered, weights, out
 ):

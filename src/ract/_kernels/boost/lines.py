@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ract._kernels._jit import inner, kernel
+from ract._kernels._jit import inner, making_kernel
 from ract._kernels.boost.tree import AXIS, FIRST, LAST, LEFT, RIGHT, goes_right
 from ract._kernels.boost.walk import leaf_of
 
@@ -125,7 +125,7 @@ def best_on_line(codes, row, axis, reach, trees, steps, stack):
     return at, best - now
 
 
-@kernel
+@making_kernel
 def gains_to_ends(codes, order, axis, reach, trees):
     """How much some rows gain by going from the lowest to the highest cell of an axis, in all.
 
@@ -145,7 +145,7 @@ def gains_to_ends(codes, order, axis, reach, trees):
     return gain
 
 
-@kernel
+@making_kernel
 def ascend(codes, order, axes, reach, trees, enough, n_sweeps, scores):
     """Move some rows to better points within reach, one axis after the other.
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ract._kernels._jit import inner, kernel, making
+from ract._kernels._jit import inner, kernel, making, making_kernel
 from ract._kernels.grow.gaps import (
     attains_sides,
     copy_spans,
@@ -80,7 +80,7 @@ def longer(array, length):
     return grown
 
 
-@kernel
+@making_kernel
 def leaves_attained(tree, reaches, people, depth, n_categories, n_slots):
     """Leaves that each of some people attains.
 

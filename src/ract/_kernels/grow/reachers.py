@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ract._kernels._jit import inner, making
+from ract._kernels._jit import inner
 from ract._kernels.grow.gaps import attains_sides
 from ract._kernels.grow.split import attains_another
 
@@ -107,14 +107,3 @@ def crosses(inside, i, node, to_left, to_right):
     if inside[i] != node:
         return to_left and to_right, to_left and to_right
     return to_left, to_right
-
-
-@making
-def with_room(arena, size):
-    """The arena, made twice as long as it has to be if it is too short."""
-    if size > arena.shape[0]:
-        longer = np.empty(2 * size, np.uint32)
-        for k in range(arena.shape[0]):
-            longer[k] = arena[k]
-        arena = longer
-    return arena

@@ -11,7 +11,7 @@ import numpy as np
 
 from ract._kernels._jit import inlined, inner, kernel
 from ract._kernels._random import next_below
-from ract._kernels.grow.gaps import push_spans, sweep_missing, whole_spans
+from ract._kernels.grow.gaps import push_spans, sweep_missing
 from ract._kernels.grow.histogram import (
     add_exposed,
     add_exposed_categories,
@@ -26,7 +26,6 @@ from ract._kernels.grow.reachers import (
     gather_exposed,
     mark_inside,
     split_reachers,
-    with_room,
 )
 from ract._kernels.grow.split import (
     TO_LARGER,
@@ -329,11 +328,17 @@ def carry_out(data, rules, label, node, first, last, total, scratch, best):
     return middle
 
 
-@inner
-def grow_within(
+@kernel
+def grow(
     arena, row, n_nodes, data, rules, total, scratch, histograms, best, nodes, masses
 ):  # fmt: skip
-    """Go on growing while the arena has room; returns the row of the stack (-1: done) and nodes."""
+    """Grow a tree on the sample in scratch.order from a row of the stack on, while arena has room.
+
+    nodes (most, 6) int32: axis (-1: leaf), cell, left, right, label, whether people without a value
+    go left. masses (most, 3) float64: weight of undesired, weight of desired, number of people.
+    scratch.covered is set for those who attain a desired leaf of the finished tree. Returns the
+    row to go on from with a longer arena (-1: the tree is finished), and the number of nodes.
+    """
     order, stack, spare, covered = scratch.order, scratch.stack, scratch.spare, scratch.covered
     labels, weights, pending = scratch.labels, scratch.weights, scratch.pending
     exposed, exposed_weights = scratch.exposed, scratch.exposed_weights
@@ -399,33 +404,3 @@ def grow_within(
         push_spans(scratch.spans, row, data.layout[axis, 5], best.split[1], best.split[4])
         row += 1
     return row, n_nodes
-
-
-@kernel
-def grow(data, rules, n_people, total, root_label, scratch, histograms, best, nodes, masses):
-    """Grow a tree on the sample in scratch.order[:n_people]; returns the number of nodes.
-
-    nodes (most, 6) int32: axis (-1: leaf), cell, left, right, label, whether people without a value
-    go left. masses (most, 3) float64:
-    weight of undesired, weight of desired, number of people. scratch.covered is set for those
-    who attain a desired leaf of the finished tree.
-    """
-    stack, pending, order = scratch.stack, scratch.pending, scratch.order
-    arena = np.empty(n_people + 1, np.uint32)
-    n_reachers = n_people if rules.recourse_weight > 0.0 else 0
-    for k in range(n_reachers):
-        arena[k] = order[k]
-        pending[order[k]] = root_label
-    nodes[0, 4] = root_label
-    none = np.int64(0)
-    push(stack, none, none, none, n_people, none, n_reachers, none, np.int64(-1))
-    for k in range(scratch.admitted.shape[1]):
-        scratch.admitted[0, k] = True
-    whole_spans(scratch.spans, none, data.layout[:, 4], data.layout[:, 5])
-    row, n_nodes = none, np.int64(1)
-    while row >= 0:
-        arena = with_room(arena, 2 * stack[row, 4])
-        row, n_nodes = grow_within(
-            arena, row, n_nodes, data, rules, total, scratch, histograms, best, nodes, masses
-        )
-    return n_nodes

@@ -183,14 +183,14 @@ def make_bits(boxes, categorical, n_trees, shared):
             axes[1, n_active] = n_cells
     trees, each = np.zeros((4, n_trees + 1), np.int64), np.zeros((3, n_boxes + 1), np.int64)
     n_words = give_bits(boxes, n_trees, shared, trees[0], trees[1], each[0], each[1])
-    numbers, sets = np.zeros((3, n_words), np.int64), np.zeros((3, n_cells, n_words), np.int64)
+    numbers, sets = np.zeros((3, n_words), np.int64), np.zeros((3 * n_cells, n_words), np.int64)
     n_large = mark_trees(
         trees[1], each[0], each[1], numbers[0], numbers[1], numbers[2], trees[2, :n_trees], trees[3]
     )
     bits = Bits(
         axes[0, :n_active], axes[1], trees[0], trees[1], each[0], each[1], numbers[0], numbers[1],
-        numbers[2], trees[3, :n_large], trees[2], sets[0], sets[1], sets[2], each[2],
-        np.empty((3, n_boxes * n_active), np.int64),
+        numbers[2], trees[3, :n_large], trees[2], sets[:n_cells], sets[n_cells : 2 * n_cells],
+        sets[2 * n_cells :], each[2], np.empty((3, n_boxes * n_active), np.int64),
     )  # fmt: skip
     find_bounds(boxes, categorical, bits.active, bits.offset, bits.bound_start, bits.bounds)
     fill_masks(boxes, categorical, bits)
@@ -276,7 +276,7 @@ class State(NamedTuple):
     (4, cells): stamps of begins and ends, the cells left of each axis, and room. n_left int64
     (active,): how many are left. options int64 (levels, cells + 1): cells to try, tried and
     n_options int64 (levels,): how many of them; axis_of: of which axis. stamps int64 (1,).
-    meets int64 (boxes, words), known int8 (boxes,): the boxes that a box meets, once worked out.
+    meets int64 (boxes, words), known int64 (boxes,): the boxes that a box meets, once worked out.
     trees int64 (words,): room.
     """
 
@@ -299,15 +299,17 @@ def new_state(bits, n_boxes):
     """The start of a search: every box is alive, no cell is chosen."""
     n_active, n_levels = bits.active.shape[0], bits.active.shape[0] + 2
     n_cells, n_words = bits.mask.shape
-    alive = np.zeros((n_levels, n_words), np.int64)
+    words, levels = np.zeros((n_levels + 1, n_words), np.int64), np.zeros((5, n_levels), np.int64)
     for r in range(n_boxes):
-        alive[0, bits.slot[r]] |= bits.bit[r]
-    levels = np.zeros((4, n_levels), np.int64)
+        words[0, bits.slot[r]] |= bits.bit[r]
+    chosen = np.zeros((n_levels, n_active), np.int64)
+    for i in range(n_active):
+        chosen[0, i] = -1
     return State(
-        alive, np.full((n_levels, n_active), -1), np.zeros((4, n_cells), np.int64), levels[0],
-        np.zeros((n_levels, n_cells + 1), np.int64), levels[1], levels[2], levels[3],
-        np.zeros(1, np.int64), np.empty((n_boxes, n_words), np.int64), np.zeros(n_boxes, np.int8),
-        np.zeros(n_words, np.int64),
+        words[:n_levels], chosen, np.zeros((4, n_cells), np.int64), levels[0],
+        np.zeros((n_levels, n_cells + 1), np.int64), levels[1], levels[2], levels[3], levels[4],
+        np.empty((n_boxes, n_words), np.int64), np.zeros((1, n_boxes), np.int64)[0],
+        words[n_levels],
     )  # fmt: skip
 
 

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ract._kernels._jit import inner, kernel, making
+from ract._kernels._jit import inner, making, making_kernel
 from ract._kernels.search.cell_forest import path_categories
 
 
@@ -210,7 +210,7 @@ def compress_cells(a, first, last, low, high, place, start):
     return k + 1
 
 
-@kernel
+@making_kernel
 def make_boxes(forest, least, box, own, categorical, most_cells, most_boxes):
     """The leaves of a pruned forest with at least a label, as arrays that make Boxes.
 

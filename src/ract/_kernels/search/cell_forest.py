@@ -105,7 +105,7 @@ def path_categories(forest, node, axis, categories):
 def judge_nodes(forest, first, box, categorical, visited, met, verdict):
     """Visit what the box meets of the tree at root first.
 
-    visited (nodes,) int32: nodes in order, parents first. met (nodes,) int8: children met, as
+    visited (nodes,) int32: nodes in order, parents first. met (nodes,) int32: children met, as
     bits: 1 left, 2 right. verdict (nodes,) int32: the label of every leaf met, or MIXED.
     """
     n = 1
@@ -175,45 +175,43 @@ def copy_mixed(forest, first, met, verdict, out, n):
 
 
 @kernel
-def prune(forest, weight, own, costs, n_cells, categorical, limit, room):
+def prune(forest, weight, own, costs, n_cells, categorical, limit, numbers, root, room):
     """What is left of a forest in the box of what costs at most limit.
 
     weight float64 (labels,), ascending. own int64 (axes,), costs float64 (axes, cells): a person's
-    cells and what each cell costs them. room int32 (7, nodes). Returns the weight of the constant
-    trees, the most that the others can weigh, their nodes and roots, and the box: arrays that make
-    a Forest and a Box.
+    cells and what each cell costs them. numbers int64 (3, axes): set to the arrays of a Box. root
+    int32 (trees,): set to the roots of the trees that are not constant. room int32 (10, nodes): the
+    first seven rows are set to what else makes a Forest of those. Returns the weight of the
+    constant trees, the most that the others can weigh, and how many nodes and trees these have.
     """
-    n_axes, n_nodes = own.shape[0], forest.axis.shape[0]
-    numbers = np.empty((3, n_axes), np.int64)
     box = Box(numbers[0], numbers[1], numbers[2])
     fill_affordable_box(own, costs, n_cells, categorical, forest.missing, limit, box)
-    met, root = np.empty(n_nodes, np.int8), np.empty(forest.root.shape[0], np.int32)
+    visited, met, verdict = room[7], room[8], room[9]
     out = Forest(
         room[0], room[1], room[2], room[3], room[4], room[5], room[6], root, forest.missing
     )
-    nodes = np.empty((2, n_nodes), np.int32)
     constant, most, n_trees, n = 0.0, 0.0, 0, np.int64(0)
     for t in range(forest.root.shape[0]):
         first = forest.root[t]
-        judge_nodes(forest, first, box, categorical, nodes[0], met, nodes[1])
-        if nodes[1, first] != MIXED:
-            constant += weight[nodes[1, first]]
+        judge_nodes(forest, first, box, categorical, visited, met, verdict)
+        if verdict[first] != MIXED:
+            constant += weight[verdict[first]]
         else:
             root[n_trees] = n
             n_trees += 1
-            n = copy_mixed(forest, first, met, nodes[1], out, n)
+            n = copy_mixed(forest, first, met, verdict, out, n)
             best = np.int32(0)
             for k in range(root[n_trees - 1], n):
                 best = max(best, out.label[k])
             most += weight[best]
-    return constant, most, room[:, :n].copy(), root[:n_trees], numbers
+    return constant, most, n, n_trees
 
 
 @inner
-def total(forest, weight, base, single, cells, categorical):
-    """Weight of a point of cells, added up tree by tree from base (in float32 if single)."""
+def total(forest, first, last, weight, base, single, cells, categorical):
+    """Weight of a point of cells in some trees, added up from base (in float32 if single)."""
     sum_ = base
-    for t in range(forest.root.shape[0]):
+    for t in range(first, last):
         node = forest.root[t]
         while forest.axis[node] >= 0:
             axis = forest.axis[node]
@@ -246,18 +244,6 @@ class Rule(NamedTuple):
     wanted: bool
 
 
-@inner
-def is_wanted(forest, rule, cells, categorical):
-    """Whether a point of cells is wanted."""
-    sum_ = total(forest, rule.weight, rule.base, rule.single, cells, categorical) / rule.divisor
-    accepted = sum_ >= rule.cutoff
-    if rule.against.shape[0] > 0:
-        other = total(forest, rule.against, rule.base, rule.single, cells, categorical)
-        other /= rule.divisor
-        accepted = sum_ > other or (rule.tie and sum_ == other)
-    return accepted == rule.wanted
-
-
 class Rules(NamedTuple):
     """The rule of each model, whose trees stand one after the other in one forest.
 
@@ -279,19 +265,18 @@ class Rules(NamedTuple):
 
 
 @inner
-def are_wanted(forest, rules, cells, categorical):
+def is_wanted(forest, rules, cells, categorical):
     """Whether every model wants a point of cells."""
     for g in range(rules.base.shape[0]):
-        own = Forest(
-            forest.axis, forest.cell, forest.left, forest.right, forest.parent, forest.label,
-            forest.missing_left, forest.root[rules.first[g] : rules.first[g + 1]], forest.missing,
-        )  # fmt: skip
-        against = rules.against if rules.compares[g] else rules.against[:0]
-        rule = Rule(
-            rules.weight, against, rules.tie[g], rules.base[g], rules.single[g], rules.divisor[g],
-            rules.cutoff[g], rules.wanted[g],
-        )  # fmt: skip
-        if not is_wanted(own, rule, cells, categorical):
+        first, last, base = rules.first[g], rules.first[g + 1], rules.base[g]
+        single, divisor = rules.single[g], rules.divisor[g]
+        sum_ = total(forest, first, last, rules.weight, base, single, cells, categorical) / divisor
+        accepted = sum_ >= rules.cutoff[g]
+        if rules.compares[g]:
+            other = total(forest, first, last, rules.against, base, single, cells, categorical)
+            other /= divisor
+            accepted = sum_ > other or (rules.tie[g] and sum_ == other)
+        if accepted != rules.wanted[g]:
             return False
     return True
 
@@ -311,7 +296,7 @@ def polish(forest, rules, own, costs, categorical, point):
         kept = False
         while cell != here and not kept:
             point[dearest] = cell
-            kept = costs[dearest, cell] < price and are_wanted(forest, rules, point, categorical)
+            kept = costs[dearest, cell] < price and is_wanted(forest, rules, point, categorical)
             if categorical[dearest]:
                 break
             cell += 1 if here > cell else -1
@@ -327,7 +312,7 @@ def tidy(forest, rules, own, categorical, point):
         here = point[a]
         if here != own[a]:
             point[a] = own[a]
-            if not are_wanted(forest, rules, point, categorical):
+            if not is_wanted(forest, rules, point, categorical):
                 point[a] = here
 
 
@@ -337,6 +322,6 @@ def settle(forest, rules, categorical, axis, cells, point):
     here = point[axis]
     for k in range(cells.shape[0]):
         point[axis] = cells[k]
-        if are_wanted(forest, rules, point, categorical):
+        if is_wanted(forest, rules, point, categorical):
             return
     point[axis] = here

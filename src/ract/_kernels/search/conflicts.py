@@ -59,12 +59,11 @@ class Conflicts(NamedTuple):
 @making
 def new_conflicts(n_trees, n_boxes, n_words):
     """Room for a search."""
-    trees, each = np.zeros((4, n_trees), np.int64), np.zeros((2, n_boxes), np.int64)
-    first = np.zeros(n_trees + 1, np.int64)
+    trees, each = np.zeros((5, n_trees + 1), np.int64), np.zeros((2, n_boxes), np.int64)
     return Conflicts(
         np.zeros((n_boxes, n_words), np.int64), np.zeros((n_trees, n_words), np.int64),
-        np.zeros((4, n_words), np.int64), trees[0], trees[1], trees[2], trees[3], each[0], each[1],
-        first,
+        np.zeros((4, n_words), np.int64), trees[0, :n_trees], trees[1], trees[2], trees[3], each[0],
+        each[1], trees[4],
     )  # fmt: skip
 
 
@@ -74,7 +73,7 @@ def holds(bits, sets, row, t):
     return sets[row, bits.words[t]] & bits.own[t] != 0
 
 
-@inlined
+@inner
 def find_conflicts(boxes, bits, categorical, alive, slack, state, room):
     """Set missed, against and numbers of conflicts and boxes for what is alive.
 
@@ -122,8 +121,8 @@ def find_conflicts(boxes, bits, categorical, alive, slack, state, room):
     return n_boxes, n_trees
 
 
-@inlined
-def rank_trees(bits, room):
+@inner
+def rank_trees(room):
     """List the alive trees by number of conflicts, all without a partner; returns how many."""
     n_trees, first = room.mate.shape[0], room.first
     n = 0
@@ -148,7 +147,7 @@ def rank_trees(bits, room):
     return n
 
 
-@inlined
+@inner
 def use(bits, room, t, mate):
     """Say what a tree is that is without a partner no more."""
     room.mate[t] = mate
@@ -156,7 +155,7 @@ def use(bits, room, t, mate):
     room.sets[PAIRED, bits.words[t]] &= ~bits.own[t]
 
 
-@inlined
+@inner
 def partner(boxes, bits, room, sets, row):
     """A tree without a partner in a row of sets; -1 if there is none."""
     for s in range(sets.shape[1]):
@@ -166,7 +165,7 @@ def partner(boxes, bits, room, sets, row):
     return -1
 
 
-@inlined
+@inner
 def pair_up(boxes, bits, room, n, slack):
     """Pair trees greedily; returns how many pairs there are. Stops above slack."""
     lost = 0
@@ -184,14 +183,14 @@ def pair_up(boxes, bits, room, n, slack):
     return lost
 
 
-@inlined
+@inner
 def misses(bits, room, r, u):
     """Whether box r misses tree u and its partner, if it has one."""
     v = room.mate[u]
     return holds(bits, room.missed, r, u) and (v < 0 or holds(bits, room.missed, r, v))
 
 
-@inlined
+@inner
 def missed_unit(boxes, bits, room, r):
     """A pair (one of its trees) or a tree without partner that box r misses; -1 if none."""
     for s in range(room.sets.shape[1]):
@@ -204,7 +203,7 @@ def missed_unit(boxes, bits, room, r):
     return partner(boxes, bits, room, room.missed, r)
 
 
-@inlined
+@inner
 def add_tree(boxes, bits, alive, room, t):
     """Whether tree t costs one more; if so, it and what it was set against are used up."""
     n_units = 0
@@ -229,7 +228,7 @@ def add_tree(boxes, bits, alive, room, t):
     return True
 
 
-@inlined
+@inner
 def drop_boxes(bits, alive, slack, room):
     """Let boxes die that miss more trees without a partner than slack; returns how many did."""
     dropped = 0
@@ -255,7 +254,7 @@ def lost_to_conflicts(boxes, bits, categorical, alive, slack, state, room):
     Returns besides how many boxes died, which can be in no solution.
     """
     dropped, lost = find_conflicts(boxes, bits, categorical, alive, slack, state, room)
-    n = rank_trees(bits, room)
+    n = rank_trees(room)
     lost += pair_up(boxes, bits, room, n, slack - lost)
     for k in range(n - 1, -1, -1):
         if lost > slack:

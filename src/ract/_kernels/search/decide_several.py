@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ract._kernels._jit import inlined, inner, kernel, making
+from ract._kernels._jit import inlined, inner, making, making_kernel
 from ract._kernels.search.bits import (
     find_meeting,
     find_trees,
@@ -32,7 +32,7 @@ from ract._kernels.search.bits import (
     restrict,
 )
 from ract._kernels.search.boxes import Boxes
-from ract._kernels.search.cell_forest import are_wanted
+from ract._kernels.search.cell_forest import is_wanted
 from ract._kernels.search.conflicts import lost_to_conflicts, new_conflicts
 from ract._kernels.search.decide_sums import best_box, different_cells, find_best, lost_with_cell
 from ract._kernels.search.decide_votes import (
@@ -304,7 +304,7 @@ def sort_by_loss(cells, losses, base, n, out):
         out[p] = c
 
 
-@kernel
+@making_kernel
 def decide_several(
     boxes, value, needs, changes, forest, rules, own, categorical, max_nodes, stop, point
 ):  # fmt: skip
@@ -339,7 +339,7 @@ def decide_several(
             i = branching_axis(bits, state.chosen[depth], state.n_left, losses)
             if i < 0:
                 read_point(boxes, bits, state.chosen[depth], own, categorical, point)
-                if are_wanted(forest, rules, point, categorical):
+                if is_wanted(forest, rules, point, categorical):
                     return FOUND, nodes
             else:
                 state.axis_of[depth] = i

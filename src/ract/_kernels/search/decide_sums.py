@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ract._kernels._jit import inlined, inner, kernel, making
+from ract._kernels._jit import inlined, inner, making, making_kernel
 from ract._kernels.search.bits import (
     lowest_bit,
     make_bits,
@@ -275,14 +275,14 @@ def new_stack(bits, alive):
     return stack
 
 
-@kernel
+@making_kernel
 def decide_sums(
-    boxes, n_trees, value, least, changes, forest, rule, own, categorical, max_nodes, stop, point,
+    boxes, n_trees, value, least, changes, forest, rules, own, categorical, max_nodes, stop, point,
 ):  # fmt: skip
     """Whether a point's values add up to enough for the forest to accept it.
 
     value float64 (boxes,). least: no point with a smaller sum is accepted, rounding included.
-    forest, rule: the whole forest and which points are wanted. The rest as for votes.
+    forest, rules: the whole forest and which points are wanted. The rest as for votes.
     """
     bits, n_boxes = make_bits(boxes, categorical, n_trees, False), boxes.tree.shape[0]
     state, losses = new_state(bits, n_boxes), np.zeros(bits.mask.shape[0])
@@ -313,7 +313,7 @@ def decide_sums(
             continue
         if guess_point(boxes, bits, state, losses, changes, guess):
             read_point(boxes, bits, guess, own, categorical, point)
-            if is_wanted(forest, rule, point, categorical):
+            if is_wanted(forest, rules, point, categorical):
                 return FOUND, nodes
         i = branching_axis(bits, chosen, state.n_left, losses)
         if i >= 0:

@@ -21,7 +21,7 @@ import math
 
 import numpy as np
 
-from ract._kernels._jit import inner, kernel
+from ract._kernels._jit import inner, making_kernel
 from ract._kernels.search.bits import (
     find_trees,
     go_on,
@@ -163,12 +163,17 @@ def sort_by_count(cells, counts, base, n, out):
         out[p] = c
 
 
-@inner
-def search_votes(
-    boxes, bits, needed, changes, own, categorical, max_nodes, stop, point, state, room
-):  # fmt: skip
-    """The search of decide_votes, in memory that is there."""
-    n_trees, nodes, depth = room.mate.shape[0], 0, np.int64(0)
+@making_kernel
+def decide_votes(boxes, n_trees, needed, changes, own, categorical, max_nodes, stop, point):
+    """Whether a point lies in desired boxes of at least needed of n_trees trees.
+
+    changes: how many axes may leave home. stop (1,) uint8: set from outside to end the search.
+    point (axes,) int64: set to the original cells of a solution. Returns FOUND, NONE or
+    UNKNOWN (stopped, or more than max_nodes nodes), and the number of nodes.
+    """
+    bits, n_boxes = make_bits(boxes, categorical, n_trees, True), boxes.tree.shape[0]
+    state, room = new_state(bits, n_boxes), new_conflicts(n_trees, n_boxes, bits.mask.shape[1])
+    nodes, depth = 0, np.int64(0)
     while depth >= 0:
         nodes += 1
         if nodes > max_nodes or stop[0]:
@@ -176,15 +181,17 @@ def search_votes(
         alive, chosen = state.alive[depth], state.chosen[depth]
         state.n_options[depth] = 0
         state.tried[depth] = 0
-        count = propagate(boxes, bits, categorical, needed, changes, alive, chosen, state)
-        before = n_trees + 1
-        while 0 <= count < before and count - needed < SCARCE * count:
-            before, slack = count, count - needed
+        before, dropped = n_trees + 1, 1
+        while dropped > 0:
+            count = propagate(boxes, bits, categorical, needed, changes, alive, chosen, state)
+            slack = count - needed
+            if count < 0 or count == before or slack >= SCARCE * count:
+                break
+            before = count
             lost, dropped = lost_to_conflicts(boxes, bits, categorical, alive, slack, state, room)
             if lost > slack:
                 count = -1
-            elif dropped > 0:
-                count = propagate(boxes, bits, categorical, needed, changes, alive, chosen, state)
+                break
         if count >= 0:
             i = branching_axis(bits, needed, chosen, state.n_left, state.lists[3])
             if i < 0:
@@ -196,18 +203,3 @@ def search_votes(
             sort_by_count(state.lists[2], state.lists[3], bits.offset[i], n, state.options[depth])
         depth = go_on(bits, state, depth)
     return NONE, nodes
-
-
-@kernel
-def decide_votes(boxes, n_trees, needed, changes, own, categorical, max_nodes, stop, point):
-    """Whether a point lies in desired boxes of at least needed of n_trees trees.
-
-    changes: how many axes may leave home. stop (1,) uint8: set from outside to end the search.
-    point (axes,) int64: set to the original cells of a solution. Returns FOUND, NONE or
-    UNKNOWN (stopped, or more than max_nodes nodes), and the number of nodes.
-    """
-    bits, n_boxes = make_bits(boxes, categorical, n_trees, True), boxes.tree.shape[0]
-    state, room = new_state(bits, n_boxes), new_conflicts(n_trees, n_boxes, bits.mask.shape[1])
-    return search_votes(
-        boxes, bits, needed, changes, own, categorical, max_nodes, stop, point, state, room
-    )

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ract._kernels._jit import inner, kernel
+from ract._kernels._jit import inner, making_kernel
 from ract._kernels.search.cell_forest import is_wanted
 from ract._kernels.search.heap import Heap, drop_first
 from ract._kernels.search.leaf_walk import collect_leaves, goes_left, new_walk, set_point
@@ -73,14 +73,14 @@ def set_given(forest, leaves, point, categorical, given):
         given[t] = leaves.value[leaf_of(forest, forest.root[t], point, categorical)]
 
 
-@kernel
+@making_kernel
 def search_leaves(
-    forest, leaves, accepting, rule, own, costs, n_cells, categorical, norm, joint, budget,
+    forest, leaves, accepting, rules, own, costs, n_cells, categorical, norm, joint, budget,
     max_changes, stop, point, numbers,
 ):  # fmt: skip
     """Cheapest nearest point of a candidate leaf that the ensemble accepts, for one person.
 
-    accepting, rule: a forest that accepts the same points, and when. own int64 (axes,), costs
+    accepting, rules: a forest that accepts the same points, and when. own int64 (axes,), costs
     float64 (axes, cells): the person's cells and what each cell costs them. stop (1,) uint8: set
     from outside to end the search. point int64 (axes,): set to the cells of the best point.
     numbers (4,): set to a status, cost, lower bound and points tried.
@@ -95,7 +95,7 @@ def search_leaves(
     set_given(forest, leaves, own, categorical, given)
     numbers[:] = 0.0
     numbers[0] = OPTIMAL
-    if is_wanted(accepting, rule, own, categorical):
+    if is_wanted(accepting, rules, own, categorical):
         return
     walk = new_walk(own, n_cells, leaves.depth)
     room = (forest.axis.shape[0] + n_trees) // 2  # as many as there are leaves
@@ -124,7 +124,7 @@ def search_leaves(
                 enough, bound = True, price
         tried += 1
         set_point(forest, leaf, own, costs, n_cells, categorical, walk.box, trial)
-        if not is_wanted(accepting, rule, trial, categorical):
+        if not is_wanted(accepting, rules, trial, categorical):
             continue
         cost = price
         if joint.precision.shape[0] > 0:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ract._kernels._jit import inner, kernel
+from ract._kernels._jit import inner, kernel, making_kernel
 from ract._kernels.search.cell_forest import Box
 from ract._kernels.search.leaf_walk import fill_whole_box, goes_left, narrow
 from ract._kernels.search.point_cost import MAX, SUM, cheapest_category, joint_cost, part
@@ -58,7 +58,7 @@ def nearest_point(
     return total
 
 
-@kernel
+@making_kernel
 def nearest_region(
     lowest, highest, categories, order, own, costs, n_cells, categorical, norm, joint, budget,
     max_changes, stop, point,

@@ -109,6 +109,11 @@ class Model:
         forest, rule = self.deciding
         return forest, rules_of([(len(forest.root), rule)])
 
+    def decides_in(self, left: Left) -> tuple[Forest, Rules]:
+        """Trees that decide on the points of what is left, and their rule."""
+        rules, first = self.decides_by[1], np.array([0, len(left.forest.root)])
+        return left.forest, rules._replace(first=first, cutoff=rules.cutoff - left.constant)
+
     @cached_property
     def least(self) -> float:
         """No point is wanted whose leaves add up to less, in whatever order they are added."""
@@ -129,13 +134,16 @@ class Model:
 
     def within(self, left: Left, own: np.ndarray, costs: np.ndarray, limit: float) -> Left:
         """What is left in the box of the cells that cost at most limit."""
-        constant, most, nodes, root, box = prune(
+        room = np.empty((10, len(left.forest.axis)), np.int32)
+        root, numbers = np.empty_like(left.forest.root), np.empty((3, len(own)), np.int64)
+        constant, most, n_nodes, n_trees = prune(
             left.forest, self.rule.weight, own, costs, self.problem.grid.n_cells,
-            self.problem.categorical, limit, np.empty((7, len(left.forest.axis)), np.int32),
+            self.problem.categorical, limit, numbers, root, room,
         )  # fmt: skip
         constant += left.constant
-        forest = Forest._make([*nodes, root, left.forest.missing])
-        return Left(forest, Box(*box), constant, constant + most)
+        nodes = room[:7, :n_nodes].copy()
+        forest = Forest._make([*nodes, root[:n_trees], left.forest.missing])
+        return Left(forest, Box(*numbers), constant, constant + most)
 
     def may_do(self, left: Left) -> bool:
         """Whether what is left can have enough."""
@@ -186,10 +194,8 @@ class Person(Descent):
         answer, nodes = self.look(left, max_nodes, point)
         if answer != Status.FOUND:
             return Answer(Status(answer), nodes=nodes)
-        forest, rules = model.decides_by
-        if model.by_votes:  # whole numbers: the small forest gives the same answers
-            forest, first = left.forest, np.array([0, len(left.forest.root)])
-            rules = rules._replace(first=first, cutoff=rules.cutoff - left.constant)
+        # Votes are whole numbers: the small forest gives the same answers.
+        forest, rules = model.decides_in(left) if model.by_votes else model.decides_by
         cost = polish(forest, rules, self.own, self.costs, model.problem.categorical, point)
         return Answer(Status.FOUND, cost, 0.0, point, nodes)
 
@@ -225,7 +231,7 @@ class Person(Descent):
         model = self.model
         answer: tuple[int, int] = decide_sums(
             boxes, len(left.forest.root), model.rule.weight[boxes.label],
-            model.least - left.constant, self.changes, *model.deciding, self.own,
+            model.least - left.constant, self.changes, *model.decides_by, self.own,
             model.problem.categorical, max_nodes, self.stop, point,
         )  # fmt: skip
         return answer

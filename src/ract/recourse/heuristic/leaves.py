@@ -84,12 +84,12 @@ class LeafSearch(Search):
         max_changes: int, stop: np.ndarray, point: np.ndarray, numbers: np.ndarray,
     ) -> None:  # fmt: skip
         problem, model, point_cost = self._problem, self._model, self._point_cost
-        accepting, rule = model.deciding
+        accepting, rules = model.decides_by
         if problem.ensemble.combine == "votes":  # a small forest answers for the budget's box
             left = model.within(model.simplified, own, costs, budget)
-            accepting, rule = left.forest, rule._replace(cutoff=rule.cutoff - left.constant)
+            accepting, rules = model.decides_in(left)
         kernel.search_leaves(
-            problem.forest, self._leaves, accepting, rule, own, costs,
+            problem.forest, self._leaves, accepting, rules, own, costs,
             problem.grid.n_cells, problem.categorical, point_cost.norm,
             point_cost.joint(problem, person, own), budget, max_changes, stop, point, numbers,
         )  # fmt: skip
