@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from ract._fingerprint import data_fingerprint
+from ract._fingerprint import is_fingerprint_of
 from ract._unread import without_unread
 from ract.cli.failures import BadInput
 from ract.cli.messages import say
@@ -280,8 +280,8 @@ def training_table(
     """
     if source is not None:
         return held_out(source, form, file.model, target=target)
-    trained_on = file.summary.get("data")
-    return people if data_fingerprint(people.frame) == trained_on else None
+    trained_on = str(file.summary.get("data"))
+    return people if is_fingerprint_of(trained_on, people.frame) else None
 
 
 def require_column(name: str, frame: pd.DataFrame, option: str, source: str) -> None:
