@@ -200,6 +200,18 @@ def test_a_forest_of_many_workers_is_that_of_one_machine(cluster):
         assert (found.predict(X) == own.predict(X)).all()
 
 
+@pytest.mark.filterwarnings("ignore::ract.calibration.LastingWarning")
+def test_what_a_fit_measures_is_measured_on_people_who_are_kept(cluster):
+    given = {"lasting": 0.5, "oob_score": True, "keep_reference": True, "recourse_weight": "auto"}
+    given |= {"n_estimators": 25, "min_recourse": 0.7}
+    own = fitted_here(forest(**given), TRAINING, "outcome")
+    found = scale.fit(forest(**given), dd.from_pandas(TRAINING, npartitions=4), "outcome")
+    assert model_fingerprint(found) == model_fingerprint(own)
+    for name in ("lasting_", "oob_score_", "oob_recourse_ratio_", "weight_search_"):
+        assert getattr(found, name) == getattr(own, name), name
+    assert (found.reference_ == own.reference_).all()
+
+
 @pytest.mark.filterwarnings("ignore")  # of connections that ended with the worker
 def test_a_worker_that_dies_does_not_change_the_forest(cluster, tmp_path):
     frame, good = credit_with_holes(400, 0)
@@ -231,7 +243,7 @@ def test_what_cannot_be_trained_by_workers_is_refused():
     people = dd.from_pandas(TRAINING, npartitions=2)
     with pytest.raises(InvalidSpec, match="Workers grow a RecourseForestClassifier, got a Recours"):
         scale.fit(RecourseTreeClassifier(), people, "outcome")
-    with pytest.raises(InvalidSpec, match="'lasting' need.s. the whole table in memory"):
-        scale.fit(forest(lasting=0.9), people, "outcome")
+    with pytest.raises(InvalidSpec, match="oob_score needs rows='all'"):
+        scale.fit(forest(oob_score=True), people, "outcome", rows="divided")
     with pytest.raises(InvalidSpec, match="rows must be 'all' or 'divided', got 'some'."):
         scale.fit(forest(), people, "outcome", rows="some")

@@ -11,7 +11,7 @@ from typing import Any, Literal
 import pandas as pd
 
 from ract._sketch import MOST_VALUES
-from ract._streamed import Columns, Reading, divided
+from ract._streamed import Columns, Kept, Reading, divided, measures_afterwards
 from ract.errors import InvalidSpec
 from ract.scale.job import Job, What
 from ract.scale.population import Statements
@@ -111,12 +111,20 @@ def fit(
     _check(people)
     if rows not in ("all", "divided"):
         raise InvalidSpec(f"rows must be 'all' or 'divided', got {rows!r}.")
+    if rows == "divided" and forest.oob_score:
+        raise InvalidSpec(
+            "oob_score needs rows='all': divided, a tree has not seen the people of other parts."
+        )
     n_parts = _n_threads() if n_parts is None else n_parts
     columns = Columns.of(people.columns, y, sample_weight)
     most, parts = max(MOST_VALUES, 2 * forest.max_cells), people.to_delayed()
     sketches = [dask.delayed(columns.sketch)(part, most) for part in parts]
     reading = begin(forest, columns, _summed(sketches))
-    shared, model = dask.delayed(reading), dask.delayed(forest)
+    shared, kept = dask.delayed(reading), None
+    if measures_afterwards(forest):
+        kept = Kept.joined(dask.compute(*(dask.delayed(Reading.kept)(shared, p) for p in parts)))
+    forest.recourse_weight_, forest.min_leaf_share_ = forest._chosen_weight(kept)
+    model = dask.delayed(forest)
     read = [dask.delayed(Reading.training)(shared, part) for part in parts]
     seeds = shares(forest._seeds(), n_parts)
     join = dask.delayed(Reading.joined)
@@ -129,7 +137,7 @@ def fit(
     # One tree is one task, so that workers are busy to the end.
     grow = dask.delayed(grown)
     trees = [grow(model, on, [one]) for on, some in zip(whole, seeds, strict=True) for one in some]
-    return finish(forest, reading, list(chain(*dask.compute(*trees))))
+    return finish(forest, reading, list(chain(*dask.compute(*trees))), kept)
 
 
 def _n_threads() -> int:
