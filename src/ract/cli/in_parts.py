@@ -80,7 +80,7 @@ def _on_dask(started: ExitStack, scheduler: str | None) -> Any:
     from ract.scale.dask import mapper
 
     if scheduler is None:
-        cluster = distributed.LocalCluster(threads_per_worker=1, dashboard_address=None)
+        cluster = distributed.LocalCluster(threads_per_worker=1, dashboard_address=":0")
         return mapper(started.enter_context(distributed.Client(started.enter_context(cluster))))
     try:
         return mapper(started.enter_context(distributed.Client(scheduler)))
