@@ -220,7 +220,7 @@ class Reading:
         return Kept(X.iloc[rows], rows, y[rows] == self.desired, weights, len(y))
 
     def _weights(self, y: np.ndarray, sample: np.ndarray | None) -> Weights:
-        growing = np.ones(len(y)) if sample is None else sample
+        growing = _even(len(y)) if sample is None else sample
         if self.factors:
             growing = growing * pd.Series(y).map(self.factors).to_numpy(np.float64)
         return Weights(sample, growing)
@@ -242,7 +242,7 @@ class Reading:
             last = first + len(part.weights.growing)
             if last > n_people:
                 break
-            for one, whole in zip(_arrays(part), _arrays(some), strict=True):
+            for one, whole in zip(_arrays(part, some), _arrays(some), strict=True):
                 whole[..., first:last] = one
             first = last
         if some is None or first != n_people:
@@ -260,22 +260,32 @@ def divided(training: TrainingSet | None, n_parts: int, seed: Any) -> list[Train
     for k in range(n_parts):
         rows = np.flatnonzero(drawn == k)
         part = _empty_like(training, len(rows))
-        for one, some in zip(_arrays(training), _arrays(part), strict=True):
+        for one, some in zip(_arrays(training, part), _arrays(part), strict=True):
             some[...] = one[..., rows]
         parts.append(part if len(rows) else None)
     return parts
 
 
-def _arrays(training: TrainingSet) -> Iterator[np.ndarray]:
-    """Everything that has a value for each person, each array once."""
+def _arrays(training: TrainingSet, into: TrainingSet | None = None) -> Iterator[np.ndarray]:
+    """Everything that has a value for each person, each array once, as far as another holds it."""
     people, weights = training.people, training.weights
     yield people.cells
     if people.lowest is not people.cells:
         yield from (people.lowest, people.highest)
     yield people.desired
-    yield weights.growing
+    if not _is_even((into or training).weights.growing):
+        yield weights.growing
     if weights.sample is not None and weights.sample is not weights.growing:
         yield weights.sample
+
+
+def _even(n_people: int) -> np.ndarray:
+    """A weight of one for each person, which takes no memory and cannot be written to."""
+    return np.broadcast_to(1.0, n_people)
+
+
+def _is_even(growing: np.ndarray) -> bool:
+    return growing.strides == (0,)
 
 
 def _empty_like(part: TrainingSet, n_people: int) -> TrainingSet:
@@ -283,7 +293,7 @@ def _empty_like(part: TrainingSet, n_people: int) -> TrainingSet:
     cells = lowest = highest = _mapped(shape, people.cells.dtype)
     if people.lowest is not people.cells:
         lowest, highest = (_mapped(shape, people.cells.dtype) for _ in range(2))
-    growing = np.empty(n_people)
+    growing = _even(n_people) if _is_even(part.weights.growing) else np.empty(n_people)
     sample = None
     if part.weights.sample is not None:
         same = part.weights.sample is part.weights.growing

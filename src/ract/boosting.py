@@ -339,7 +339,8 @@ class RecourseBoostingClassifier(RecourseClassifierMixin, BaseEstimator):
         """Members and replicates; without a weight, a plain booster alone."""
         rules, rng = self._boost_rules(training), check_random_state(self.random_state)
         people, weights = training.people, training.weights
-        rows = CellRows.of(np.ascontiguousarray(people.cells.T), people.desired, weights.growing)
+        growing = np.ascontiguousarray(weights.growing)
+        rows = CellRows.of(np.ascontiguousarray(people.cells.T), people.desired, growing)
         stops = self.early_stopping is True or (
             self.early_stopping == "auto" and rows.n_people > MANY_PEOPLE
         )
