@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import sys
 import time
-from contextlib import contextmanager
 from pathlib import Path
 from threading import Event, Thread
 
@@ -38,19 +37,6 @@ def cpu() -> float:
     return seconds
 
 
-@contextmanager
-def cluster_of(n_workers: int):
-    from distributed import Client, LocalCluster
-
-    with (
-        LocalCluster(
-            n_workers=n_workers, threads_per_worker=1, dashboard_address=":0", memory_limit=0
-        ) as cluster,
-        Client(cluster) as client,
-    ):
-        yield client
-
-
 def engines(n_people: int) -> None:
     """Plans by one process and by Dask; what starting workers takes is counted, and told."""
     import dask.dataframe as dd
@@ -62,28 +48,37 @@ def engines(n_people: int) -> None:
     model = RecourseForestClassifier(loans.actions, random_state=0).fit(loans.frame, loans.target)
     job = Job.of(model)
     job(people.head(500))
-    begun, wall = cpu(), time.perf_counter()
-    own = job(people)["cost"].tolist()
-    local, local_wall = cpu() - begun, time.perf_counter() - wall
-    print(f"one process, {n_people:,} people: {local:.1f} s of CPU, {local_wall:.1f} s; "
-          f"{1e3 * local / n_people:.2f} ms of CPU a person", flush=True)  # fmt: skip
-    walls = {}
-    for n_workers, some in ((1, people), (2, people), (1, people.head(n_people // 2))):
+    half = n_people // 2
+    own, local, walls, runs = [], 0.0, {}, {}
+
+    def alone(some) -> float:
+        begun = cpu()
+        own.extend(job(some)["cost"])
+        return cpu() - begun
+
+    # Half before and half after, since what a second of CPU does depends on the machine's load.
+    local += alone(people[:half])
+    for n_workers, some in ((1, people), (2, people), (1, people[:half])):
         n_parts = max(4, len(some) // 5000)
         begun, wall = cpu(), time.perf_counter()
-        with cluster_of(n_workers):
+        with scale.local_client(n_workers):
             starting, started = cpu() - begun, time.perf_counter()
             found = scale.recourse(model, dd.from_pandas(some, npartitions=n_parts)).compute()
             seconds, used = time.perf_counter() - started, cpu() - begun
-            walls[n_workers, len(some)] = seconds
-        assert found["cost"].tolist() == own[: len(found)]
-        over = used / (local * len(some) / n_people) - 1
-        print(f"Dask, {n_workers} worker(s), {len(some):,} people in {n_parts} parts: {used:.1f} s "
+        walls[n_workers, len(some)] = seconds
+        runs[n_workers, len(some)] = used, starting, seconds, started - wall, n_parts, found["cost"]
+    local += alone(people[half:])
+    print(f"one process, {n_people:,} people: {local:.1f} s of CPU; "
+          f"{1e3 * local / n_people:.2f} ms a person")  # fmt: skip
+    for (n_workers, n), (used, starting, seconds, start_wall, n_parts, costs) in runs.items():
+        assert costs.tolist() == own[: len(costs)]
+        over = used / (local * n / n_people) - 1
+        print(f"Dask, {n_workers} worker(s), {n:,} people in {n_parts} parts: {used:.1f} s "
               f"of CPU in all processes ({over:+.1%}), {starting:.1f} s of it for starting; "
-              f"{seconds:.1f} s, and {started - wall:.1f} s for starting", flush=True)  # fmt: skip
-    one, two, half = (walls[key] for key in ((1, n_people), (2, n_people), (1, n_people // 2)))
+              f"{seconds:.1f} s, and {start_wall:.1f} s for starting")  # fmt: skip
+    one, two, less = (walls[key] for key in ((1, n_people), (2, n_people), (1, half)))
     print(f"two workers beside one: {one / two:.2f} times as fast (strong); twice the people with "
-          f"twice the workers: {two / half:.2f} times as long (weak)")  # fmt: skip
+          f"twice the workers: {two / less:.2f} times as long (weak)")  # fmt: skip
 
 
 def make(path: str, n_people: int) -> None:
@@ -164,7 +159,7 @@ def training(n_people: int) -> None:
                          "model of other people")  # fmt: skip
             print(line, flush=True)
     for n_workers in (1, 2):
-        with cluster_of(n_workers):
+        with scale.local_client(n_workers):
             scale.fit(forest(2), frames[0], "y")
             before, wall = cpu(), time.perf_counter()
             scale.fit(forest(), frames[0], "y")

@@ -399,6 +399,9 @@ def read_stored(
             yield reading.training(batch)
 
     training = reading.joined(parts(), reading.n_people)
+    import pyarrow
+
+    pyarrow.default_memory_pool().release_unused()  # of batches that were read
     return training, Kept.joined(kept) if is_kept else None
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import reduce
 from itertools import chain
 from operator import add
@@ -155,6 +156,32 @@ def _summed(parts: list[Any]) -> Any:
         sixteens = [parts[i : i + 16] for i in range(0, len(parts), 16)]
         parts = [dask.delayed(reduce)(add, some) for some in sixteens]
     return dask.compute(*parts)[0]
+
+
+@contextmanager
+def local_client(n_workers: int | None = None) -> Iterator[Any]:
+    """A Dask client with worker processes on this machine, one thread each.
+
+    They neither profile what they run nor watch their own event loop closely, which would take
+    some ten per cent of CPU, and far more on a machine that is busy.
+
+    Parameters
+    ----------
+    n_workers : int, optional
+        One for each core by default.
+    """
+    from distributed import Client, LocalCluster
+
+    quiet = {
+        "distributed.worker.profile.enabled": False,
+        "distributed.admin.tick.interval": "500ms",
+    }
+    with (
+        dask.config.set(quiet),
+        LocalCluster(n_workers=n_workers, threads_per_worker=1, dashboard_address=":0") as cluster,
+        Client(cluster) as client,
+    ):
+        yield client
 
 
 def mapper(client: Any) -> Any:
