@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.metrics import roc_auc_score
+from typer.testing import CliRunner
 
 from ract import (
     OutcomeJudge,
@@ -20,6 +21,7 @@ from ract import (
     save_model,
     verify,
 )
+from ract.cli import app
 from ract.datasets import load_loans
 from ract.errors import InvalidData, InvalidSpec
 from ract.metrics import recourse_report
@@ -128,6 +130,15 @@ def test_an_audit_of_everyone_from_parts(cluster, holes_model):
                    one.to_html(), flags=re.DOTALL) for one in (found, own)]  # fmt: skip
     unknown = "Whether these people had a part in training is not known here"
     assert shown[0] == shown[1] and unknown in shown[0]
+
+
+def test_the_command_checks_a_certificate_of_parts(cluster, loans_model, tmp_path):
+    scale.certify(loans_model, dd.from_pandas(PEOPLE, npartitions=3)).save(tmp_path / "c.json")
+    PEOPLE[::-1].to_csv(tmp_path / "people.csv", index=False)
+    given = ["certify", loans_model, tmp_path / "people.csv", "--check", tmp_path / "c.json"]
+    result = CliRunner().invoke(app, [str(one) for one in given])
+    assert result.exit_code == 0, result.output
+    assert "agrees with its record and model and data and counts" in result.stderr
 
 
 def test_statements_refuse_what_they_do_not_take(loans_model):
