@@ -1,6 +1,9 @@
 """Fingerprints differ where models or tables differ, and nowhere else."""
 
 from dataclasses import replace
+from functools import reduce
+from itertools import pairwise
+from operator import add
 
 import numpy as np
 import pandas as pd
@@ -16,6 +19,7 @@ from ract import (
     import_model,
     model_fingerprint,
 )
+from ract._fingerprint import PeopleSum, is_fingerprint_of
 from ract.datasets import load_loans
 from ract.errors import InvalidSpec
 from ract.interop import read_model
@@ -99,3 +103,27 @@ def test_other_libraries_models():
     imported = (import_model(tree, X, space) for _ in range(2))
     assert model_fingerprint(next(imported)) == model_fingerprint(next(imported))
     assert model_fingerprint(read_model(tree, X, space)).startswith("model-2-")
+
+
+def test_people_in_any_order_and_parts_have_one_fingerprint():
+    frame = pd.DataFrame({
+        "age": [20, 40, None, 30, 40], "job": ["clerk", None, "cook", "clerk", None],
+        "own": [True, False, True, None, False],
+    })  # fmt: skip
+    whole = PeopleSum.of(frame)
+    for cuts in ([1], [2, 4], [1, 2, 3, 4]):
+        parts = [frame[a:b] for a, b in pairwise([0, *cuts, 5])]
+        summed = reduce(add, [PeopleSum.of(part) for part in reversed(parts)])
+        assert summed.fingerprint == whole.fingerprint
+    same = [frame[::-1], frame[["job", "own", "age"]], frame.convert_dtypes(),
+            frame.assign(age=frame["age"].astype("float32"))]  # fmt: skip
+    assert {PeopleSum.of(one).fingerprint for one in same} == {whole.fingerprint}
+    others = [frame.head(4), pd.concat([frame, frame[1:2]]), frame.rename(columns={"age": "Age"}),
+              frame.assign(age=[20, 40, 30, None, 40]),
+              frame.assign(job=["clerk", None, "cook", "clerk", "None"])]  # fmt: skip
+    assert whole.fingerprint not in {PeopleSum.of(one).fingerprint for one in others}
+    assert is_fingerprint_of(whole.fingerprint, frame) is True
+    assert is_fingerprint_of(data_fingerprint(frame), frame[::-1]) is False
+    assert is_fingerprint_of("parts-1-0123", frame) is None
+    with pytest.raises(InvalidSpec, match="the same columns"):
+        whole + PeopleSum.of(frame[["age"]])

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
 
 from ract import (
     ActionSpace,
@@ -143,11 +144,42 @@ def test_a_grid_of_sketches_is_near_the_exact_one(tmp_path, monkeypatch):
     assert len(rough.values) < len(exact.values)
 
 
+MEASURED = {"lasting": 0.5, "keep_reference": True, "oob_score": True, "recourse_weight": "auto"}
+
+
+def measured(forest):
+    """What a fit measures beside the model."""
+    return [forest.weight_search_, forest.lasting_, forest.oob_score_, forest.oob_recourse_ratio_,
+            forest.reference_.tolist()]  # fmt: skip
+
+
+@pytest.mark.filterwarnings("ignore::ract.calibration.LastingWarning")
+def test_what_is_measured_on_people_in_memory(tmp_path, monkeypatch):
+    """The same if everyone is kept; of more people, some are kept, evenly spread."""
+    forest = RecourseForestClassifier(LOANS.actions, n_estimators=20, random_state=0, **MEASURED)
+    frame = LOANS.frame.assign(outcome=LOANS.target)
+    path = stored(frame, tmp_path)
+    own = clone(forest).fit(LOANS.frame, LOANS.target)
+    found = clone(forest).fit(path, "outcome")
+    assert model_fingerprint(found) == model_fingerprint(own)
+    assert measured(found) == measured(own)
+    np.testing.assert_array_equal(found.oob_decision_function_, own.oob_decision_function_)
+    monkeypatch.setattr(_streamed, "MOST_KEPT", 250)
+    kept = _streamed.read_stored(clone(forest), path, "outcome", None)[1]
+    assert len(kept.rows) == 250 and set(np.diff(kept.rows)) == {2, 3}
+    pd.testing.assert_frame_equal(
+        kept.people, LOANS.frame.iloc[kept.rows].reset_index(drop=True), check_dtype=False
+    )
+    assert (kept.desired == (np.asarray(LOANS.target)[kept.rows] == "approved")).all()
+    some = clone(forest).set_params(recourse_weight=0.1, lasting=None).fit(path, "outcome")
+    assert abs(some.oob_score_ - own.oob_score_) < 0.08
+    assert not hasattr(some, "oob_decision_function_") and len(some.reference_)
+
+
 def test_what_needs_the_table_in_memory_is_refused(tmp_path):
     path = stored(LOANS.frame.assign(outcome=LOANS.target), tmp_path)
-    for name, value in (("lasting", 0.9), ("keep_reference", True), ("recourse_weight", "auto")):
-        with pytest.raises(InvalidSpec, match="need.s. the whole table in memory; leave it out"):
-            RecourseForestClassifier(LOANS.actions, **{name: value}).fit(path, "outcome")
+    with pytest.raises(InvalidSpec, match="confidence needs the whole table in memory"):
+        RecourseTreeClassifier(LOANS.actions, max_risk=0.1, confidence=0.9).fit(path, "outcome")
     forest = RecourseForestClassifier(LOANS.actions)
     with pytest.raises(InvalidSpec, match="y must name a column of a table that is read in batch"):
         forest.fit(path, LOANS.target)

@@ -25,7 +25,7 @@ from ract._auto import (
 )
 from ract._frames import is_frame, read_table, take_rows
 from ract._parameters import at_least, desired_class, is_number
-from ract._streamed import is_stored, read_stored
+from ract._streamed import Kept, is_stored, read_stored
 from ract._training import Setting, TrainingSet, Weights, prepare, space_for_part
 from ract.calibration import LastingCurve, LastingWarning, calibrate
 from ract.ensemble import TreeEnsemble, on_its_side
@@ -61,6 +61,8 @@ class Prepared:
     training : TrainingSet
     read : dict
         What the estimator learned of columns and classes.
+    kept : Kept, optional
+        Of stored people, those who are in memory.
     """
 
     reading: tuple[Any, ...]
@@ -69,6 +71,15 @@ class Prepared:
     growing: np.ndarray | range
     training: TrainingSet
     read: dict[str, Any]
+    kept: Kept | None = None
+
+    @property
+    def in_memory(self) -> Kept:
+        """The people in memory: everyone with a weight, or those who were kept."""
+        if self.kept is not None:
+            return self.kept
+        desired = self.desired[self.growing] == 1
+        return Kept(self.people, slice(None), desired, self.training.weights, len(desired))
 
 
 class RecourseClassifierMixin(ClassifierMixin):
@@ -99,7 +110,7 @@ class RecourseClassifierMixin(ClassifierMixin):
     def _prepare(self, X: Any, y: Any, sample_weight: Any) -> Prepared:
         """Read, encode, bin and price a table, once for as many fits as wanted."""
         if is_stored(X):
-            return self._prepared_of(read_stored(self, X, y, sample_weight))
+            return self._prepared_of(*read_stored(self, X, y, sample_weight))
         setting = self._setting
         X, y = self._read_people(X, y)
         read_table(X).refuse_empty_columns()
@@ -108,11 +119,12 @@ class RecourseClassifierMixin(ClassifierMixin):
         growing = np.flatnonzero(weights.growing > 0)
         return self._prepare_rows(X, desired, weights, growing, setting)
 
-    def _prepared_of(self, training: TrainingSet) -> Prepared:
+    def _prepared_of(self, training: TrainingSet, kept: Kept | None) -> Prepared:
         """A table that was read in batches."""
         read = {name: vars(self)[name] for name in (*_READ, "grid_error_")}
         everyone = range(len(training.weights.growing))
-        return Prepared(self._reading, None, training.people.desired, everyone, training, read)
+        desired = training.people.desired
+        return Prepared(self._reading, None, desired, everyone, training, read, kept)
 
     def _prepare_rows(
         self,
@@ -136,15 +148,14 @@ class RecourseClassifierMixin(ClassifierMixin):
         self.encoder_, self.cost_ = prepared.training.encoder, prepared.training.cost
         self._rows_seen = prepared.training.rows
 
-    def _chosen_weight(self, prepared: Prepared) -> tuple[float, float]:
-        """The weight of recourse and the floor of leaves, searched for if the weight is "auto"."""
+    def _chosen_weight(self, kept: Kept | None) -> tuple[float, float]:
+        """The weight of recourse and the floor of leaves; "auto" tries some on people in memory."""
         self._check_goal()
         floor = float(self._given_floor or 0.0)
         self.__dict__.pop("weight_search_", None)
-        if self.recourse_weight != "auto":
+        if self.recourse_weight != "auto" or kept is None:
             return float(at_least("recourse_weight", self.recourse_weight, 0)), floor
-        desired = prepared.desired[prepared.growing]
-        search = self._search_weight(prepared.people, desired, prepared.training.weights)
+        search = self._search_weight(kept.people, kept.desired.astype(np.uint8), kept.weights)
         self.weight_search_: WeightSearch = search
         return search.weight, floor if search.floor is None else search.floor
 
@@ -228,6 +239,12 @@ class RecourseClassifierMixin(ClassifierMixin):
         space = space_for_part(self.actions, read_table(people), read_table(part))
         setting = replace(self._setting, actions=space)
         return prepare(part, desired[rows], weights.of(rows), setting, with_reach=True)
+
+    def _measure(self, kept: Kept | None, X: Any, y: Any, sample_weight: Any) -> Any:
+        """What a fit measures once the model is there; of stored people, on those in memory."""
+        if kept is not None:
+            X, y, sample_weight = kept.people, self._as_classes(kept.desired), kept.weights.sample
+        return self._keep_reference(X)._calibrate(X, y, sample_weight)
 
     def _keep_reference(self, X: Any) -> Any:
         """Keep people at the margin of acceptance to compare others with, if that was asked for."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,8 @@ from ract._frames import Table, read_table
 from ract._serialize import Parts, canonical, cost_parts, model_parts
 from ract.costs import FittedCost
 from ract.errors import InvalidSpec
+
+_LANES = 1024  # numbers that a row of people is hashed to
 
 
 def model_fingerprint(model: Any) -> str:
@@ -74,6 +77,86 @@ def data_fingerprint(X: Any) -> str:
     for name in table.names:
         _add_column(digest, table, name)
     return f"data-1-{digest.hexdigest()}"
+
+
+@dataclass(frozen=True)
+class PeopleSum:
+    """What a fingerprint of people in any order rests on; that of two parts adds up.
+
+    A row is hashed to 1024 numbers of 16 bits, and those of all rows are added (LtHash, by Bellare
+    and Micciancio): no two different sets of rows with the same sums can be found by any known
+    means, and neither order nor parts matter.
+
+    Parameters
+    ----------
+    names : tuple of str
+        The columns, sorted.
+    n_rows : int
+    sums : uint16 (1024,)
+
+    Examples
+    --------
+    >>> people = pd.DataFrame({"age": [20, 40, 40], "job": ["clerk", "cook", None]})
+    >>> whole, parts = PeopleSum.of(people), PeopleSum.of(people[2:]) + PeopleSum.of(people[:2])
+    >>> whole.fingerprint == parts.fingerprint, whole.fingerprint[:9]
+    (True, 'people-1-')
+    >>> PeopleSum.of(people[:2]).fingerprint == whole.fingerprint
+    False
+    """
+
+    names: tuple[str, ...]
+    n_rows: int
+    sums: np.ndarray
+
+    @classmethod
+    def of(cls, X: Any) -> PeopleSum:
+        """That of a table; values are equal as for ``data_fingerprint``."""
+        table = read_table(X)
+        columns = tuple(sorted(table.names))
+        rows = np.concatenate([_cells(table, name) for name in columns], axis=1)
+        total = np.zeros(_LANES, np.uint16)
+        for row in rows:
+            total += np.frombuffer(hashlib.shake_128(row).digest(2 * _LANES), "<u2")
+        return cls(columns, table.n_rows, total)
+
+    def __add__(self, other: PeopleSum) -> PeopleSum:
+        if self.names != other.names:
+            raise InvalidSpec("Parts of a table must have the same columns.")
+        return PeopleSum(self.names, self.n_rows + other.n_rows, self.sums + other.sums)
+
+    @property
+    def fingerprint(self) -> str:
+        """A short text that is equal for the same people, in whatever order and parts."""
+        digest = hashlib.sha256(canonical([list(self.names), self.n_rows]) + _bytes(self.sums))
+        return f"people-1-{digest.hexdigest()}"
+
+
+def is_fingerprint_of(fingerprint: str, X: Any) -> bool | None:
+    """Whether a fingerprint, of whichever kind, is that of a table; None if nobody can say."""
+    if fingerprint.startswith("parts-1-"):  # of parts whose bounds were not kept
+        return None
+    if fingerprint.startswith("people-1-"):
+        return PeopleSum.of(X).fingerprint == fingerprint
+    return data_fingerprint(X) == fingerprint
+
+
+def _cells(table: Table, name: str) -> np.ndarray:
+    """Each row's value of a column (rows, 17): a number, or the hash of a text."""
+    if table.role(name) != "label":
+        numbers = table.numbers(name)
+        cells = np.zeros((len(numbers), 17), np.uint8)
+        cells[:, 1:9] = np.frombuffer(_bytes(numbers), np.uint8).reshape(-1, 8)
+        return cells
+    codes, values = pd.factorize(table.labels(name))
+    observed = [*(v.item() if isinstance(v, np.generic) else v for v in values), np.nan]
+    cells = np.zeros((len(observed), 17), np.uint8)
+    for k, value in enumerate(observed):
+        if isinstance(value, (bool, int, float)):
+            content = b"\0" + _bytes(np.array([float(value)])) + bytes(8)
+        else:
+            content = b"\1" + hashlib.blake2b(str(value).encode(), digest_size=16).digest()
+        cells[k] = np.frombuffer(content, np.uint8)
+    return cells[codes]  # the code of a missing value is -1
 
 
 def _digest(parts: Parts) -> str:

@@ -41,7 +41,11 @@ class OutOfBag(NamedTuple):
 
 
 def out_of_bag(
-    ensemble: TreeEnsemble, draws: Sequence[tuple[int, int | None]], matrix: np.ndarray
+    ensemble: TreeEnsemble,
+    draws: Sequence[tuple[int, int | None]],
+    matrix: np.ndarray,
+    rows: np.ndarray | slice,
+    n_people: int,
 ) -> OutOfBag:
     """Ask each tree about the people whom it was grown without.
 
@@ -51,6 +55,10 @@ def out_of_bag(
     draws : sequence of int and int or None
         Seed and size of each tree's sample; one without a size was grown on everyone.
     matrix : float (people, columns)
+    rows : int (people,) or slice
+        Which of the people that the samples were drawn from they are.
+    n_people : int
+        How many these are.
     """
     n = len(matrix)
     votes, sums, n_trees = np.zeros(n, np.int64), np.zeros(n), np.zeros(n, np.int64)
@@ -59,7 +67,7 @@ def out_of_bag(
     for t, (seed, n_drawn) in enumerate(draws):
         if n_drawn is None:
             continue
-        is_out = draw_people(n, n_drawn, seed)[0] == 0
+        is_out = draw_people(n_people, n_drawn, seed)[0][rows] == 0
         out, left_out[:, t] = np.flatnonzero(is_out), is_out[asked]
         of_tree = ensemble.totals(matrix[out], trees=slice(t, t + 1))
         votes[out] += of_tree[0]

@@ -8,7 +8,7 @@ Where the sketches are exact, so is all that follows. The learners see the same 
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ import pandas as pd
 from sklearn.utils.class_weight import compute_sample_weight
 
 from ract._core.grower import People
+from ract._progress import track
 from ract._sketch import MOST_VALUES, ColumnSketch, TableSketch
 from ract._training import Setting, TrainingSet, Weights, axes_of, people_on
 from ract.actions import unrestricted
@@ -27,6 +28,7 @@ from ract.errors import InvalidData, InvalidSpec, listing
 from ract.grid import Grid
 
 ROWS_AT_ONCE = 131_072
+MOST_KEPT = 100_000  # people who are kept in memory for what is measured on some of them
 IN_MEMORY = 64_000_000  # bytes of cells that are not worth a file
 
 
@@ -89,6 +91,49 @@ class Columns:
         if not len(X):
             return TableSketch({name: ColumnSketch() for name in self.features}, 0, classes, most)
         return TableSketch.of(X, weights, classes, most)
+
+
+@dataclass(frozen=True)
+class Kept:
+    """People who are in memory: of a table that is read in batches some, evenly spread.
+
+    Parameters
+    ----------
+    people : frame or array
+    rows : int (kept,) or slice
+        Which of everyone with a weight they are.
+    desired : bool (kept,)
+    weights : Weights
+    n_people : int
+        Everyone with a weight.
+    """
+
+    people: Any
+    rows: Any
+    desired: np.ndarray
+    weights: Weights
+    n_people: int
+
+    @property
+    def is_everyone(self) -> bool:
+        """Whether nobody was left out."""
+        return len(self.desired) == self.n_people
+
+    @classmethod
+    def joined(cls, parts: Sequence[Kept]) -> Kept:
+        """Those of all parts, in their order."""
+        some = [part for part in parts if len(part.desired)]
+        first = np.cumsum([0, *(part.n_people for part in parts)])
+        rows = [part.rows + before for part, before in zip(parts, first[:-1], strict=True)]
+        sample = [part.weights.sample for part in some]
+        weights = Weights(
+            None if sample[0] is None else np.concatenate(sample),  # type: ignore[arg-type]
+            np.concatenate([part.weights.growing for part in some]),
+        )
+        return cls(
+            pd.concat([part.people for part in some], ignore_index=True), np.concatenate(rows),
+            np.concatenate([part.desired for part in some]), weights, int(first[-1]),
+        )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -161,11 +206,24 @@ class Reading:
             self.grid, self.cost, columns, (y == self.desired).astype(np.uint8), self.budget,
             with_reach=self.with_reach,
         )  # fmt: skip
-        growing = np.ones(len(y)) if sample is None else sample
+        weights = self._weights(y, sample)
+        return TrainingSet(self.encoder, self.grid, self.cost, people, weights, None)
+
+    def kept(self, frame: pd.DataFrame, first: int = 0) -> Kept:
+        """Those of a batch, whose first person has so many before them, who stay in memory."""
+        X, y, sample = self.columns.split(frame)
+        n_kept = min(MOST_KEPT, self.n_people)
+        rows = np.flatnonzero(
+            np.diff(np.arange(first, first + len(y) + 1) * n_kept // self.n_people)
+        )
+        weights = self._weights(y, sample).of(rows)
+        return Kept(X.iloc[rows], rows, y[rows] == self.desired, weights, len(y))
+
+    def _weights(self, y: np.ndarray, sample: np.ndarray | None) -> Weights:
+        growing = _even(len(y)) if sample is None else sample
         if self.factors:
             growing = growing * pd.Series(y).map(self.factors).to_numpy(np.float64)
-        weights = Weights(sample, growing)
-        return TrainingSet(self.encoder, self.grid, self.cost, people, weights, None)
+        return Weights(sample, growing)
 
     def joined(
         self, parts: Iterable[TrainingSet | None], n_people: int | None = None
@@ -184,7 +242,7 @@ class Reading:
             last = first + len(part.weights.growing)
             if last > n_people:
                 break
-            for one, whole in zip(_arrays(part), _arrays(some), strict=True):
+            for one, whole in zip(_arrays(part, some), _arrays(some), strict=True):
                 whole[..., first:last] = one
             first = last
         if some is None or first != n_people:
@@ -202,22 +260,32 @@ def divided(training: TrainingSet | None, n_parts: int, seed: Any) -> list[Train
     for k in range(n_parts):
         rows = np.flatnonzero(drawn == k)
         part = _empty_like(training, len(rows))
-        for one, some in zip(_arrays(training), _arrays(part), strict=True):
+        for one, some in zip(_arrays(training, part), _arrays(part), strict=True):
             some[...] = one[..., rows]
         parts.append(part if len(rows) else None)
     return parts
 
 
-def _arrays(training: TrainingSet) -> Iterator[np.ndarray]:
-    """Everything that has a value for each person, each array once."""
+def _arrays(training: TrainingSet, into: TrainingSet | None = None) -> Iterator[np.ndarray]:
+    """Everything that has a value for each person, each array once, as far as another holds it."""
     people, weights = training.people, training.weights
     yield people.cells
     if people.lowest is not people.cells:
         yield from (people.lowest, people.highest)
     yield people.desired
-    yield weights.growing
+    if not _is_even((into or training).weights.growing):
+        yield weights.growing
     if weights.sample is not None and weights.sample is not weights.growing:
         yield weights.sample
+
+
+def _even(n_people: int) -> np.ndarray:
+    """A weight of one for each person, which takes no memory and cannot be written to."""
+    return np.broadcast_to(1.0, n_people)
+
+
+def _is_even(growing: np.ndarray) -> bool:
+    return growing.strides == (0,)
 
 
 def _empty_like(part: TrainingSet, n_people: int) -> TrainingSet:
@@ -225,7 +293,7 @@ def _empty_like(part: TrainingSet, n_people: int) -> TrainingSet:
     cells = lowest = highest = _mapped(shape, people.cells.dtype)
     if people.lowest is not people.cells:
         lowest, highest = (_mapped(shape, people.cells.dtype) for _ in range(2))
-    growing = np.empty(n_people)
+    growing = _even(n_people) if _is_even(part.weights.growing) else np.empty(n_people)
     sample = None
     if part.weights.sample is not None:
         same = part.weights.sample is part.weights.growing
@@ -280,11 +348,19 @@ def opened(source: Any) -> Any:
         raise InvalidData(f"{source} cannot be read as Parquet: {reason}.") from None
 
 
-def sketch_stored(source: Any, columns: Columns, max_cells: int) -> TableSketch:
+def _tracked(source: Any, columns: Columns, what: str, *, show: bool) -> Iterator[pd.DataFrame]:
+    """Batches, with a bar that tells how many people were read."""
+    n_rows = opened(source).count_rows()
+    return track(stored_batches(source, columns), n_rows, what, size=len, show=show)
+
+
+def sketch_stored(
+    source: Any, columns: Columns, max_cells: int, *, show: bool = False
+) -> TableSketch:
     """The first pass over stored people."""
     most = max(MOST_VALUES, 2 * max_cells)
     whole: TableSketch | None = None
-    for batch in stored_batches(source, columns):
+    for batch in _tracked(source, columns, "Reading values", show=show):
         part = columns.sketch(batch, most)
         if whole is None:
             whole = part
@@ -295,29 +371,52 @@ def sketch_stored(source: Any, columns: Columns, max_cells: int) -> TableSketch:
     return whole
 
 
-def read_stored(estimator: Any, source: Any, target: Any, weight: Any) -> TrainingSet:
-    """Stored people, ready for an estimator, which learns of columns and classes."""
+def read_stored(
+    estimator: Any, source: Any, target: Any, weight: Any
+) -> tuple[TrainingSet, Kept | None]:
+    """Stored people, ready for an estimator, which learns of columns and classes.
+
+    Some of them are kept if the estimator measures anything afterwards.
+    """
+    if getattr(estimator, "confidence", None) is not None:
+        raise InvalidSpec(
+            "confidence needs the whole table in memory, to hold people out; leave it out and "
+            "certify the model on other people."
+        )
     columns = Columns.of(opened(source).schema.names, target, weight)
-    reading = reading_of(estimator, columns, sketch_stored(source, columns, estimator.max_cells))
-    parts = map(reading.training, stored_batches(source, columns))
-    return reading.joined(parts, reading.n_people)
+    show = getattr(estimator, "verbose", 0) > 0
+    sketch = sketch_stored(source, columns, estimator.max_cells, show=show)
+    reading = reading_of(estimator, columns, sketch)
+    kept: list[Kept] = []
+    is_kept = measures_afterwards(estimator)
+
+    def parts() -> Iterator[TrainingSet | None]:
+        first = 0
+        for batch in _tracked(source, columns, "Reading people", show=show):
+            if is_kept:
+                kept.append(reading.kept(batch, first))
+                first += kept[-1].n_people
+            yield reading.training(batch)
+
+    training = reading.joined(parts(), reading.n_people)
+    import pyarrow
+
+    pyarrow.default_memory_pool().release_unused()  # of batches that were read
+    return training, Kept.joined(kept) if is_kept else None
+
+
+def measures_afterwards(estimator: Any) -> bool:
+    """Whether an estimator needs people in memory, beside those it is grown on."""
+    return (
+        estimator.recourse_weight == "auto"
+        or estimator.lasting is not None
+        or estimator.keep_reference
+        or getattr(estimator, "oob_score", False)
+    )
 
 
 def reading_of(estimator: Any, columns: Columns, sketch: TableSketch) -> Reading:
     """What an estimator needs to read batches, from what was kept of all of them."""
-    needs_all = {
-        "recourse_weight='auto'": estimator.recourse_weight == "auto",
-        "lasting": estimator.lasting is not None,
-        "keep_reference": estimator.keep_reference,
-        "oob_score": getattr(estimator, "oob_score", False),
-        "confidence": getattr(estimator, "confidence", None) is not None,
-    }
-    asked = [name for name, is_asked in needs_all.items() if is_asked]
-    if asked:
-        raise InvalidSpec(
-            f"{listing(asked)} need(s) the whole table in memory; leave it out, or fit on a sample "
-            "of the people."
-        )
     setting = estimator._setting
     sketch.table().refuse_empty_columns()
     classes = list(sketch.classes)

@@ -216,7 +216,9 @@ class RecourseBoostingClassifier(RecourseClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : frame or array (people x features)
+        X : frame or array (people x features), path or pyarrow data set
+            A Parquet file, or a folder of them, is read twice in batches and need not fit in
+            memory; ``y`` and ``sample_weight`` are then names of its columns.
         y : array (people,)
         sample_weight : array (people,), optional
             How much each person counts, for errors, costs and recourse alike.
@@ -225,7 +227,8 @@ class RecourseBoostingClassifier(RecourseClassifierMixin, BaseEstimator):
         kept = self._kept_trees()
         before = None if kept is None else (self._task, kept)
         prepared = self._prepare(X, y, sample_weight)
-        return self._learn(prepared, before)._keep_reference(X)._calibrate(X, y, sample_weight)
+        self._learn(prepared, before)
+        return self._measure(prepared.kept, X, y, sample_weight)
 
     def _learn(self, prepared: Prepared, before: Any = None) -> RecourseBoostingClassifier:
         """Grow the trees on a table that was read."""
@@ -234,7 +237,7 @@ class RecourseBoostingClassifier(RecourseClassifierMixin, BaseEstimator):
         if self.recourse_weight == "auto":  # searches: better refused now
             check_categories(self.encoder_.axes)
         training = prepared.training
-        self.recourse_weight_, self.min_leaf_share_ = self._chosen_weight(prepared)
+        self.recourse_weight_, self.min_leaf_share_ = self._chosen_weight(prepared.in_memory)
         self._n_people = len(prepared.growing)
         self._monotonic = monotonic_directions(
             self.monotonic_cst, training.encoder, training.grid.axes
@@ -340,7 +343,8 @@ class RecourseBoostingClassifier(RecourseClassifierMixin, BaseEstimator):
         """Members and replicates; without a weight, a plain booster alone."""
         rules, rng = self._boost_rules(training), check_random_state(self.random_state)
         people, weights = training.people, training.weights
-        rows = CellRows.of(np.ascontiguousarray(people.cells.T), people.desired, weights.growing)
+        growing = np.ascontiguousarray(weights.growing)
+        rows = CellRows.of(np.ascontiguousarray(people.cells.T), people.desired, growing)
         stops = self.early_stopping is True or (
             self.early_stopping == "auto" and rows.n_people > MANY_PEOPLE
         )

@@ -19,6 +19,7 @@ from ract._labelled import LabelledTreesMixin
 from ract._out_of_bag import out_of_bag
 from ract._parameters import at_least, is_number
 from ract._progress import track
+from ract._streamed import Kept
 from ract._training import TrainingSet
 from ract.actions import ActionSpace
 from ract.costs import Cost
@@ -192,9 +193,8 @@ class RecourseForestClassifier(LabelledTreesMixin, BaseEstimator):
         kept = self._kept_trees()
         before = None if kept is None else (self._task, self.recourse_weight_)
         prepared = self._prepare(X, y, sample_weight)
-        return (
-            self._learn(prepared, kept, before)._keep_reference(X)._calibrate(X, y, sample_weight)
-        )
+        self._learn(prepared, kept, before)
+        return self._measure(prepared.kept, X, y, sample_weight)
 
     def _learn(
         self, prepared: Prepared, kept: TreeEnsemble | None = None, before: Any = None
@@ -206,7 +206,7 @@ class RecourseForestClassifier(LabelledTreesMixin, BaseEstimator):
             check_categories(self.encoder_.axes)
         training, growing = prepared.training, prepared.growing
         if before is None or self.recourse_weight != "auto":
-            self.recourse_weight_, self.min_leaf_share_ = self._chosen_weight(prepared)
+            self.recourse_weight_, self.min_leaf_share_ = self._chosen_weight(prepared.in_memory)
         rules = self._rules(training, self.recourse_weight_, self.min_leaf_share_)
         self._n_people, self._monotonic = len(growing), rules.monotonic
         if before is not None and before[0] != self._task:
@@ -221,7 +221,7 @@ class RecourseForestClassifier(LabelledTreesMixin, BaseEstimator):
         self.__dict__.pop("oob_decision_function_", None)
         self.__dict__.pop("oob_recourse_ratio_", None)
         if self.oob_score:
-            self._score_out_of_bag(prepared.people, prepared.desired, np.asarray(growing))
+            self._score_out_of_bag(prepared.in_memory, growing, len(prepared.desired))
         return self
 
     def _check_parameters(self) -> None:
@@ -319,10 +319,18 @@ class RecourseForestClassifier(LabelledTreesMixin, BaseEstimator):
             return np.maximum(votes_of(self.votes_needed, n_trees), 1)
         return -(-self.votes_needed * n_trees // self.n_estimators)
 
-    def _score_out_of_bag(self, X: Any, desired: np.ndarray, growing: np.ndarray) -> None:
-        """Score people by the trees whose sample they are not in."""
-        matrix = self.encoder_.matrix(X)
-        bag = out_of_bag(self.ensemble_, self._draws, matrix)
+    def _score_out_of_bag(self, kept: Kept, growing: np.ndarray | range, n_all: int) -> None:
+        """Score people by the trees whose sample they are not in.
+
+        Parameters
+        ----------
+        kept : Kept
+        growing : int (people,)
+            Rows of everyone with a weight, of so many in all.
+        n_all : int
+        """
+        matrix = self.encoder_.matrix(kept.people)
+        bag = out_of_bag(self.ensemble_, self._draws, matrix, kept.rows, kept.n_people)
         scored, needed = bag.scored, self._needed(bag.n_trees)
         if not scored.all():
             warnings.warn(
@@ -333,15 +341,16 @@ class RecourseForestClassifier(LabelledTreesMixin, BaseEstimator):
         decided = bag.votes >= needed
         with np.errstate(invalid="ignore"):
             share = (bag.sums if self.probability == "shares" else bag.votes) / bag.n_trees
-            right = (decided == desired[growing])[scored]
+            right = (decided == kept.desired)[scored]
             self.oob_score_ = float(right.sum() / np.float64(len(right)))
-        self.oob_decision_function_ = np.full((len(desired), 2), np.nan)
-        self.oob_decision_function_[growing] = self._as_probabilities(share, decided)
+        if kept.is_everyone:
+            self.oob_decision_function_ = np.full((n_all, 2), np.nan)
+            self.oob_decision_function_[growing] = self._as_probabilities(share, decided)
         refused = (scored & ~decided)[bag.asked]
-        rows = bag.asked[refused]
-        matrix = matrix[rows]  # no more than is needed: the search takes memory too
+        asked = bag.asked[refused]
+        matrix = matrix[asked]  # no more than is needed: the search takes memory too
         answers = self._search().attains(
-            matrix, self.budget, trees=bag.left_out[refused], needed=needed[rows],
+            matrix, self.budget, trees=bag.left_out[refused], needed=needed[asked],
             n_jobs=self.n_jobs,
         )  # fmt: skip
         without = int((answers != Status.FOUND).sum())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -50,15 +51,28 @@ def groups_of(X: Any, groups: Any) -> dict[Any, np.ndarray]:
         raise InvalidData(f"X has {n_rows} rows but groups has shape {labels.shape}.")
     if labels.isna().any():
         raise InvalidData(f"groups has {int(labels.isna().sum())} missing values.")
-    observed = sorted(labels.unique().tolist(), key=lambda g: (str(type(g)), g))
+    observed = in_order(labels.unique().tolist())
     empty = [] if declared is None else [g for g in declared.tolist() if g not in observed]
     if empty:
         raise InvalidData(f"Nobody is in the group {listing(empty)}.")
-    if len(observed) > MOST:
-        raise InvalidData(
-            f"groups has {len(observed)} different values, more than {MOST}; cut them into fewer."
-        )
     return {group: (labels == group).to_numpy() for group in observed}
+
+
+def members_of(X: Any, groups: Any) -> dict[Any, np.ndarray]:
+    """Who is in which group; everyone is in one without a label if there are none."""
+    if groups is None:
+        return {None: np.ones(len(X), np.bool_)}
+    return groups_of(X, groups)
+
+
+def in_order(groups: Iterable[Any]) -> list[Any]:
+    """Labels of groups in their order, if they are not too many; None is none."""
+    named = sorted((g for g in groups if g is not None), key=lambda g: (str(type(g)), g))
+    if len(named) > MOST:
+        raise InvalidData(
+            f"groups has {len(named)} different values, more than {MOST}; cut them into fewer."
+        )
+    return named
 
 
 def _is_categorical(column: Any) -> bool:

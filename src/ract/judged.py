@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ract.groups import groups_of
-from ract.metrics.report import EVERYONE
+from ract.metrics.sums import tallied, with_everyone
 
 # What becomes of refused people, from best to worst; "unknown" if the search did not end.
 VERDICTS = ("earned", "undecided", "granted", "none", "unknown")
@@ -62,36 +61,38 @@ class Judged:
             ``beyond the bar``, how many of these would not be there if they were as good as the
             bar.
         """
-        members = {EVERYONE: np.ones(len(self.frame), np.bool_)}
-        if groups is not None:
-            members |= groups_of(self.people, groups)
-        return pd.DataFrame(
-            [{"group": group, **self._counts(inside)} for group, inside in members.items()]
-        )
+        return summary_of(self.tallied(groups))
 
-    @property
-    def _verdicts(self) -> tuple[str, ...]:
-        """The verdicts on refused people that can come up."""
-        supplied = (self.frame["verdict"] == SUPPLIED).any()
-        return (*VERDICTS, SUPPLIED) if supplied else VERDICTS
-
-    def _counts(self, inside: np.ndarray) -> dict[str, Any]:
-        frame = self.frame[inside]
-        verdict, per_100 = frame["verdict"], 100 / max(len(frame), 1)
-        granted = frame.loc[verdict == "granted", "after"]
-        counts = {name: int((verdict == name).sum()) for name in self._verdicts}
-        return {
-            "people": len(frame),
-            "refused": sum(counts.values()),
-            **counts,
-            "undesired": float((1 - granted).sum() * per_100),
-            "beyond the bar": float((self.bar - granted).sum() * per_100),
+    def tallied(self, groups: Any = None) -> dict[Any, pd.Series]:
+        """By group: people, those with each verdict, and what is undesired and beyond the bar."""
+        verdict = self.frame["verdict"].to_numpy()
+        after = self.frame["after"].where(verdict == "granted").to_numpy(float)
+        columns = {"people": np.ones(len(verdict))}
+        columns |= {name: (verdict == name).astype(float) for name in (*VERDICTS, SUPPLIED)}
+        columns |= {
+            "undesired": np.nan_to_num(1 - after),
+            "beyond the bar": np.nan_to_num(self.bar - after),
         }
+        return tallied(columns, self.people, groups)
 
     def __repr__(self) -> str:
-        counts = self._counts(np.ones(len(self.frame), np.bool_))
-        each = ", ".join(f"{counts[name]} {name}" for name in self._verdicts if counts[name])
+        counts = self.summary().iloc[0]
+        names = [name for name in (*VERDICTS, SUPPLIED) if counts.get(name)]
+        each = ", ".join(f"{counts[name]} {name}" for name in names)
         return (
             f"{counts['refused']} refused of {counts['people']} people: {each or 'nobody'} "
             f"(bar {self.bar:.3f})"
         )
+
+
+def summary_of(tallies: dict[Any, pd.Series]) -> pd.DataFrame:
+    """The table of ``Judged.summary``, of people who were counted."""
+    everyone = with_everyone(tallies)
+    names = [*VERDICTS, SUPPLIED] if everyone[0][1][SUPPLIED] else [*VERDICTS]
+    rows = []
+    for group, sums in everyone:
+        counts = sums[["people", *names]].astype(int)
+        per_100 = sums[["undesired", "beyond the bar"]] * 100 / max(sums["people"], 1)
+        row = {"group": group, "people": counts.pop("people"), "refused": counts.sum()}
+        rows.append(row | counts.to_dict() | per_100.to_dict())
+    return pd.DataFrame(rows)

@@ -18,6 +18,7 @@ from ract._estimator import Prepared
 from ract._frames import read_table, take_rows
 from ract._labelled import LabelledTreesMixin
 from ract._parameters import is_number
+from ract._streamed import is_stored
 from ract._training import TrainingSet, people_on, space_for_part
 from ract.actions import ActionSpace
 from ract.costs import Cost
@@ -225,12 +226,20 @@ class RecourseTreeClassifier(LabelledTreesMixin, BaseEstimator):
             How much each person counts, for errors, costs and recourse alike.
         """
         self._check_relabelling()
-        return self._fit(X, y, sample_weight)._keep_reference(X)._calibrate(X, y, sample_weight)
-
-    def _fit(self, X: Any, y: Any, sample_weight: Any) -> RecourseTreeClassifier:
         rng = check_random_state(self.random_state)
-        if self.confidence is None:
-            return self._learn(self._prepare(X, y, sample_weight), rng=rng)
+        kept = None
+        if self.confidence is None or is_stored(X):
+            prepared = self._prepare(X, y, sample_weight)
+            kept = prepared.kept
+            self._learn(prepared, rng=rng)
+        else:
+            self._learn_and_calibrate(X, y, sample_weight, rng)
+        return self._measure(kept, X, y, sample_weight)
+
+    def _learn_and_calibrate(
+        self, X: Any, y: Any, sample_weight: Any, rng: np.random.RandomState
+    ) -> RecourseTreeClassifier:
+        """Grow the tree on some people and relabel its leaves by others."""
         # Not stratified: the bounds are for people drawn at random.
         X, y = self._read_people(X, y)
         desired = self._read_target(y)
@@ -255,7 +264,7 @@ class RecourseTreeClassifier(LabelledTreesMixin, BaseEstimator):
         self._check_relabelling()
         rng = check_random_state(self.random_state) if rng is None else rng
         training = prepared.training
-        self.recourse_weight_, self.min_leaf_share_ = self._chosen_weight(prepared)
+        self.recourse_weight_, self.min_leaf_share_ = self._chosen_weight(prepared.in_memory)
         rules = self._rules(training, self.recourse_weight_, self.min_leaf_share_)
         tree = self._grown(training, rules, seed=int(rng.randint(2**31 - 1)))
         self.guarantee_: Guarantee | None = None

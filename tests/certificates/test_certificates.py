@@ -173,6 +173,14 @@ def test_verification_says_what_was_changed(forest, loans):
     assert "The model does not agree" in str(verify(record, tampered))
 
 
+def test_people_of_older_parts_are_not_compared(forest, loans):
+    people = loans.frame[1000:1200]
+    record = replace(certify(forest, people), data="parts-1-0123").to_dict()
+    found = verify(record, forest, people)
+    assert found and found.checked == ("record", "model", "counts")
+    assert "The people were not compared: an earlier version" in str(found)
+
+
 def test_a_damaged_record_is_reported_not_raised(tmp_path):
     assert "not a 'ract certificate 1'" in str(verify({"format": "something else"}))
     assert "damaged" in str(verify({"format": "ract certificate 1"}))

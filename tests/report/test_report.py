@@ -4,6 +4,9 @@ import base64
 import html.parser
 import json
 import re
+from functools import reduce
+from itertools import pairwise
+from operator import add
 
 import numpy as np
 import pandas as pd
@@ -15,6 +18,9 @@ from ract.datasets import load_loans
 from ract.errors import InvalidSpec
 from ract.metrics import recourse_report
 from ract.report import audit, charts
+from ract.report.audit import audit_of
+from ract.report.counts import Counts
+from ract.report.page import _median
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +49,10 @@ def test_the_numbers_are_those_of_the_parts(found, forest, loans):
     recourse = forest.recourse(people)
     assert found.certificate.everyone.risk == pytest.approx(1 - recourse.within_budget.mean())
     without = np.flatnonzero(~recourse.within_budget)
-    assert (~(found.costs <= 0.15)).sum() == len(without) > 0
+    assert found.n_without == len(without) > 0
+    costly = ~(found.costs["cost"] <= 0.15)
+    assert found.costs.loc[costly, "people"].sum() == len(without)
+    assert found.costs["people"].sum() == len(people)
     assert found.without["person"].tolist() == recourse.labels[without].tolist()
     assert found.held["people"].sum() == len(without)
     planned = recourse.found
@@ -90,10 +99,12 @@ def test_the_page_is_whole_and_needs_nothing_else(found, tmp_path):
 
 def test_a_large_table_is_searched_in_part_and_bounded_in_whole(forest, loans):
     some = audit(forest, loans.frame[1000:], max_people=50)
-    assert (some.n_searched, some.n_people, len(some.costs)) == (50, 600, 50)
+    assert (some.n_searched, some.n_people, some.costs["people"].sum()) == (50, 600, 50)
     assert some.certificate.everyone.n_people == 600
     assert "from 50 of the 600 people" in some.to_html()
     assert "accuracy" not in set(some.metrics["metric"])
+    with pytest.raises(InvalidSpec, match="is for a budget of 0.15, the audit for 0.2."):
+        audit(forest, loans.frame[1000:], budget=0.2, certificate=some.certificate)
     with pytest.raises(InvalidSpec, match="max_people"):
         audit(forest, loans.frame[1000:], max_people=0)
 
@@ -114,7 +125,7 @@ def test_a_judge_adds_a_section(forest, loans):
     found = audit(forest, loans.frame[1000:], groups="Education", judge=judge)
     recourse = forest.recourse(loans.frame[1000:], explain=False)
     expected = recourse.judged(judge, accepted=recourse.accepted.mean())
-    pd.testing.assert_frame_equal(found.judged.frame, expected.frame)
+    assert found.judged["bar"] == expected.bar and found.judged["accepted"] == expected.accepted
     pd.testing.assert_frame_equal(found.verdicts, expected.summary("Education"))
     assert {"granted", "undecided", "none"} <= set(expected.frame["verdict"])
     text = found.to_html()
@@ -132,6 +143,40 @@ def test_a_judge_adds_a_section(forest, loans):
 
 def test_no_judge_no_section(found):
     assert found.judged is None and "Earned or granted" not in found.to_html()
+
+
+@pytest.mark.parametrize("cuts", [[1], [200, 201, 550]])
+def test_parts_add_up_to_the_whole(found, forest, loans, cuts):
+    """Counts of parts come to those of one part, and so does the page."""
+    people, truth = loans.frame[1000:], np.asarray(loans.target[1000:])
+    judge = OutcomeJudge(loans.actions, n_splits=2).fit(loans.frame[:1000], loans.target[:1000])
+    accepted = found.certificate.share_accepted
+
+    def counts(rows, **given):
+        return Counts.of(
+            forest, people[rows], truth[rows], 0.15, groups="Education", judge=judge,
+            accepted=accepted, plausibility=False, **given,
+        )  # fmt: skip
+
+    parts = [slice(a, b) for a, b in pairwise([0, *cuts, len(people)])]
+    how = {"time_limit": None, "max_nodes": 10_000}
+    whole, summed = (
+        audit_of(one, forest, found.certificate, 0.95, "Audit", judge, **how)
+        for one in (counts(slice(None)), reduce(add, map(counts, parts)))
+    )
+    for name in ("metrics", "costs", "changes", "held", "without", "verdicts"):
+        pd.testing.assert_frame_equal(getattr(whole, name), getattr(summed, name), rtol=1e-9)
+    assert (whole.n_without, whole.n_supplied) == (summed.n_without, summed.n_supplied)
+    assert whole.to_html() == summed.to_html()
+    assert whole.held.equals(found.held)
+
+
+def test_the_median_of_costs_with_people():
+    for costs in ([0.3], [0.1, 0.4], [0.1, 0.1, 0.4], [0.1, 0.2, 0.2, 0.4]):
+        values, people = np.unique(costs, return_counts=True)
+        table = pd.DataFrame({"cost": values, "people": people})
+        assert _median(table) == pytest.approx(np.median(costs))
+    assert np.isnan(_median(table[:0]))
 
 
 def test_charts_take_odd_numbers():

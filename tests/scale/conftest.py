@@ -17,7 +17,7 @@ def cluster():
     """A Dask client with two workers."""
     distributed = pytest.importorskip("distributed")
     with distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, dashboard_address=None, memory_limit=0,
+        n_workers=2, threads_per_worker=1, dashboard_address=":0", memory_limit=0,
         silence_logs=logging.CRITICAL,
     ) as started, distributed.Client(started) as client:  # fmt: skip
         yield client

@@ -1,6 +1,7 @@
 """Answers of a Dask cluster are those of one process, even if a worker dies."""
 
 import os
+import re
 from pathlib import Path
 
 import numpy as np
@@ -8,18 +9,23 @@ import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.metrics import roc_auc_score
+from typer.testing import CliRunner
 
 from ract import (
+    OutcomeJudge,
     RecourseForestClassifier,
     RecourseTreeClassifier,
     certify,
     load_model,
     model_fingerprint,
     save_model,
+    verify,
 )
+from ract.cli import app
 from ract.datasets import load_loans
 from ract.errors import InvalidData, InvalidSpec
 from ract.metrics import recourse_report
+from ract.report import audit
 from ract.scale import Job, apply, run
 from tests.builders import SUPPLYING, credit_with_holes
 
@@ -81,11 +87,70 @@ def test_certificate_and_report_from_parts(cluster, loans_model):
     found = scale.certify(loans_model, people, groups="Education")
     assert found.everyone == own.everyone and found.groups == own.groups
     assert (found.model, found.cost, found.budget) == (own.model, own.cost, own.budget)
-    assert found.data.startswith("parts-1-") and found.search == {**own.search, "max_changes": None}
+    assert found.search == {**own.search, "max_changes": None}
+    for some in (X, X[::-1]):  # their order does not matter
+        assert verify(found, model, some, groups="Education")
+    other = X.assign(Income=X["Income"].where(X.index != 7, 0.0))
+    assert "data" in verify(found, model, other, search=False).problems
     table = scale.report(loans_model, people, "target", groups="Education")
     expected = recourse_report(model, X, y, groups="Education", **options)
     expected = expected[expected["metric"] != "plausibility"].reset_index(drop=True)
     pd.testing.assert_frame_equal(table, expected, rtol=1e-9)
+    known = {"reference": X[:100], "effects": None}
+    table = scale.report(loans_model, people, **known)
+    pd.testing.assert_frame_equal(table, recourse_report(model, X, **known, **options), rtol=1e-9)
+
+
+def test_an_audit_of_everyone_from_parts(cluster, holes_model):
+    """Missing values, rows that cannot be read, a part of nobody, groups, and a judge."""
+    model, people = load_model(holes_model), HOLES.copy()
+    people.loc[[3, 150], "job"] = "astronaut"
+    people["town"] = pd.Categorical(["Bonn"] * 70 + ["Rom"] * 130)  # no Bonn in the last part
+    people["good"] = model.predict(HOLES.drop(columns="who"))
+    judge = OutcomeJudge(SUPPLYING, n_splits=2, desired=model.desired_)
+    judge.fit(*credit_with_holes(500, 0))
+    with pytest.warns(UserWarning, match="2 of 200 rows cannot be read and are set aside."):
+        found = scale.audit(
+            holes_model, with_an_empty_part(people, 3), "good", key="who", groups="town",
+            judge=judge, budget=0.2,
+        )  # fmt: skip
+    read = people.drop([3, 150]).set_index("who")
+    own = audit(
+        model, read.drop(columns=["town", "good"]), read["good"],
+        groups=read["town"].to_numpy(object), judge=judge, budget=0.2, time_limit=None,
+        max_people=None,
+    )  # fmt: skip
+    assert found.certificate.everyone == own.certificate.everyone
+    assert found.certificate.groups == own.certificate.groups
+    pd.testing.assert_frame_equal(found.metrics, own.metrics, rtol=1e-9)
+    for name in ("costs", "changes", "held", "without", "verdicts"):
+        pd.testing.assert_frame_equal(getattr(found, name), getattr(own, name), rtol=1e-9)
+    assert found.n_supplied == own.n_supplied > 0 and found.judged == own.judged
+    shown = [re.sub(r"<details>.*</details>|people-1-\w+|data-1-\w+|[\d-]{10} \d\d:\d\d", "",
+                   one.to_html(), flags=re.DOTALL) for one in (found, own)]  # fmt: skip
+    unknown = "Whether these people had a part in training is not known here"
+    assert shown[0] == shown[1] and unknown in shown[0]
+
+
+def test_the_command_checks_a_certificate_of_parts(cluster, loans_model, tmp_path):
+    scale.certify(loans_model, dd.from_pandas(PEOPLE, npartitions=3)).save(tmp_path / "c.json")
+    PEOPLE[::-1].to_csv(tmp_path / "people.csv", index=False)
+    given = ["certify", loans_model, tmp_path / "people.csv", "--check", tmp_path / "c.json"]
+    result = CliRunner().invoke(app, [str(one) for one in given])
+    assert result.exit_code == 0, result.output
+    assert "agrees with its record and model and data and counts" in result.stderr
+
+
+def test_statements_refuse_what_they_do_not_take(loans_model):
+    people = dd.from_pandas(PEOPLE, npartitions=2)
+    with pytest.raises(InvalidSpec, match="no option 'strength' here; the options are 'budget', "):
+        scale.certify(loans_model, people, strength=0.8)
+    with pytest.raises(InvalidSpec, match="The people have no column 'Moon'."):
+        scale.audit(loans_model, people, groups="Moon")
+    with pytest.raises(InvalidSpec, match="people must be a Dask frame, got DataFrame."):
+        scale.report(loans_model, PEOPLE)
+    with pytest.raises(InvalidData, match="There is nobody to count."):
+        scale.certify(loans_model, people[people["who"] == "nobody"])
 
 
 def die_once(part, flag):
@@ -146,6 +211,18 @@ def test_a_forest_of_many_workers_is_that_of_one_machine(cluster):
         assert (found.predict(X) == own.predict(X)).all()
 
 
+@pytest.mark.filterwarnings("ignore::ract.calibration.LastingWarning")
+def test_what_a_fit_measures_is_measured_on_people_who_are_kept(cluster):
+    given = {"lasting": 0.5, "oob_score": True, "keep_reference": True, "recourse_weight": "auto"}
+    given |= {"n_estimators": 25, "min_recourse": 0.7}
+    own = fitted_here(forest(**given), TRAINING, "outcome")
+    found = scale.fit(forest(**given), dd.from_pandas(TRAINING, npartitions=4), "outcome")
+    assert model_fingerprint(found) == model_fingerprint(own)
+    for name in ("lasting_", "oob_score_", "oob_recourse_ratio_", "weight_search_"):
+        assert getattr(found, name) == getattr(own, name), name
+    assert (found.reference_ == own.reference_).all()
+
+
 @pytest.mark.filterwarnings("ignore")  # of connections that ended with the worker
 def test_a_worker_that_dies_does_not_change_the_forest(cluster, tmp_path):
     frame, good = credit_with_holes(400, 0)
@@ -177,7 +254,7 @@ def test_what_cannot_be_trained_by_workers_is_refused():
     people = dd.from_pandas(TRAINING, npartitions=2)
     with pytest.raises(InvalidSpec, match="Workers grow a RecourseForestClassifier, got a Recours"):
         scale.fit(RecourseTreeClassifier(), people, "outcome")
-    with pytest.raises(InvalidSpec, match="'lasting' need.s. the whole table in memory"):
-        scale.fit(forest(lasting=0.9), people, "outcome")
+    with pytest.raises(InvalidSpec, match="oob_score needs rows='all'"):
+        scale.fit(forest(oob_score=True), people, "outcome", rows="divided")
     with pytest.raises(InvalidSpec, match="rows must be 'all' or 'divided', got 'some'."):
         scale.fit(forest(), people, "outcome", rows="some")

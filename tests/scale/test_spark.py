@@ -4,10 +4,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ract import certify, load_model
+from ract import certify, load_model, verify
 from ract.datasets import load_loans
-from ract.errors import InvalidData
+from ract.errors import InvalidData, InvalidSpec
 from ract.metrics import recourse_report
+from ract.report import audit
 from ract.scale import apply
 from tests.builders import credit_with_holes
 
@@ -68,9 +69,19 @@ def test_certificate_and_report_from_parts(spark, loans_model):
     )
     expected = expected[expected["metric"] != "plausibility"].reset_index(drop=True)
     pd.testing.assert_frame_equal(table, expected, rtol=1e-9)
+    assert verify(found, model, LOANS.frame, search=False)
+    page = scale.audit(loans_model, people, "target", key="who", groups="Education")
+    whole = audit(
+        model, LOANS.frame, np.asarray(LOANS.target), groups="Education", time_limit=None
+    )  # fmt: skip
+    for name in ("costs", "changes"):
+        pd.testing.assert_frame_equal(getattr(page, name), getattr(whole, name), rtol=1e-9)
+    assert sorted(page.without["person"]) == sorted(whole.without["person"])
 
 
 def test_a_column_that_is_not_there_is_refused_at_once(spark, loans_model):
     people = spark.createDataFrame(PEOPLE.head(5)).drop("Debt")
     with pytest.raises(InvalidData, match=r"lack the column\(s\) 'Debt', which are needed"):
         scale.recourse(loans_model, people, key="who")
+    with pytest.raises(InvalidSpec, match="Rows have no names here: give key"):
+        scale.audit(loans_model, people)

@@ -189,6 +189,7 @@ def grow_tree(
     sample_weight : float64 (people,), optional
         What each person weighs who is without recourse; the same by default.
     """
+    weights = np.ascontiguousarray(weights)  # ones of a stored table take no memory
     sample_weight = weights if sample_weight is None else sample_weight
     sample = np.flatnonzero(weights > 0).astype(np.uint32)
     n, (n_axes, n_all) = len(sample), people.cells.shape

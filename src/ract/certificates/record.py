@@ -115,6 +115,11 @@ class Certificate:
     none_sample: int = 0
     seed: int = 0
 
+    @property
+    def share_accepted(self) -> float:
+        """Share of the people whom the model accepts as they are."""
+        return self.everyone.accepted / self.everyone.n_people
+
     def __str__(self) -> str:
         return self.describe()
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from ract._fingerprint import data_fingerprint
+from ract._fingerprint import is_fingerprint_of
 from ract._unread import without_unread
 from ract.cli.failures import BadInput
 from ract.cli.messages import say
@@ -79,15 +79,7 @@ def features_and_target(
         refuse_formatted_numbers(frame[name], name)
     y = frame[target]
     classes = classes_of(y)
-    if len(classes) != 2:
-        raise BadInput(
-            f"The target {target!r} has {len(classes)} class(es), {listing(classes)}; two are "
-            "needed."
-        )
-    if any(isinstance(label, float) and not label.is_integer() for label in classes):
-        raise BadInput(
-            f"The target {target!r} holds {listing(classes)}, which are amounts and not classes."
-        )
+    check_classes(target, classes)
     X = frame.drop(columns=[target, *(name for name in left_out if name != target)])
     if not len(X.columns):
         raise BadInput(f"{name_of(table.data)} has no column beside the target {target!r}.")
@@ -124,6 +116,19 @@ def with_known_class(frame: pd.DataFrame, target: str, source: str) -> pd.DataFr
 def classes_of(y: pd.Series) -> list[Any]:
     """The classes of a target, sorted by their names."""
     return sorted(y.unique().tolist(), key=str)
+
+
+def check_classes(target: str, classes: Sequence[Any]) -> None:
+    """Refuse a target that has other than two classes, or amounts."""
+    if len(classes) != 2:
+        raise BadInput(
+            f"The target {target!r} has {len(classes)} class(es), {listing(classes)}; two are "
+            "needed."
+        )
+    if any(isinstance(label, float) and not label.is_integer() for label in classes):
+        raise BadInput(
+            f"The target {target!r} holds {listing(classes)}, which are amounts and not classes."
+        )
 
 
 def desired_class(name: str | None, classes: Sequence[Any], space: Any = None) -> Any:
@@ -280,16 +285,17 @@ def training_table(
     """
     if source is not None:
         return held_out(source, form, file.model, target=target)
-    trained_on = file.summary.get("data")
-    return people if data_fingerprint(people.frame) == trained_on else None
+    trained_on = str(file.summary.get("data"))
+    return people if is_fingerprint_of(trained_on, people.frame) else None
 
 
-def require_column(name: str, frame: pd.DataFrame, option: str, source: str) -> None:
-    """Refuse an option that names a column which is not there."""
-    if name not in frame.columns:
+def require_column(name: str, frame: Any, option: str, source: str) -> None:
+    """Refuse an option that names a column which is not in a frame, or in a list of names."""
+    columns = list(getattr(frame, "columns", frame))
+    if name not in columns:
         raise BadInput(
             f"{option} names {name!r}, but {name_of(source)} has no such column; it has "
-            f"{listing(list(frame.columns), 30)}."
+            f"{listing(columns, 30)}."
         )
 
 

@@ -141,11 +141,11 @@ def fit(
     """
     from ract import OutcomeJudge
     from ract._files import check_target
-    from ract._fingerprint import data_fingerprint
-    from ract.cli.columns import classes_of, training_set
+    from ract.cli.failures import BadInput
     from ract.cli.inputs import open_actions
     from ract.cli.messages import print_summary, say_if_unrestricted
     from ract.cli.tables import format_of
+    from ract.cli.training import training_of
     from ract.persist import save_model
 
     check_target(output)
@@ -159,30 +159,39 @@ def fit(
     }
     given.pop("class_weight")
     estimator = estimator_for(model, actions=space, verbose=1, **given)
-    (X, y, counts), label = training_set(table, form, space, weights)
-    balance = _class_weight(parameters.class_weight, classes_of(y))
-    sample_weight = None if counts is None else counts.to_numpy()
-    estimator.set_params(desired=label, class_weight=balance)
+    people = training_of(table, form, space, weights)
+    if people.is_stored:
+        for option, is_given in (
+            ("--promises", promises is not None),
+            ("--keep-judge", keep_judge),
+        ):
+            if is_given:
+                raise BadInput(
+                    f"{option} needs the whole table in memory, but {table.data} is read in "
+                    "batches; take a sample of it."
+                )
+    balance = _class_weight(parameters.class_weight, people.classes)
+    estimator.set_params(desired=people.desired, class_weight=balance)
     found = None
     if owed is None:
-        estimator.fit(X, y.to_numpy(), sample_weight)
+        estimator.fit(people.X, people.y, people.weights)
     else:
         from ract.promises import refit
 
         found = refit(
-            estimator, X, y.to_numpy(), owed, share=promises_share, sample_weight=sample_weight,
-            random_state=parameters.random_state,
+            estimator, people.X, people.y, owed, share=promises_share,
+            sample_weight=people.weights, random_state=parameters.random_state,
         )  # fmt: skip
         estimator = found.model
     say_if_unrestricted(estimator.encoder_.space)
     summary = {
         "model": model,
-        "people": len(X),
-        "features": len(X.columns),
+        "people": people.n_people,
+        "features": people.n_features,
         "target": table.target,
         "desired": str(estimator.desired_),
-        "desired_share": float((y == estimator.desired_).mean()),
-        "data": data_fingerprint(X),
+        "desired_share": people.n_desired / people.n_people,
+        **({} if people.data is None else {"data": people.data}),
         **_measured(estimator),
         **_lasting(estimator),
         **({} if found is None else _kept(found)),
@@ -190,8 +199,8 @@ def fit(
     judge = None
     if keep_judge:
         judge = OutcomeJudge(
-            estimator.encoder_.space, desired=label, n_jobs=parameters.n_jobs, verbose=1
-        ).fit(X, y.to_numpy())
+            estimator.encoder_.space, desired=people.desired, n_jobs=parameters.n_jobs, verbose=1
+        ).fit(people.X, people.y)
     save_model(estimator, output, summary=summary, judge=judge, table=form)
     sentence = _sentence(summary, output, estimator)
     if found is not None:

@@ -77,11 +77,10 @@ def _check(
 def _on_dask(started: ExitStack, scheduler: str | None) -> Any:
     """The workers of a scheduler, or one process for each core of this machine."""
     distributed = optional_library("distributed", "--engine dask", "dask")
-    from ract.scale.dask import mapper
+    from ract.scale.dask import local_client, mapper
 
     if scheduler is None:
-        cluster = distributed.LocalCluster(threads_per_worker=1, dashboard_address=None)
-        return mapper(started.enter_context(distributed.Client(started.enter_context(cluster))))
+        return mapper(started.enter_context(local_client()))
     try:
         return mapper(started.enter_context(distributed.Client(scheduler)))
     except (OSError, ValueError):

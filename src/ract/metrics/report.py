@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from sklearn.metrics import roc_auc_score
 
-from ract.errors import InvalidData, InvalidSpec
-from ract.groups import groups_of
-from ract.metrics import intervals
-from ract.metrics.intervals import Estimate, difference, ratio
+from ract.errors import InvalidData
+from ract.metrics.sums import Column, Metrics
 from ract.recourse.find import find_recourse
 from ract.recourse.heuristic.plausibility import Plausibility
 from ract.recourse.question import own_budget
 from ract.recourse.result import Recourse
-
-EVERYONE = "everyone"
 
 
 def recourse_report(
@@ -97,22 +91,10 @@ def report_of(
     causal: Recourse | None = None,
 ) -> pd.DataFrame:
     """The report of plans that were found without a budget, and of those with effects if any."""
-    if not 0 < confidence < 1:
-        raise InvalidSpec(f"confidence must lie between 0 and 1, got {confidence!r}.")
     columns = columns_of(recourse, y, budget)
     if causal is not None:
         columns.append(Column("causal validity", causal.found, ~causal.accepted))
-    members = {EVERYONE: np.ones(len(recourse), np.bool_)}
-    if groups is not None:
-        members |= groups_of(recourse.people, groups)
-    return pd.DataFrame([
-        row_of(
-            group, column.name, int(column.counts[inside].sum()), column.of(inside, confidence),
-            None if group == EVERYONE else column.of(~inside, confidence),
-        )
-        for group, inside in members.items()
-        for column in columns
-    ])  # fmt: skip
+    return Metrics.of(columns, recourse.people, groups).table(confidence)
 
 
 def columns_of(
@@ -120,54 +102,6 @@ def columns_of(
 ) -> list[Column]:
     """Every metric of plans that were found without a budget, a value per person."""
     return [*_decisions(recourse, y), *_plans(recourse, budget, plausibility=plausibility)]
-
-
-def row_of(
-    group: Any, metric: str, n_people: int, own: Estimate, rest: Estimate | None
-) -> dict[str, Any]:
-    """A metric of a group, compared with everyone else if there is somebody else."""
-    row = {"group": group, "metric": metric, "people": n_people}
-    row |= {"value": own.value, "low": own.low, "high": own.high}
-    if rest is not None:
-        row |= _limits("difference", difference(own, rest))
-        row |= _limits("ratio", ratio(own, rest))
-    return row
-
-
-@dataclass(frozen=True)
-class Column:
-    """One metric: a value per person, and who counts.
-
-    Parameters
-    ----------
-    name : str
-    values : float or bool (people,)
-        Booleans are shares. For "AUC", scores.
-    counts : bool (people,)
-    desired : bool (people,), optional
-        For "AUC": who truly is of the desired class.
-    """
-
-    name: str
-    values: np.ndarray
-    counts: np.ndarray
-    desired: np.ndarray | None = None
-
-    def of(self, inside: np.ndarray, confidence: float) -> Estimate:
-        """The metric of some people."""
-        here = inside & self.counts
-        values = self.values[here]
-        if self.desired is not None:
-            truly = self.desired[here]
-            n = int(truly.sum())
-            if n in (0, len(truly)):
-                return intervals.NOTHING
-            return intervals.area(
-                float(roc_auc_score(truly, values)), n, len(truly) - n, confidence
-            )
-        if values.dtype == np.bool_:
-            return intervals.share(int(values.sum()), len(values), confidence)
-        return intervals.mean(values, confidence)
 
 
 def _decisions(recourse: Recourse, y: Any) -> Iterator[Column]:
@@ -205,11 +139,3 @@ def _plans(recourse: Recourse, budget: float, *, plausibility: bool) -> Iterator
         judge = Plausibility().fit(recourse.question.known)
         score[~accepted] = judge.score(recourse.after[~accepted])
     yield Column("plausibility", score, ~accepted)
-
-
-def _limits(name: str, estimate: Estimate) -> dict[str, float]:
-    return {
-        name: estimate.value,
-        f"{name} low": estimate.low,
-        f"{name} high": estimate.high,
-    }

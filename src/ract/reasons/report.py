@@ -14,7 +14,7 @@ import pandas as pd
 
 from ract.errors import InvalidSpec
 from ract.groups import groups_of
-from ract.metrics.report import EVERYONE
+from ract.metrics.sums import EVERYONE
 from ract.reasons.find import find_reasons
 from ract.reasons.result import Reasons
 from ract.reasons.stability import reasons_stability

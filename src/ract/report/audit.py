@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,17 +14,14 @@ from ract._frames import read_table, take_rows
 from ract.calibration import LastingCurve
 from ract.certificates import Certificate, certify
 from ract.errors import InvalidSpec
-from ract.groups import groups_of
 from ract.judge import OutcomeJudge
-from ract.judged import Judged
-from ract.metrics.report import report_of
+from ract.judged import summary_of
+from ract.metrics.sums import with_everyone
 from ract.recourse.find import find_recourse
 from ract.recourse.question import TIME_LIMIT, own_budget
-from ract.recourse.reachable import has_recourse
 from ract.recourse.result import Recourse
+from ract.report.counts import Counts
 from ract.report.page import page
-
-MOST_EXPLAINED = 200
 
 
 @dataclass(frozen=True)
@@ -43,9 +40,10 @@ class Audit:
         On all of them.
     metrics : DataFrame
         As ``ract.metrics.recourse_report``.
-    costs : float array
-        Of those searched: 0 if accepted, inf without a plan at any cost, or with one that only
-        hands in missing values.
+    costs : DataFrame
+        How many people, of those searched, have each ``cost``: 0 if accepted, inf without a plan
+        at any cost, or with one that only hands in missing values. Beyond some 16 thousand
+        different costs of a population in parts, neighbours count as equal.
     changes : DataFrame
         By feature: share of plans that change it, and mean effort where they do.
     held : DataFrame
@@ -53,12 +51,14 @@ class Audit:
         would do instead.
     without : DataFrame
         People without recourse, in words.
-    n_explained : int
-        How many of the people without recourse have a reason.
-    judged : Judged, optional
-        Which plans within the budget are earned and which are granted, if there is a judge.
+    n_without, n_explained : int
+        How many of those searched have no plan within the budget, and how many of them have a
+        reason.
+    judged : dict, optional
+        The judge's bar, the share of accepted people it stands for, and the confidence of the
+        intervals, if there is a judge.
     verdicts : DataFrame, optional
-        Its summary, by group.
+        Which plans within the budget are earned and which are granted, by group.
     lasting : LastingCurve, optional
         How likely plans last, by their strength, if that was measured for the model.
     promised : DataFrame, optional
@@ -75,12 +75,13 @@ class Audit:
     budget: float
     certificate: Certificate
     metrics: pd.DataFrame
-    costs: np.ndarray
+    costs: pd.DataFrame
     changes: pd.DataFrame
     held: pd.DataFrame
     without: pd.DataFrame
+    n_without: int
     n_explained: int
-    judged: Judged | None = None
+    judged: dict[str, float] | None = None
     verdicts: pd.DataFrame | None = None
     lasting: LastingCurve | None = None
     promised: pd.DataFrame | None = None
@@ -171,115 +172,81 @@ def audit(
         "actions": actions, "desired": desired, "threshold": threshold, "reference": reference,
         "cost": cost, "time_limit": time_limit, "n_jobs": n_jobs, "progress": progress,
     }  # fmt: skip
-    whole = certificate
     if certificate is None:
         certificate = certify(model, X, budget, confidence, groups, training=training, **how)
-    n_people, most = read_table(X).n_rows, own_budget(model, budget)
-    rows = np.arange(n_people)
+    most, n_people = own_budget(model, budget), read_table(X).n_rows
+    if most != certificate.budget:
+        raise InvalidSpec(
+            f"The certificate is for a budget of {certificate.budget:g}, the audit for {most:g}."
+        )
     if max_people is not None and n_people > max_people:
         rows = np.linspace(0, n_people - 1, max_people).astype(int)
-    some, truth = take_rows(X, rows), None if y is None else np.asarray(y)[rows]
-    labels = groups
-    if groups is not None and not isinstance(groups, str):
-        labels = np.asarray(groups)[rows]
-    recourse = find_recourse(model, some, budget=np.inf, explain=False, strict=True, **how)
-    metrics = report_of(recourse, truth, most, groups=labels, confidence=confidence)
-    judged = None if judge is None else _judged(judge, recourse, most)
-    curve = getattr(model, "lasting_", None)
-    promised = None
-    if curve is not None and curve.lasting is not None:
-        strong = {**how, "strength": curve.strength_for(curve.lasting), "budget": most}
-        promised = _promised(model, some, recourse, labels, strong)
-    costly = np.flatnonzero(~(recourse.cost <= most))
-    asked = costly[:MOST_EXPLAINED]
-    reasons = (
-        find_recourse(model, take_rows(some, asked), budget=most, **how) if len(asked) else None
-    )
+        X, y = take_rows(X, rows), None if y is None else np.asarray(y)[rows]
+        if groups is not None and not isinstance(groups, str):
+            groups = np.asarray(groups)[rows]
+    accepted = certificate.share_accepted
+    counts = Counts.of(
+        model, X, y, most, groups=groups, judge=judge, accepted=accepted, **how
+    )  # fmt: skip
+    return audit_of(counts, model, certificate, confidence, title, judge, **how)
+
+
+def audit_of(
+    counts: Counts,
+    model: Any,
+    certificate: Certificate,
+    confidence: float,
+    title: str,
+    judge: OutcomeJudge | None,
+    **how: Any,
+) -> Audit:
+    """The audit of people who were counted; the first without recourse are explained.
+
+    Parameters
+    ----------
+    counts : Counts
+    model, certificate, confidence, title, judge, **how
+        As in ``audit``.
+    """
+    reasons = None
+    if counts.without is not None:
+        reasons = find_recourse(model, counts.without, budget=certificate.budget, **how)
+    judged = None
+    if judge is not None:
+        accepted = certificate.share_accepted
+        judged = {
+            "bar": judge.bar(accepted), "accepted": accepted, "confidence": judge.confidence,
+        }  # fmt: skip
     return Audit(
         title=title,
-        model=_in_words(recourse),
-        n_people=n_people if whole is None else whole.everyone.n_people,
-        n_searched=len(rows),
-        budget=most,
+        model=counts.model,
+        n_people=certificate.everyone.n_people,
+        n_searched=counts.n_people,
+        budget=certificate.budget,
         certificate=certificate,
-        metrics=metrics,
-        costs=np.where(recourse.only_supplied, np.inf, recourse.cost),
-        changes=_changes(recourse, most),
+        metrics=counts.metrics.table(confidence),
+        costs=counts.cost_table(),
+        changes=counts.changes(),
         held=_held(reasons),
         without=_without(reasons),
-        n_explained=len(asked),
+        n_without=counts.n_without,
+        n_explained=0 if reasons is None else len(reasons),
         judged=judged,
-        verdicts=None if judged is None else judged.summary(labels),
-        lasting=curve,
-        promised=promised,
-        n_supplied=int((recourse.only_supplied & (recourse.cost <= most)).sum()),
+        verdicts=None if counts.verdicts is None else summary_of(counts.verdicts),
+        lasting=getattr(model, "lasting_", None),
+        promised=None if counts.promised is None else _promised(counts.promised),
+        n_supplied=counts.n_supplied,
     )
 
 
-def _promised(
-    model: Any, X: Any, recourse: Recourse, groups: Any, options: dict[str, Any]
-) -> pd.DataFrame | None:
-    """Who of the refused has a plan that lasts as promised, by group."""
-    if options["strength"] is None:
-        return None
-    status, supplied = has_recourse(model, X, **options), recourse.only_supplied
-    found = (status == "found") & ~supplied
-    weaker = recourse.found & (recourse.cost <= options["budget"]) & ~found & ~supplied
-    kinds = {
-        "promised": found, "weaker": weaker,
-        "unknown": ~weaker & ((status == "unknown") | (recourse.status == "unknown")),
-    }  # fmt: skip
-    if supplied.any():
-        kinds["only supplied"] = supplied & ~kinds["unknown"]
-    named = {} if groups is None else groups_of(X, groups)
-    rows = []
-    for group, members in {"everyone": np.arange(len(status)), **named}.items():
-        refused = np.zeros(len(status), bool)
-        refused[members] = True
-        refused &= ~recourse.accepted
-        counts = {name: int((is_so & refused).sum()) for name, is_so in kinds.items()}
-        none = int(refused.sum()) - sum(counts.values())
-        rows.append({"group": group, "refused": int(refused.sum()), **counts, "none": none})
-    return pd.DataFrame(rows)
-
-
-def _judged(judge: OutcomeJudge, recourse: Recourse, budget: float) -> Judged:
-    """Verdicts on plans within a budget, of plans that were found without one.
-
-    These people had no part in training, so that the model's share of accepted is theirs.
-    """
-    within = replace(recourse, question=replace(recourse.question, budget=budget))
-    return judge.judged(within, accepted=float(recourse.accepted.mean()))
-
-
-def _in_words(recourse: Recourse) -> dict[str, str]:
-    """What a model is, in words."""
-    model, ensemble = recourse.question.model, recourse.question.ensemble
-    space = recourse.encoder.space
-    words = {
-        "Kind": getattr(model, "source", "") or type(model).__name__,
-        "Trees": f"{ensemble.n_trees:,} with {len(ensemble.leaves):,} leaves",
-        "Desired class": str(recourse.desired),
-        "May change": ", ".join(f.name for f in space if f.actionable) or "nothing",
-        "Fixed": ", ".join(f.name for f in space if not f.actionable) or "nothing",
-    }
-    if ensemble.combine == "votes" and ensemble.n_trees > 1:
-        words["Votes needed"] = f"{ensemble.cutoff:g} of {ensemble.n_trees}"
-    weight = getattr(model, "recourse_weight_", getattr(model, "recourse_weight", None))
-    if weight is not None:
-        words["Weight of recourse"] = f"{weight:.3g}" if isinstance(weight, float) else str(weight)
-    return words
-
-
-def _changes(recourse: Recourse, budget: float) -> pd.DataFrame:
-    """Which features people are asked to change, among plans within the budget."""
-    planned = recourse.found & (recourse.cost <= budget) & ~recourse.only_supplied
-    names = [axis.feature.name for axis in recourse.encoder.axes]
-    changed = pd.DataFrame(recourse.changed[planned], columns=names)
-    effort = pd.DataFrame(recourse.effort[planned], columns=names).where(changed)
-    table = pd.DataFrame({"feature": names, "share": changed.mean().array})
-    table["effort"] = effort.mean().array
-    return table[table["share"] > 0].sort_values("share", ascending=False, ignore_index=True)
+def _promised(tallies: dict[Any, pd.Series]) -> pd.DataFrame:
+    everyone = with_everyone(tallies)
+    if not everyone[0][1]["only supplied"]:
+        everyone = [(group, counts.drop("only supplied")) for group, counts in everyone]
+    return pd.DataFrame([
+        {"group": group, **counts, "none": 2 * counts["refused"] - counts.sum()}
+        for group, counts in everyone
+    ])  # fmt: skip
 
 
 def _held(recourse: Recourse | None) -> pd.DataFrame:

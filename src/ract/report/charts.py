@@ -75,10 +75,12 @@ def stacked(
     return svg(title, y + 20, *shapes)
 
 
-def histogram(title: str, values: np.ndarray, budget: float, n_bins: int = 24) -> Markup:
-    """How often costs occur, with the budget as a line."""
-    end = _end(values, budget)
-    counts, edges = np.histogram(values, bins=n_bins, range=(0.0, end))
+def histogram(
+    title: str, costs: np.ndarray, budget: float, people: np.ndarray | None = None, n_bins: int = 24
+) -> Markup:
+    """How many people have which cost, one each by default, with the budget as a line."""
+    end = _end(costs, budget)
+    counts, edges = np.histogram(costs, bins=n_bins, range=(0.0, end), weights=people)
     most = int(counts.max(initial=0))
     x, scale = _scale(LEFT, WIDTH - RIGHT, 0.0, end), (BOTTOM - TOP) / max(most, 1)
     shapes = [
@@ -93,14 +95,18 @@ def histogram(title: str, values: np.ndarray, budget: float, n_bins: int = 24) -
     return svg(title, HEIGHT, *shapes, *_budget_line(x, budget, end))
 
 
-def steps(title: str, costs: np.ndarray, budget: float) -> Markup:
-    """The share of people whose cost is at most x, as steps."""
-    finite = np.sort(costs[np.isfinite(costs)])
+def steps(title: str, costs: np.ndarray, budget: float, people: np.ndarray | None = None) -> Markup:
+    """The share of people, one for each cost by default, whose cost is at most x, as steps."""
+    people = np.ones(len(costs)) if people is None else people
+    order = np.argsort(costs)[: np.isfinite(costs).sum()]
+    finite, reached = costs[order], np.cumsum(people[order])
     end = _end(finite, budget)
     at = np.unique(np.concatenate([[0.0], finite, [end]]))
     if len(at) > 400:  # as fine as the eye can see
-        at = np.unique(np.concatenate([[0.0, end], np.quantile(finite, np.linspace(0, 1, 400))]))
-    share = np.searchsorted(finite, at, side="right") / max(len(costs), 1)
+        places = np.searchsorted(reached, np.linspace(0, reached[-1], 400))
+        at = np.unique(np.concatenate([[0.0, end], finite[places]]))
+    below = np.searchsorted(finite, at, side="right")
+    share = np.append(0, reached)[below] / max(people.sum(), 1)
     x, y = _scale(LEFT, WIDTH - RIGHT, 0.0, end), _scale(BOTTOM, TOP, 0.0, 1.0)
     path = f"M{x(at[0]):.1f},{y(share[0]):.1f}" + "".join(
         f"H{x(a):.1f}V{y(s):.1f}" for a, s in zip(at[1:], share[1:], strict=True)

@@ -25,7 +25,7 @@ def page(audit: Audit, templates: str | Path | None = None) -> str:
         str(name): _rows(of_metric)
         for name, of_metric in audit.metrics.groupby("metric", sort=False)
     }
-    costs = audit.costs[np.isfinite(audit.costs) & (audit.costs > 0)]
+    planned = audit.costs[np.isfinite(audit.costs["cost"]) & (audit.costs["cost"] > 0)]
     values = {
         "title": str(audit.title),
         "date": certificate.date[:16].replace("T", " "),
@@ -36,22 +36,16 @@ def page(audit: Audit, templates: str | Path | None = None) -> str:
         "statement": certificate.describe(),
         "overlap": certificate.overlap,
         "groups": {name: rows[1:] for name, rows in metrics.items() if len(rows) > 1},
-        "n_planned": len(costs),
-        "median_cost": float(np.median(costs)) if len(costs) else math.nan,
+        "n_planned": int(planned["people"].sum()),
+        "median_cost": _median(planned),
         "changes": _rows(audit.changes),
-        "n_without": int((~(audit.costs <= audit.budget)).sum()) - audit.n_supplied,
+        "n_without": audit.n_without,
         "n_supplied": audit.n_supplied,
         "n_explained": audit.n_explained,
         "held": _rows(audit.held),
         "without": _rows(audit.without),
         "verdicts": [] if audit.verdicts is None else _rows(audit.verdicts),
-        "judged": None
-        if audit.judged is None
-        else {
-            "bar": audit.judged.bar,
-            "accepted": audit.judged.accepted,
-            "confidence": audit.judged.confidence,
-        },
+        "judged": audit.judged,
         "lasting": None
         if audit.lasting is None
         else {
@@ -68,11 +62,11 @@ def page(audit: Audit, templates: str | Path | None = None) -> str:
         },
         "record": json.dumps(certificate.to_dict(), indent=2),
     }
-    values["charts"] = _charts(audit, values, costs)
+    values["charts"] = _charts(audit, values, planned)
     return open_templates(templates).render("audit.html", values)
 
 
-def _charts(audit: Audit, values: dict[str, Any], costs: np.ndarray) -> dict[str, Any]:
+def _charts(audit: Audit, values: dict[str, Any], planned: pd.DataFrame) -> dict[str, Any]:
     """The drawings; None where there is nothing to draw."""
     drawn: dict[str, Any] = dict.fromkeys(
         ("groups", "costs", "budgets", "changes", "earned", "lasting")
@@ -83,10 +77,16 @@ def _charts(audit: Audit, values: dict[str, Any], costs: np.ndarray) -> dict[str
             [(row["group"], row["value"], row["low"], row["high"]) for row in rows],
             values["everyone"]["recourse ratio"],
         )
-    if len(costs):
-        drawn["costs"] = charts.histogram("What the cheapest plans cost", costs, audit.budget)
+    if len(planned):
+        (costs, people), (all_costs, everyone) = (
+            (table["cost"].to_numpy(), table["people"].to_numpy())
+            for table in (planned, audit.costs)
+        )
+        drawn["costs"] = charts.histogram(
+            "What the cheapest plans cost", costs, audit.budget, people
+        )
         drawn["budgets"] = charts.steps(
-            "Share of people with recourse at each budget", audit.costs, audit.budget
+            "Share of people with recourse at each budget", all_costs, audit.budget, everyone
         )
     if rows := values["changes"]:
         drawn["changes"] = charts.bars(
@@ -119,6 +119,15 @@ def _charts(audit: Audit, values: dict[str, Any], costs: np.ndarray) -> dict[str
             "line: what was asked for",
         )  # fmt: skip
     return drawn
+
+
+def _median(planned: pd.DataFrame) -> float:
+    """The cost in the middle, between the two in the middle of an even number of people."""
+    end = planned["people"].cumsum().to_numpy()
+    if not len(end):
+        return math.nan
+    middle = np.searchsorted(end, [(end[-1] - 1) // 2, end[-1] // 2], side="right")
+    return float(planned["cost"].to_numpy()[middle].mean())
 
 
 def _is_number(value: Any) -> bool:

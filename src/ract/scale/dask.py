@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from copy import deepcopy
+from contextlib import contextmanager
+from functools import reduce
 from itertools import chain
+from operator import add
 from typing import Any, Literal
 
 import pandas as pd
 
-from ract._sketch import MOST_VALUES, TableSketch
-from ract._streamed import Columns, Reading, divided
-from ract.certificates import Certificate
+from ract._sketch import MOST_VALUES
+from ract._streamed import Columns, Kept, Reading, divided, measures_afterwards
 from ract.errors import InvalidSpec
 from ract.scale.job import Job, What
-from ract.scale.population import Population
+from ract.scale.population import Statements
 from ract.scale.training import begin, checked, finish, grown, shares
 
 try:
@@ -40,8 +41,7 @@ def apply(
         As in ``ract.scale.apply``.
     """
     job = Job.of(model, what, key=key, **options)
-    if not isinstance(people, dd.DataFrame):
-        raise InvalidSpec(f"people must be a Dask frame, got {type(people).__name__}.")
+    _check(people)
     job.check(people.columns)
     meta = job.empty(people._meta)
     needed = people[list(job.columns)]
@@ -53,59 +53,24 @@ def recourse(model: Any, people: Any, *, key: str | None = None, **options: Any)
     return apply(model, people, "plans", key=key, **options)
 
 
-def certify(
-    model: Any, people: Any, *, groups: str | None = None, confidence: float = 0.95, **options: Any
-) -> Certificate:
-    """``ract.certify`` on everyone in a Dask frame, from counts of its parts.
-
-    Parameters
-    ----------
-    model : path or fitted model
-    people : dask.dataframe.DataFrame
-    groups : str, optional
-        A column.
-    confidence : float
-    **options
-        ``budget``, ``max_changes`` and ``max_nodes``.
-    """
-    job = Job.of(model, "has_recourse", **options)
-    return _population(job, people, Population.counted, groups=groups).certificate(job, confidence)
+def _gathered(people: Any, columns: list[str], count: Callable[[pd.DataFrame], Any]) -> Any:
+    _check(people)
+    shared = dask.delayed(count)  # an argument, so that it travels once
+    counted = [dask.delayed(_called)(shared, part) for part in people[columns].to_delayed()]
+    return _summed(counted)
 
 
-def report(
-    model: Any,
-    people: Any,
-    target: str | None = None,
-    *,
-    groups: str | None = None,
-    confidence: float = 0.95,
-    **options: Any,
-) -> pd.DataFrame:
-    """``ract.metrics.recourse_report`` on everyone in a Dask frame, without plausibility.
-
-    Parameters
-    ----------
-    model : path or fitted model
-    people : dask.dataframe.DataFrame
-    target, groups : str, optional
-        Columns of the true classes and of groups.
-    confidence : float
-    **options
-        Those of ``ract.find_recourse``.
-    """
-    job = Job.of(model, "plans", **options)
-    return _population(
-        job, people, Population.measured, target=target, groups=groups
-    ).report(confidence)  # fmt: skip
+_statements = Statements(_gathered)
+certify, report, audit = _statements.certify, _statements.report, _statements.audit
 
 
-def _population(
-    job: Job, people: Any, count: Callable[..., Population], **columns: str | None
-) -> Population:
-    job.check(people.columns)
-    shared, counted = dask.delayed(job), dask.delayed(count)
-    parts = [counted(shared, part, **columns) for part in people.to_delayed()]
-    return _reduced(parts, Population.of_parts)
+def _called(function: Callable[[Any], Any], part: Any) -> Any:
+    return function(part)
+
+
+def _check(people: Any) -> None:
+    if not isinstance(people, dd.DataFrame):
+        raise InvalidSpec(f"people must be a Dask frame, got {type(people).__name__}.")
 
 
 def _answers(people: pd.DataFrame, job: Job) -> pd.DataFrame:
@@ -144,16 +109,23 @@ def fit(
     RecourseForestClassifier
     """
     forest = checked(forest)
-    if not isinstance(people, dd.DataFrame):
-        raise InvalidSpec(f"people must be a Dask frame, got {type(people).__name__}.")
+    _check(people)
     if rows not in ("all", "divided"):
         raise InvalidSpec(f"rows must be 'all' or 'divided', got {rows!r}.")
+    if rows == "divided" and forest.oob_score:
+        raise InvalidSpec(
+            "oob_score needs rows='all': divided, a tree has not seen the people of other parts."
+        )
     n_parts = _n_threads() if n_parts is None else n_parts
     columns = Columns.of(people.columns, y, sample_weight)
     most, parts = max(MOST_VALUES, 2 * forest.max_cells), people.to_delayed()
-    sketches = [dask.delayed(_sketch)(columns, part, most) for part in parts]
-    reading = begin(forest, columns, _reduced(sketches, _merged))
-    shared, model = dask.delayed(reading), dask.delayed(forest)
+    sketches = [dask.delayed(columns.sketch)(part, most) for part in parts]
+    reading = begin(forest, columns, _summed(sketches))
+    shared, kept = dask.delayed(reading), None
+    if measures_afterwards(forest):
+        kept = Kept.joined(dask.compute(*(dask.delayed(Reading.kept)(shared, p) for p in parts)))
+    forest.recourse_weight_, forest.min_leaf_share_ = forest._chosen_weight(kept)
+    model = dask.delayed(forest)
     read = [dask.delayed(Reading.training)(shared, part) for part in parts]
     seeds = shares(forest._seeds(), n_parts)
     join = dask.delayed(Reading.joined)
@@ -166,7 +138,7 @@ def fit(
     # One tree is one task, so that workers are busy to the end.
     grow = dask.delayed(grown)
     trees = [grow(model, on, [one]) for on, some in zip(whole, seeds, strict=True) for one in some]
-    return finish(forest, reading, list(chain(*dask.compute(*trees))))
+    return finish(forest, reading, list(chain(*dask.compute(*trees))), kept)
 
 
 def _n_threads() -> int:
@@ -178,22 +150,38 @@ def _n_threads() -> int:
         return 2
 
 
-def _sketch(columns: Columns, part: pd.DataFrame, most: int) -> TableSketch:
-    return columns.sketch(part, most)
-
-
-def _merged(sketches: list[TableSketch]) -> TableSketch:
-    whole = deepcopy(sketches[0])
-    for sketch in sketches[1:]:
-        whole += sketch
-    return whole
-
-
-def _reduced(parts: list[Any], join: Callable[[list[Any]], Any]) -> Any:
-    """What the parts come to, joined by sixteens in their order."""
+def _summed(parts: list[Any]) -> Any:
+    """What the parts come to, added by sixteens in their order."""
     while len(parts) > 1:
-        parts = [dask.delayed(join)(parts[i : i + 16]) for i in range(0, len(parts), 16)]
+        sixteens = [parts[i : i + 16] for i in range(0, len(parts), 16)]
+        parts = [dask.delayed(reduce)(add, some) for some in sixteens]
     return dask.compute(*parts)[0]
+
+
+@contextmanager
+def local_client(n_workers: int | None = None) -> Iterator[Any]:
+    """A Dask client with worker processes on this machine, one thread each.
+
+    They neither profile what they run nor watch their own event loop closely, which would take
+    some ten per cent of CPU, and far more on a machine that is busy.
+
+    Parameters
+    ----------
+    n_workers : int, optional
+        One for each core by default.
+    """
+    from distributed import Client, LocalCluster
+
+    quiet = {
+        "distributed.worker.profile.enabled": False,
+        "distributed.admin.tick.interval": "500ms",
+    }
+    with (
+        dask.config.set(quiet),
+        LocalCluster(n_workers=n_workers, threads_per_worker=1, dashboard_address=":0") as cluster,
+        Client(cluster) as client,
+    ):
+        yield client
 
 
 def mapper(client: Any) -> Any:

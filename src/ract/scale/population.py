@@ -2,248 +2,285 @@
 
 The counts of a certificate, and of every metric that is a share, are those of the whole table to
 the last person; means agree up to rounding. Rows that cannot be read are set aside and counted.
+Engines differ in how they call a function on each part and put the results together.
 """
 
 from __future__ import annotations
 
-import hashlib
-import math
-from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import reduce
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from ract._fingerprint import cost_fingerprint, data_fingerprint, model_fingerprint
-from ract._serialize import canonical
+from ract._fingerprint import PeopleSum, cost_fingerprint, model_fingerprint
 from ract._unread import without_unread
 from ract.certificates.certify import check_certified, check_size, confidence_of_each
 from ract.certificates.record import Certificate, Count, numbers_of
-from ract.errors import InvalidData, InvalidSpec
-from ract.groups import MOST, groups_of
-from ract.metrics import intervals
-from ract.metrics.intervals import Estimate
-from ract.metrics.report import EVERYONE, Column, columns_of, row_of
+from ract.errors import InvalidData, InvalidSpec, listing
+from ract.groups import in_order, members_of
+from ract.judge import OutcomeJudge
+from ract.metrics.report import columns_of
+from ract.metrics.sums import Metrics, added
 from ract.recourse.find import find_recourse
 from ract.recourse.question import Question, own_budget
 from ract.recourse.reachable import reach
+from ract.report.audit import Audit, audit_of
+from ract.report.counts import Counts
 from ract.scale.job import Job
-
-# Scores are distinguished up to so many different ones; beyond, neighbours count as equal.
-MOST_SCORES = 65_536
 
 _LIMITS = ("max_changes", "time_limit", "max_nodes")
 
 
 @dataclass(frozen=True)
-class Sums:
-    """What is known of one metric of some people; two of them add up.
+class Tally:
+    """What was counted of some people; that of two parts adds up.
 
     Parameters
     ----------
-    n : int
-        People who count.
-    mean : float
-    squares : float
-        Of the distances from the mean, summed.
-    scores : float (3, scores), optional
-        Of an AUC: ascending scores, and how many desired and other people have each.
-    is_share : bool
+    n_rows, n_invalid : int
+        Of these, how many cannot be read, which count nowhere else.
+    counts : any or None
+        What adds up; None if nobody can be read.
     """
 
-    n: int = 0
-    mean: float = 0.0
-    squares: float = 0.0
-    scores: np.ndarray | None = None
-    is_share: bool = False
+    n_rows: int
+    n_invalid: int
+    counts: Any = None
 
     @classmethod
-    def of(cls, column: Column, inside: np.ndarray) -> Sums:
-        """Those of some people."""
-        here = inside & column.counts
-        values, is_share = column.values[here], column.values.dtype == np.bool_
-        if column.desired is not None:
-            score, at = np.unique(values, return_inverse=True)
-            desired = np.bincount(at, column.desired[here], len(score))
-            scores = np.stack([score, desired, np.bincount(at, minlength=len(score)) - desired])
-            return cls(len(values), scores=scores)
-        if not len(values):
-            return cls(is_share=bool(is_share))
-        mean = float(values.mean())
-        return cls(len(values), mean, float(((values - mean) ** 2).sum()), is_share=bool(is_share))
+    def of(
+        cls, job: Job, count: Callable[..., Any], columns: dict[str, str | None], people: Any
+    ) -> Tally:
+        """That of a part; the counting function is given people who can be read, and columns."""
+        X, read = _read(job, people)
+        n_invalid = len(people) - len(X)
+        if not len(X):
+            return cls(len(people), n_invalid)
+        given = {
+            role: None if name is None else np.asarray(people[name])[read]
+            for role, name in columns.items()
+        }
+        return cls(len(people), n_invalid, count(job, X, **given))
 
-    def __add__(self, other: Sums) -> Sums:
-        n = self.n + other.n
-        if self.scores is not None and other.scores is not None:
-            return replace(self, n=n, scores=_joined(self.scores, other.scores))
-        if not self.n or not other.n:
-            return self if self.n or other == Sums() else other
-        apart, share = other.mean - self.mean, other.n / n
-        squares = self.squares + other.squares + apart * apart * self.n * share
-        return replace(self, n=n, mean=self.mean + apart * share, squares=squares)
-
-    def estimate(self, confidence: float) -> Estimate:
-        """The metric with its interval."""
-        if self.scores is not None:
-            _, desired, others = self.scores
-            n, m = desired.sum(), others.sum()
-            if n == 0 or m == 0:
-                return intervals.NOTHING
-            below = np.cumsum(others) - others / 2
-            return intervals.area(float((desired * below).sum() / (n * m)), n, m, confidence)
-        if self.is_share:
-            return intervals.share(round(self.mean * self.n), self.n, confidence)
-        spread = math.sqrt(self.squares / (self.n - 1)) if self.n > 1 else math.inf
-        return intervals.mean_of(self.n, self.mean, spread, confidence)
-
-
-def _joined(one: np.ndarray, other: np.ndarray) -> np.ndarray:
-    """Counts by score of both, with at most so many different scores."""
-    scores, at = np.unique(np.append(one[0], other[0]), return_inverse=True)
-    counts = [
-        np.bincount(at, np.append(a, b), len(scores))
-        for a, b in zip(one[1:], other[1:], strict=True)
-    ]
-    if len(scores) > MOST_SCORES:
-        reached = np.cumsum(counts[0] + counts[1])
-        place = (reached * (MOST_SCORES // 2) / reached[-1]).astype(int)
-        first = np.flatnonzero(np.diff(place, prepend=-1))
-        scores, counts = scores[first], [np.add.reduceat(count, first) for count in counts]
-    return np.stack([scores, *counts])
+    def __add__(self, other: Tally) -> Tally:
+        known = [part.counts for part in (self, other) if part.counts is not None]
+        both = known[0] + known[1] if len(known) == 2 else [*known, None][0]
+        return Tally(self.n_rows + other.n_rows, self.n_invalid + other.n_invalid, both)
 
 
 @dataclass(frozen=True)
-class Population:
-    """Counts of some people; those of two parts add up.
+class Statuses:
+    """What a certificate needs to know of some people; that of two parts adds up.
 
     Parameters
     ----------
-    statuses : dict
-        By group: people, and how many are accepted, have an action and are unknown.
-    metrics : dict
-        By group and name of the metric.
-    data : tuple of str
-        Fingerprints of the parts, in their order.
-    n_invalid : int
-        Rows that cannot be read, which count nowhere else.
+    by_group : dict
+        Under None if there are none: people, and how many are accepted, have an action and are
+        unknown.
+    people : PeopleSum
     """
 
-    statuses: dict[Any, np.ndarray] = field(default_factory=dict)
-    metrics: dict[tuple[Any, str], Sums] = field(default_factory=dict)
-    data: tuple[str, ...] = ()
-    n_invalid: int = 0
+    by_group: dict[Any, np.ndarray]
+    people: PeopleSum
 
     @classmethod
-    def counted(cls, job: Job, people: pd.DataFrame, groups: str | None = None) -> Population:
-        """What a certificate needs to know of a part."""
-        X, read = _read(job, people)
-        if not len(X):
-            return cls(n_invalid=len(people))
+    def of(cls, job: Job, X: pd.DataFrame, groups: np.ndarray | None) -> Statuses:
+        """Those of a part."""
         question = Question.of(job.model, X, budget=job.options.get("budget"))
         limits = {name: job.options.get(name) for name in (*_LIMITS, "n_jobs")}
         status = reach(question, supply=False, **limits)
-        statuses = {
+        by_group = {
             group: np.array([int(inside.sum()), *numbers_of(status[inside])])
-            for group, inside in _members(people, groups, read).items()
+            for group, inside in members_of(X, groups).items()
         }
-        return cls(statuses, {}, (data_fingerprint(X),), len(people) - len(X))
+        return cls(by_group, PeopleSum.of(X))
 
-    @classmethod
-    def measured(
-        cls, job: Job, people: pd.DataFrame, target: str | None = None, groups: str | None = None
-    ) -> Population:
-        """What a report needs to know of a part."""
-        X, read = _read(job, people)
-        if not len(X):
-            return cls(n_invalid=len(people))
-        plans = find_recourse(
-            job.model, X, **{**job.options, "explain": False, "strict": True, "budget": np.inf}
-        )
-        budget = own_budget(job.model, job.options.get("budget"))
-        y = None if target is None else people[target].to_numpy()[read]
-        metrics = {
-            (group, column.name): Sums.of(column, inside)
-            for column in columns_of(plans, y, budget, plausibility=False)
-            for group, inside in _members(people, groups, read).items()
-        }
-        return cls({}, metrics, (), len(people) - len(X))
+    def __add__(self, other: Statuses) -> Statuses:
+        return Statuses(added(self.by_group, other.by_group), self.people + other.people)
 
-    def __add__(self, other: Population) -> Population:
-        return Population(
-            _added(self.statuses, other.statuses), _added(self.metrics, other.metrics),
-            self.data + other.data, self.n_invalid + other.n_invalid,
-        )  # fmt: skip
-
-    @classmethod
-    def of_parts(cls, parts: Iterable[Population]) -> Population:
-        """All of them together, in their order."""
-        return reduce(cls.__add__, parts, cls())
-
-    def certificate(self, job: Job, confidence: float = 0.95) -> Certificate:
-        """The statement of ``ract.certify`` on everyone who was counted.
-
-        Its fingerprint of the people is one of all parts in their order; of a single part, that
-        of the table.
-        """
-        check_certified(confidence, None, 0, 0)
-        if not self.statuses:
-            raise InvalidData("There is nobody to count.")
-        groups = _in_order(self.statuses)
+    def certificate(self, job: Job, confidence: float) -> Certificate:
+        """The statement of ``ract.certify`` on everyone who was counted."""
+        groups = in_order(self.by_group)
         each = confidence_of_each(confidence, len(groups))
         counts = [
-            Count.from_numbers(group, self.statuses[group].tolist(), each) for group in groups
+            Count.from_numbers(group, self.by_group[group].tolist(), each) for group in groups
         ]
-        total = np.sum(list(self.statuses.values()), axis=0)
+        total = np.sum(list(self.by_group.values()), axis=0)
         everyone = Count.from_numbers(None, total.tolist(), confidence)
         check_size([everyone, *counts], None)
-        limits = {name: job.options.get(name) for name in _LIMITS}
         return Certificate(
             model=model_fingerprint(job.model),
             cost=cost_fingerprint(job.model.cost_),
-            data=self.fingerprint,
+            data=self.people.fingerprint,
             budget=own_budget(job.model, job.options.get("budget")),
             confidence=confidence,
             everyone=everyone,
             groups=tuple(counts),
-            search={"method": "exact", **limits},
+            search={"method": "exact", **{name: job.options.get(name) for name in _LIMITS}},
             date=datetime.now(UTC).isoformat(timespec="seconds"),
         )
 
-    def report(self, confidence: float = 0.95) -> pd.DataFrame:
-        """The table of ``ract.metrics.recourse_report``, without plausibility."""
-        if not 0 < confidence < 1:
-            raise InvalidSpec(f"confidence must lie between 0 and 1, got {confidence!r}.")
-        names = list(dict.fromkeys(name for _, name in self.metrics))
-        found = list(dict.fromkeys(group for group, _ in self.metrics))
-        rows = []
-        for group in (EVERYONE, *_in_order(found)):
-            for name in names:
-                inside = [g for g in found if group in (EVERYONE, g)]
-                own = self._sum(name, inside)
-                rest = None
-                if group != EVERYONE:
-                    rest = self._sum(name, [g for g in found if g != group]).estimate(confidence)
-                rows.append(row_of(group, name, own.n, own.estimate(confidence), rest))
-        return pd.DataFrame(rows)
 
-    def _sum(self, name: str, groups: list[Any]) -> Sums:
-        return reduce(Sums.__add__, (self.metrics[group, name] for group in groups), Sums())
+@dataclass(frozen=True)
+class Statements:
+    """Statements on everyone in the frame of an engine.
 
-    @property
-    def fingerprint(self) -> str:
-        """That of the table if it is one part, else one of all parts in their order."""
-        if len(self.data) == 1:
-            return self.data[0]
-        return f"parts-1-{hashlib.sha256(canonical(list(self.data))).hexdigest()}"
+    Parameters
+    ----------
+    gather : callable
+        Calls a function with each part of a frame, of which it needs some columns, and returns
+        the sum of what it returns.
+    has_index : bool
+        Whether rows have names without a key.
+    """
+
+    gather: Callable[[Any, list[str], Callable[[pd.DataFrame], Tally]], Tally]
+    has_index: bool = True
+
+    def certify(
+        self, model: Any, people: Any, *, groups: str | None = None, confidence: float = 0.95,
+        **options: Any,
+    ) -> Certificate:  # fmt: skip
+        """``ract.certify`` on everyone in a frame of an engine, from counts of its parts.
+
+        Its fingerprint of the people is the same in whatever parts and order they come, so that
+        ``ract.verify`` can compare it with a table in memory.
+
+        Parameters
+        ----------
+        model : path or fitted model
+        people : Dask or Spark frame
+        groups : str, optional
+            A column.
+        confidence : float
+        **options
+            ``budget``, ``max_changes`` and ``max_nodes``.
+        """
+        check_certified(confidence, None, 0, 0)
+        job = _job(model, "has_recourse", None, options, ("budget", "max_changes", "max_nodes"))
+        counted: Statuses = self._counts(job, people, Statuses.of, groups=groups)
+        return counted.certificate(job, confidence)
+
+    def report(
+        self, model: Any, people: Any, target: str | None = None, *, groups: str | None = None,
+        confidence: float = 0.95, **options: Any,
+    ) -> pd.DataFrame:  # fmt: skip
+        """``ract.metrics.recourse_report`` on everyone in a frame of an engine.
+
+        Plausibility is learned from people and left out, unless they are given as ``reference``.
+
+        Parameters
+        ----------
+        model : path or fitted model
+        people : Dask or Spark frame
+        target, groups : str, optional
+            Columns of the true classes and of groups.
+        confidence : float
+        **options
+            Those of ``ract.find_recourse``.
+        """
+        job = Job.of(model, "plans", **options)
+        counted: Metrics = self._counts(job, people, _metrics, y=target, groups=groups)
+        return counted.table(confidence)
+
+    def audit(
+        self, model: Any, people: Any, target: str | None = None, *, key: str | None = None,
+        groups: str | None = None, confidence: float = 0.95, judge: OutcomeJudge | None = None,
+        title: str = "Recourse audit", **options: Any,
+    ) -> Audit:  # fmt: skip
+        """``ract.report.audit`` on everyone in a frame of an engine, from counts of its parts.
+
+        Everyone's plan is searched for. People are gone through twice, since a judge must know
+        which share of all is accepted; the first people without recourse are explained where this
+        is called.
+
+        Parameters
+        ----------
+        model : path or fitted model
+        people : Dask or Spark frame
+        target, groups : str, optional
+            Columns of the true classes and of groups.
+        key : str, optional
+            A column whose values name people without recourse; the index by default, which rows
+            of Spark do not have.
+        confidence : float
+        judge : OutcomeJudge, optional
+            For which plans are earned and which are granted.
+        title : str
+            Of the page.
+        **options
+            ``budget`` and ``max_nodes``.
+        """
+        if key is None and not self.has_index:
+            raise InvalidSpec("Rows have no names here: give key, a column that names people.")
+        certificate = self.certify(model, people, groups=groups, confidence=confidence, **options)
+        job = _job(model, "plans", key, options, ("budget", "max_nodes"))
+        count = partial(_audited, judge=judge, accepted=certificate.share_accepted)
+        counted: Counts = self._counts(job, people, count, y=target, groups=groups)
+        return audit_of(counted, job.model, certificate, confidence, title, judge, **_how(job))
+
+    def _counts(
+        self, job: Job, people: Any, count: Callable[..., Any], **columns: str | None
+    ) -> Any:
+        also = [name for name in columns.values() if name is not None]
+        if hasattr(people, "columns"):  # else the engine says what it takes
+            job.check(people.columns)
+            lacking = [name for name in also if name not in people.columns]
+            if lacking:
+                raise InvalidSpec(f"The people have no column {listing(lacking)}.")
+        needed = list(dict.fromkeys([*job.columns, *also]))
+        tally = self.gather(people, needed, partial(Tally.of, job, count, columns))
+        if tally.counts is None:
+            raise InvalidData("There is nobody to count.")
+        if tally.n_invalid:
+            warnings.warn(
+                f"{tally.n_invalid} of {tally.n_rows} rows cannot be read and are set aside.",
+                stacklevel=3,
+            )
+        return tally.counts
+
+
+def _job(
+    model: Any, what: Any, key: str | None, options: dict[str, Any], taken: tuple[str, ...]
+) -> Job:
+    unknown = [name for name in options if name not in taken]
+    if unknown:
+        raise InvalidSpec(
+            f"There is no option {listing(unknown)} here; the options are {listing(taken)}."
+        )
+    return Job.of(model, what, key=key, **options)
+
+
+def _how(job: Job) -> dict[str, Any]:
+    return {name: value for name, value in job.options.items() if name != "budget"}
+
+
+def _metrics(job: Job, X: pd.DataFrame, y: Any, groups: Any) -> Metrics:
+    how = {**_how(job), "explain": False, "strict": True}
+    plans = find_recourse(job.model, X, **how, budget=np.inf)
+    budget, learned = own_budget(job.model, job.options.get("budget")), how.get("reference")
+    columns = columns_of(plans, y, budget, plausibility=learned is not None)
+    return Metrics.of(columns, X, groups)
+
+
+def _audited(job: Job, X: pd.DataFrame, y: Any, groups: Any, **judged: Any) -> Counts:
+    budget = own_budget(job.model, job.options.get("budget"))
+    return Counts.of(
+        job.model, X, y, budget, groups=groups, plausibility=False, **judged, **_how(job)
+    )
 
 
 def _read(job: Job, people: pd.DataFrame) -> tuple[Any, np.ndarray]:
     """The people who can be read, in the columns of the model, and their positions."""
     job.check(people.columns)
-    X, everyone = people[list(job.features)].reset_index(drop=True), np.arange(len(people))
+    everyone = np.arange(len(people))
+    X = people[list(job.features)]
+    X = X if job.key is None else X.set_axis(pd.Index(people[job.key]), axis=0)
     if not len(X):
         return X, everyone
     try:
@@ -254,24 +291,3 @@ def _read(job: Job, people: pd.DataFrame) -> tuple[Any, np.ndarray]:
         if not unread.messages:
             raise
         return X, unread.rows
-
-
-def _members(people: pd.DataFrame, groups: str | None, read: np.ndarray) -> dict[Any, np.ndarray]:
-    """Who of those who were read is in which group; all are in one if there are none."""
-    if groups is None:
-        return {None: np.ones(len(read), bool)}
-    return groups_of(people.iloc[read], groups)
-
-
-def _in_order(groups: Iterable[Any]) -> list[Any]:
-    named = sorted((g for g in groups if g is not None), key=lambda g: (str(type(g)), g))
-    if len(named) > MOST:
-        raise InvalidData(
-            f"groups has {len(named)} different values, more than {MOST}; cut them into fewer."
-        )
-    return named
-
-
-def _added(one: dict[Any, Any], other: dict[Any, Any]) -> dict[Any, Any]:
-    both = {key: one[key] + other[key] for key in one.keys() & other.keys()}
-    return {**one, **other, **both}

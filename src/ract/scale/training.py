@@ -10,20 +10,24 @@ from typing import Any
 import numpy as np
 
 from ract._core.grower import CellTree
-from ract._parameters import at_least, monotonic_directions
+from ract._parameters import monotonic_directions
 from ract._sketch import TableSketch
-from ract._streamed import Columns, Reading, reading_of
+from ract._streamed import Columns, Kept, Reading, reading_of
 from ract._training import TrainingSet
 from ract.ensemble import TreeEnsemble
 from ract.errors import InvalidSpec
 from ract.forest import RecourseForestClassifier
+from ract.recourse.common.problem import check_categories
 
 Grown = list[tuple[CellTree, int, int | None]]
 
 _OF_AN_EARLIER_FIT = (
-    "weight_search_", "reference_", "lasting_", "oob_score_", "oob_decision_function_",
+    "reference_",
+    "lasting_",
+    "oob_score_",
+    "oob_decision_function_",
     "oob_recourse_ratio_",
-)  # fmt: skip
+)
 
 
 def checked(forest: Any) -> RecourseForestClassifier:
@@ -43,9 +47,8 @@ def begin(forest: RecourseForestClassifier, columns: Columns, sketch: TableSketc
     """What workers need to read their parts; the forest learns of columns and classes."""
     reading = reading_of(forest, columns, sketch)
     forest.encoder_, forest.cost_ = reading.encoder, reading.cost
-    forest._check_goal()
-    forest.recourse_weight_ = float(at_least("recourse_weight", forest.recourse_weight, 0))
-    forest.min_leaf_share_ = float(forest.min_leaf_share or 0.0)
+    if forest.oob_score or forest.recourse_weight == "auto":  # searches: better refused now
+        check_categories(reading.encoder.axes)
     return reading
 
 
@@ -57,9 +60,12 @@ def grown(forest: RecourseForestClassifier, training: TrainingSet, seeds: list[i
 
 
 def finish(
-    forest: RecourseForestClassifier, reading: Reading, trees: Grown
+    forest: RecourseForestClassifier, reading: Reading, trees: Grown, kept: Kept | None
 ) -> RecourseForestClassifier:
-    """The forest of trees that were grown elsewhere, in the order of their seeds."""
+    """The forest of trees that were grown elsewhere, in the order of their seeds.
+
+    What it measures afterwards is measured here, on the people who are kept.
+    """
     by_seed = {seed: (tree, n_drawn) for tree, seed, n_drawn in trees}
     seeds = forest._seeds()
     needed = int(forest._needed(forest.n_estimators))
@@ -73,7 +79,9 @@ def finish(
     )
     for name in _OF_AN_EARLIER_FIT:
         forest.__dict__.pop(name, None)
-    return forest
+    if forest.oob_score and kept is not None:
+        forest._score_out_of_bag(kept, range(kept.n_people), kept.n_people)
+    return forest if kept is None else forest._measure(kept, None, None, None)
 
 
 def shares(seeds: list[int], n_shares: int) -> list[list[int]]:
