@@ -245,13 +245,21 @@ class FrameTable(Table):
 
     def __init__(self, frame: nw.DataFrame[Any], labels: list[Any] | None = None) -> None:
         super().__init__(frame.columns, len(frame))
-        self._frame = frame
+        self._frame, self._read = frame, False
         self._labels = frame.columns if labels is None else labels
 
     def numbers(self, name: str) -> np.ndarray:
-        if self._keeps and not self._kept:
-            self._kept = _plain_columns(self._frame.to_native())
+        self._keep_plain()
         return super().numbers(name)
+
+    def missing(self, name: str) -> np.ndarray:
+        self._keep_plain()
+        return super().missing(name)
+
+    def _keep_plain(self) -> None:
+        if self._keeps and not self._read:
+            self._read = True
+            self._kept |= _plain_columns(self._frame.to_native())
 
     def _raw(self, name: str) -> np.ndarray:
         series = self._frame.get_column(name)

@@ -15,6 +15,7 @@ from ract._kernels.search.cell_forest import (
     Forest,
     Rule,
     Rules,
+    first_price,
     polish,
     prune,
 )
@@ -136,6 +137,16 @@ class Model:
         constant += left.constant
         forest = Forest._make([*nodes, root, left.forest.missing])
         return Left(forest, Box(*box), constant, constant + most)
+
+    def first_price(
+        self, left: Left, own: np.ndarray, costs: np.ndarray, prices: np.ndarray
+    ) -> int:
+        """Position of the lowest of some prices at which what is left can have enough."""
+        at: int = first_price(
+            left.forest, self.rule.weight, own, costs, self.problem.grid.n_cells,
+            self.problem.categorical, prices, self.least - left.constant,
+        )  # fmt: skip
+        return at
 
     def may_do(self, left: Left) -> bool:
         """Whether what is left can have enough."""
