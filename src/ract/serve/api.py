@@ -66,7 +66,7 @@ def api_routes(gate: Gate) -> APIRouter:
             ]
             return schemas.Plans(model=service.live.fingerprint, plans=answers)
 
-        return await gate(request, (WORKER,), work)
+        return await gate(request, (WORKER,), work, searches=True)
 
     @router.post("/promises", summary="Promise plans to people", status_code=201)
     @_typed(requests.offers)
@@ -97,7 +97,7 @@ def api_routes(gate: Gate) -> APIRouter:
                 without=[person for person in people if person not in promised],
             )
 
-        return await gate(request, (WORKER,), work)
+        return await gate(request, (WORKER,), work, searches=True)
 
     def own_promise(caller: Caller, id: str) -> Promise:
         promise = service.ledger.get(_number(id, "promise"))
@@ -148,7 +148,7 @@ def api_routes(gate: Gate) -> APIRouter:
             values = service.notice_values(case, language)
             return service.notices(case, language).render_values(values, form)
 
-        text = await gate(request, (APPLICANT, WORKER, AUDITOR), work)
+        text = await gate(request, (APPLICANT, WORKER, AUDITOR), work, searches=True)
         kinds = {"html": "text/html", "text": "text/plain", "json": "application/json"}
         return Response(
             text, media_type=kinds[form], headers={"content-security-policy": LETTER_POLICY}

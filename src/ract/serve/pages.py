@@ -67,8 +67,9 @@ def _applicant(router: APIRouter, gate: Gate) -> None:
     async def own(request: Request, work: Callable[[View, Case], Any]) -> Any:
         view = _view(request, service)
         return await gate(
-            request, (APPLICANT,), lambda caller: work(view, service.state.case(str(caller.case)))
-        )
+            request, (APPLICANT,), lambda caller: work(view, service.state.case(str(caller.case))),
+            searches=True,
+        )  # fmt: skip
 
     @router.get("/my/letter")
     async def letter(request: Request) -> Response:
@@ -186,7 +187,7 @@ def _worker(router: APIRouter, gate: Gate) -> None:
 
     async def staff(request: Request, work: Callable[[View, Caller], Any]) -> Any:
         view = _view(request, service)
-        return await gate(request, (WORKER,), lambda caller: work(view, caller))
+        return await gate(request, (WORKER,), lambda caller: work(view, caller), searches=True)
 
     @router.get("/desk")
     async def desk(request: Request, search: str = "") -> Response:
