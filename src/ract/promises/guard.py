@@ -27,6 +27,7 @@ from ract.status import Status
 
 KEPT, BROKEN, UNKNOWN = "kept", "broken", "unknown"
 ROUNDS = 8  # of raising weights
+N_BETWEEN = 2  # rows of a promise between what it asks for and the far end
 
 
 @dataclass(frozen=True)
@@ -133,7 +134,7 @@ class Refit:
     plain : Check
         The same before a model of the people alone.
     weights : float (promises,)
-        What each promised row weighed in the end.
+        What each row of a promise weighed in the end.
     auc, plain_auc : float
         On held-out people, of models trained alike; NaN if it was not measured.
     """
@@ -179,11 +180,12 @@ def refit(
 ) -> Refit:
     """Train a model again so that open promises are kept.
 
-    Promised people enter as rows that have carried out their plan, with the promised class. Rows of
-    promises that are not kept weigh twice as much in the next round, until the share is reached or
-    eight rounds are over; the model of the round that kept the most is given. A weight of recourse
-    that the learner chooses by itself is chosen on the people alone; what lasts is measured for
-    the model in the end.
+    Promised people enter as rows that have carried out their plan, with the promised class: as the
+    plan asks, at the far end of its ranges and between, since whoever does more is promised the
+    same. Rows of promises that are not kept weigh twice as much in the next round, until the share
+    is reached or eight rounds are over; the model of the round that kept the most is given. A
+    weight of recourse that the learner chooses by itself is chosen on the people alone; what lasts
+    is measured for the model in the end.
 
     Parameters
     ----------
@@ -199,7 +201,7 @@ def refit(
         Share of the people on whom the AUC with and without promised rows is measured, by models
         of the others; 0 to leave that out.
     random_state : int
-        Of who is held out.
+        Of who is held out, and of rows between.
 
     Examples
     --------
@@ -226,10 +228,10 @@ def refit(
     weights, model, found = np.ones(len(promises)), plain, before
     if before.share < share:
         learner, raised = plain._as_chosen(), weights
-        rows = pd.DataFrame([promise.after for promise in promises])[list(people.X.columns)]
-        promised = np.array([promise.desired for promise in promises])
+        rows, owner = promised_rows(promises, people.X, random_state)
+        promised = np.array([promise.desired for promise in promises])[owner]
         for _ in range(ROUNDS):
-            both = people.with_rows(rows, promised, raised)
+            both = people.with_rows(rows, promised, raised[owner])
             trial = clone(learner).fit(both.X, both.y, sample_weight=both.weight)
             kept = check(promises, trial)
             if kept.share > found.share:
@@ -238,12 +240,60 @@ def refit(
                 break
             raised = np.where(kept.kept, raised, 2 * raised)
         if model is not plain:
-            both = people.with_rows(rows, promised, weights)
+            both = people.with_rows(rows, promised, weights[owner])
             model.set_params(lasting=estimator.lasting)._calibrate(both.X, both.y, both.weight)
     auc, plain_auc = np.nan, np.nan
     if held_out and model is not plain:
-        auc, plain_auc = _aucs(learner, people, rows, promised, weights, held_out, random_state)
+        added = rows, promised, weights[owner]
+        auc, plain_auc = _aucs(learner, people, added, held_out, random_state)
     return Refit(model, found, before, weights, auc, plain_auc)
+
+
+def promised_rows(
+    promises: Sequence[Promise], people: pd.DataFrame, random_state: int = 0
+) -> tuple[pd.DataFrame, np.ndarray]:
+    """People who have done what they were asked to, and whose promise each of them is.
+
+    One has done so to the letter; where there is room for more, one has done as much as there is,
+    and some have done as much of it in each feature as chance would have it.
+
+    Parameters
+    ----------
+    promises : sequence of Promise
+    people : DataFrame
+        In the columns of the rows; where a range has no end, room is as far as they go.
+    random_state : int
+    """
+    rows, owner, rng = [], [], np.random.default_rng(random_state)
+    for k, promise in enumerate(promises):
+        room = _room(promise, people)
+        shares = [0.0, 1.0, *rng.random((N_BETWEEN, len(room)))] if room else [0.0]
+        for share in shares:
+            part = np.broadcast_to(share, len(room))
+            more = {
+                name: np.round(start + t * (end - start)) if whole else start + t * (end - start)
+                for (name, (start, end, whole)), t in zip(room.items(), part, strict=True)
+            }
+            rows.append({**promise.after, **more})
+            owner.append(k)
+    return pd.DataFrame(rows)[list(people.columns)], np.array(owner)
+
+
+def _room(promise: Promise, people: pd.DataFrame) -> dict[str, tuple[float, float, bool]]:
+    """By feature: from what a plan asks for to the far end, and whether in whole numbers."""
+    room = {}
+    for name in promise.region.asked:
+        limit, before = promise.region.limits[name], promise.before[name]
+        if limit.missing or limit.category is not None or before is None:
+            continue
+        after = float(promise.after[name])
+        up = after > before
+        end = limit.high if up else limit.low
+        if end is None:
+            end = people[name].max() if up else people[name].min()
+        if (end > after) == up and end != after:
+            room[name] = after, float(end), people[name].dtype.kind in "iub"
+    return room
 
 
 @dataclass(frozen=True)
@@ -288,8 +338,8 @@ def _in_type(column: pd.Series, kind: Any) -> pd.Series:
 
 
 def _aucs(
-    estimator: Any, people: _People, rows: pd.DataFrame, promised: np.ndarray,
-    weights: np.ndarray, held_out: float, random_state: int,
+    estimator: Any, people: _People, added: tuple[pd.DataFrame, np.ndarray, np.ndarray],
+    held_out: float, random_state: int,
 ) -> tuple[float, float]:  # fmt: skip
     """AUC on held-out people of a model with promised rows, and of one without."""
     from sklearn.metrics import roc_auc_score
@@ -300,7 +350,7 @@ def _aucs(
     )
     some, rest = people.take(grow_on), people.take(held)
     found = []
-    for part in (some.with_rows(rows, promised, weights), some):
+    for part in (some.with_rows(*added), some):
         model = clone(estimator).fit(part.X, part.y, sample_weight=part.weight)
         score = model.predict_proba(rest.X)[:, list(model.classes_).index(model.desired_)]
         found.append(float(roc_auc_score(rest.y == model.desired_, score)))
