@@ -134,7 +134,7 @@ class Refit:
     plain : Check
         The same before a model of the people alone.
     weights : float (promises,)
-        What each row of a promise weighed in the end.
+        What the rows of each promise weighed together in the end.
     auc, plain_auc : float
         On held-out people, of models trained alike; NaN if it was not measured.
     """
@@ -230,8 +230,9 @@ def refit(
         learner, raised = plain._as_chosen(), weights
         rows, owner = promised_rows(promises, people.X, random_state)
         promised = np.array([promise.desired for promise in promises])[owner]
+        share_of_row = 1 / np.bincount(owner)[owner]
         for _ in range(ROUNDS):
-            both = people.with_rows(rows, promised, raised[owner])
+            both = people.with_rows(rows, promised, raised[owner] * share_of_row)
             trial = clone(learner).fit(both.X, both.y, sample_weight=both.weight)
             kept = check(promises, trial)
             if kept.share > found.share:
@@ -240,11 +241,11 @@ def refit(
                 break
             raised = np.where(kept.kept, raised, 2 * raised)
         if model is not plain:
-            both = people.with_rows(rows, promised, weights[owner])
+            both = people.with_rows(rows, promised, weights[owner] * share_of_row)
             model.set_params(lasting=estimator.lasting)._calibrate(both.X, both.y, both.weight)
     auc, plain_auc = np.nan, np.nan
     if held_out and model is not plain:
-        added = rows, promised, weights[owner]
+        added = rows, promised, weights[owner] * share_of_row
         auc, plain_auc = _aucs(learner, people, added, held_out, random_state)
     return Refit(model, found, before, weights, auc, plain_auc)
 
