@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from time import time
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -219,6 +219,13 @@ class Service:
         values = notices.values(plan, reasons)
         values["record"]["person"] = case.person
         return values | {"person": one_line(case.person)}
+
+    def notice(
+        self, case: Case, language: str, form: Literal["html", "text", "json"] = "html"
+    ) -> str:
+        """The notice of a case."""
+        values = self.notice_values(case, language)
+        return self.notices(case, language).render_values(values, form)
 
     def audit(self) -> dict[str, Any]:
         """Numbers on the model, the cases and the ledger."""
