@@ -12,7 +12,7 @@ from ract import ActionSpace, Feature, RecourseBoostingClassifier, RecourseFores
 from ract.calibration import calibrate
 from ract.errors import InvalidSpec
 from ract.promises import Ledger, check, refit
-from ract.promises.guard import _People, promised_rows
+from ract.promises.training import _People, promised_rows
 
 
 @pytest.fixture(scope="module")
@@ -131,12 +131,12 @@ def test_the_round_that_kept_the_most_is_returned(ledger, loans, monkeypatch):
         shares.append(found.share)
         return found
 
-    monkeypatch.setattr("ract.promises.guard.check", noted)
+    monkeypatch.setattr("ract.promises.training.check", noted)
     forest = RecourseForestClassifier(loans.actions, n_estimators=5, random_state=1)
     X, y = loans.frame[600:], loans.target[600:]
     found = refit(forest, X, y, ledger, held_out=0)
     assert found.check.share == max(shares) == check(ledger, found.model).share
-    monkeypatch.setattr("ract.promises.guard.ROUNDS", 1)
+    monkeypatch.setattr("ract.promises.training.ROUNDS", 1)
     first = refit(forest, X, y, ledger, held_out=0)
     assert first.n_exceptions and (first.weights == 1).all()
 
