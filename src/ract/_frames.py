@@ -247,13 +247,21 @@ class FrameTable(Table):
 
     def __init__(self, frame: nw.DataFrame[Any], labels: list[Any] | None = None) -> None:
         super().__init__(frame.columns, len(frame))
-        self._frame = frame
+        self._frame, self._read = frame, False
         self._labels = frame.columns if labels is None else labels
 
     def numbers(self, name: str) -> np.ndarray:
-        if self._keeps and not self._kept:
-            self._kept = _plain_columns(self._frame.to_native())
+        self._keep_plain()
         return super().numbers(name)
+
+    def missing(self, name: str) -> np.ndarray:
+        self._keep_plain()
+        return super().missing(name)
+
+    def _keep_plain(self) -> None:
+        if self._keeps and not self._read:
+            self._read = True
+            self._kept |= _plain_columns(self._frame.to_native())
 
     def _raw(self, name: str) -> np.ndarray:
         series = self._frame.get_column(name)
@@ -265,7 +273,7 @@ class FrameTable(Table):
         return np.asarray(self._frame.get_column(name).to_numpy(), dtype=object)
 
     def role(self, name: str) -> Role:
-        dtype = self._frame.schema[name]
+        dtype = self._schema[name]
         if dtype == nw.Boolean:
             return "bool"
         if dtype.is_integer():
@@ -288,7 +296,12 @@ class FrameTable(Table):
         if isinstance(native, pd.DataFrame):
             dtype = self._dtypes[name]
             return _narrow(getattr(dtype, "numpy_dtype", dtype))
-        return np.float32 if self._frame.schema[name] == nw.Float32 else None
+        return np.float32 if self._schema[name] == nw.Float32 else None
+
+    @cached_property
+    def _schema(self) -> Mapping[str, nw.dtypes.DType]:
+        """Types of all columns, which a frame makes anew each time that it is asked for one."""
+        return self._frame.schema
 
     @cached_property
     def _dtypes(self) -> dict[str, Any]:
@@ -300,7 +313,7 @@ class FrameTable(Table):
         if isinstance(native, pd.DataFrame):
             dtype = native[name].dtype
             return dtype.categories.tolist() if isinstance(dtype, pd.CategoricalDtype) else None
-        declared = self._frame.schema[name]
+        declared = self._schema[name]
         return list(declared.categories) if isinstance(declared, nw.Enum) else None
 
     def declared_order(self, name: str) -> list[Any] | None:
@@ -316,7 +329,7 @@ class FrameTable(Table):
             return _pandas_like(native, columns, keep_index).set_axis(self._labels, axis=1)
         data = {
             name: nw.new_series(name, _with_none(columns[name]), backend=self._frame.implementation)
-            .cast(_dtype_that_holds(self._frame.schema[name], columns[name]))
+            .cast(_dtype_that_holds(self._schema[name], columns[name]))
             .to_native()
             for name in self.names
         }

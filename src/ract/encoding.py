@@ -7,7 +7,7 @@ they are asked for, one at a time, so that a large table is never held twice.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, overload
 
@@ -225,7 +225,7 @@ class Encoder:
     def held(
         self,
         matrix: np.ndarray,
-        narrow: dict[int, Any],
+        narrow: Mapping[int, Any],
         least: np.ndarray | None = None,
         most: np.ndarray | None = None,
     ) -> np.ndarray:

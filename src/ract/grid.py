@@ -25,6 +25,7 @@ from ract.errors import InvalidSpec
 Columns = Sequence[np.ndarray]
 
 MOST_CELLS = 65_536
+FEW_PEOPLE = 16  # below, looking up each of them is fastest
 MANY_PEOPLE = 50_000  # from here on the kernel saves more time than it takes to compile
 
 
@@ -167,7 +168,7 @@ class Grid:
 
     def _fill_ordered(self, a: int, values: np.ndarray, out: np.ndarray) -> None:
         """Cells of known values of an ordinal axis."""
-        table = IntegerTable.of(self.axes[a], values)
+        table = None if len(values) < FEW_PEOPLE else IntegerTable.of(self.axes[a], values)
         if table is not None:
             out[:] = np.searchsorted(self.thresholds[a], table.values).astype(out.dtype)[table.at]
         elif len(values) < MANY_PEOPLE:
@@ -313,6 +314,20 @@ class Prices:
     entries: tuple[Entries | None, ...]
     switches: tuple[np.ndarray | None, ...]
     handed_in: tuple[HandedIn | None, ...]
+
+    @cached_property
+    def levels(self) -> tuple[np.ndarray, np.ndarray]:
+        """Levels of all ``entries`` from below and from above (axes x most cells).
+
+        Infinite where nobody can go, beyond the last cell and on categorical axes.
+        """
+        shape = len(self.entries), int(self.grid.n_cells.max())
+        above, below = np.full(shape, np.inf), np.full(shape, -np.inf)
+        for a, entries in enumerate(self.entries):
+            if entries is not None:
+                above[a, : len(entries.above)] = entries.above_level
+                below[a, : len(entries.above)] = entries.below_level
+        return above, below
 
     def reach(self, columns: Columns, cells: np.ndarray, budget: float) -> Reach:
         """What every person attains at a cost of at most ``budget`` in each feature.

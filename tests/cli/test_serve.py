@@ -8,8 +8,13 @@ from typer.testing import CliRunner
 
 from ract import RecourseForestClassifier, save_model
 from ract.cli import app
+from ract.cli.serve_demo import prepare
 from ract.datasets import load_loans
 from ract.promises import Ledger
+from ract.serve.keys import LINK
+from ract.serve.live import Rules
+from ract.serve.service import Service, publish
+from ract.serve.settings import Settings
 from ract.serve.state import State
 
 
@@ -82,3 +87,21 @@ def test_what_cannot_be_started_is_said_before(folder):
         port = taken.getsockname()[1]
         said = run(folder / "model.ract", "--port", port, *ledger, code=2).stderr
     assert "cannot be listened on" in said
+
+
+def test_the_demonstration_has_something_for_everyone(tmp_path, capsys):
+    model, files, show = prepare(tmp_path)
+    settings = Settings(str(tmp_path / "demo.db"), str(model), tuple(map(str, files)))
+    with Ledger(settings.ledger) as ledger:
+        publish(ledger, State(ledger.store), model.read_bytes())
+    show(settings, "http://127.0.0.1:8000")
+    said = capsys.readouterr().err
+    assert all(role in said for role in ("case-worker", "auditor", "admin"))
+    service = Service(settings)
+    token = re.search(r"/my/(\S+)", said)[1]
+    case = service.state.case(service.signer.read(token, LINK))
+    assert not case.accepted and len(service.ways(case, Rules()).each) == 3
+    audit = service.audit()
+    assert 0 < audit["lasting"] <= 1 and sum(audit["earned"].values()) > 0
+    assert audit["verified"] and audit["promises"]["open"] > 0
+    service.close()

@@ -6,12 +6,13 @@ from datetime import timedelta
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
 
-from ract import RecourseBoostingClassifier, RecourseForestClassifier
+from ract import ActionSpace, Feature, RecourseBoostingClassifier, RecourseForestClassifier
 from ract.calibration import calibrate
 from ract.errors import InvalidSpec
 from ract.promises import Ledger, check, refit
-from ract.promises.guard import _People
+from ract.promises.training import _People, promised_rows
 
 
 @pytest.fixture(scope="module")
@@ -77,6 +78,37 @@ def test_training_with_promised_rows_keeps_more_of_them(ledger, loans):
     assert enough.check.share == found.plain.share and np.isnan(enough.auc)
 
 
+def test_who_does_more_than_was_asked_is_kept_too():
+    """Incomes from 5 on were promised, and those from 8 on are refused by the people of today."""
+    rng = np.random.default_rng(0)
+    then, now = (
+        pd.DataFrame({"Income": rng.uniform(0, 10, 400), "Age": rng.uniform(20, 60, 400)})
+        for _ in range(2)
+    )
+    space = ActionSpace([Feature("Income", change="increase"), Feature("Age", change="fixed")])
+    forest = RecourseForestClassifier(space, desired=1, n_estimators=10, random_state=2)
+    model = clone(forest).fit(then, (then["Income"] >= 5).astype(int))
+    refused = then[model.predict(then) == 0].head(30)
+    with Ledger("sqlite://") as ledger:
+        plans = model.recourse(refused, at_least=True, budget=np.inf)
+        promises = ledger.offer(plans, expires=timedelta(days=90))
+    found = refit(forest, now, now["Income"].between(5, 8).astype(int), promises)
+    assert len(promises) == 30 and found.plain.share == 0 and found.check.share == 1
+    more = pd.DataFrame({"Income": np.linspace(5.2, 10, 50), "Age": promises[0].after["Age"]})
+    assert (found.model.predict(more) == 1).all()
+
+
+def test_promised_rows_lie_in_what_was_promised(ledger, loans):
+    promises = ledger.open()
+    rows, owner = promised_rows(promises, loans.frame)
+    assert list(rows.columns) == list(loans.frame.columns) and len(rows) == len(owner)
+    assert set(owner) == set(range(len(promises))) and len(rows) > 2 * len(promises)
+    for row, k in zip(rows.to_dict("records"), owner, strict=True):
+        limits = promises[k].region.limits
+        assert all(limits[name].holds(row[name]) for name in promises[k].region.asked)
+        assert all(row[n] == promises[k].after[n] for n in row if n not in promises[k].region.asked)
+
+
 def test_boosters_are_trained_to_keep_promises(ledger, loans):
     booster = RecourseBoostingClassifier(
         loans.actions, max_iter=20, min_samples_leaf=20, random_state=1
@@ -99,12 +131,12 @@ def test_the_round_that_kept_the_most_is_returned(ledger, loans, monkeypatch):
         shares.append(found.share)
         return found
 
-    monkeypatch.setattr("ract.promises.guard.check", noted)
+    monkeypatch.setattr("ract.promises.training.check", noted)
     forest = RecourseForestClassifier(loans.actions, n_estimators=5, random_state=1)
     X, y = loans.frame[600:], loans.target[600:]
     found = refit(forest, X, y, ledger, held_out=0)
     assert found.check.share == max(shares) == check(ledger, found.model).share
-    monkeypatch.setattr("ract.promises.guard.ROUNDS", 1)
+    monkeypatch.setattr("ract.promises.training.ROUNDS", 1)
     first = refit(forest, X, y, ledger, held_out=0)
     assert first.n_exceptions and (first.weights == 1).all()
 
@@ -120,7 +152,7 @@ def test_what_a_learner_chooses_it_chooses_once(ledger, loans, monkeypatch, recw
         loans.actions, n_estimators=5, recourse_weight="auto", lasting=0.9, random_state=1
     )
     found = refit(forest, loans.frame[600:], loans.target[600:], ledger, held_out=0)
-    assert measured == [300, 300 + found.check.n_promises]
+    assert measured == [300, 300 + len(promised_rows(ledger.open(), loans.frame)[0])]
     assert found.model.recourse_weight != "auto" and found.check.share > found.plain.share
     assert found.model.lasting == 0.9 and found.model.lasting_.lasting == 0.9
 

@@ -123,8 +123,9 @@ def running(model: Path, ledger: str, log: Path, *options: str):
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
     with log.open("w") as file:
         process = subprocess.Popen(
-            [*words, *options], stdout=file, stderr=file, env=environment, start_new_session=True
-        )
+            [*words, *options], stdin=subprocess.DEVNULL, stdout=file, stderr=file,
+            env=environment, start_new_session=True,
+        )  # fmt: skip
     try:
         deadline = time.monotonic() + 120
         while "Application startup complete" not in (text := log.read_text()):

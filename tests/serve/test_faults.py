@@ -137,13 +137,14 @@ def kill_database(server, services, rng):
 
 @contextmanager
 def asking(services):
-    """Connections to services, with their keys."""
+    """Connections to services on one ledger, with one key: requests are known by whose they are."""
+    key = services[0].keys["case-worker"]
     with ExitStack() as stack:
         yield [
             stack.enter_context(
                 httpx.Client(
                     base_url=service.address, timeout=30, trust_env=False,
-                    headers={"authorization": f"Bearer {service.keys['case-worker']}"},
+                    headers={"authorization": f"Bearer {key}"},
                 )
             )
             for service in services

@@ -7,6 +7,7 @@ from pydantic import ValidationError
 
 from ract import ActionSpace, Feature, RecourseForestClassifier, save_model
 from ract.errors import InvalidData, InvalidSpec
+from ract.notices import few_changes
 from ract.serve.live import Bounds, Live, Rules
 
 
@@ -46,6 +47,33 @@ def as_json(frame):
     return [{name: getattr(v, "item", lambda v=v: v)() for name, v in row.items()} for row in rows]
 
 
+def test_values_of_another_model_are_refused_in_a_sentence(usual):
+    """A case may have been decided by a model of other columns or categories."""
+    known = usual.example
+    for wrong, match in (
+        ({"Income": None}, "Income"), ({"Purpose": "Boat"}, "Boat"),
+        ({"Age": "old"}, "not a number"),
+    ):  # fmt: skip
+        for ask in (usual.accepted, lambda rows: usual.plans(rows, [Rules()], 1.0)):
+            with pytest.raises(InvalidData, match=match):
+                ask([known | wrong])
+    without = {name: value for name, value in known.items() if name != "Income"}
+    with pytest.raises(InvalidData, match="Income"):
+        usual.accepted([without])
+
+
+def test_plans_are_those_of_the_model(usual, people):
+    """The question is read once; the answers are those of asking anew."""
+    rows = people[:12]
+    found = usual.plans(rows, [Rules()] * len(rows), 60.0)
+    again = few_changes(
+        usual.model.recourse, usual.frame(rows), at_least=True, ranges=True, strict=True
+    )
+    assert [str(plan) for plan in found] == [str(plan) for plan in again]
+    np.testing.assert_array_equal(found.after, again.after)
+    assert found.found.any()
+
+
 def test_values_of_any_columns_are_typed(odd):
     live, frame = odd
     rows = as_json(frame)
@@ -71,9 +99,8 @@ def test_decisions_are_those_of_the_model(odd, usual, people):
 
 
 def test_rules_of_a_person_are_obeyed(usual, people):
-    frame = usual.frame(people)
     rules = [Rules(["Income"], {"Savings": Bounds(upper=50_000.4), "Age": Bounds(lower=3)})]
-    found = usual.plans(frame, rules * len(people), 30.0)
+    found = usual.plans(people, rules * len(people), 30.0)
     for plan in found:
         for change in plan.changes:
             assert change.feature != "Income"
@@ -84,12 +111,11 @@ def test_rules_of_a_person_are_obeyed(usual, people):
             )
     assert found.found.any()
     with pytest.raises(InvalidSpec, match="not a feature"):
-        usual.plans(frame, [Rules(["Shoes"])], 1.0)
+        usual.plans(people, [Rules(["Shoes"])], 1.0)
 
 
 def test_rules_hold_for_those_who_have_no_plan_of_few_changes_too(odd):
     live, frame = odd
-    people = live.frame(as_json(frame)[:40])
-    found = live.plans(people, [Rules(["copy"])] * 40, 30.0, max_changes=1)
+    found = live.plans(as_json(frame)[:40], [Rules(["copy"])] * 40, 30.0, max_changes=1)
     assert found.found.any() and not (found.found | found.accepted).all()
     assert not any(c.feature == "copy" for plan in found for c in plan.changes)

@@ -79,13 +79,17 @@ def interpolate(values, knots, heights, out):
     values (n,), knots (k,) increasing, heights (k,), out (n,): float64.
     """
     low, scale = scale_of(knots)
-    start = np.empty(N_BUCKETS + 1, np.int64)
-    fill_buckets(knots, low, scale, start)
     n_knots = knots.shape[0]
+    many = values.shape[0] > N_BUCKETS >> 4  # for a few, buckets take longer than they save
+    start = np.empty(N_BUCKETS + 1 if many else 0, np.int64)
+    if many:
+        fill_buckets(knots, low, scale, start)
     for i in range(values.shape[0]):
         x = values[i]
-        k = bucket(x, low, scale)
-        first, last = start[k], start[k + 1]
+        first, last = np.int64(0), n_knots
+        if many:
+            k = bucket(x, low, scale)
+            first, last = start[k], start[k + 1]
         while first < last:
             middle = (first + last) >> 1
             if knots[middle] <= x:

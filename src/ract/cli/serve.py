@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -101,7 +104,8 @@ def start(
             else:
                 _say_keys(ledger, address)
             os.environ[VARIABLE] = settings.to_text()
-            _run(socket, workers, time_limit, certificate, private_key)
+            reread = None if demo else partial(_publish, model, ledger, False)
+            _run(socket, workers, time_limit, certificate, private_key, reread)
 
 
 def add_key(
@@ -222,9 +226,33 @@ def _address(socket: Any, host: str, *, secure: bool) -> str:
     return f"{scheme}://{name}:{socket.getsockname()[1]}"
 
 
+def _on_hangup(reread: Callable[[], None]) -> None:
+    """Have SIGHUP read the model file again, through the guard.
+
+    Where there is a terminal it means that the terminal was closed, and nothing is read.
+    """
+    import signal
+    import sys
+    import threading
+
+    from ract.cli.messages import say
+
+    def read() -> None:
+        try:
+            reread()
+        except typer.Exit:  # it has said why
+            pass
+        except (ValueError, OSError) as error:
+            say(f"Error: {error}")
+
+    if hasattr(signal, "SIGHUP") and not (sys.stdin and sys.stdin.isatty()):
+        signal.signal(signal.SIGHUP, lambda *_: threading.Thread(target=read, daemon=True).start())
+
+
 def _run(
-    socket: Any, workers: int, time_limit: float, certificate: Path | None, key: Path | None
-) -> None:
+    socket: Any, workers: int, time_limit: float, certificate: Path | None, key: Path | None,
+    reread: Callable[[], None] | None,
+) -> None:  # fmt: skip
     """Run worker processes until someone ends them; requests under way are answered."""
     import copy
 
@@ -243,13 +271,13 @@ def _run(
         ssl_certfile=certificate, ssl_keyfile=key,
     )  # fmt: skip
     server = uvicorn.Server(config)
-    try:
-        if workers > 1:
-            Multiprocess(config, sockets=[socket]).run()
-        else:
-            server.run(sockets=[socket])
-    except KeyboardInterrupt:
-        pass
+    run: Callable[[], None] = partial(server.run, sockets=[socket])
+    if workers > 1:
+        run = Multiprocess(config, sockets=[socket]).run  # which has a use of its own for SIGHUP
+    if reread is not None:
+        _on_hangup(reread)
+    with suppress(KeyboardInterrupt):
+        run()
     if workers == 1 and not server.started:
         raise typer.Exit(2)
 

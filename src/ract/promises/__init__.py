@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from ract.promises.guard import Check, Refit, check, refit
+from ract.promises.guard import Check, check
 from ract.promises.ledger import Ledger
 from ract.promises.promise import Promise, Redemption, Verification
 from ract.promises.region import Limit, Region
 from ract.promises.store import LedgerChanged, LedgerUnavailable
+from ract.promises.training import Refit, refit
 
 __all__ = [
     "Check",

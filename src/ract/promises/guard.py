@@ -14,9 +14,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from sklearn.base import clone
 
-from ract._frames import take_rows
 from ract.ensemble import sigmoid
 from ract.errors import InvalidSpec, listing
 from ract.promises.ledger import Ledger
@@ -26,7 +24,6 @@ from ract.recourse.question import Question
 from ract.status import Status
 
 KEPT, BROKEN, UNKNOWN = "kept", "broken", "unknown"
-ROUNDS = 8  # of raising weights
 
 
 @dataclass(frozen=True)
@@ -120,193 +117,6 @@ def check(ledger: Ledger | Sequence[Promise], candidate: Any) -> Check:
     return Check(pd.DataFrame(rows, columns=columns))
 
 
-@dataclass(frozen=True)
-class Refit:
-    """A model that was trained to keep promises.
-
-    Parameters
-    ----------
-    model : classifier
-        Fitted on the people and the promised rows.
-    check : Check
-        The open promises before it.
-    plain : Check
-        The same before a model of the people alone.
-    weights : float (promises,)
-        What each promised row weighed in the end.
-    auc, plain_auc : float
-        On held-out people, of models trained alike; NaN if it was not measured.
-    """
-
-    model: Any
-    check: Check
-    plain: Check
-    weights: np.ndarray
-    auc: float
-    plain_auc: float
-
-    @property
-    def n_exceptions(self) -> int:
-        """Number of promises that the model does not keep; they are honoured all the same."""
-        return int((~self.check.kept).sum())
-
-    def __str__(self) -> str:
-        if not self.check.n_promises:
-            return str(self.check)
-        text = (
-            f"Of {self.check.n_promises} open promises the model keeps "
-            f"{int(self.check.kept.sum())}; trained on the people alone it keeps "
-            f"{int(self.plain.kept.sum())}. Exceptions that remain: {self.n_exceptions}."
-        )
-        if not np.isnan(self.auc):
-            text += (
-                f" AUC on held-out people: {self.auc:.4f} with promises, {self.plain_auc:.4f} "
-                f"without ({self.auc - self.plain_auc:+.4f})."
-            )
-        return text
-
-
-def refit(
-    estimator: Any,
-    X: Any,
-    y: Any,
-    ledger: Ledger | Sequence[Promise],
-    *,
-    share: float = 1.0,
-    sample_weight: Any = None,
-    held_out: float = 0.2,
-    random_state: int = 0,
-) -> Refit:
-    """Train a model again so that open promises are kept.
-
-    Promised people enter as rows that have carried out their plan, with the promised class. Rows of
-    promises that are not kept weigh twice as much in the next round, until the share is reached or
-    eight rounds are over; the model of the round that kept the most is given. A weight of recourse
-    that the learner chooses by itself is chosen on the people alone; what lasts is measured for
-    the model in the end.
-
-    Parameters
-    ----------
-    estimator : classifier of ract's, not fitted
-        A tree, forest or booster.
-    X : frame
-    y : array (people,)
-    ledger : Ledger, or sequence of Promise
-    share : float
-        Of open promises that must be kept.
-    sample_weight : array (people,), optional
-    held_out : float
-        Share of the people on whom the AUC with and without promised rows is measured, by models
-        of the others; 0 to leave that out.
-    random_state : int
-        Of who is held out.
-
-    Examples
-    --------
-    >>> from datetime import timedelta
-    >>> from ract import RecourseForestClassifier
-    >>> from ract.datasets import load_loans
-    >>> old, new = load_loans(n_people=600), load_loans(n_people=600, random_state=1)
-    >>> forest = RecourseForestClassifier(old.actions, n_estimators=10, random_state=0)
-    >>> model = forest.fit(old.frame, old.target)
-    >>> refused = old.frame[model.predict(old.frame) == "refused"].head(10)
-    >>> ledger = Ledger("sqlite://")
-    >>> offered = ledger.offer(model.recourse(refused), expires=timedelta(days=90))
-    >>> found = refit(forest, new.frame, new.target, ledger)
-    >>> found.check.share > found.plain.share
-    True
-    """
-    if not 0 <= share <= 1:
-        raise InvalidSpec(f"share must lie between 0 and 1, got {share!r}.")
-    promises = ledger.open() if isinstance(ledger, Ledger) else list(ledger)
-    people = _People.of(X, y, sample_weight)
-    plain = clone(estimator).fit(people.X, people.y, sample_weight=people.weight)
-    _check_desired(plain, promises)
-    before = check(promises, plain)
-    weights, model, found = np.ones(len(promises)), plain, before
-    if before.share < share:
-        learner, raised = plain._as_chosen(), weights
-        rows = pd.DataFrame([promise.after for promise in promises])[list(people.X.columns)]
-        promised = np.array([promise.desired for promise in promises])
-        for _ in range(ROUNDS):
-            both = people.with_rows(rows, promised, raised)
-            trial = clone(learner).fit(both.X, both.y, sample_weight=both.weight)
-            kept = check(promises, trial)
-            if kept.share > found.share:
-                weights, model, found = raised, trial, kept
-            if kept.share >= share:
-                break
-            raised = np.where(kept.kept, raised, 2 * raised)
-        if model is not plain:
-            both = people.with_rows(rows, promised, weights)
-            model.set_params(lasting=estimator.lasting)._calibrate(both.X, both.y, both.weight)
-    auc, plain_auc = np.nan, np.nan
-    if held_out and model is not plain:
-        auc, plain_auc = _aucs(learner, people, rows, promised, weights, held_out, random_state)
-    return Refit(model, found, before, weights, auc, plain_auc)
-
-
-@dataclass(frozen=True)
-class _People:
-    """Rows, classes and weights of a table."""
-
-    X: pd.DataFrame
-    y: np.ndarray
-    weight: np.ndarray
-
-    @classmethod
-    def of(cls, X: Any, y: Any, weight: Any) -> _People:
-        if not isinstance(X, pd.DataFrame):
-            raise InvalidSpec(
-                f"Promises are kept by column: a pandas frame, got {type(X).__name__}."
-            )
-        labels = np.asarray(y)
-        given = np.ones(len(labels)) if weight is None else np.asarray(weight, float)
-        return cls(X, labels, given)
-
-    def with_rows(self, rows: pd.DataFrame, y: np.ndarray, weight: np.ndarray) -> _People:
-        """The same with more rows, in the same types where they can hold them."""
-        added = rows.apply(lambda column: _in_type(column, self.X[column.name].dtype))
-        return _People(
-            pd.concat([self.X, added], ignore_index=True),
-            np.concatenate([self.y, y.astype(self.y.dtype)]),
-            np.concatenate([self.weight, weight]),
-        )
-
-    def take(self, some: np.ndarray) -> _People:
-        """Some of the rows."""
-        return _People(take_rows(self.X, some), self.y[some], self.weight[some])
-
-
-def _in_type(column: pd.Series, kind: Any) -> pd.Series:
-    """A column in a type; numbers that whole ones cannot hold stay as they are."""
-    if kind.kind in "iu":
-        numbers = column.astype(float)
-        if not (numbers == np.floor(numbers)).all():
-            return numbers
-    return column.astype(kind)
-
-
-def _aucs(
-    estimator: Any, people: _People, rows: pd.DataFrame, promised: np.ndarray,
-    weights: np.ndarray, held_out: float, random_state: int,
-) -> tuple[float, float]:  # fmt: skip
-    """AUC on held-out people of a model with promised rows, and of one without."""
-    from sklearn.metrics import roc_auc_score
-    from sklearn.model_selection import train_test_split
-
-    grow_on, held = train_test_split(
-        np.arange(len(people.y)), test_size=held_out, stratify=people.y, random_state=random_state
-    )
-    some, rest = people.take(grow_on), people.take(held)
-    found = []
-    for part in (some.with_rows(rows, promised, weights), some):
-        model = clone(estimator).fit(part.X, part.y, sample_weight=part.weight)
-        score = model.predict_proba(rest.X)[:, list(model.classes_).index(model.desired_)]
-        found.append(float(roc_auc_score(rest.y == model.desired_, score)))
-    return found[0], found[1]
-
-
 def _needed(question: Question) -> float:
     """The strength that the decision asks for; NaN for a single tree, whose leaves decide."""
     ensemble = question.ensemble
@@ -335,15 +145,6 @@ def _ends(promise: Promise, question: Question, k: int) -> tuple[np.ndarray, np.
             then = low[a] + axis.feature.per_month * months
             low[a], high[a] = min(low[a], then), max(high[a], then)
     return low, high
-
-
-def _check_desired(model: Any, promises: Sequence[Promise]) -> None:
-    for promise in promises:
-        if promise.desired != model.desired_:
-            raise InvalidSpec(
-                f"A promise is of the class {promise.desired!r}, but the model's desired class is "
-                f"{str(model.desired_)!r}."
-            )
 
 
 def _check_columns(candidate: Any, promises: Sequence[Promise]) -> None:

@@ -167,10 +167,9 @@ def _solver(task: Task, people: np.ndarray) -> Answers:
 def _causal(task: Task, people: np.ndarray) -> Answers:
     question, options = task.question, task.options
     ensemble, axes, cost = task.model
-    narrow = question.encoder.narrow(question.people)
     search = CausalSearch(
         ensemble, axes, cost, options.effects, uncertainty=options.uncertainty or 0.0,
-        reference=question.known, held=partial(question.encoder.held, narrow=narrow),
+        reference=question.known, held=partial(question.encoder.held, narrow=question.narrow),
     )  # fmt: skip
     return search.solve(people, question.budget, **task.limits)
 

@@ -198,6 +198,28 @@ class Inquiry:
     axes: tuple[Axis, ...]
     overrides: Mapping[Any, Mapping[str, Override]] | None = None
 
+    @classmethod
+    def about(
+        cls,
+        question: Question,
+        *,
+        earned: Any = None,
+        features: Iterable[str] | None = None,
+        forbidden: Iterable[str] = (),
+        overrides: Mapping[Any, Mapping[str, Override]] | None = None,
+        **options: Any,
+    ) -> Inquiry:
+        """A question with the options of ``find_recourse`` that are no part of it."""
+        limits: dict[str, Any] = {"time_limit": TIME_LIMIT}
+        limits |= {name: options.pop(name) for name in Limits.names() if name in options}
+        options["relations"] = check_names("relations", options.get("relations", ()))
+        how = Options(limits=Limits(**limits), **options)
+        if earned is not None:
+            question = question.earned_by(earned)
+        search_for(question, how)  # refuses what cannot be asked for together
+        axes = allowed_axes(question.encoder.axes, features, forbidden)
+        return cls(question, resolved(question, how), axes, question.of_those_read(overrides))
+
     def of(self, rows: np.ndarray) -> Inquiry:
         """The same about some of the people, all of whom could be read."""
         return replace(self, question=self.question.of_rows(rows))
@@ -238,30 +260,12 @@ class Inquiry:
         return Recourse(question, answers)
 
 
-def inquire(
-    model: Any,
-    X: Any,
-    *,
-    earned: Any = None,
-    features: Iterable[str] | None = None,
-    forbidden: Iterable[str] = (),
-    overrides: Mapping[Any, Mapping[str, Override]] | None = None,
-    strict: bool = False,
-    **options: Any,
-) -> Inquiry:
+def inquire(model: Any, X: Any, *, strict: bool = False, **options: Any) -> Inquiry:
     """Read a model and people once; options are those of ``find_recourse``, but no strength."""
     asked = {name: options.pop(name, None) for name in ASKED}
-    limits: dict[str, Any] = {"time_limit": TIME_LIMIT}
-    limits |= {name: options.pop(name) for name in Limits.names() if name in options}
-    options["relations"] = check_names("relations", options.get("relations", ()))
-    how = Options(limits=Limits(**limits), **options)
     several = isinstance(model, (list, tuple))
     question = (Question.of_all if several else Question.of)(model, X, strict=strict, **asked)
-    if earned is not None:
-        question = question.earned_by(earned)
-    search_for(question, how)  # refuses what cannot be asked for together
-    axes = allowed_axes(question.encoder.axes, features, forbidden)
-    return Inquiry(question, resolved(question, how), axes, question.of_those_read(overrides))
+    return Inquiry.about(question, **options)
 
 
 def _lasting_strength(model: Any, lasting: Any) -> float:
@@ -339,8 +343,10 @@ def _confirm(question: Question, answers: Answers) -> None:
     owners = [np.arange(len(question.matrix)), *(
         np.full(len(table.cost), row) for row, table in answers.alternatives.items()
     )]  # fmt: skip
-    plans = (Status.OPTIMAL, Status.FOUND)
-    shown = [np.flatnonzero(np.isin(table.status, plans)) for table in tables]
+    shown = [
+        np.flatnonzero((table.status == Status.OPTIMAL) | (table.status == Status.FOUND))
+        for table in tables
+    ]
     rows = np.concatenate([own[some] for own, some in zip(owners, shown, strict=True)])
     if not len(rows):
         return

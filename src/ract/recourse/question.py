@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple, TypeVar, overload
 
 import numpy as np
 import pandas as pd
 
-from ract._frames import read_table, take_rows
+from ract._frames import Table, read_table, take_rows
 from ract._unread import Unread, without_unread
 from ract.costs import Cost, FittedCost, fit_cost, reweighted
 from ract.encoding import Axis, Encoder
@@ -64,6 +64,8 @@ class Question:
         The probability with which plans of that strength last.
     unread : Unread, optional
         The rows that cannot be read, if there are any.
+    narrow : mapping
+        The features whose numbers the table holds with fewer digits than a double, and their types.
     also : tuple of Question
         The same question to further models, which must accept plans too.
     decides : bool
@@ -82,6 +84,7 @@ class Question:
     strength: float | None = None
     lasting: float | None = None
     unread: Unread | None = None
+    narrow: Mapping[int, Any] = field(default_factory=dict)
     also: tuple[Question, ...] = ()
     decides: bool = True
 
@@ -93,9 +96,9 @@ class Question:
         they are given; without either, percentile cost and no limit. If ``strict`` is false, the
         question is about the people who can be read.
         """
-        read_table(X)  # refuses an empty one
+        table = read_table(X)  # refuses an empty one
         try:
-            return cls._of(model, X, **how)
+            return cls._of(model, X, table=table, **how)
         except InvalidData:
             if strict:
                 raise
@@ -119,13 +122,17 @@ class Question:
         reference: Any = None,
         cost: str | Cost | None = None,
         budget: float | None = None,
+        table: Table | None = None,
     ) -> Question:
         known = X if reference is None else reference
         tree = read_model(model, known, actions, desired=desired, threshold=threshold)
         budget, matrix = own_budget(model, budget), np.empty((0, tree.encoder.n_columns))
+        narrow: dict[int, Any] = {}
         if len(X):
-            matrix = tree.encoder.matrix(X)
-            _check_order(read_table(X).names, tree.encoder.feature_names)
+            table = read_table(X) if table is None else table
+            matrix = tree.encoder.matrix(table)
+            _check_order(table.names, tree.encoder.feature_names)
+            narrow = tree.encoder.narrow(table)
             check_decisions(model, tree, X, matrix, threshold)
         if cost is None and hasattr(model, "cost_"):
             fitted: FittedCost = model.cost_
@@ -135,7 +142,7 @@ class Question:
                 "percentile" if cost is None else cost, list(learned_from.T),
                 tree.encoder.weights, exact=True, missing=tree.encoder.missing_cells,
             )  # fmt: skip
-        return cls(model, tree, X, matrix, fitted, budget, reference, threshold)
+        return cls(model, tree, X, matrix, fitted, budget, reference, threshold, narrow=narrow)
 
     @classmethod
     def of_all(cls, models: Sequence[Any], X: Any, **given: Any) -> Question:
@@ -264,7 +271,7 @@ class Question:
         low, high : float (plans, axes)
             Ends of their ranges; infinite where there is none, NaN where nothing is proved.
         """
-        encoder, narrow = self.encoder, self.encoder.narrow(self.people)
+        encoder, narrow = self.encoder, self.narrow
         columns = [axis.columns[0] for axis in encoder.axes]
         lower, upper = np.array([axis.feature.bounds for axis in encoder.axes]).T
         goal, own = values[:, columns], self.matrix[rows][:, columns]

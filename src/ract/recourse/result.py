@@ -357,11 +357,11 @@ class Recourse(ByPerson[Plan]):
         who = i if unread is None else int(unread.rows[i])
         before, after = self.question.matrix[i], table.values[row]
         outcomes = after if table.outcomes is None else table.outcomes[row]
+        moved, ended = (differs(before, there).tolist() for there in (after, outcomes))
         changes = []
         for a, axis in enumerate(self.encoder.axes):
-            columns = list(axis.columns)
-            asked = differs(before[columns], after[columns]).any()
-            if not asked and not differs(before[columns], outcomes[columns]).any():
+            asked = any(moved[j] for j in axis.columns)
+            if not asked and not any(ended[j] for j in axis.columns):
                 continue
             was, now = self._values(axis, np.stack([before, after if asked else outcomes]))
             effort, low, high = (

@@ -66,7 +66,7 @@ def api_routes(gate: Gate) -> APIRouter:
             ]
             return schemas.Plans(model=service.live.fingerprint, plans=answers)
 
-        return await gate(request, (WORKER,), work)
+        return await gate(request, (WORKER,), work, searches=True)
 
     @router.post("/promises", summary="Promise plans to people", status_code=201)
     @_typed(requests.offers)
@@ -97,7 +97,7 @@ def api_routes(gate: Gate) -> APIRouter:
                 without=[person for person in people if person not in promised],
             )
 
-        return await gate(request, (WORKER,), work)
+        return await gate(request, (WORKER,), work, searches=True)
 
     def own_promise(caller: Caller, id: str) -> Promise:
         promise = service.ledger.get(_number(id, "promise"))
@@ -142,13 +142,10 @@ def api_routes(gate: Gate) -> APIRouter:
         language: str = "en",
     ) -> Response:
         """Why someone was refused, and what would have changed it."""
-
-        def work(caller: Caller) -> str:
-            case = own_case(caller, id)
-            values = service.notice_values(case, language)
-            return service.notices(case, language).render_values(values, form)
-
-        text = await gate(request, (APPLICANT, WORKER, AUDITOR), work)
+        text = await gate(
+            request, (APPLICANT, WORKER, AUDITOR),
+            lambda caller: service.notice(own_case(caller, id), language, form), searches=True,
+        )  # fmt: skip
         kinds = {"html": "text/html", "text": "text/plain", "json": "application/json"}
         return Response(
             text, media_type=kinds[form], headers={"content-security-policy": LETTER_POLICY}
@@ -179,11 +176,10 @@ def api_routes(gate: Gate) -> APIRouter:
     @router.post("/reload", summary="Read the model file again")
     async def reload(request: Request, body: schemas.ReloadRequest) -> schemas.ReloadAnswer:
         """Decide by the model file as it is now, if it keeps every open promise or is forced."""
-
-        def work(caller: Caller) -> schemas.ReloadAnswer:
-            return schemas.ReloadAnswer(**service.reload(force=body.force))
-
-        return await gate(request, (ADMIN,), work, LONG)
+        return await gate(
+            request, (ADMIN,),
+            lambda caller: schemas.ReloadAnswer(**service.reload(force=body.force)), LONG,
+        )  # fmt: skip
 
     @router.get("/metrics", summary="Counts for Prometheus", response_class=Response)
     async def metrics(request: Request) -> Response:

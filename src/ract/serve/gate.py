@@ -20,6 +20,7 @@ Answer = TypeVar("Answer")
 LINK_COOKIE, SESSION_COOKIE = "ract_link", "ract_session"
 WRONG_PER_MINUTE = 30  # keys that one address may try
 MOST_COUNTED = 10_000  # callers whose requests are counted at once
+SEARCHING = 4  # one in so many threads may look for plans
 LONG = 600.0  # seconds for what an administrator asks
 
 
@@ -64,11 +65,15 @@ class Gate:
         self.service = service
         self._limit = Limit(service.settings.per_minute)
         self._wrong = Limit(WRONG_PER_MINUTE)
-        self._threads = anyio.CapacityLimiter(service.settings.threads)
+        threads = service.settings.threads
+        self._quick = anyio.CapacityLimiter(threads)
+        # Searches keep a core busy: more of them at once only take longer each. They wait in line
+        # outside of the threads, so that decisions never wait behind them.
+        self._searching = anyio.CapacityLimiter(max(1, threads // SEARCHING))
 
     async def __call__(
         self, request: Request, roles: tuple[str, ...], work: Callable[[Caller], Answer],
-        seconds: float | None = None,
+        seconds: float | None = None, *, searches: bool = False,
     ) -> Answer:  # fmt: skip
         """The answer to a request of someone who may ask.
 
@@ -81,6 +86,8 @@ class Gate:
             What makes the answer, in a thread.
         seconds : float, optional
             That it may take.
+        searches : bool
+            Whether it looks for plans.
         """
 
         def answer() -> Answer:
@@ -92,14 +99,17 @@ class Gate:
                 raise Denied(f"This is not for the role {caller.role!r}.", 403)
             return work(caller)
 
-        return await self.in_thread(answer, seconds)
+        return await self.in_thread(answer, seconds, searches=searches)
 
-    async def in_thread(self, work: Callable[[], Answer], seconds: float | None = None) -> Answer:
+    async def in_thread(
+        self, work: Callable[[], Answer], seconds: float | None = None, *, searches: bool = False
+    ) -> Answer:
         """The answer of a thread, or no answer if it takes too long."""
         try:
             with anyio.fail_after(seconds or self.service.settings.time_limit):
+                limiter = self._searching if searches else self._quick
                 return await anyio.to_thread.run_sync(
-                    partial(work), abandon_on_cancel=True, limiter=self._threads
+                    partial(work), abandon_on_cancel=True, limiter=limiter
                 )
         except TimeoutError:
             raise TooSlow from None

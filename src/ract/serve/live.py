@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -19,6 +20,8 @@ from ract.judge import OutcomeJudge
 from ract.notices import Notices, NoticeSettings, few_changes
 from ract.notices.language import BUILT_IN
 from ract.persist.load import from_bytes
+from ract.recourse.find import Inquiry
+from ract.recourse.question import Question
 from ract.recourse.result import Recourse
 
 LARGEST = 1e15  # number in a request
@@ -49,7 +52,8 @@ class Live:
     ----------
     number : int
         Of the model in the database.
-    model : classifier
+    question : Question
+        To the model, about the example; those about people differ in them alone.
     judge : OutcomeJudge or None
     values : type
         Of a person's values, made from the action space.
@@ -59,7 +63,7 @@ class Live:
     """
 
     number: int
-    model: Any
+    question: Question
     judge: OutcomeJudge | None
     values: type[BaseModel]
     notices: Mapping[str, Notices]
@@ -82,7 +86,14 @@ class Live:
                 if details is not None:
                     settings = NoticeSettings(language, details, settings.features)
             notices[language] = Notices(model, settings)
-        return cls(number, model, file.judge, values_type(model), notices, model_fingerprint(model))
+        values = values_type(model)
+        question = Question.of(model, _frame(model, [_example(values)]))
+        return cls(number, question, file.judge, values, notices, model_fingerprint(model))
+
+    @property
+    def model(self) -> Any:
+        """The classifier."""
+        return self.question.model
 
     @property
     def space(self) -> list[Feature]:
@@ -92,7 +103,7 @@ class Live:
     @property
     def example(self) -> dict[str, Any]:
         """Values of nobody, for trying the model and for its description."""
-        return dict(self.values.model_config["json_schema_extra"]["examples"][0])  # type: ignore
+        return _example(self.values)
 
     @property
     def gives_reasons(self) -> bool:
@@ -101,45 +112,49 @@ class Live:
 
     def frame(self, rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
         """People as a table of the model's columns."""
-        frame = pd.DataFrame(list(rows), columns=list(self.model.encoder_.feature_names))
-        for feature in self.space:
-            for name in () if feature.is_categorical and not feature.columns else (
-                feature.columns or (feature.name,)
-            ):  # fmt: skip
-                if frame[name].dtype == object:  # numbers or yes and no, some of them missing
-                    frame[name] = frame[name].astype(float)
-        return frame
+        return _frame(self.model, rows)
 
     def accepted(self, rows: Sequence[Mapping[str, Any]]) -> np.ndarray:
         """Who gets the desired class."""
         return np.asarray(self.model.ensemble_.decide(self.matrix(rows), n_jobs=1))
 
     def matrix(self, rows: Sequence[Mapping[str, Any]]) -> np.ndarray:
-        """Encoded values of people whose values were checked: as the encoder's, but at once."""
+        """Encoded values of people."""
         encoder = self.model.encoder_
-        if any(axis.feature.columns for axis in encoder.axes):  # one-hot groups must add up
-            return np.asarray(encoder.matrix(self.frame(rows)))
+        if not any(axis.feature.columns for axis in encoder.axes):  # one-hot groups must add up
+            with suppress(
+                KeyError, ValueError
+            ):  # values of a case that another model has decided on
+                return self._quick_matrix(rows)
+        return np.asarray(encoder.matrix(self.frame(rows)))
+
+    def _quick_matrix(self, rows: Sequence[Mapping[str, Any]]) -> np.ndarray:
+        """The matrix of values that were checked by their type, at once."""
+        encoder = self.model.encoder_
         matrix = np.zeros((len(rows), encoder.n_columns))
         for axis in encoder.axes:
             values = [row[axis.feature.name] for row in rows]
             if axis.is_categorical:
                 position = {value: j for j, value in enumerate(axis.feature.categories)}
-                position[None] = len(position)  # the last column, if values may be missing
+                if axis.has_missing:
+                    position[None] = len(position)
                 columns = [axis.columns[position[value]] for value in values]
                 matrix[np.arange(len(rows)), columns] = 1.0
+            elif None in values and not axis.has_missing:
+                raise KeyError(axis.feature.name)
             else:
                 matrix[:, axis.columns[0]] = [np.nan if v is None else v for v in values]
         return matrix
 
     def plans(
-        self, frame: pd.DataFrame, rules: Sequence[Rules], seconds: float, **options: Any
-    ) -> Recourse:
+        self, rows: Sequence[Mapping[str, Any]], rules: Sequence[Rules], seconds: float,
+        **options: Any,
+    ) -> Recourse:  # fmt: skip
         """Plans of few changes for everyone, each under their own rules.
 
         Parameters
         ----------
-        frame : DataFrame
-            Numbered from 0.
+        rows : sequence of mappings
         rules : sequence of Rules
         seconds : float
             For all of them.
@@ -147,10 +162,19 @@ class Live:
             Of ``find_recourse``.
         """
         overrides = {i: self._override(one) for i, one in enumerate(rules)}
-        each = min(SECONDS, seconds / (2 * len(frame)))  # those without few changes search twice
+        each = min(SECONDS, seconds / (2 * len(rows)))  # those without few changes search twice
+        frame, matrix = self.frame(rows), self.matrix(rows)
+        curve = getattr(self.model, "lasting_", None)
+
+        def find(some: pd.DataFrame, **how: Any) -> Recourse:
+            how |= {} if curve is None else curve.default(how)
+            strength, lasting = how.pop("strength", None), how.pop("lasting", None)
+            question = replace(self.question, people=some, matrix=matrix[some.index])
+            return Inquiry.about(question, **how).answered(strength, lasting)
+
         return few_changes(
-            self.model.recourse, frame, overrides={i: own for i, own in overrides.items() if own},
-            at_least=True, ranges=True, n_jobs=1, time_limit=each, strict=True, **options,
+            find, frame, overrides={i: own for i, own in overrides.items() if own},
+            at_least=True, ranges=True, n_jobs=1, time_limit=each, **options,
         )  # fmt: skip
 
     def reasons(self, frame: pd.DataFrame, seconds: float) -> Any:
@@ -176,6 +200,21 @@ class Live:
             if lower is not None or upper is not None:
                 own[name] = Feature(name, lower=lower, upper=upper)
         return own | dict.fromkeys(rules.locked, "fixed")
+
+
+def _example(values: type[BaseModel]) -> dict[str, Any]:
+    return dict(values.model_config["json_schema_extra"]["examples"][0])  # type: ignore
+
+
+def _frame(model: Any, rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
+    """People as a table of the model's columns, numbered from 0."""
+    frame = pd.DataFrame(list(rows), columns=list(model.encoder_.feature_names))
+    features = [axis.feature for axis in model.encoder_.axes]
+    labels = {feature.name for feature in features if feature.is_categorical}
+    kinds = zip(frame.columns, frame.dtypes, strict=True)
+    # Numbers, or yes and no, of which some are missing.
+    mixed = [name for name, kind in kinds if kind == np.dtype(object) and name not in labels]
+    return frame.astype(dict.fromkeys(mixed, float)) if mixed else frame
 
 
 def _within(feature: Feature, end: float | None) -> float | None:

@@ -67,16 +67,13 @@ def _applicant(router: APIRouter, gate: Gate) -> None:
     async def own(request: Request, work: Callable[[View, Case], Any]) -> Any:
         view = _view(request, service)
         return await gate(
-            request, (APPLICANT,), lambda caller: work(view, service.state.case(str(caller.case)))
-        )
+            request, (APPLICANT,), lambda caller: work(view, service.state.case(str(caller.case))),
+            searches=True,
+        )  # fmt: skip
 
     @router.get("/my/letter")
     async def letter(request: Request) -> Response:
-        def work(view: View, case: Case) -> str:
-            values = service.notice_values(case, view.language)
-            return service.notices(case, view.language).render_values(values, "html")
-
-        return _letter(await own(request, work))
+        return _letter(await own(request, lambda view, case: service.notice(case, view.language)))
 
     @router.get("/my/{token}")
     async def open_link(request: Request, token: str) -> Response:
@@ -145,17 +142,19 @@ def _my(view: View, case: Case, rules: Rules) -> str:
 
 def _my_ways(view: View, case: Case, rules: Rules) -> tuple[Any, dict[str, Any]]:
     """What an applicant can do, as a part of their page, and what their notice says."""
+    t, until = view.t.applicant, datetime.now(UTC) + timedelta(view.service.settings.promise_days)
+    return _ways(
+        view, case, rules, may_lock=True, take="/my/accept", take_text=t.accept,
+        promised_text=t.promised, offer_lead=t.offer_lead.format(view.day(until)),
+    )  # fmt: skip
+
+
+def _ways(view: View, case: Case, rules: Rules, **how: Any) -> tuple[Any, dict[str, Any]]:
+    """What the person of a case can do, as a part of a page, and what their notice says."""
     service = view.service
     found = service.ways(case, rules)
     values = service.notice_values(case, view.language, found)
-    until = datetime.now(UTC) + timedelta(days=service.settings.promise_days)
-    t = view.t.applicant
-    ways = view.ways(
-        values, found, rules, _standing(service, case), may_lock=True, take="/my/accept",
-        take_text=t.accept, promised_text=t.promised,
-        offer_lead=t.offer_lead.format(view.day(until)),
-    )  # fmt: skip
-    return ways, values
+    return view.ways(values, found, rules, _standing(service, case), **how), values
 
 
 def _reported(view: View, case: Case, standing: list[Promise]) -> dict[str, Any] | None:
@@ -186,7 +185,7 @@ def _worker(router: APIRouter, gate: Gate) -> None:
 
     async def staff(request: Request, work: Callable[[View, Caller], Any]) -> Any:
         view = _view(request, service)
-        return await gate(request, (WORKER,), lambda caller: work(view, caller))
+        return await gate(request, (WORKER,), lambda caller: work(view, caller), searches=True)
 
     @router.get("/desk")
     async def desk(request: Request, search: str = "") -> Response:
@@ -221,9 +220,7 @@ def _worker(router: APIRouter, gate: Gate) -> None:
     @router.get("/desk/{id}/notice")
     async def notice(request: Request, id: str) -> Response:
         def work(view: View, caller: Caller) -> str:
-            case = service.state.case(id)
-            values = service.notice_values(case, view.language)
-            return service.notices(case, view.language).render_values(values, "html")
+            return service.notice(service.state.case(id), view.language)
 
         return _letter(await staff(request, work))
 
@@ -250,10 +247,7 @@ def _act(view: View, caller: Caller, case: Case, what: str, form: Form) -> str |
         if not back.accepted:
             missing = view.missing(promise, values)
             if datetime.now(UTC) > promise.expires:
-                missing = [
-                    view.t.applicant.promise_over.format(view.day(promise.expires)),
-                    *missing,
-                ]
+                missing.insert(0, view.t.applicant.promise_over.format(view.day(promise.expires)))
             return _case(view, case, values=values, missing=missing)
     elif what == "offer":
         service.accept(case, Rules(), _one(form, "way"), caller.name)
@@ -278,16 +272,8 @@ def _case(
     """The page of a case worker on one case."""
     service, t, ways = view.service, view.t.staff, ""
     if not case.accepted and not service.live.accepted([case.values])[0]:
-        found = service.ways(case, Rules())
-        shown = service.notice_values(case, view.language, found)
-        ways = view.ways(
-            shown,
-            found,
-            Rules(),
-            _standing(service, case),
-            may_lock=False,
-            take=f"/desk/{case.id}/offer",
-            take_text=t.offer,
+        ways, _ = _ways(
+            view, case, Rules(), may_lock=False, take=f"/desk/{case.id}/offer", take_text=t.offer,
             promised_text=t.promised,
         )  # fmt: skip
     if link is not None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from time import time
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -90,10 +90,9 @@ class Service:
     def warm(self) -> None:
         """Compile, or read from the disk, what plans need; and see that the model answers."""
         rows = [self.live.example]
-        frame = self.live.frame(rows)
-        self.live.plans(frame, [Rules()], 60.0, n_alternatives=N_WAYS - 1)
+        self.live.plans(rows, [Rules()], 60.0, n_alternatives=N_WAYS - 1)
         if not self.live.accepted(rows)[0]:
-            self.live.reasons(frame, 60.0)
+            self.live.reasons(self.live.frame(rows), 60.0)
 
     def refresh(self) -> bool:
         """Read the model that decides now, if it is another one; requests under way go on."""
@@ -136,7 +135,7 @@ class Service:
     ) -> Recourse:
         """Plans for people, each under their own rules."""
         live, own = self.live, rules or [Rules()] * len(rows)
-        return live.plans(live.frame(rows), own, self.settings.time_limit, **options)
+        return live.plans(rows, own, self.settings.time_limit, **options)
 
     def ways(self, case: Case, rules: Rules) -> Ways:
         """What the person of a case can do."""
@@ -220,6 +219,13 @@ class Service:
         values = notices.values(plan, reasons)
         values["record"]["person"] = case.person
         return values | {"person": one_line(case.person)}
+
+    def notice(
+        self, case: Case, language: str, form: Literal["html", "text", "json"] = "html"
+    ) -> str:
+        """The notice of a case."""
+        values = self.notice_values(case, language)
+        return self.notices(case, language).render_values(values, form)
 
     def audit(self) -> dict[str, Any]:
         """Numbers on the model, the cases and the ledger."""

@@ -134,25 +134,12 @@ class View:
         limit = _short(limit) if ends is None else Limit(*ends)
         return f"{self.label(name)}: {self.limit(limit)}"
 
-    def asked(self, promise: Promise) -> list[str]:
-        """What a promise asks for, a line each."""
-        return [self.line(promise, name) for name in promise.region.asked]
-
-    def rest(self, promise: Promise) -> list[str]:
-        """Where the rest must have stayed, a line each."""
-        region = promise.region
-        others = [name for name in region.limits if name not in region.asked]
-        return [self.line(promise, name) for name in others if region.limits[name] != Limit()]
-
     def missing(self, promise: Promise, values: Mapping[str, Any]) -> list[str]:
         """What values lack, a line each."""
         limits = promise.region.limits.items()
         return [
             self.line(promise, name) for name, limit in limits if not limit.holds(values.get(name))
         ]
-
-    def _features(self) -> dict[str, Feature]:
-        return {feature.name: feature for feature in self.live.space}
 
     def ways(
         self,
@@ -178,14 +165,16 @@ class View:
 
     def promise(self, promise: Promise) -> dict[str, Any]:
         """A promise, with what it asks for as a table."""
-        asked = promise.region.asked
+        limits, asked = promise.region.limits, promise.region.asked
+        others = [name for name in limits if name not in asked and limits[name] != Limit()]
         changes = [self.notices.change(self._change(promise, name)) for name in asked]
         shown = {"plans": [{"changes": changes}], "lead": False, "may_lock": False, "take": ""}
         return {
             "id": promise.id, "number": promise.id[:6], "until": self.day(promise.expires),
             "status": getattr(self.t.staff, promise.status), "is_open": promise.status == "open",
-            "person": promise.person, "asked": self.asked(promise), "rest": self.rest(promise),
-            "table": self._part(shown),
+            "person": promise.person, "table": self._part(shown),
+            "asked": [self.line(promise, name) for name in asked],
+            "rest": [self.line(promise, name) for name in others],
         }  # fmt: skip
 
     def _change(self, promise: Promise, name: str) -> Change:
@@ -201,16 +190,10 @@ class View:
         )
 
     def _is_binary(self, name: str) -> bool:
-        feature = self._features().get(name)
-        return feature is not None and feature.kind == "binary"
+        return any(f.name == name and f.kind == "binary" for f in self.live.space)
 
     def _part(self, values: dict[str, Any]) -> Markup:
-        common: dict[str, Any] = {
-            "t": self.t,
-            "layout": "ways.html",
-            "limited": False,
-            "offer_lead": "",
-        }
+        common = {"t": self.t, "layout": "ways.html", "limited": False, "offer_lead": ""}
         return Markup(templates().render(f"{self.language}.jinja", common | values))
 
     def limits(self, case: Case, rules: Rules) -> list[dict[str, Any]]:

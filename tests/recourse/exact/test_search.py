@@ -96,6 +96,37 @@ def test_the_highest_sum_is_found_and_nothing_above_it(seed):
                 assert (point != own).sum() <= changes
 
 
+@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("combine", ["votes", "sum"])
+def test_the_first_price_at_which_trees_can_have_enough(combine, seed):
+    """Never above that of each tree at the best of all cells that are paid for, by enumeration.
+
+    Below where a path through a random tree contradicts itself, as for what is left in each box.
+    """
+    rng = np.random.default_rng(seed)
+    encoder, matrix, ensemble, cost = random_problem(rng, combine)
+    search = ExactSearch(ensemble, encoder.axes, cost)
+    model, problem = search.model, search.problem
+    own = problem.cells(matrix[:1])[0]
+    costs = problem.costs(matrix[:1], own[None])[0]
+    attained = [np.flatnonzero(np.isfinite(row)) for row in costs]
+    points = np.array(list(itertools.product(*attained)))
+    values = problem.values(np.repeat(matrix[:1], len(points), 0), np.tile(own, (len(points), 1)),
+                            points)  # fmt: skip
+    leaf = ensemble.label if combine == "votes" else ensemble.value
+    each = leaf[naive.naive_leaves(ensemble, values)]  # points x trees
+    price = costs[np.arange(len(own)), points].max(axis=1)
+    prices = np.unique(price)
+    most = np.array([each[price <= limit].max(axis=0).sum() for limit in prices])
+    left = model.within(model.simplified, own, costs, prices[-1])
+    for wanted in np.unique(most):
+        asked = model.needing(wanted + (model.rule.base if combine == "sum" else 0.0))
+        first = asked.first_price(left, own, costs, prices)
+        assert first <= np.flatnonzero(most >= wanted - 1e-9)[0]
+        boxes = (asked.within(left, own, costs, limit) for limit in prices)
+        assert first == next(k for k, there in enumerate(boxes) if asked.may_do(there))
+
+
 @pytest.mark.parametrize("seed", range(200))
 def test_any_mixture_of_small_and_large_trees_is_searched_exactly(seed):
     """Trees of one box and of several words of boxes, on axes of both kinds."""

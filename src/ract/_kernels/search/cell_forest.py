@@ -102,6 +102,22 @@ def path_categories(forest, node, axis, categories):
 
 
 @inner
+def children_met(forest, node, box, categorical):
+    """Which children of an inner node a box meets, as bits: 1 left, 2 right."""
+    axis, cell = forest.axis[node], forest.cell[node]
+    if categorical[axis]:
+        admitted = path_categories(forest, np.int64(node), np.int64(axis), box.categories[axis])
+        bit = 1 << np.int64(cell)
+        to_left, to_right = admitted & ~bit != 0, admitted & bit != 0
+    else:
+        to_left, to_right = box.lowest[axis] <= cell, box.highest[axis] > cell
+        if box.categories[axis] != 0:
+            missing_left = forest.missing_left[node] != 0
+            to_left, to_right = to_left or missing_left, to_right or not missing_left
+    return (1 if to_left else 0) + (2 if to_right else 0)
+
+
+@inner
 def judge_nodes(forest, first, box, categorical, visited, met, verdict):
     """Visit what the box meets of the tree at root first.
 
@@ -114,26 +130,14 @@ def judge_nodes(forest, first, box, categorical, visited, met, verdict):
     while k < n:
         node = visited[k]
         k += 1
-        axis, cell = forest.axis[node], forest.cell[node]
-        if axis < 0:
-            met[node] = 0
-            continue
-        if categorical[axis]:
-            admitted = path_categories(forest, np.int64(node), np.int64(axis), box.categories[axis])
-            bit = 1 << np.int64(cell)
-            to_left, to_right = admitted & ~bit != 0, admitted & bit != 0
-        else:
-            to_left, to_right = box.lowest[axis] <= cell, box.highest[axis] > cell
-            if box.categories[axis] != 0:
-                missing_left = forest.missing_left[node] != 0
-                to_left, to_right = to_left or missing_left, to_right or not missing_left
         met[node] = 0
-        if to_left:
-            met[node] = 1
+        if forest.axis[node] < 0:
+            continue
+        met[node] = children_met(forest, node, box, categorical)
+        if met[node] & 1:
             visited[n] = forest.left[node]
             n += 1
-        if to_right:
-            met[node] += 2
+        if met[node] & 2:
             visited[n] = forest.right[node]
             n += 1
     for k in range(n - 1, -1, -1):
@@ -205,6 +209,49 @@ def prune(forest, weight, own, costs, n_cells, categorical, limit, numbers, root
                 best = max(best, out.label[k])
             most += weight[best]
     return constant, most, n, n_trees
+
+
+@inner
+def best_label(forest, first, box, categorical, stack):
+    """The largest label of the leaves that a box meets of the tree at root first."""
+    best, n = np.int32(0), 1
+    stack[0] = first
+    while n > 0:
+        n -= 1
+        node = stack[n]
+        if forest.axis[node] < 0:
+            best = max(best, forest.label[node])
+            continue
+        met = children_met(forest, node, box, categorical)
+        if met & 1:
+            stack[n] = forest.left[node]
+            n += 1
+        if met & 2:
+            stack[n] = forest.right[node]
+            n += 1
+    return best
+
+
+@kernel
+def first_price(forest, weight, own, costs, n_cells, categorical, prices, needed, numbers, stack):
+    """Position of the lowest price in whose box the trees can weigh what is needed.
+
+    prices float64 (n,), ascending; the last one if none of those before it is enough. stack int32
+    (nodes,): room. The rest as in prune.
+    """
+    box, n_trees = Box(numbers[0], numbers[1], numbers[2]), forest.root.shape[0]
+    low, high = 0, prices.shape[0] - 1
+    while low < high:
+        middle = (low + high) >> 1
+        fill_affordable_box(own, costs, n_cells, categorical, forest.missing, prices[middle], box)
+        most = 0.0
+        for t in range(n_trees):
+            most += weight[best_label(forest, forest.root[t], box, categorical, stack)]
+        if most >= needed:
+            high = middle
+        else:
+            low = middle + 1
+    return low
 
 
 @inner

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from threading import Event, Thread
+from threading import Condition, Thread
 from time import perf_counter
 
 import numpy as np
@@ -15,7 +16,57 @@ from ract.recourse.common.limits import Limits
 
 # A few people take a hundred times as long as most, so that parts should be small.
 LARGEST_PART, PARTS_PER_THREAD = 64, 16
-TICK = 0.002
+
+
+class Clock:
+    """One thread for all searches of the process that raises flags when their time is up.
+
+    It sleeps until the first of them ends. Most searches are over long before, so that a thread
+    of its own for each would cost more than they do.
+    """
+
+    def __init__(self) -> None:
+        self.start_anew()
+
+    def start_anew(self) -> None:
+        """Forget all; what a forked process needs, whose parent's threads are not its own."""
+        self._ends: dict[int, tuple[float, np.ndarray]] = {}
+        self._changed = Condition()
+        self._thread: Thread | None = None
+        self._wakes = np.inf
+
+    def add(self, flag: np.ndarray, end: float) -> int:
+        """Have a flag raised at a time; returns its number."""
+        number = id(flag)
+        with self._changed:
+            self._ends[number] = end, flag
+            if self._thread is None:
+                self._thread = Thread(target=self._run, daemon=True)
+                self._thread.start()
+            elif end < self._wakes:
+                self._changed.notify()
+        return number
+
+    def remove(self, number: int) -> None:
+        """Leave a flag alone from now on."""
+        with self._changed:
+            self._ends.pop(number, None)
+
+    def _run(self) -> None:
+        with self._changed:
+            while True:
+                now = perf_counter()
+                for end, flag in self._ends.values():
+                    if end <= now:
+                        flag[:] = 1
+                left = [end for end, flag in self._ends.values() if end > now]
+                self._wakes = min(left, default=np.inf)
+                self._changed.wait(self._wakes - now if left else None)
+
+
+CLOCK = Clock()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=CLOCK.start_anew)
 
 
 class Watch:
@@ -32,41 +83,30 @@ class Watch:
         self.flags = np.zeros((n_people, 1), np.uint8)
         self.seconds = np.zeros(n_people)
         self._limit = time_limit
-        self._ends: dict[int, float] = {}
 
     @contextmanager
     def timing(self, i: int) -> Iterator[np.ndarray]:
         """The flag of person i while their search runs; their time is kept."""
-        begun = perf_counter()
-        if self._limit is not None:
-            self._ends[i] = begun + self._limit
-            self.flags[i] = self._limit == 0
-        yield self.flags[i]
-        self._ends.pop(i, None)
+        begun, flag = perf_counter(), self.flags[i]
+        if self._limit is None:
+            yield flag
+        else:
+            flag |= self._limit == 0
+            number = CLOCK.add(flag, begun + self._limit)
+            try:
+                yield flag
+            finally:
+                CLOCK.remove(number)
         self.seconds[i] = perf_counter() - begun
 
     @contextmanager
     def running(self) -> Iterator[None]:
-        """Keep an eye on the clock; every flag is raised when the work is interrupted."""
-        done = Event()
-
-        def look() -> None:
-            while not done.wait(TICK):
-                now = perf_counter()
-                for i, end in list(self._ends.items()):
-                    if now >= end:
-                        self.flags[i] = 1
-
-        thread = Thread(target=look, daemon=True)
-        if self._limit is not None:
-            thread.start()
+        """Raise every flag when the work is interrupted."""
         try:
             yield
         except BaseException:
             self.flags[:] = 1
             raise
-        finally:
-            done.set()
 
 
 def in_parts(search: Callable[[range, Watch], None], n_people: int, limits: Limits) -> np.ndarray:

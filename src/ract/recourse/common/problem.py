@@ -90,24 +90,22 @@ class Problem:
 
     def costs(self, people: np.ndarray, cells: np.ndarray) -> np.ndarray:
         """Cost of every cell for each person (people x axes x most cells); inf beyond the last."""
-        shape = (len(people), len(self.grid.axes), int(self.grid.n_cells.max()))
-        costs = np.full(shape, np.inf)
-        for a, (axis, entries) in enumerate(zip(self.grid.axes, self.prices.entries, strict=True)):
-            n, own = self.grid.n_cells[a], cells[:, a, None]
-            switch = self.prices.switches[a]
+        grid, prices, own = self.grid, self.prices, cells[:, :, None]
+        above, below = prices.levels
+        level = np.zeros((len(people), len(grid.axes), 1))
+        for a, axis in enumerate(grid.axes):
+            if not axis.is_categorical:
+                column = axis.columns[0]
+                level[:, a, 0] = self.cost.level(column, people[:, column])
+        costs = level - below
+        np.subtract(above, level, out=costs, where=np.arange(above.shape[1]) > own)
+        np.put_along_axis(costs, own, 0.0, axis=2)
+        for a, switch in enumerate(prices.switches):
             if switch is not None:
-                costs[:, a, :n] = switch[cells[:, a]]
-            elif entries is not None:
-                column, n = axis.columns[0], n - axis.has_missing
-                level = self.cost.level(column, people[:, column])[:, None]
-                to, each = np.arange(n), costs[:, a, :n]
-                np.subtract(level, entries.below_level, out=each)
-                np.copyto(each, entries.above_level - level, where=to > own)
-                np.copyto(each, 0.0, where=to == own)
-                if axis.has_missing:
-                    missing, handed = cells[:, a] == n, self.prices.handed_in[a]
-                    costs[missing, a, :n] = np.inf if handed is None else handed.costs
-                    costs[missing, a, n] = 0.0
+                costs[:, a, : grid.n_cells[a]] = switch[cells[:, a]]
+        for a in grid.with_missing:
+            n, handed = grid.missing_cell[a], prices.handed_in[a]
+            costs[cells[:, a] == n, a, :n] = np.inf if handed is None else handed.costs
         return costs
 
     def values(self, people: np.ndarray, cells: np.ndarray, points: np.ndarray) -> np.ndarray:

@@ -117,14 +117,7 @@ class Descent(ABC):
         if not model.may_do(most):
             return Answer(Status.NONE)
         prices = np.unique(self.costs[(self.costs >= least) & (self.costs <= budget)])
-        low, high, left = 0, len(prices) - 1, most
-        while low < high:
-            middle = (low + high) // 2
-            there = within(left, prices[middle])
-            if model.may_do(there):
-                high, left = middle, there
-            else:
-                low = middle + 1
+        low = model.first_price(most, self.own, self.costs, prices)
 
         def at(limit: float, allowed: int) -> Answer:
             nonlocal most

@@ -15,6 +15,7 @@ from ract._kernels.search.cell_forest import (
     Forest,
     Rule,
     Rules,
+    first_price,
     polish,
     prune,
 )
@@ -144,6 +145,17 @@ class Model:
         nodes = room[:7, :n_nodes].copy()
         forest = Forest._make([*nodes, root[:n_trees], left.forest.missing])
         return Left(forest, Box(*numbers), constant, constant + most)
+
+    def first_price(
+        self, left: Left, own: np.ndarray, costs: np.ndarray, prices: np.ndarray
+    ) -> int:
+        """Position of the lowest of some prices at which what is left can have enough."""
+        at: int = first_price(
+            left.forest, self.rule.weight, own, costs, self.problem.grid.n_cells,
+            self.problem.categorical, prices, self.least - left.constant,
+            np.empty((3, len(own)), np.int64), np.empty(len(left.forest.axis), np.int32),
+        )  # fmt: skip
+        return at
 
     def may_do(self, left: Left) -> bool:
         """Whether what is left can have enough."""

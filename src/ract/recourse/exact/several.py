@@ -101,6 +101,13 @@ class Models:
         each = zip(self.each, lefts, strict=True)
         return tuple(model.within(left, own, costs, limit) for model, left in each)
 
+    def first_price(
+        self, lefts: Lefts, own: np.ndarray, costs: np.ndarray, prices: np.ndarray
+    ) -> int:
+        """Position of the lowest of some prices at which every model can have enough."""
+        each = zip(self.each, lefts, strict=True)
+        return max(model.first_price(left, own, costs, prices) for model, left in each)
+
     def may_do(self, lefts: Lefts) -> bool:
         """Whether every model can have enough."""
         return all(left.best >= need for left, need in zip(lefts, self.least, strict=True))

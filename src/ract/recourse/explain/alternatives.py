@@ -12,12 +12,18 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Candidate:
-    """A plan among others: its encoded values, its cost, its cells and the person's own."""
+    """A plan among others: its encoded values, its cost, its cells and the person's own.
+
+    bound: what no plan with the same axes at home can cost less than. beyond: whether it is proved
+    to hold for everyone who does more.
+    """
 
     values: np.ndarray
     cost: float
     point: np.ndarray
     own: np.ndarray
+    bound: float = 0.0
+    beyond: bool = False
 
     @cached_property
     def changed(self) -> frozenset[int]:
@@ -25,7 +31,7 @@ class Candidate:
         return frozenset(np.flatnonzero(self.point != self.own).tolist())
 
 
-Solve = Callable[[frozenset[int]], Candidate | None]
+Solve = Callable[[frozenset[int], float], Candidate | None]
 
 
 def diverse(first: Candidate, solve: Solve, n_plans: int) -> list[Candidate]:
@@ -39,17 +45,18 @@ def diverse(first: Candidate, solve: Solve, n_plans: int) -> list[Candidate]:
     first : Candidate
         The cheapest plan of all.
     solve : callable
-        The cheapest plan with some axes held at home; None if there is none.
+        The cheapest plan with some axes held at home, of which is known what none can cost less
+        than; None if there is none.
     n_plans : int
         How many plans to give, the first included; fewer when there are no more.
 
     Examples
     --------
-    >>> def solve(home):
+    >>> def solve(home, least):
     ...     free = [a for a in (0, 1, 2) if a not in home]
     ...     point = np.arange(3) == free[0] if free else None
     ...     return Candidate(np.zeros(3), float(free[0]), point, np.zeros(3)) if free else None
-    >>> [plan.cost for plan in diverse(solve(frozenset()), solve, 5)]
+    >>> [plan.cost for plan in diverse(solve(frozenset(), 0.0), solve, 5)]
     [0.0, 1.0, 2.0]
     """
     plans: list[Candidate] = []
@@ -63,12 +70,14 @@ def diverse(first: Candidate, solve: Solve, n_plans: int) -> list[Candidate]:
         if not within:
             plans.append(plan)
             within = [plan.changed]
+            if len(plans) == n_plans:  # nobody sees what comes after it
+                break
         for axis in sorted(within[0]):
             home = kept | {axis}
             if home in seen:
                 continue
             seen.add(home)
-            found = solve(home)
+            found = solve(home, plan.bound)  # what is held besides makes nothing cheaper
             if found is not None:
                 heapq.heappush(queue, (found.cost, len(seen), home, found))
     return plans

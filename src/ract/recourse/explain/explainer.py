@@ -73,44 +73,49 @@ class Explainer:
             answers.obstacles[i] = self._obstacle(self._people[i], asking)
         if found.point is None:
             return
-        point = found.point
-        if self._robust:
-            robust = self._cheapest(self._people[i], asking)
-            if robust is not None:
-                point = robust.point
-                answers.values[i], answers.cost[i] = robust.values, robust.cost
-                if robust.cost > answers.bound[i]:
-                    answers.status[i] = Status.FOUND
-            elif options.margin > 0:
-                answers.withdraw(np.array([i]), self._people)
-                return
+        first = self._held(self._people[i], asking, found)
+        if first is None and options.margin > 0:
+            answers.withdraw(np.array([i]), self._people)
+            return
+        if first is None:
+            values, cost = answers.values[i], float(answers.cost[i])
+            first = Candidate(values, cost, found.point, asking.own, found.bound)
+        elif self._robust:
+            answers.values[i], answers.cost[i] = first.values, first.cost
+            if first.cost > answers.bound[i]:
+                answers.status[i] = Status.FOUND
         if options.n_alternatives > 0:
-            first = Candidate(answers.values[i], answers.cost[i], point, asking.own)
 
-            def solve(home: frozenset[int]) -> Candidate | None:
+            def solve(home: frozenset[int], least: float) -> Candidate | None:
                 held = replace(asking, costs=held_at_home(asking.own, asking.costs, home))
-                return self._cheapest(self._people[i], held)
+                return self._cheapest(self._people[i], held, least)
 
             others = diverse(first, solve, options.n_alternatives + 1)[1:]
             answers.alternatives[i] = self._table(self._people[i], asking, others)
-        self._low[i], self._high[i], self._beyond[i] = self._ends(asking, point)
+        self._low[i], self._high[i] = self._ends(asking, first)
+        self._beyond[i] = first.beyond
 
-    def _cheapest(self, person: np.ndarray, asking: Person) -> Candidate | None:
+    def _cheapest(self, person: np.ndarray, asking: Person, least: float) -> Candidate | None:
         """The cheapest plan under some costs, with the margin that was asked for."""
+        found = asking.cheapest(self._budget, self._max_nodes, least)
+        return self._held(person, asking, found)
+
+    def _held(self, person: np.ndarray, asking: Person, found: Answer) -> Candidate | None:
+        """The plan that was found, or the first dearer one that holds as was asked for."""
         problem, own = self._problem, asking.own
-        if self._robust:
-            beyond = self._decision.refusing if self._options.at_least else None
-            search = RobustSearch(self._search, self._options.margin, self._max_nodes, beyond)
-            values = search.solve(person, asking, self._budget)
-            if values is None:
-                return None
-            cost = float(problem.cost.between(person[None], values[None])[0])
-            return Candidate(values, cost, problem.cells(values[None])[0], own)
-        found = asking.cheapest(self._budget, self._max_nodes)
         if found.point is None:
             return None
-        values = problem.values_of(person, own, found.point)
-        return Candidate(values, found.cost, found.point, own)
+        if not self._robust:
+            values = problem.values_of(person, own, found.point)
+            return Candidate(values, found.cost, found.point, own, found.bound)
+        beyond = self._decision.refusing if self._options.at_least else None
+        search = RobustSearch(self._search, self._options.margin, self._max_nodes, beyond)
+        held = search.solve(person, asking, self._budget, found)
+        if held is None:
+            return None
+        values, point = held
+        cost = float(problem.cost.between(person[None], values[None])[0])
+        return Candidate(values, cost, point, own, found.bound, self._options.at_least)
 
     def _table(self, person: np.ndarray, asking: Person, plans: list[Candidate]) -> Answers:
         table = Answers.unknown(np.tile(person, (len(plans), 1)))
@@ -120,17 +125,17 @@ class Explainer:
         table.status[:], table.bound[:] = Status.FOUND, np.nan
         for k, plan in enumerate(plans):
             table.values[k], table.cost[k] = plan.values, plan.cost
-            table.low[k], table.high[k], table.beyond[k] = self._ends(asking, plan.point)
+            table.low[k], table.high[k] = self._ends(asking, plan)
+            table.beyond[k] = plan.beyond
         return table
 
-    def _ends(self, asking: Person, point: np.ndarray) -> tuple[np.ndarray, np.ndarray, bool]:
-        """Ends of the range of each change, and whether doing more than the point is enough too."""
-        lowest, highest, beyond = point, point, False
-        if self._options.at_least:
+    def _ends(self, asking: Person, plan: Candidate) -> tuple[np.ndarray, np.ndarray]:
+        """Ends of the range of each change: as far as it is proved to hold."""
+        point, beyond = plan.point, plan.beyond
+        lowest, highest = point, point
+        if beyond:
             far = furthest(self._problem, asking, point)
-            box = np.minimum(point, far), np.maximum(point, far)
-            beyond = Certifier(self._decision.refusing).holds(*box)
-            lowest, highest = box if beyond else (point, point)
+            lowest, highest = np.minimum(point, far), np.maximum(point, far)
         # What is needed of a value that is handed in is always said.
         wide = self._problem.handed_in(asking.own, point)
         if not beyond and (self._options.ranges or self._options.at_least):
@@ -140,7 +145,7 @@ class Explainer:
             lowest, highest = certifier.widen(asking.own, lowest, highest, asking.costs, wide)
         n, grid = self._problem.n_features, self._problem.grid
         low, high = cell_ends(grid, asking.own, lowest, highest, point, beyond=beyond)
-        return low[:n], high[:n], beyond
+        return low[:n], high[:n]
 
     def _obstacle(self, person: np.ndarray, asking: Person) -> Obstacle:
         """The options, the rules or the budget that keep someone from a plan."""

@@ -45,8 +45,7 @@ class Certifier:
         costs = np.where(inside, 0.0, np.inf)
         stop = np.zeros(1, np.uint8)
         person = Person(self.refusing, lowest, costs, len(lowest), stop)
-        found = person.cheapest(0.0, self.max_nodes)
-        return Status(found.status) if found.point is None else Status.FOUND
+        return Status(person.attains(0.0, self.max_nodes))
 
     def widen(
         self,

@@ -25,7 +25,7 @@ from ract.recourse.exact.search import ExactSearch
 from ract.recourse.explain.ranges import Certifier
 
 # How much more of the vote to ask for, when the cheapest plan does not hold.
-STRICTER = (0.0, 0.01, 0.02, 0.04, 0.08, 0.16, 0.32)
+STRICTER = (0.01, 0.02, 0.03, 0.04, 0.06, 0.08, 0.12, 0.16, 0.24, 0.32)
 
 
 @dataclass(frozen=True)
@@ -53,8 +53,10 @@ class RobustSearch:
         """The model and what its cells cost."""
         return self.search.problem
 
-    def solve(self, person: np.ndarray, asking: Person, budget: float) -> np.ndarray | None:
-        """Encoded values of the first plan within the budget that holds; None if none was found.
+    def solve(
+        self, person: np.ndarray, asking: Person, budget: float, found: Answer
+    ) -> tuple[np.ndarray, np.ndarray] | None:
+        """Encoded values and cells of the first plan that holds; None if none was found.
 
         Parameters
         ----------
@@ -62,31 +64,36 @@ class RobustSearch:
         asking : Person
             The same person before the model.
         budget : float
+        found : Answer
+            Their cheapest plan, which may not hold.
         """
-        for share in STRICTER:
-            found = self._stricter(share, asking, budget)
-            if found.point is None:
-                return None
+        stricter = iter(STRICTER)
+        while found.point is not None:
             plan = self.problem.values_of(person, asking.own, found.point)
-            for values in (plan, self._further(person, plan)):
-                cheap = self.problem.cost.between(person[None], values[None])[0] <= budget
-                if cheap and self._allowed(person, values) and self._holds(person, values, asking):
-                    return values
-                if self.margin == 0:
-                    break
+            if self.margin == 0:
+                if self._goes_on(found.point, found.point, asking):
+                    return plan, found.point
+            else:
+                for values in (plan, self._further(person, plan)):
+                    cheap = self.problem.cost.between(person[None], values[None])[0] <= budget
+                    allowed = cheap and self._allowed(person, values)
+                    if allowed and self._holds(person, values, asking):
+                        return values, self.problem.cells(values[None])[0]
+            share = next(stricter, None)
+            if share is None:
+                return None
+            found = self._stricter(share, asking, budget, found.bound)
         return None
 
-    def _stricter(self, share: float, person: Person, budget: float) -> Answer:
-        """The cheapest plan of a model that asks for more."""
-        problem, n_trees = self.problem, self.problem.ensemble.n_trees
-        rule, model = problem.rule, person.model
-        if share > 0:
-            spread = float(np.ptp(rule.weight))
-            more = share * spread * (n_trees if rule.divisor == 1 else 1)
-            if problem.ensemble.combine == "votes":
-                more = float(np.ceil(share * n_trees))
-            model = model.needing(rule.cutoff + more)
-        return replace(person, model=model).cheapest(budget, self.max_nodes)
+    def _stricter(self, share: float, person: Person, budget: float, least: float) -> Answer:
+        """The cheapest plan of a model that asks for more, which makes none cheaper."""
+        model, n_trees = person.model, self.problem.ensemble.n_trees
+        rule = model.rule
+        more = share * float(np.ptp(rule.weight)) * (n_trees if rule.divisor == 1 else 1)
+        if model.by_votes:
+            more = float(np.ceil(share * n_trees))
+        asking = replace(person, model=model.needing(rule.cutoff + more))
+        return asking.cheapest(budget, self.max_nodes, least)
 
     def _further(self, person: np.ndarray, plan: np.ndarray) -> np.ndarray:
         """So far beyond a plan that falling short by the margin still meets it."""
@@ -129,13 +136,16 @@ class RobustSearch:
                 short[j] = np.ceil(short[j]) if up else np.floor(short[j])
         cells = self.problem.cells(np.stack([short, values]))
         lowest, highest = cells.min(axis=0), cells.max(axis=0)
-        if self.margin > 0 and not Certifier(self.search.refusing, self.max_nodes).holds(
-            lowest, highest
-        ):
+        if not Certifier(self.search.refusing, self.max_nodes).holds(lowest, highest):
             return False
+        return self.beyond is None or self._goes_on(cells[0], cells[1], asking)
+
+    def _goes_on(self, short: np.ndarray, point: np.ndarray, asking: Person) -> bool:
+        """Whether everyone is accepted from a point, or short of it, to the furthest."""
         if self.beyond is None:
             return True
-        far = furthest(self.problem, asking, cells[1])
+        far = furthest(self.problem, asking, point)
+        lowest, highest = np.minimum(short, point), np.maximum(short, point)
         box = np.minimum(lowest, far), np.maximum(highest, far)
         return Certifier(self.beyond, self.max_nodes).holds(*box)
 
