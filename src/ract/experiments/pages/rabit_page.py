@@ -33,7 +33,8 @@ COLUMNS = {
 }  # fmt: skip
 PROTOCOLS = {SEEN: "its protocol", UNSEEN: "unseen rows"}
 COLOURS = dict(zip(BOOSTERS, ("#7f7f7f", "#d98c3f", "#2f6fb0", "#4b8b3b"), strict=True))
-LEAST_LABELLED = 0.1  # weights below this lie close together
+LEAST_LABELLED = 0.05  # smaller weights are in the table
+APART = 0.12  # of the width and height of a picture: points that are closer share a label
 MEANS = ["AUC", "AUC, deciding", "Exact"]
 LEAST_WIDTH = 0.04  # of the axis of AUC: smaller differences of a few splits are noise
 
@@ -192,15 +193,21 @@ def _draw_weights(store: Store, folder: Path) -> dict[str, Path]:
         if rows is None:
             continue
         figure, axis = plt.subplots(figsize=(5.4, 3.8), layout="constrained")
+        scale = np.array([1 / max(np.ptp(rows["AUC"]), LEAST_WIDTH), 1.0])
         for model in [model for model in BOOSTERS if (rows["Model"] == model).any()]:
             means = rows[rows["Model"] == model].groupby("Alpha")[MEANS].mean()
             axis.plot(means["AUC"], means["Exact"], "o-", color=COLOURS[model], markersize=4,
                       lw=1, label=BOOSTERS[model].title)  # fmt: skip
             beside = (5, 3) if model == "ract-boosting" else (-5, -9)
-            for weight, at in means[means.index >= LEAST_LABELLED].iterrows():
-                axis.annotate(f"{weight:g}", (at["AUC"], at["Exact"]), beside, fontsize=7,
-                              textcoords="offset points", color=COLOURS[model],
-                              ha="left" if beside[0] > 0 else "right")  # fmt: skip
+            last = None
+            for weight in sorted(map(float, means.index), reverse=True):
+                at = means.loc[weight, ["AUC", "Exact"]].to_numpy(float)
+                far = last is None or np.abs(at - last) @ scale > APART
+                if weight >= LEAST_LABELLED and far:
+                    last = at
+                    axis.annotate(f"{weight:g}", at, beside, fontsize=7,
+                                  textcoords="offset points", color=COLOURS[model],
+                                  ha="left" if beside[0] > 0 else "right")  # fmt: skip
         if peers is not None:
             peers = peers[peers["Fold"].isin(rows["Fold"])]
             for model in ("lightgbm", "lightgbm-tuned"):
