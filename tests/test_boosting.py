@@ -27,6 +27,7 @@ from ract import (
     tradeoff_curve,
 )
 from ract._core import booster
+from ract.calibration import LastingCurve, LastingWarning
 from ract.datasets import load_loans
 from ract.errors import InvalidData, InvalidSpec
 from ract.interop import read_model
@@ -346,6 +347,23 @@ def test_behind_the_steps_of_a_pipeline(rng):
         model = read_model(pipeline, X, ActionSpace([Feature(f"x{j}") for j in range(3)]))
     np.testing.assert_array_equal(model.decide(X), pipeline.predict(X) == 1)
     np.testing.assert_allclose(model.probability(X), pipeline.predict_proba(X)[:, 1])
+
+
+@pytest.mark.parametrize(("fewest", "of_part"), [(50, 20), (1, 1), (0.1, 0.1)])
+def test_replicates_of_a_promise_have_leaves_of_the_same_share(monkeypatch, fewest, of_part):
+    asked = []
+
+    def calibrate(replicate, *training, **options):
+        asked.append(replicate)
+        return LastingCurve((), 0.9, 0.6)
+
+    monkeypatch.setattr("ract._estimator.calibrate", calibrate)
+    loans = load_loans(400)
+    model = small(loans, lasting=0.6, min_samples_leaf=fewest)
+    with pytest.warns(LastingWarning):
+        model.fit(loans.frame, loans.target)
+    [replicate] = asked
+    assert replicate.min_samples_leaf == of_part and model.min_samples_leaf == fewest
 
 
 def test_lasting_plans_keep_their_promise_in_a_file(tmp_path):

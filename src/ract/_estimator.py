@@ -264,12 +264,16 @@ class RecourseClassifierMixin(ClassifierMixin):
             learner.set_params(min_leaf_share=self.min_leaf_share_)
         return learner
 
+    def _as_replicate(self) -> Any:
+        """The learner for a part of the people, by which it is measured what lasts."""
+        return self._as_chosen()
+
     def _calibrate(self, X: Any, y: Any, sample_weight: Any) -> Any:
         """Measure how strong plans must be to last, if that was asked for."""
         self.__dict__.pop("lasting_", None)
         if self.lasting is None:
             return self
-        replicate = self._as_chosen()
+        replicate = self._as_replicate()
         alone = {"n_jobs": None, "verbose": 0, "oob_score": False, "warm_start": False}
         known = replicate.get_params(deep=False)
         replicate.set_params(**{name: off for name, off in alone.items() if name in known})

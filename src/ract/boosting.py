@@ -32,6 +32,7 @@ from ract.calibration import check_lasting
 from ract.costs import Cost
 from ract.ensemble import TreeEnsemble, logit, sigmoid
 from ract.errors import InvalidData, InvalidSpec, listing
+from ract.metrics.replicates import PART
 from ract.recourse.common.problem import check_categories
 
 # "auto" stops early from this many people on, as in scikit-learn.
@@ -388,6 +389,14 @@ class RecourseBoostingClassifier(RecourseClassifierMixin, BaseEstimator):
 
     def _trial_ensemble(self, training: TrainingSet, weight: float, floor: float) -> TreeEnsemble:
         return _mean_of(self._boosted(training, weight)[0], training)
+
+    def _as_replicate(self) -> Any:
+        # On fewer people, leaves of as many would make coarser trees, which agree more with each
+        # other than the trees that the promise is about.
+        fewest = self.min_samples_leaf
+        if is_number(fewest, whole=True):
+            fewest = max(1, round(PART * fewest))
+        return self._as_chosen().set_params(min_samples_leaf=fewest)
 
     def _unit_of_weights(self, desired: np.ndarray, weights: np.ndarray) -> float:
         return UNIT

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from ract._core.booster import BoostRules, boost
+from ract._core.booster import Boosted, BoostRules, boost
 from ract._core.cooperation import (
     Cells,
     Cooperation,
@@ -99,13 +99,38 @@ def test_directions_are_those_on_which_all_agree(boosted):
         known = cells.home[:, axis] != MISSING_CELLS[axis]
         some = np.linspace(0, len(known) - 1, 200).astype(int)
         some = some[known[some]]
-        gains = []
-        for one in models:
-            low, high = cells.home[some].copy(), cells.home[some].copy()
-            low[:, axis], high[:, axis] = cells.lowest[some, axis], cells.highest[some, axis]
-            gains.append((one.scores(high) - one.scores(low)).sum())
-        same = np.sign(gains[0]) if np.sign(gains[0]) == np.sign(gains[1]) else 0
-        assert directions[axis] == same
+        last = CELLS[axis] - 1 - (MISSING_CELLS[axis] >= 0)
+        in_reach, in_all = (
+            [gain_between(one, cells.home[some], axis, *ends) for one in models]
+            for ends in ((cells.lowest[some, axis], cells.highest[some, axis]), (0, last))
+        )
+        same = np.sign(in_reach[0]) if np.sign(in_reach[0]) == np.sign(in_reach[1]) else 0
+        assert directions[axis] == (same if same == np.sign(sum(in_all)) else 0)
+
+
+def gain_between(model, codes, axis, low, high):
+    """How much rows gain by going from some cells of an axis to others, in all."""
+    at = np.arange(codes.shape[1]) == axis
+    ends = (np.where(at, np.reshape(end, (-1, 1)), codes).astype(np.uint8) for end in (low, high))
+    below, above = (model.scores(end).sum() for end in ends)
+    return above - below
+
+
+def test_a_direction_that_turns_out_of_reach_is_none():
+    # A score that falls from cell 0 to 1, within reach of everyone, and rises steeply at cell 5.
+    rng = np.random.default_rng(6)
+    people = people_in_cells(rng, 300)
+    cells = Cells.of(people)
+    cells.home[:, 0], cells.lowest[:, 0], cells.highest[:, 0] = 0, 0, 1
+    last = CELLS[0] - 1
+    one = Boosted(0.0)
+    for first, gain in ((1, -1.0), (last, 5.0)):
+        one.nodes.append(np.array([[0, first, last, 1, 2, 0], [-1] * 6, [-1] * 6], np.int32))
+        one.values.append(np.array([0.0, 0.0, gain]))
+    falling = Boosted(0.0, one.nodes[:1], one.values[:1])
+    trees = [[trees_of(model, len(CELLS))] * 2 for model in (one, falling)]
+    assert agreed_directions(trees[0], cells, ()) == ()
+    assert agreed_directions(trees[1], cells, ()) == (-1, 0, 0, 0)
 
 
 @pytest.mark.parametrize("n_replicates", [0, 3])

@@ -1,14 +1,17 @@
 """Beside RABIT: splits, one run from a folder of tables, and its page."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
 
 from ract.datasets import DataUnavailable
 from ract.errors import InvalidSpec
-from ract.experiments.benchmark import rabit
+from ract.experiments.benchmark import rabit, rabit_weights
+from ract.experiments.benchmark.tuning import described, tuned
 from ract.experiments.data import chosen
-from ract.experiments.pages.rabit_page import rabit_page
+from ract.experiments.pages.rabit_page import COLUMNS, draw_rabit, rabit_page
 from ract.experiments.store import Store
 
 
@@ -80,17 +83,63 @@ def test_a_run_is_resumed_and_has_a_page(tables, tmp_path):
 
 
 def test_only_splits_that_all_models_have_are_compared(tmp_path):
-    names = ["AUC", "Accuracy", "Accepted", "By leaves", "Exact", "Unknown", "Lasting",
-             "Lasting, strongest", "Fit [s]"]  # fmt: skip
+    names = ["AUC", "AUC, deciding", "Accuracy", "Accepted", "By leaves", "Exact", "Unknown",
+             "Lasting", "Lasting, strongest", "Fit [s]"]  # fmt: skip
     rows = pd.DataFrame(
-        {"Fold": [1, 1, 2], "Model": ["lightgbm", "ract-boosting", "lightgbm"]}
-        | {name: [0.25, 0.5, 0.75] for name in names}
+        {"Fold": [1, 1, 2, 1], "Model": ["lightgbm", "ract-boosting", "lightgbm", "of old"]}
+        | {name: [0.25, 0.5, 0.75, 1.0] for name in names}
     )
     (tmp_path / rabit.SEEN).mkdir()
     rows.to_csv(tmp_path / rabit.SEEN / "fico.csv", index=False)
     text = rabit_page(Store(tmp_path))
     assert "| its protocol | LightGBM | 1 | 0.250 |" in text
     assert "| its protocol | ract boosting | 1 | 0.500 |" in text
+
+
+def test_settings_are_chosen_on_validation_people(tables):
+    pytest.importorskip("lightgbm")
+    data = rabit.read("compas")
+    train, _ = rabit.split_of("compas", rabit.SEEN, 1)
+    for name, trees in (("lightgbm-tuned", "n_estimators"), ("ract-boosting-tuned", "max_iter")):
+        model = tuned(rabit.BOOSTERS[name], data, train, 1)
+        assert 1 <= model.options[trees] < 500
+        leaves, rate = described(model).split(", ")[:2]
+        assert leaves in ("8 leaves", "15 leaves", "31 leaves")
+        assert rate in ("rate 0.05", "rate 0.1")
+        # Nothing but the training people is looked at.
+        hidden = np.setdiff1d(np.arange(len(data.target)), train)
+        target = data.target.copy()
+        target.iloc[hidden] = "No"
+        assert tuned(rabit.BOOSTERS[name], replace(data, target=target), train, 1) == model
+
+
+def test_recourse_grows_with_its_weight(tables, tmp_path, monkeypatch):
+    monkeypatch.setattr(rabit_weights, "PROTOCOLS", {"compas": rabit.UNSEEN})
+    monkeypatch.setattr(rabit_weights, "WEIGHTS", (0.0, 1.0))
+    [model] = chosen("model", ["ract-boosting-tuned"], rabit.BOOSTERS)
+    data = [rabit.TABLES["compas"], rabit.TABLES["bail"]]  # only the first has a curve
+    store = rabit_weights.over_weights([model], data, tmp_path / "r", n_folds=1, progress=False)
+    without, with_most = store.read(rabit_weights.NAME, "compas").to_dict("records")
+    assert (without["Alpha"], with_most["Alpha"]) == (0, 1)
+    assert with_most["Exact"] > without["Exact"] and without["AUC"] > 0.6
+
+
+def test_the_page_has_a_curve_over_weights(tmp_path):
+    rows = pd.DataFrame(
+        {"Fold": 1, "Model": "ract-boosting", "Alpha": [0.0, 0.25], "AUC": [0.7, 0.69],
+         "AUC, deciding": [0.7, 0.68], "Accepted": 0.3, "Exact": [0.4, 0.75]}
+    )  # fmt: skip
+    one = dict.fromkeys(COLUMNS, 0.5) | {"Fold": 1, "Model": "lightgbm", "Accepted": 0.3}
+    for name, table in ((rabit_weights.NAME, rows), (rabit.UNSEEN, pd.DataFrame([one]))):
+        (tmp_path / name).mkdir()
+        table.to_csv(tmp_path / name / "bail.csv", index=False)
+    pytest.importorskip("matplotlib")
+    drawn = draw_rabit(Store(tmp_path), tmp_path / "figures")
+    assert set(drawn) == {"rabit-bail", "rabit-weights-bail"}
+    pictures = {name: file.name for name, file in drawn.items()}
+    text = rabit_page(Store(tmp_path), pictures)
+    assert "| ract boosting | 0.25 | 0.690 | 0.680 | 0.750 |" in text
+    assert "(unseen rows, one split)" in text and "rabit-weights-bail.svg" in text
 
 
 def test_recorded_results_are_means_over_splits(tmp_path):

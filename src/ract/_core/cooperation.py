@@ -7,7 +7,8 @@ the people as rows labelled desired. A model that chooses its own points lifts s
 model knows nothing of. So others choose them:
 
     replicates   plain boosters on parts of the people; each finds a best point of its own
-    directions   where all of them agree that more of a feature is better (or worse)
+    directions   where all of them agree that more of a feature is better (or worse), and it is so
+                 from one end of the feature to the other
     members      boosters on larger parts, monotone in these directions, lifted at points that are
                  spread over the replicates
 
@@ -126,7 +127,10 @@ def trees_of(model: Boosted, n_axes: int) -> Any:
 def agreed_directions(models: Sequence[Any], cells: Cells, given: Sequence[int]) -> tuple[int, ...]:
     """Directions of axes on which all models agree; those that were given stay.
 
-    An axis is asked by moving people over all that they reach of it, all else equal.
+    An axis is asked by moving people over all that they reach of it, all else equal. A constraint
+    holds for the whole axis, of which people may reach little: a direction that taken together the
+    models contradict from end to end is none. (A small capital gain goes with a low income, a large
+    one with a high income.)
 
     Parameters
     ----------
@@ -145,8 +149,19 @@ def agreed_directions(models: Sequence[Any], cells: Cells, given: Sequence[int])
         asked = known.astype(np.uint32)
         gains = [lines.gains_to_ends(home, asked, axis, reach, model) for model in models]
         if min(gains) > 0 or max(gains) < 0:
-            directions[axis] = int(np.sign(gains[0]))
+            whole = _whole_axis(reach, axis, cells.people)
+            total = sum(lines.gains_to_ends(home, asked, axis, whole, model) for model in models)
+            if total * gains[0] > 0:
+                directions[axis] = int(np.sign(gains[0]))
     return tuple(directions.tolist()) if directions.any() else ()
+
+
+def _whole_axis(reach: Any, axis: int, people: People) -> Any:
+    """The reach of people who could go anywhere on an axis."""
+    lowest, highest = reach.lowest.copy(), reach.highest.copy()
+    lowest[:, axis] = 0
+    highest[:, axis] = people.n_cells[axis] - 1 - (people.missing_cells[axis] >= 0)
+    return reach._replace(lowest=lowest, highest=highest)
 
 
 def best_points(

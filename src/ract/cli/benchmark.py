@@ -60,7 +60,7 @@ def _beside_rabit(
 ) -> None:
     from ract._files import write_whole
     from ract.cli.messages import say
-    from ract.experiments.benchmark import rabit
+    from ract.experiments.benchmark import rabit, rabit_weights
     from ract.experiments.data import chosen
     from ract.experiments.pages.rabit_page import draw_rabit, rabit_page
 
@@ -68,6 +68,7 @@ def _beside_rabit(
     sets = chosen("data set", data or [], rabit.TABLES)
     theirs = None if recorded is None else rabit.recorded(recorded)
     store = rabit.beside_rabit(models, sets, output, n_folds=n_splits, n_jobs=n_jobs)
+    rabit_weights.over_weights(models, sets, output, n_folds=n_splits, n_jobs=n_jobs)
     drawn = draw_rabit(store, output / "figures", theirs) if figures else {}
     pictures = {name: f"figures/{file.name}" for name, file in drawn.items()}
     write_whole(output / "rabit.md", rabit_page(store, pictures, theirs))

@@ -37,6 +37,7 @@ from ract.recourse.strengths import AtStrengths
 
 N_FOLDS = 5
 PLANNERS = tuple(combinations(range(N_FOLDS), 2))
+PART = 2 / N_FOLDS  # of the people, on whom each is fitted
 
 # Of a trial: who was asked, what about and what came of it.
 COLUMNS = [

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from pathlib import Path
 from time import process_time
@@ -30,6 +30,7 @@ from ract.actions import ActionSpace
 from ract.datasets import Dataset, DataUnavailable
 from ract.errors import InvalidSpec
 from ract.experiments.benchmark.models import MODELS, Model
+from ract.experiments.benchmark.tuning import described, tuned
 from ract.experiments.data import DataSetting
 from ract.experiments.store import Store
 from ract.experiments.tasks import Task, run_missing
@@ -50,14 +51,16 @@ BOOSTERS = {
     model.name: model
     for model in (
         MODELS["lightgbm"],
-        MODELS["lightgbm-small"],
+        replace(MODELS["lightgbm"], name="lightgbm-tuned", title="LightGBM, tuned"),
         Model("ract-boosting", "ract boosting", OURS, {"budget": BUDGET, "cost": COST}, ours=True),
         Model(
-            "ract-boosting-single", "ract boosting, single", OURS,
+            "ract-boosting-tuned", "ract boosting, single, tuned", OURS,
             {"budget": BUDGET, "cost": COST, "n_replicates": 0, "anchor_strength": 0.5}, ours=True,
         ),
     )
 }  # fmt: skip
+# Those whose settings are chosen on validation people of each split.
+TUNED = ("lightgbm-tuned", "ract-boosting-tuned")
 
 
 @dataclass(frozen=True)
@@ -155,7 +158,11 @@ def split_of(name: str, protocol: str, number: int) -> tuple[np.ndarray, np.ndar
 def run_one(model: Model, protocol: str, data: str, number: int) -> Mapping[str, pd.DataFrame]:
     """One model on one split."""
     train, test = split_of(data, protocol, number)
-    row = {"Fold": number, "Model": model.name} | evaluate(model, read(data), train, test, number)
+    row: dict[str, Any] = {"Fold": number, "Model": model.name}
+    if model.name in TUNED:
+        model = tuned(model, read(data), train, number)
+        row["Settings"] = described(model)
+    row |= evaluate(model, read(data), train, test, number)
     return {protocol: pd.DataFrame([row])}
 
 
@@ -174,8 +181,9 @@ def evaluate(
     wanted = data.target.to_numpy()[test] == data.desired
     accepted = whole.predict(new) == data.desired
     share = whole.predict_proba(new)[:, list(whole.classes_).index(data.desired)]
+    deciding = whole.deciding_score(new) if model.ours else share
     found = {
-        method: _plans(model, data, whole, train, test, method=method)
+        method: plans_of(model, data, whole, train, test, method=method)
         for method in ("leaves", "exact")
     }
     order = np.random.default_rng(number).permutation(train)
@@ -183,14 +191,16 @@ def evaluate(
     known = order[: (len(order) + 1) // 2]
 
     def lasting(**options: Any) -> float:
-        plans = _plans(model, data, planner, known, test, **options)
+        plans = plans_of(model, data, planner, known, test, **options)
         after = plans.encoder.decode(plans.after, like=plans.people)
         return float((plans.found & (judge.predict(after) == data.desired)).mean())
 
     refused = 1 - accepted.mean()
     return {
-        "AUC": float(roc_auc_score(wanted, share)), "Accuracy": float((accepted == wanted).mean()),
-        "Accepted": float(accepted.mean()), "People": len(found["exact"]),
+        "AUC": float(roc_auc_score(wanted, share)),
+        "AUC, deciding": float(roc_auc_score(wanted, deciding)),
+        "Accuracy": float((accepted == wanted).mean()), "Accepted": float(accepted.mean()),
+        "People": len(found["exact"]),
         "By leaves": float(accepted.mean() + refused * found["leaves"].found.mean()),
         "Exact": float(accepted.mean() + refused * found["exact"].found.mean()),
         "Unknown": float((found["exact"].status == "unknown").mean()),
@@ -198,7 +208,7 @@ def evaluate(
     }  # fmt: skip
 
 
-def _plans(
+def plans_of(
     model: Model, data: Dataset, fitted: Any, known: np.ndarray, test: np.ndarray, **options: Any
 ) -> Recourse:
     """Plans of some refused test people, by costs that are learned from the model's people."""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from ract.experiments.benchmark.rabit import (
@@ -15,19 +17,33 @@ from ract.experiments.benchmark.rabit import (
     SEEN,
     TABLES,
     UNSEEN,
+    RabitTable,
 )
+from ract.experiments.benchmark.rabit_weights import NAME as WEIGHTS
+from ract.experiments.benchmark.rabit_weights import PROTOCOLS as PROTOCOL_OF_WEIGHTS
+from ract.experiments.benchmark.tuning import FEWEST, LEAVES, MAX_TREES, RATES
 from ract.experiments.pages.figures import pyplot, save
 from ract.experiments.pages.markdown import page, spread, table
 from ract.experiments.store import Store
 
 COLUMNS = {
-    "AUC": "AUC", "Accuracy": "accuracy", "By leaves": "recourse by leaves", "Exact": "exact",
-    "Unknown": "unknown", "Lasting": "lasting", "Lasting, strongest": "strongest",
-    "Fit [s]": "fit, CPU s",
+    "AUC": "AUC", "AUC, deciding": "of the deciding score", "Accuracy": "accuracy",
+    "By leaves": "recourse by leaves", "Exact": "exact", "Unknown": "unknown",
+    "Lasting": "lasting", "Lasting, strongest": "strongest", "Fit [s]": "fit, CPU s",
 }  # fmt: skip
 PROTOCOLS = {SEEN: "its protocol", UNSEEN: "unseen rows"}
 COLOURS = dict(zip(BOOSTERS, ("#7f7f7f", "#d98c3f", "#2f6fb0", "#4b8b3b"), strict=True))
+LEAST_LABELLED = 0.05  # smaller weights are in the table
+APART = 0.12  # of the width and height of a picture: points that are closer share a label
+MEANS = ["AUC", "AUC, deciding", "Exact"]
 LEAST_WIDTH = 0.04  # of the axis of AUC: smaller differences of a few splits are noise
+
+
+def _or(values: Sequence[float]) -> str:
+    *first, last = (f"{value:g}" for value in sorted(values))
+    return f"{', '.join(first)} or {last}"
+
+
 INTRODUCTION = f"""\
 ## Beside RABIT
 
@@ -44,9 +60,15 @@ after {SECONDS:g} s; *unknown* is the share of these people of whom exact search
 whether they have a plan, who count as having none. *Lasting*: the share of refused people with a
 plan of a model of one half of the training people that the model of the other half accepts, for
 their cheapest plan and for their *strongest* within the budget. Fit times are of one thread, on a
-busy machine, recorded ones of its authors' machine. LightGBM has its defaults, or 8 leaves in each
-tree; `ract boosting` its defaults, *single* is `n_replicates=0`, `anchor_strength=0.5`.
-(`ract benchmark --beside-rabit`)
+busy machine, recorded ones of its authors' machine.
+
+LightGBM has its defaults, or is *tuned*: of {len(LEAVES) * len(RATES) * len(FEWEST)} settings
+({_or(LEAVES)} leaves, learning rate {_or(RATES)}, at least {_or(FEWEST)} people in a leaf, up to
+{MAX_TREES} trees by early stopping) the one with the highest AUC on a fifth of the training people
+of each split, fitted on all of them. `ract boosting` has its defaults; *single* is
+`n_replicates=0`, `anchor_strength=0.5`, tuned in the same way without recourse. The time of tuned
+models is without that search. A model whose probabilities come from other trees than its decisions
+has another AUC *of the deciding score*. (`ract benchmark --beside-rabit`)
 """
 
 
@@ -69,7 +91,34 @@ def rabit_page(
         parts += [f"### {data.title}, as RABIT has it", table(head, cells)]
         if pictures and f"rabit-{data.name}" in pictures:
             parts.append(f"![Recourse against AUC, {data.title}]({pictures[f'rabit-{data.name}']})")
+        parts += _weights_part(store, data, pictures or {})
     return page(*parts) if len(parts) > 1 else ""
+
+
+def _weights_part(store: Store, data: RabitTable, pictures: dict[str, str]) -> list[str]:
+    """AUC and recourse by weight, of a table that has them."""
+    rows = store.read(WEIGHTS, data.name)
+    if rows is None:
+        return []
+    said = PROTOCOLS[PROTOCOL_OF_WEIGHTS[data.name]]
+    means = rows.groupby(["Model", "Alpha"])[MEANS].mean()
+    cells = [
+        [BOOSTERS[name].title, f"{weight:g}", *(f"{value:.3f}" for value in values)]
+        for (name, weight), values in zip(means.index, means.to_numpy(), strict=True)
+    ]
+    parts = [
+        f"By weight of recourse ({said}, {_splits(rows)}):",
+        table(["model", "weight", "AUC", "of the deciding score", "exact recourse"], cells),
+    ]
+    if f"rabit-weights-{data.name}" in pictures:
+        file = pictures[f"rabit-weights-{data.name}"]
+        parts.append(f"![Recourse against AUC over weights, {data.title}]({file})")
+    return parts
+
+
+def _splits(rows: pd.DataFrame) -> str:
+    n = rows["Fold"].nunique()
+    return "one split" if n == 1 else f"means of {n} splits"
 
 
 def _results(store: Store, data: str) -> list[tuple[str, str, pd.DataFrame]]:
@@ -79,6 +128,7 @@ def _results(store: Store, data: str) -> list[tuple[str, str, pd.DataFrame]]:
         rows = store.read(protocol, data)
         if rows is None:
             continue
+        rows = rows[rows["Model"].isin(BOOSTERS)]
         n_models = rows.groupby("Fold")["Model"].transform("nunique")
         rows = rows[n_models == rows["Model"].nunique()]
         found += [(protocol, name, rows[rows["Model"] == name]) for name in BOOSTERS]
@@ -90,14 +140,14 @@ def _recorded_cells(rows: pd.DataFrame) -> list[list[object]]:
     rows = rows[(rows["method"] == "Vanilla") | rows["gamma"].isin((0.002, 0.0025, 0.005))]
     return [
         ["recorded", f"RABIT, gamma {row['gamma']:g}" if row["gamma"] else "its plain booster", 10,
-         f"{row['AUC']:.3f}", f"{row['accuracy']:.3f}", f"{row['recourse']:.3f}", "", "", "", "",
-         f"{row['time']:.1f}"]
+         f"{row['AUC']:.3f}", "", f"{row['accuracy']:.3f}", f"{row['recourse']:.3f}",
+         "", "", "", "", f"{row['time']:.1f}"]
         for _, row in rows.sort_values("gamma").iterrows()
     ]  # fmt: skip
 
 
 def draw_rabit(store: Store, folder: Path, recorded: pd.DataFrame | None = None) -> dict[str, Path]:
-    """A picture for each table: recourse against AUC, by either protocol."""
+    """A picture for each table: recourse against AUC, by either protocol; and over weights."""
     plt = pyplot()
     folder.mkdir(parents=True, exist_ok=True)
     drawn = {}
@@ -111,8 +161,9 @@ def draw_rabit(store: Store, folder: Path, recorded: pd.DataFrame | None = None)
         if recorded is not None:
             theirs = recorded[(recorded["dataset"] == data.title) & (recorded["method"] != "OAF")]
             theirs = theirs.sort_values("gamma")
-            axes[0, 0].plot(theirs["AUC"], theirs["recourse"], "D-", color="#000000", lw=0.8,
-                            markersize=3, label="RABIT, recorded (by leaves)")  # fmt: skip
+            if len(theirs):
+                axes[0, 0].plot(theirs["AUC"], theirs["recourse"], "D-", color="#000000", lw=0.8,
+                                markersize=3, label="RABIT, recorded (by leaves)")  # fmt: skip
         for axis, (protocol, said) in zip(axes[0], PROTOCOLS.items(), strict=True):
             for kind, name, rows in found:
                 if kind == protocol:
@@ -126,10 +177,51 @@ def draw_rabit(store: Store, folder: Path, recorded: pd.DataFrame | None = None)
             f"accepted or with recourse within {BUDGET:g}\n"
             "(hollow: by leaves; cross: strongest plan lasts)"
         )
-        axes[0, 0].set_ylim(0, 1.03)
+        lowest = min(axes[0, 0].dataLim.y0, axes[0, 1].dataLim.y0)
+        axes[0, 0].set_ylim(max(0.0, np.floor(10 * lowest - 0.5) / 10), 1.03)
         handles, labels = axes[0, 0].get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside lower center", ncols=3, fontsize=7)
         drawn[f"rabit-{data.name}"] = save(folder, f"rabit-{data.name}", figure)
+    return drawn | _draw_weights(store, folder)
+
+
+def _draw_weights(store: Store, folder: Path) -> dict[str, Path]:
+    """A picture for each table that has them: AUC and recourse by weight of recourse."""
+    plt, drawn = pyplot(), {}
+    for name, protocol in PROTOCOL_OF_WEIGHTS.items():
+        rows, peers = store.read(WEIGHTS, name), store.read(protocol, name)
+        if rows is None:
+            continue
+        figure, axis = plt.subplots(figsize=(5.4, 3.8), layout="constrained")
+        scale = np.array([1 / max(np.ptp(rows["AUC"]), LEAST_WIDTH), 1.0])
+        for model in [model for model in BOOSTERS if (rows["Model"] == model).any()]:
+            means = rows[rows["Model"] == model].groupby("Alpha")[MEANS].mean()
+            axis.plot(means["AUC"], means["Exact"], "o-", color=COLOURS[model], markersize=4,
+                      lw=1, label=BOOSTERS[model].title)  # fmt: skip
+            beside = (5, 3) if model == "ract-boosting" else (-5, -9)
+            last = None
+            for weight in sorted(map(float, means.index), reverse=True):
+                at = means.loc[weight, ["AUC", "Exact"]].to_numpy(float)
+                far = last is None or np.abs(at - last) @ scale > APART
+                if weight >= LEAST_LABELLED and far:
+                    last = at
+                    axis.annotate(f"{weight:g}", at, beside, fontsize=7,
+                                  textcoords="offset points", color=COLOURS[model],
+                                  ha="left" if beside[0] > 0 else "right")  # fmt: skip
+        if peers is not None:
+            peers = peers[peers["Fold"].isin(rows["Fold"])]
+            for model in ("lightgbm", "lightgbm-tuned"):
+                mean = peers[peers["Model"] == model][["AUC", "Exact"]].mean()
+                axis.plot(mean["AUC"], mean["Exact"], "s", color=COLOURS[model],
+                          label=BOOSTERS[model].title)  # fmt: skip
+        axis.set(
+            xlabel="AUC", ylabel=f"accepted or with recourse within {BUDGET:g}, exact",
+            title=f"{TABLES[name].title}, {PROTOCOLS[protocol]}: weights of recourse",
+            ylim=(0, 1.06),
+        )  # fmt: skip
+        axis.grid(alpha=0.3)
+        axis.legend(fontsize=7, loc="lower left")
+        drawn[f"rabit-weights-{name}"] = save(folder, f"rabit-weights-{name}", figure)
     return drawn
 
 
