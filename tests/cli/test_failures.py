@@ -73,7 +73,8 @@ def test_bad_training_tables(folder, tmp_path):
     table = [
         (fit(good, out, target="decision"), "--target names 'decision'"),
         (fit(tmp_path / "nothing.csv", out), "There is no file"),
-        (fit(tmp_path, out), "is a folder"),
+        (fit(folder, out), "is a folder without Parquet files"),
+        (fit(tmp_path, out), "cannot be read as Parquet"),  # among other files
         (fit(written(tmp_path, "empty.csv", b""), out), "is empty"),
         (fit(written(tmp_path, "blank.csv", "\n"), out), "is empty"),
         (fit(written(tmp_path, "head.csv", "Income,Decision\n"), out), "has a head but no rows"),

@@ -58,6 +58,8 @@ def training_of(
 ) -> Training:
     """The people of a table; a folder, or a Parquet file of many values, is read in batches."""
     path = Path(table.data)
+    if path.is_dir() and not any(is_parquet(file) for file in path.rglob("*")):
+        raise BadInput(f"{path} is a folder without Parquet files.")
     if path.is_dir() or (is_parquet(path) and path.exists() and _is_large(path)):
         return _stored(table, form, space, weights)
     (X, y, counts), desired = training_set(table, form, space, weights)
