@@ -27,8 +27,8 @@ from ract._kernels.boost.walk import add_values
 NEAREST = 1e-12
 SLOTS = 8  # of sums over cells, to begin with
 LONG = 52  # bits of a sum of slopes: as many as a float has
-# Cells that a thread sums at least: a tenth of a millisecond, a quarter of which is handing out.
-FEWEST_CELLS = 100_000
+# Cells that a thread sums at least: with fewer, handing them out took what was gained.
+FEWEST_CELLS = 400_000
 
 
 @dataclass(frozen=True)
