@@ -11,8 +11,8 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 # The lowest versions in pyproject.toml, which run on the lowest Python, and the tests that meet them.
 LOWEST := .venv-lowest
 LOWEST_PYTHON ?= $(shell command -v python3.11 || echo $(PYTHON))
-LOWEST_TESTS := $(addprefix tests/,cli/test_cli.py export plot test_actions.py test_costs.py \
-	test_datasets.py test_encoding.py test_files.py test_progress.py)
+LOWEST_TESTS := $(addprefix tests/,apps/cli/test_cli.py io/export evaluation/plots _utils \
+	data/actions/test_space.py data/costs/test_fitted.py data/test_datasets.py data/test_encoder.py)
 
 # Tests and benchmarks on the real data read it here when nobody said otherwise.
 ifndef RACT_DATA_HOME
@@ -75,9 +75,9 @@ bench: $(VENV)/.installed-bench ## run every benchmark in turn
 
 .PHONY: results
 results: $(VENV)/.installed-test ## run all experiments into results/ (hours) and write docs/results.md
-	$(BIN)/ract benchmark --n-jobs 2 --output results
-	-$(BIN)/ract benchmark --beside-rabit --n-folds 3 --output results # if RABIT's tables are there
-	$(BIN)/ract reproduce --n-jobs 2 --output results --report docs/results.md
+	$(BIN)/python -m experiments.benchmark --n-jobs 2 --output results
+	-$(BIN)/python -m experiments.benchmark --beside-rabit --n-folds 3 --output results # if RABIT's tables are there
+	$(BIN)/python -m experiments.reproduce --n-jobs 2 --output results --report docs/results.md
 
 .PHONY: docs
 docs: $(VENV)/.installed-docs ## build the documentation into docs/_build/html

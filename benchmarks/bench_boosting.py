@@ -43,15 +43,15 @@ from lightgbm import LGBMClassifier  # noqa: E402
 from sklearn.metrics import roc_auc_score  # noqa: E402
 
 from ract import ActionSpace, import_model  # noqa: E402
-from ract.boosting import RecourseBoostingClassifier  # noqa: E402
-from ract.datasets import (  # noqa: E402
+from ract.data.datasets import (  # noqa: E402
     fetch_adult,
     fetch_bail,
     fetch_compas,
     fetch_credit,
     fetch_fico,
 )
-from ract.forest import RecourseForestClassifier  # noqa: E402
+from ract.models.boosting import RecourseBoostingClassifier  # noqa: E402
+from ract.models.forest import RecourseForestClassifier  # noqa: E402
 from ract.recourse.exact.search import ExactSearch  # noqa: E402
 
 DATA = {
@@ -68,7 +68,7 @@ LARGE = {
 OURS = {
     "plain, 31 leaves": {"recourse_weight": 0, **LARGE},
     "plain": {"recourse_weight": 0},
-    "cooperative": {"n_replicates": 0, "anchor_strength": 0.5},
+    "cooperative": {"n_replicates": 0},
     "lasting": {},
 }
 
@@ -237,7 +237,7 @@ def promise(given):
             plans = planner.recourse(refused, max_nodes=MAX_NODES)
             after = plans.encoder.decode(plans.after, like=plans.people)
             accepted = np.array([judge.predict(after) == judge.desired_ for judge in judges])
-            lasts, kept = plans.found & accepted, plans.promised
+            lasts, kept = plans.found & accepted, plans.lasts
             by_judge = lasts[:, kept].mean(axis=1) if kept.any() else np.full(N_JUDGES, np.nan)
             strength = planner.lasting_.strength_for(0.9)
             print(

@@ -35,8 +35,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from ract import OutcomeJudge, RecourseForestClassifier
-from ract.datasets import LoansModel, load_loans
-from ract.judge import MARGIN
+from ract.data.datasets import LoansModel, load_loans
+from ract.models.judge import MARGIN
 
 MODELS = [(0.0, None), (0.0, 0.7), (0.1, None), (0.1, 0.7), (0.3, None), (0.3, 0.8)]
 WORLD = LoansModel()

@@ -28,14 +28,15 @@ import numpy as np  # noqa: E402
 from sklearn.ensemble import RandomForestClassifier  # noqa: E402
 from sklearn.model_selection import StratifiedKFold  # noqa: E402
 
-from ract import RecourseBoostingClassifier, RecourseForestClassifier, datasets  # noqa: E402
-from ract.costs import make_cost  # noqa: E402
-from ract.interop import read_model  # noqa: E402
+from ract import RecourseBoostingClassifier, RecourseForestClassifier  # noqa: E402
+from ract._utils.status import Status  # noqa: E402
+from ract.data import datasets  # noqa: E402
+from ract.data.costs import make_cost  # noqa: E402
 from ract.recourse.exact.search import ExactSearch  # noqa: E402
 from ract.recourse.exact.several import SeveralSearch  # noqa: E402
-from ract.recourse.heuristic.leaves import LeafSearch  # noqa: E402
-from ract.recourse.heuristic.live import LiveRegionSearch  # noqa: E402
-from ract.status import Status  # noqa: E402
+from ract.recourse.leaves import LeafSearch  # noqa: E402
+from ract.recourse.live import LiveRegionSearch  # noqa: E402
+from ract.trees.readers import read_model  # noqa: E402
 
 MAX_NODES = 2_000_000
 PROVED = (Status.OPTIMAL, Status.NONE)
@@ -210,7 +211,7 @@ def boosters(data, n_trees, n_leaves):
     from lightgbm import LGBMClassifier
 
     shape = {"max_iter": n_trees, "max_leaf_nodes": n_leaves}
-    alone = {"n_replicates": 0, "anchor_strength": 0.5, **shape}
+    alone = {"n_replicates": 0, **shape}
     ours = {"plain": {"recourse_weight": 0, **shape}, "recourse": {} if n_leaves == 8 else alone}
     yield (
         "LightGBM",
@@ -259,7 +260,7 @@ def sums(n_people=100):
 DEMO = """
 import os, sys
 from pathlib import Path
-from ract.cli.demo import demo
+from ract.apps.cli.demo import demo
 demo(n_people=3, budget=0.3, random_state=0, output=Path("audit.html"))
 print(sum(os.times()[:2]), file=sys.stderr)
 """

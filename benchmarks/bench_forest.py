@@ -20,8 +20,8 @@ import numpy as np  # noqa: E402
 from bench_tree import peak_memory, wide_loans  # noqa: E402
 from sklearn.ensemble import RandomForestClassifier  # noqa: E402
 
-from ract.datasets import fetch_bail, fetch_credit, fetch_fico  # noqa: E402
-from ract.forest import RecourseForestClassifier  # noqa: E402
+from ract.data.datasets import fetch_bail, fetch_credit, fetch_fico  # noqa: E402
+from ract.models.forest import RecourseForestClassifier  # noqa: E402
 
 THREADS = 2
 SHARED = {"n_jobs": THREADS, "random_state": 0}
@@ -76,7 +76,7 @@ def paper():
 def wide():
     X, y, actions = wide_loans(200_000)
     shared = {"n_estimators": 10, "min_samples_leaf": 20, **SHARED}
-    model = RecourseForestClassifier(actions, recourse_weight=0.2, max_cells=255, **shared)
+    model = RecourseForestClassifier(actions, recourse_weight=0.2, max_bins=255, **shared)
     model.fit(X[:2000], y[:2000])
     model.fit(X, y)
     leaves = len(model.ensemble_.leaves) // 10

@@ -25,11 +25,12 @@ from time import process_time
 import numpy as np
 import pandas as pd
 
-import ract.metrics.replicates as replicates_module
-from ract import LastingWarning, RecourseForestClassifier, find_recourse
-from ract.datasets import load_loans
-from ract.experiments.benchmark.run import Fold, _accepted
-from ract.experiments.data import DATA
+import ract.recourse.replicates as replicates_module
+from experiments.benchmark.run import Fold, _accepted
+from experiments.data import DATA
+from ract import RecourseForestClassifier, find_recourse
+from ract.data.datasets import load_loans
+from ract.recourse import LastingWarning
 from ract.recourse.strengths import AtStrengths
 
 N_PEOPLE, BUDGET, SECONDS = 60, 0.3, 2.0
@@ -85,7 +86,7 @@ def more(fold):
         for feature in data.actions
         if feature.kind in ("continuous", "integer") and feature.change != "fixed"
     }
-    for name, given in (("defaults", {}), ("monotone", {"monotonic_cst": directions})):
+    for name, given in (("defaults", {}), ("monotone", {"monotonic": directions})):
         model = forest(fold, half, **given)
         people = refused_by(fold, model)
         for options in ({}, {"strength": 0.6}, {"strength": 0.7}, {"at_least": True},

@@ -11,8 +11,9 @@ import time
 from collections import Counter
 
 from ract import RecourseForestClassifier
-from ract.datasets import fetch_fico
-from ract.notices import Notices, NoticeSettings, few_changes
+from ract.data.datasets import fetch_fico
+from ract.notices import Notices, NoticeSettings
+from ract.recourse import few_changes
 
 N_PEOPLE = 1000
 TIME_LIMIT = 0.03  # as ract notice has it

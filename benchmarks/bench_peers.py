@@ -30,14 +30,15 @@ from functools import cached_property  # noqa: E402
 import numpy as np  # noqa: E402
 from sklearn.model_selection import StratifiedKFold  # noqa: E402
 
-from ract import Feature, RecourseForestClassifier, datasets  # noqa: E402
-from ract.costs import LinearCost  # noqa: E402
-from ract.encoding import Axis  # noqa: E402
-from ract.ensemble import TreeEnsemble  # noqa: E402
+from ract import Feature, RecourseForestClassifier  # noqa: E402
+from ract._utils.status import Status  # noqa: E402
+from ract.data import datasets  # noqa: E402
+from ract.data.costs import LinearCost  # noqa: E402
+from ract.data.encoder import Axis  # noqa: E402
 from ract.recourse.common.problem import Problem  # noqa: E402
 from ract.recourse.exact.search import ExactSearch  # noqa: E402
 from ract.recourse.solver.search import SolverSearch  # noqa: E402
-from ract.status import Status  # noqa: E402
+from ract.trees.ensemble import TreeEnsemble  # noqa: E402
 
 BUDGET = 0.3
 YES, NO, UNKNOWN = "yes", "no", "unknown"

@@ -6,9 +6,9 @@
 The training people of a fold are halved. A forest of half A (the default settings) refuses some
 of one half of the test people; up to ``--people`` of them are promised their cheapest plan, or
 their plan at ``lasting=0.9``. The same learner is then trained on half B: on its people alone, and
-by ``ract.promises.refit``. A promise is kept if everyone who does what the plan asks is accepted,
-proved. The AUC is measured on the other half of the test people, whom no model has seen and nobody
-was promised anything. Sums and means over the folds:
+by ``refit``. A promise is kept if everyone who does what the plan asks is accepted, proved. The AUC
+is measured on the other half of the test people, whom no model has seen and nobody was promised
+anything. Sums and means over the folds:
 
     promised   people with a plan within the budget, of those asked
     cost       mean cost of what is promised
@@ -31,12 +31,12 @@ import numpy as np
 import pandas as pd
 from sklearn.metrics import roc_auc_score
 
+from experiments.benchmark.run import BUDGET, Fold
+from experiments.data import DATA
+from experiments.pages.figures import pyplot
 from ract import RecourseForestClassifier, find_recourse
-from ract.experiments.benchmark.run import BUDGET, Fold
-from ract.experiments.data import DATA
-from ract.experiments.pages.figures import pyplot
-from ract.plot.style import DESIRED, LINE, QUIET, UNDESIRED
-from ract.promises import Ledger, check, refit, region
+from ract.apps.ledger import Ledger, check, refit, region
+from ract.evaluation.plots.style import DESIRED, LINE, QUIET, UNDESIRED
 
 OFFERS = {"cheapest plan": {}, "lasting=0.9": {"lasting": 0.9}}
 ALONE, PROMISED = "people alone", "with promises"

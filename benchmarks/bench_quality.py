@@ -18,9 +18,10 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import StratifiedKFold
 
-from ract import RecourseForestClassifier, datasets
+from ract import RecourseForestClassifier
+from ract._utils.status import Status
+from ract.data import datasets
 from ract.recourse.exact.search import ExactSearch
-from ract.status import Status
 
 SETTINGS = {
     "fico": {"recourse_weight": 0.1, "min_samples_leaf": 10},

@@ -17,11 +17,12 @@ import warnings
 import numpy as np
 from sklearn.ensemble import RandomForestClassifier
 
-from ract import RecourseForestClassifier, datasets
-from ract.interop import read_model
-from ract.reasons import find_reasons
-from ract.reasons.reference import choose_reference
-from ract.reasons.shapley import shapley_values
+from ract import RecourseForestClassifier
+from ract.data import datasets
+from ract.recourse.reasons import find_reasons
+from ract.recourse.reasons.reference import choose_reference
+from ract.recourse.reasons.shapley import shapley_values
+from ract.trees.readers import read_model
 
 
 def seconds(work):

@@ -19,6 +19,7 @@ from __future__ import annotations
 import argparse
 import time
 import warnings
+from dataclasses import replace
 from threading import Event, Thread
 
 import numpy as np
@@ -26,10 +27,11 @@ import pandas as pd
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.model_selection import StratifiedKFold
 
-from ract import RecourseForestClassifier, datasets, find_recourse
-from ract.costs import make_cost
-from ract.encoding import Encoder
-from ract.recourse.causal.effects import CausalEffects
+from ract import RecourseForestClassifier, find_recourse
+from ract.data import datasets
+from ract.data.costs import make_cost
+from ract.data.effects import CausalEffects
+from ract.data.encoder import Encoder
 
 
 def setting(n_trees, n_people):
@@ -177,7 +179,8 @@ def effects(n_people):
     model, known, people = own_forest(n_people)
     found = CausalEffects.estimate(known)
     for uncertainty in (0.0, 0.3):
-        asked = {"effects": found, "uncertainty": uncertainty, "reference": known, "n_jobs": 1}
+        given = replace(found, uncertainty=uncertainty)
+        asked = {"effects": given, "reference": known, "n_jobs": 1}
         model.recourse(people.head(2), **asked)
         start = time.process_time()
         recourse = model.recourse(people, **asked)

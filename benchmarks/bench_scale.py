@@ -20,7 +20,7 @@ from threading import Event, Thread
 import numpy as np
 
 from ract import RecourseForestClassifier
-from ract.datasets import load_loans
+from ract.data.datasets import load_loans
 
 
 def cpu() -> float:
@@ -41,8 +41,8 @@ def engines(n_people: int) -> None:
     """Plans by one process and by Dask; what starting workers takes is counted, and told."""
     import dask.dataframe as dd
 
-    from ract.scale import Job
-    from ract.scale import dask as scale
+    from ract.apps.distributed import Job
+    from ract.apps.distributed import dask as scale
 
     loans, people = load_loans(5000), load_loans(n_people, random_state=1).frame
     model = RecourseForestClassifier(loans.actions, random_state=0).fit(loans.frame, loans.target)
@@ -131,7 +131,7 @@ def training(n_people: int) -> None:
     import dask.dataframe as dd
     from sklearn.metrics import roc_auc_score
 
-    from ract.scale import dask as scale
+    from ract.apps.distributed import dask as scale
 
     tables = [load_loans(n_people, random_state=k) for k in (0, 1)]
     new = load_loans(1000, random_state=2)

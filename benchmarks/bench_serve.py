@@ -30,11 +30,11 @@ from pathlib import Path
 import numpy as np
 import psutil
 
+from experiments.benchmark.run import Fold
 from ract import RecourseForestClassifier, save_model
-from ract.experiments.benchmark.run import Fold
-from ract.promises import Ledger
-from ract.promises.drafts import plain
-from ract.serve.state import State
+from ract.apps.ledger import Ledger
+from ract.apps.ledger.drafts import plain
+from ract.apps.web.state import State
 
 CONNECTIONS = 64
 TARGETS = {"/plans": 100, "/decide": 30}  # milliseconds of the 95th percentile
@@ -57,13 +57,14 @@ def prepared(folder: Path):
 def serving(folder: Path, ledger: str, workers: int):
     """The service; its port, a key and its process."""
     with Ledger(ledger) as book:
-        key = State(book.store).add_key("admin", "Load")
+        key = State(book.store).add_key("admin", "Load", by="benchmark")
     log = folder / "log.txt"
     with log.open("w") as file:
         process = subprocess.Popen(
             [
                 sys.executable, "-m", "ract", "serve", str(folder / "model.ract"), "--ledger",
                 ledger, "--port", "0", "--workers", str(workers), "--per-minute", "1000000",
+                "--search-seconds", "100000",
             ],
             stdout=file, stderr=file,
         )  # fmt: skip

@@ -23,7 +23,7 @@ import numpy as np  # noqa: E402
 from sklearn.tree import DecisionTreeClassifier  # noqa: E402
 
 from ract import ActionSpace, Feature, RecourseTreeClassifier  # noqa: E402
-from ract.datasets import fetch_credit, fetch_fico, load_loans  # noqa: E402
+from ract.data.datasets import fetch_credit, fetch_fico, load_loans  # noqa: E402
 
 
 def cpu(repeats, function):

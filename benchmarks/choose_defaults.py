@@ -12,7 +12,7 @@ but the splits are not those that it reports. ``--small`` gives each half that m
 for what small tables need; give it a folder of its own.
 
 Rows are appended to a file for each data set as they come, and those that are there are not made
-again; `ract reproduce --report` shows them. Then
+again; `python -m experiments.reproduce --report` shows them. Then
 every data set gets the setting that is best on the others: the most lasting recourse, at the best
 strength of each, among settings that lose at most ``--max-auc-loss`` of AUC.
 """
@@ -32,11 +32,11 @@ import pandas as pd
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import StratifiedGroupKFold
 
+from experiments.benchmark.run import BUDGET, dataset
+from experiments.data import DATA
 from ract import RecourseForestClassifier
-from ract.experiments.benchmark.run import BUDGET, dataset
-from ract.experiments.data import DATA
+from ract._utils.status import Status
 from ract.recourse.exact.search import ExactSearch
-from ract.status import Status
 
 SEED = 16  # of the splits; the benchmark's folds have seed 0
 TIME_LIMIT = 1.0  # seconds of a person's search

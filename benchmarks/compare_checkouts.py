@@ -33,7 +33,7 @@ SETTING = {
 
 def table(name):
     """Features, target, and options of a forest."""
-    from ract import datasets
+    from ract.data import datasets
 
     if name in ("fico", "bail", "credit"):
         data = getattr(datasets, f"fetch_{name}")()

@@ -25,8 +25,9 @@ import pandas as pd
 from joblib import Parallel, delayed
 from lightgbm import LGBMClassifier
 
-from ract import LastingWarning, RecourseForestClassifier
-from ract.datasets import load_loans
+from ract import RecourseForestClassifier
+from ract.data.datasets import load_loans
+from ract.recourse import LastingWarning
 
 PROMISE, N_TREES, WEIGHT, N_ASKED = 0.9, 50, 0.3, 1500
 N_JUDGES, N_OTHER = 60, 15  # drawn alike, and of every other kind
@@ -108,12 +109,12 @@ def draw(k, n_people, judges):
     plans = model.recourse(refused, explain=False)
     row = {
         "draw": k, "strength": strength, "refused": len(refused), "plans": int(plans.found.sum()),
-        "promised": int(plans.promised.sum()),
+        "promised": int(plans.lasts.sum()),
     }  # fmt: skip
     for kind in ("alike", "richer", "purposes", "LightGBM"):
         lasts = np.array([accepted_by(of[kind], plans) for of in judges if kind in of])
         row[f"{kind}, all refused"] = (lasts & plans.found).mean()
-        kept = lasts[:, plans.promised]
+        kept = lasts[:, plans.lasts]
         row[kind] = kept.mean() if kept.size else np.nan
         if kind == "alike" and kept.size:  # by chance, in people and in judges
             parts = [kept.mean(axis=axis).var(ddof=1) / kept.shape[1 - axis] for axis in (0, 1)]

@@ -18,8 +18,8 @@ import pandas as pd
 from choose_defaults import split_of
 from sklearn.metrics import roc_auc_score
 
+from experiments.benchmark.run import BUDGET, dataset
 from ract import RecourseForestClassifier, find_recourse
-from ract.experiments.benchmark.run import BUDGET, dataset
 
 N_ADDED, N_PEOPLE, CHANGES, SECONDS = 300, 60, 3, 1.0
 # Weight of recourse, rounds, weight of an added row.

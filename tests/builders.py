@@ -12,13 +12,21 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ract import ActionSpace, Feature
-from ract._core.booster import CellRows
-from ract._core.grower import People
-from ract.costs import fit_cost, make_cost
-from ract.encoding import Encoder
-from ract.ensemble import TreeEnsemble
-from ract.recourse.causal.effects import CausalEffects
+from ract import (
+    ActionSpace,
+    Feature,
+    RecourseBoostingClassifier,
+    RecourseForestClassifier,
+    RecourseTreeClassifier,
+)
+from ract.data.costs import fit_cost, make_cost, within
+from ract.data.effects import CausalEffects
+from ract.data.encoder import Encoder
+from ract.io.load import from_bytes
+from ract.io.save import model_bytes
+from ract.trees.booster import CellRows
+from ract.trees.ensemble import TreeEnsemble
+from ract.trees.grower import People
 from tests import naive
 
 KINDS = ["continuous", "integer", "binary", "categorical"]
@@ -57,6 +65,21 @@ def random_table(rng, n, kinds=KINDS, n_features=(1, 3)):
         data[f"f{k}"] = column
         features.append(Feature(f"f{k}", kind, change, weight=weight, **bounds))
     return pd.DataFrame(data), ActionSpace(features)
+
+
+def with_limits(rng, frame, actions):
+    """The same rules, with limits on how far most numbers may move."""
+    features = []
+    for feature in actions:
+        if feature.kind in ("continuous", "integer") and rng.random() < 0.9:
+            limits = {}
+            if rng.random() < 0.6:
+                limits["max_change"] = float(rng.choice([0.0, 0.3, 1.0, 2.0, 2.5, np.inf]))
+            if not limits or rng.random() < 0.6:
+                limits["max_relative"] = float(rng.choice([0.0, 0.2, 0.5, 0.29, 2.0]))
+            feature = dataclasses.replace(feature, **limits)
+        features.append(feature)
+    return ActionSpace(features).complete(frame)
 
 
 def with_holes(rng, frame, actions):
@@ -428,6 +451,8 @@ def check_allowed(encoder, people, values):
             step = (after - before)[:, 0]
             within = np.where(step > 0, after[:, 0] <= f.upper, after[:, 0] >= f.lower)
             assert within[step != 0].all()
+            room = np.array([naive.room_of(f, own) for own in before[:, 0]])
+            assert (np.abs(step) <= room * (1 + 1e-8)).all()
             assert f.kind == "continuous" or (after == np.floor(after)).all()
         assert not (f.change in ("increase", "fixed") and (step < 0).any())
         assert not (f.change in ("decrease", "fixed") and (step > 0).any())
@@ -459,7 +484,7 @@ def check_values(
     assert naive.naive_decision(ensemble, ends.reshape(values.shape)).all()
     np.testing.assert_allclose(cost.between(own, values), solutions.cost[found], atol=1e-12)
     assert (solutions.bound[found] <= solutions.cost[found]).all()
-    assert (solutions.cost[found] <= budget).all()
+    assert within(solutions.cost[found], budget).all()
     assert max_changes is None or (n_changes(encoder, own, values) <= max_changes).all()
     np.testing.assert_array_equal(solutions.values[~found], people[~found])
     check_allowed(encoder, people, solutions.values)
@@ -498,3 +523,38 @@ def rows_with_points(people, rng, n_points=0):
     if n_points:
         rows = rows.with_points(rows.codes[:n_points].copy(), np.ones(n_points))
     return rows
+
+
+def keeping_reference(model, people):
+    """The model as it comes from a file that keeps people to compare others with."""
+    return from_bytes(model_bytes(model, keep_reference=people)).model
+
+
+class WantsSecondClass:
+    """The class that sorts last is the desired one.
+
+    scikit-learn's checks fit on targets of any labels, of which nobody can say who wants what.
+    """
+
+    def prepare(self, X, y, sample_weight=None):
+        try:
+            self._wanted = np.unique(np.asarray(y).ravel())[-1]
+        except (IndexError, TypeError, ValueError):
+            self._wanted = None
+        return super().prepare(X, y, sample_weight)
+
+    @property
+    def table_spec(self):
+        return dataclasses.replace(super().table_spec, desired=self._wanted)
+
+
+class SecondClassTree(WantsSecondClass, RecourseTreeClassifier):
+    """A tree for scikit-learn's checks."""
+
+
+class SecondClassForest(WantsSecondClass, RecourseForestClassifier):
+    """A forest for scikit-learn's checks."""
+
+
+class SecondClassBooster(WantsSecondClass, RecourseBoostingClassifier):
+    """A booster for scikit-learn's checks."""

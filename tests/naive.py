@@ -31,18 +31,57 @@ def cell_of(thresholds, value):
     return sum(1 for t in thresholds if value > t)
 
 
-def attainable_values(kind, change, lower, upper, own, thresholds, rng):
+def room_of(feature, own):
+    """How far a person may move a number: the limits as the documentation words them."""
+    most = [limit for limit in [feature.max_change] if limit is not None]
+    if feature.max_relative is None:
+        return min(most, default=math.inf)
+    most.append(feature.max_relative * max(abs(own), abs(feature.median or 0)))
+    return max(min(most), feature.step or (0 if feature.kind == "continuous" else 1))
+
+
+def is_round(value, own, step):
+    """Whether a changed number is a multiple of the step, and of one that grows with the change.
+
+    In fractions of the decimals that the numbers are written as.
+    """
+    v, x, unit = (Fraction(repr(float(number))) for number in (value, own, step))
+    if v == x or v % unit:
+        return v == x
+    power = math.floor(math.log10(abs(v - x)) + 1e-10)
+    return v % Fraction(10) ** (power - 1) == 0
+
+
+def round_values(feature, own):
+    """The person's own value and every round one that they may take."""
+    unit, room = Fraction(repr(float(feature.step))), room_of(feature, own)
+    first = math.floor(Fraction(feature.lower) / unit)
+    last = math.ceil(Fraction(feature.upper) / unit)
+    values = [float(unit * k) for k in range(first, last + 1)]
+    allowed = [own]
+    for v in values:
+        inside = feature.lower <= v <= feature.upper and abs(v - own) <= room * (1 + 1e-9)
+        ways = {"any": True, "increase": v > own, "decrease": v < own, "fixed": False}
+        if inside and ways[feature.change] and is_round(v, own, feature.step):
+            allowed.append(v)
+    return allowed
+
+
+def attainable_values(kind, change, lower, upper, own, thresholds, rng, room=math.inf):
     """Every integer, or enough reals to hold the cheapest of each cell, that a person may take."""
     if kind in ("integer", "binary"):
         first, last = math.floor(min(lower, own)), math.floor(max(upper, own))
         values = [float(v) for v in range(first, last + 1)]
     else:
-        values = [lower, upper, *rng.uniform(lower, upper, 20)]
+        values = [lower, upper, *rng.uniform(lower, upper + 0.0, 20)]  # NumPy refuses (0, -0)
         for t in thresholds:
             values += [t, math.nextafter(t, math.inf), math.nextafter(t, -math.inf)]
+    if room < math.inf and kind == "continuous":
+        values += [own - room, own + room]
     allowed = [own]
     for v in values:
         too_far = (v > own and v > upper) or (v < own and v < lower)
+        too_far = too_far or abs(v - own) > room * (1 + 1e-9)
         wrong_way = (v > own and change in ("decrease", "fixed")) or (
             v < own and change in ("increase", "fixed")
         )
@@ -113,12 +152,13 @@ def entropy_mass(pos, neg):
 class NaiveObjective:
     """Error and recourse of a whole tree from their definitions (Eq. 2 of the paper)."""
 
-    def __init__(self, people, weights, recourse_weight):
+    def __init__(self, people, weights, recourse_weight, cut=0.5):
         self.cells = people.cells.astype(int)
         self.can_enter = people.can_enter
         self.desired = people.desired
         self.weights = weights
         self.recourse_weight = recourse_weight
+        self.cut = cut
         self.categorical = np.array([table is not None for table in people.can_enter])
         lowest, highest = people.lowest.astype(int), people.highest.astype(int)
         self.missing = people.missing_cells
@@ -156,8 +196,9 @@ class NaiveObjective:
         )
 
     def errors(self, leaves):
+        counts = (2 * self.cut, 2 - 2 * self.cut)  # of an undesired and of a desired person
         return sum(
-            self.weights[i]
+            self.weights[i] * counts[int(self.desired[i])]
             for leaf, label in leaves
             for i in self.members(leaf)
             if self.desired[i] != label
@@ -206,7 +247,9 @@ class NaiveObjective:
             return [(frozen, frozen)]
         if direction == 0:
             return [(1, 1), (1, 0), (0, 1), (0, 0)]
-        if known and left + right < 1:  # the side that is worse off stays undesired
+        if known and left + right < 2 * Fraction(
+            self.cut
+        ):  # the side that is worse off stays undesired
             return [(1, 0), (0, 0)] if direction == -1 else [(0, 1), (0, 0)]
         return [(1, 1), (1, 0)] if direction == -1 else [(1, 1), (0, 1)]
 
@@ -225,7 +268,10 @@ class NaiveObjective:
         """What everything left and right of a split keeps as its label, or None."""
         if direction == 0 or frozen is not None:
             return frozen, frozen
-        worse_is_kept = sum(self.shares(leaf, axis, cell)) < 1 or labels == (0, 0)
+        worse_is_kept = sum(self.shares(leaf, axis, cell)) < 2 * Fraction(self.cut) or labels == (
+            0,
+            0,
+        )
         low, high = (0, None) if worse_is_kept else (None, 1)
         return (low, high) if direction == 1 else (high, low)
 
@@ -394,9 +440,13 @@ def options_of_feature(feature, columns, own, training, thresholds, rng, norm="m
     if not feature.is_categorical:
         j = columns[0]
         here = percentile_level(list(training[:, j]), own[j])
-        values = attainable_values(
-            feature.kind, feature.change, feature.lower, feature.upper, own[j], thresholds, rng
-        )
+        values = (
+            round_values(feature, own[j]) if feature.step
+            else attainable_values(
+                feature.kind, feature.change, feature.lower, feature.upper, own[j], thresholds,
+                rng, room_of(feature, own[j]),
+            )
+        )  # fmt: skip
         return [
             ((v,), feature.weight * abs(percentile_level(list(training[:, j]), v) - here))
             for v in sorted(set(values))
@@ -432,7 +482,7 @@ def _options_with_missing(feature, columns, own, training, thresholds, rng, norm
         return [(values + end[1], cost) for values, cost in own_options]
     options = [(kept + end[0], 0.0)]
     if feature.missing == "supply":
-        free = dataclasses.replace(known, change="any")
+        free = dataclasses.replace(known, change="any", max_change=None, max_relative=None)
         someone = people[0] if feature.is_categorical else np.where(np.isnan(own), 0.0, own)
         if not feature.is_categorical:
             someone[columns[0]] = feature.lower
@@ -453,6 +503,17 @@ def every_action(ensembles, axes, own, training, rng, max_changes=None, norm="ma
 
     own: encoded; of missing numbers NaN.
     """
+    X, efforts, changed = every_plan(ensembles, axes, own, training, rng, norm)
+    kept = changed.sum(axis=1) <= (len(axes) if max_changes is None else max_changes)
+    costs = [combined(row, norm) for row in efforts[kept].tolist()]
+    return X[kept], np.array(costs)
+
+
+def every_plan(ensembles, axes, own, training, rng, norm="l1"):
+    """Rows that a person can come to, the effort of each feature, and whether it changes.
+
+    norm: how the two columns of a category that is left for another add up.
+    """
     feature = np.concatenate([ensemble.feature for ensemble in ensembles])
     threshold = np.concatenate([ensemble.threshold for ensemble in ensembles])
     options = []
@@ -463,19 +524,17 @@ def every_action(ensembles, axes, own, training, rng, max_changes=None, norm="ma
             options_of_feature(axis.feature, axis.columns, own, training, thresholds, rng, norm)
         )
     order = [j for axis in axes for j in axis.columns]
-    rows, costs = [], []
+    rows, efforts, changed = [], [], []
     for choice in itertools.product(*options):
-        changed = [
+        rows.append([v for values, _ in choice for v in values])
+        efforts.append([effort for _, effort in choice])
+        changed.append([
             any(v != own[j] and v == v for v, j in zip(values, axis.columns, strict=True))
             for (values, _), axis in zip(choice, axes, strict=True)
-        ]
-        if max_changes is not None and sum(changed) > max_changes:
-            continue
-        rows.append([v for values, _ in choice for v in values])
-        costs.append(combined([cost for _, cost in choice], norm))
+        ])  # fmt: skip
     X = np.empty((len(rows), len(order)))
     X[:, order] = rows
-    return X, np.array(costs)
+    return X, np.array(efforts), np.array(changed)
 
 
 def cheapest_for_all(ensembles, axes, own, training, rng, max_changes=None):

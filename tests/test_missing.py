@@ -14,13 +14,13 @@ from ract import (
     Feature,
     RecourseTreeClassifier,
 )
-from ract._fingerprint import data_fingerprint
-from ract._frames import read_table
-from ract._training import space_for_part
-from ract.costs import PercentileCost, fit_cost
-from ract.encoding import Encoder
-from ract.errors import InvalidData, InvalidSpec
-from ract.grid import Grid
+from ract._utils.errors import InvalidData, InvalidSpec
+from ract.data.costs import PercentileCost, fit_cost
+from ract.data.encoder import Encoder
+from ract.data.frames import read_table
+from ract.data.grid import Grid
+from ract.trees.fingerprint import data_fingerprint
+from ract.trees.training import space_for_part
 from tests.builders import people_with_missing, rules_with_missing
 from tests.naive import flip_cost, percentile_level
 
@@ -216,7 +216,11 @@ def test_training_knows_exactly_who_has_recourse(seed):
     if seed % 2:
         rules = ActionSpace([*(f for f in rules if f.name != "age"), Feature("age")], "yes")
     tree = RecourseTreeClassifier(
-        rules, budget=budget, recourse_weight=0.2, min_samples_leaf=2, exact_costs=True
+        rules,
+        budget=budget,
+        recourse_weight=0.2,
+        min_samples_leaf=2,
+        cost=PercentileCost(exact=True),
     ).fit(frame, target)
     people = [
         [None if pd.isna(v) else v for v in row] for row in frame.itertuples(index=False, name=None)

@@ -16,18 +16,18 @@ from ract import (
     load_model,
     save_model,
 )
-from ract._core.attain import Attainment
-from ract._core.cover import exact_cover, flip_costs, own_leaves
-from ract._core.grower import Rules, grow_tree
-from ract._fingerprint import model_fingerprint
-from ract._serialize import cost_parts
-from ract._training import people_on
-from ract.errors import InvalidData, InvalidFile, InvalidSpec
-from ract.export import to_json, to_onnx, to_sklearn
-from ract.grid import Grid
-from ract.persist.checked import checked_cost
-from ract.persist.decider import read_decider
-from ract.text import export_text
+from ract._utils.errors import InvalidData, InvalidFile, InvalidSpec
+from ract.data.grid import Grid
+from ract.evaluation.text import export_text
+from ract.io.checked import checked_cost
+from ract.io.decider import read_decider
+from ract.io.export import to_json, to_onnx, to_sklearn
+from ract.trees.attain import Attainment
+from ract.trees.cover import exact_cover, flip_costs, own_leaves
+from ract.trees.fingerprint import model_fingerprint
+from ract.trees.grower import Rules, grow_tree
+from ract.trees.serialize import cost_parts
+from ract.trees.training import people_on
 from tests.builders import people_with_missing, random_people, rules_with_missing
 from tests.naive import goes_right, reachable_points
 
@@ -65,7 +65,7 @@ def walked(model, matrix):
 
 def test_a_value_that_training_never_missed_takes_the_larger_side():
     frame, target = people_with_missing(np.random.default_rng(1), 200, share=0.0)
-    model = RecourseTreeClassifier(min_samples_leaf=5).fit(frame, target == "yes")
+    model = RecourseTreeClassifier(desired=True, min_samples_leaf=5).fit(frame, target == "yes")
     leaves, trees = model.apply(frame), model.ensemble_
     for node in np.flatnonzero(trees.feature >= 0):
         below = [
@@ -125,7 +125,7 @@ def test_relabelling_covers_people_without_values_too():
     frame, target = people_with_missing(np.random.default_rng(6), 80)
     tree = RecourseTreeClassifier(
         rules_with_missing(),
-        max_risk=0.05,
+        min_recourse=0.95,
         recourse_weight=0,
         min_samples_leaf=5,
         relabelling="exact",
@@ -155,12 +155,12 @@ def test_missing_people_part_from_all_others_where_that_says_most():
     missing = rng.random(200) < 0.3
     X = np.where(missing, np.nan, x)[:, None]
     plain = {"max_depth": 1, "recourse_weight": 0, "min_samples_leaf": 1}
-    tree = RecourseTreeClassifier(**plain).fit(X, missing.astype(int))
+    tree = RecourseTreeClassifier(desired=1, **plain).fit(X, missing.astype(int))
     assert tree.score(X, missing.astype(int)) == 1.0
     assert tree.ensemble_.threshold[0] == np.inf
     assert export_text(tree).splitlines()[0] == "|--- x0 is known"
     assert export_text(tree).splitlines()[2] == "|--- x0 is missing"
-    low = RecourseTreeClassifier(**plain).fit(X, (missing | (x < 0)).astype(int))
+    low = RecourseTreeClassifier(desired=1, **plain).fit(X, (missing | (x < 0)).astype(int))
     assert low.ensemble_.missing_left[0] == 1
     assert export_text(low, decimals=0).splitlines()[0].endswith("0 or missing")
 
@@ -169,7 +169,7 @@ def test_monotone_features_with_missing_values():
     rng = np.random.default_rng(9)
     frame, target = people_with_missing(rng, 300)
     forest = RecourseForestClassifier(
-        rules_with_missing(), n_estimators=7, monotonic_cst={"age": 1, "income": 1}, random_state=0
+        rules_with_missing(), n_estimators=7, monotonic={"age": 1, "income": 1}, random_state=0
     ).fit(frame, target)
     people = frame.iloc[rng.choice(300, 60)]
     for name, steps in (("age", range(5)), ("income", np.linspace(-2, 2, 9))):

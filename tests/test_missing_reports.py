@@ -7,19 +7,21 @@ import pytest
 
 import ract
 from ract import RecourseForestClassifier, RecourseTreeClassifier, certify, verify
-from ract.certificates.checker import accepts, wrong_action
-from ract.errors import InvalidSpec
-from ract.metrics import lasting_recourse, outlier_score, recourse_ratio, recourse_report
-from ract.notices import Notices, NoticeSettings
-from ract.persist.arrays import from_npy, to_npy
+from ract._utils.errors import InvalidSpec
+from ract._utils.status import Status
+from ract.evaluation.certificates.checker import accepts, wrong_action
+from ract.evaluation.metrics import lasting_recourse, outlier_score, recourse_ratio, recourse_report
+from ract.evaluation.report.audit import audit
+from ract.evaluation.tradeoff import tradeoff_curve
+from ract.io.arrays import from_npy, to_npy
+from ract.notices import Details, Notices, NoticeSettings
 from ract.recourse.plan import Change, Plan
-from ract.recourse.question import Question
+from ract.recourse.problem import RecourseProblem
 from ract.recourse.reachable import reach
-from ract.report.audit import audit
-from ract.selection import tradeoff_curve
-from ract.status import Status
 from tests import naive
 from tests.builders import SUPPLYING, credit_with_holes
+
+DETAILS = Details(creditor="A", address="B", contact="C")
 
 
 @pytest.fixture(scope="module")
@@ -59,7 +61,7 @@ def test_certificates_leave_out_what_is_handed_in(forest, held_out, plans):
         certificate.everyone.without
         >= plans.only_supplied.sum() - (served & plans.only_supplied).sum()
     )
-    question = Question.of(forest, people)
+    question = RecourseProblem(forest).encoded(people)
     with_supply = reach(question)
     assert (with_supply == Status.FOUND).sum() > certificate.everyone.served
 
@@ -109,7 +111,7 @@ def test_a_witness_that_hands_in_a_value_is_found_out(forest, held_out, plans, t
     path.write_bytes(to_npy(matrix[np.argsort(matrix[:, 0])]))
     from hashlib import sha256
 
-    from ract.certificates.record import digest_of
+    from ract.evaluation.certificates.record import digest_of
 
     record["witnesses"] = sha256(path.read_bytes()).hexdigest()
     record["digest"] = digest_of(record)
@@ -118,7 +120,7 @@ def test_a_witness_that_hands_in_a_value_is_found_out(forest, held_out, plans, t
 
 
 def test_guarantees_do_not_count_what_is_handed_in(forest, held_out):
-    given = ract.guarantee_recourse(forest, held_out[0], max_risk=0.4)
+    given = ract.evaluation.guarantee_recourse(forest, held_out[0], max_risk=0.4)
     served = without_handing_in(given.model, held_out[0])
     assert given.empirical_risk == pytest.approx((~served).mean())
 
@@ -169,14 +171,16 @@ def test_notices_ask_for_what_is_true(forest, held_out):
     income = Change("Income", None, 52000.0, 0.1, 44512.3, None, supplied=True)
     job = Change("Job", None, "cook", 0.1, switch=True, supplied=True)
     plan = Plan(7, "yes", "optimal", 0.1, 0.1, 0.3, (income, job))
+    settings = NoticeSettings.suggest(forest, details=DETAILS)
     for language, words in (("en", "what is true"), ("de", "was stimmt"), ("fr", "est vrai")):
-        page = Notices(forest, language=language).render(plan)
+        spoken = NoticeSettings.suggest(forest, language=language, details=DETAILS)
+        page = Notices(forest, spoken).render(plan)
         assert words in page and "<strong>cook</strong>" in page
-    page = " ".join(Notices(forest).render(plan).split())
+    page = " ".join(Notices(forest, settings).render(plan).split())
     assert "tell us; it must be <strong>44,600</strong> or more" in page
     assert "tell us; it must be <strong>cook</strong>" in page
     debt = Change("Debt", 900.0, 500.0, 0.1, 400.0, 500.0)
-    other = Notices(forest).render(Plan(7, "yes", "optimal", 0.1, 0.1, 0.3, (debt,)))
+    other = Notices(forest, settings).render(Plan(7, "yes", "optimal", 0.1, 0.1, 0.3, (debt,)))
     assert "what is true" not in other
 
 
@@ -184,7 +188,7 @@ def test_a_missing_value_is_a_reason_with_a_code_of_its_own(forest, held_out):
     people = held_out[0]
     reasons = ract.find_reasons(forest, people, reference=credit_with_holes(500, 0)[0])
     plans = forest.recourse(people)
-    notices = Notices(forest, NoticeSettings.suggest(forest))
+    notices = Notices(forest, NoticeSettings.suggest(forest, details=DETAILS))
     lacking = [
         i
         for i in range(len(people))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ract.cli import main
+from ract.apps.cli import main
 
 if __name__ == "__main__":
     try:

@@ -3,14 +3,14 @@
 import numpy as np
 import pandas as pd
 
+from experiments.data import DATA
+from experiments.paper import reproduce as repro
+from experiments.paper.grow import Grower, Growth
+from experiments.paper.hold_outs import HoldOuts
+from experiments.paper.settings import EXPERIMENTS
 from ract import ActionSpace, Feature
-from ract.costs import PercentileCost
-from ract.datasets import Dataset
-from ract.experiments.data import DATA
-from ract.experiments.paper import reproduce as repro
-from ract.experiments.paper.grow import Grower, Growth
-from ract.experiments.paper.hold_outs import HoldOuts
-from ract.experiments.paper.settings import EXPERIMENTS
+from ract.data.costs import PercentileCost
+from ract.data.datasets import Dataset
 from tests.builders import random_people
 
 

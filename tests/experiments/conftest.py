@@ -5,12 +5,12 @@ import dataclasses
 import pandas as pd
 import pytest
 
-from ract.experiments.benchmark import run as bench
-from ract.experiments.data import DATA
-from ract.experiments.paper import reproduce as repro
-from ract.experiments.paper.population import Population
-from ract.experiments.paper.run import run_fold
-from ract.experiments.paper.settings import EXPERIMENTS
+from experiments.benchmark import run as bench
+from experiments.data import DATA
+from experiments.paper import reproduce as repro
+from experiments.paper.population import Population
+from experiments.paper.run import run_fold
+from experiments.paper.settings import EXPERIMENTS
 from tests.experiments.builders import fold_of, made_up
 
 

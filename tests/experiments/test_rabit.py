@@ -6,13 +6,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ract.datasets import DataUnavailable
-from ract.errors import InvalidSpec
-from ract.experiments.benchmark import rabit, rabit_weights
-from ract.experiments.benchmark.tuning import described, tuned
-from ract.experiments.data import chosen
-from ract.experiments.pages.rabit_page import COLUMNS, draw_rabit, rabit_page
-from ract.experiments.store import Store
+from experiments.benchmark import rabit, rabit_weights
+from experiments.benchmark.tuning import described, tuned
+from experiments.data import chosen
+from experiments.pages.rabit_page import COLUMNS, draw_rabit, rabit_page
+from experiments.store import Store
+from ract._utils.errors import InvalidSpec
+from ract.data.datasets import DataUnavailable
 
 
 @pytest.fixture

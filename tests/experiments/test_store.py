@@ -7,9 +7,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ract.errors import InvalidSpec
-from ract.experiments.paper.settings import EXPERIMENTS
-from ract.experiments.store import Store
+from experiments.paper.settings import EXPERIMENTS
+from experiments.store import Store
+from ract._utils.errors import InvalidSpec
 from tests.experiments.builders import run_small
 
 

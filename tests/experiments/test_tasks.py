@@ -5,10 +5,10 @@ from functools import partial
 import pandas as pd
 import pytest
 
-from ract.errors import InvalidSpec
-from ract.experiments.data import DATA
-from ract.experiments.paper import reproduce as repro
-from ract.experiments.tasks import Task, run_missing
+from experiments.data import DATA
+from experiments.paper import reproduce as repro
+from experiments.tasks import Task, run_missing
+from ract._utils.errors import InvalidSpec
 from tests.experiments.builders import run_small
 
 

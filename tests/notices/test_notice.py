@@ -12,23 +12,24 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from ract import ActionSpace, LastingCurve, RecourseForestClassifier
-from ract.calibration import Point
-from ract.datasets import load_loans
-from ract.errors import InvalidSpec
+from ract import ActionSpace, RecourseForestClassifier
+from ract._utils.errors import InvalidSpec
+from ract.data.datasets import load_loans
 from ract.notices import (
     Code,
     Details,
     FeatureText,
     Notices,
     NoticeSettings,
-    along_reasons,
-    few_changes,
+    with_sufficient,
 )
-from ract.notices.plans import against
-from ract.reasons import PersonReasons, Reason
+from ract.notices.ways import is_safe, sufficient, ways_of
+from ract.recourse import LastingCurve
+from ract.recourse.calibration import Point
+from ract.recourse.few_changes import against, along_reasons, few_changes
 from ract.recourse.plan import Change, Obstacle, Plan
-from tests.builders import SUPPLYING, credit_with_holes
+from ract.recourse.reasons import PersonReasons, Reason
+from tests.builders import SUPPLYING, credit_with_holes, keeping_reference
 
 LOANS = load_loans(800)
 MODEL = RecourseForestClassifier(LOANS.actions, n_estimators=10, random_state=0).fit(
@@ -40,6 +41,7 @@ DETAILS = Details(
     contact="Jane Roe, 555-0100, review@example.org", contest_days=60,
     not_considered=("religion", "sex"), source="Example Bureau, P.O. Box 1",
     agency="CFPB, 1700 G Street NW, Washington, DC 20552", promise_days=180,
+    protected_reasons=("Age",),
 )  # fmt: skip
 LANGUAGES = ("en", "de", "fr")
 
@@ -73,10 +75,10 @@ def test_numbers_and_dates_are_those_of_the_language():
     texts = {
         name: prose(notices(name).render(PLAN, REASONS, "text")) for name in (*LANGUAGES, "de-CH")
     }
-    assert "46,600 (from 46,513 to 52,000 will do)" in texts["en"]
-    assert "46.600 (jeder Wert von 46.513 bis 52.000 reicht)" in texts["de"]
-    assert "46\u2019600" in texts["de-CH"] and "9. März 2026" in texts["de-CH"]
-    assert "(toute valeur de 46 513 à 52 000 suffit)" in prose(texts["fr"])
+    assert "raise it to between 46,513 and 52,000" in texts["en"]
+    assert "erhöhen auf einen Wert von 46.513 bis 52.000" in texts["de"]
+    assert "46\u2019513" in texts["de-CH"] and "9. März 2026" in texts["de-CH"]
+    assert "monter à une valeur de 46 513 à 52 000" in prose(texts["fr"])
     for name, decided, until in (
         ("en", "March 9, 2026", "September 5, 2026"),
         ("de", "9. März 2026", "5. September 2026"),
@@ -96,8 +98,9 @@ def test_every_kind_of_change_is_said_with_what_will_do():
         replace(PLAN, changes=(low,))
     )
     narrow = replace(exact, after=4.65000001, low=4.65000001, high=4.65000002)
-    assert "(from 4.65000001 to 4.65000002 will do)" in notices().render(
-        replace(PLAN, changes=(narrow,))
+    assert (
+        "between <strong>4.65000001</strong> and <strong>4.65000002</strong>"
+        in notices().render(replace(PLAN, changes=(narrow,)))
     )
     follows = replace(INCOME, by_itself=True)
     assert "follows from the rest: about 46,513" in notices().render(
@@ -107,21 +110,85 @@ def test_every_kind_of_change_is_said_with_what_will_do():
 
 def test_reasons_say_what_was_used_and_what_a_change_does():
     text = notices().render(PLAN, REASONS)
-    assert "We used: 31,000. A change of this alone would have led to a yes, at 43,500" in text
-    assert "We used: 900. A change of this helps if other things change too." in text
+    assert "We used: 31,000. Changing this alone is enough: see below." in text
+    assert "We used: 900. You need not change this: what we name below is enough without" in text
     assert text.count("</strong> *<div") == 2
     assert notices().render(PLAN, REASONS, "text").count("] *\n") == 2
-    assert "We used: 22. This is not something that you can change." in text
-    assert "We do not know yet if a change of this helps." in text
+    assert "We used: 22. We cannot ask you to change this." in text
     assert "Reasons marked * counted about the same" in text
     assert text.index("Income insufficient") < text.index("Excessive obligations")
     alone = replace(REASONS, reasons=REASONS.reasons[:1])
     text = notices().render(PLAN, alone)
     assert "This was the main reason." in text and " *" not in text  # tied with none that is named
-    between = replace(REASONS.reasons[0], until=50000.25)
-    assert "would have led to a yes, from 43,500 to 50,000." in notices().render(
-        PLAN, replace(alone, reasons=(between,))
-    )
+
+
+def test_a_reason_says_in_which_way_it_is():
+    two = replace(PLAN, changes=(DEBT, PURPOSE), at_least=True)
+    plan = replace(two, alternatives=(replace(PLAN, at_least=True),))
+    text = prose(notices().render(plan, REASONS, "text"))
+    assert text.index("Way 1 Income") < text.index("Way 2 Debt")  # which is enough alone
+    assert "We used: 31,000. Changing this alone is enough: see way 1." in text
+    assert "We used: 900. A change of this is part of way 2." in text
+    assert "We used: car. A change of this is part of way 2." in text
+    german = prose(notices("de").render(plan, REASONS, "text"))
+    assert "Das allein zu ändern, reicht: siehe Weg 1." in german
+    assert "Das zu ändern, gehört zu Weg 2." in german
+    french = prose(notices("fr").render(plan, REASONS, "text"))
+    assert "Changer cela seul suffit : voir voie 1." in french
+    helpless = replace(REASONS.reasons[1], with_others=False)
+    without = replace(REASONS, reasons=(helpless, REASONS.reasons[2]))
+    nothing = replace(PLAN, changes=(), status="none", obstacle=Obstacle((), True, np.inf))
+    text = prose(notices().render(nothing, without, "text"))
+    assert "We used: 900. We do not ask you to change this." in text and "helps" not in text
+    late = replace(REASONS.reasons[2], feature="LatePayments", value=2)
+    text = prose(notices().render(PLAN, replace(REASONS, reasons=(late,)), "text"))
+    assert "This depends on the past, which we cannot ask you to change." in text
+
+
+def test_no_way_that_is_not_safe_stands_beside_one_that_is():
+    safe = replace(PLAN, changes=(DEBT, PURPOSE), cost=0.25, at_least=True)
+    text = prose(notices().render(replace(PLAN, alternatives=(safe,)), form="text"))
+    assert "Income" not in text.split("WHAT WE LOOKED AT")[0]
+    assert "You may do more than this: we have checked that it does not harm." in text
+    alone = prose(notices().render(PLAN, form="text"))
+    assert "and not what lies beyond them. Please ask us before you do more." in alone
+    category = replace(PLAN, changes=(PURPOSE,))
+    assert "lies beyond" not in prose(notices().render(category, form="text"))
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_texts_promise_nothing_that_is_not_true(language):
+    none = replace(PLAN, changes=(), status="none", obstacle=Obstacle(("Age",), True, 0.5))
+    asked = replace(PLAN, changes=(SUPPLIED, DEBT), at_least=True)
+    for plan in (PLAN, asked, none, replace(PLAN, lasting=0.9)):
+        for days in (0, 30):
+            one = notices(language, replace(DETAILS, promise_days=days))
+            text = prose(one.render(plan, REASONS, "text"))
+            wrong = (
+                r"say yes|to a yes|sagen wir|ein(em)? Ja|dirons oui|un oui|promise|verspr|promet"
+            )
+            assert not re.search(wrong, text)
+
+
+def test_who_decided_and_how_to_reach_them_is_required():
+    for name in ("creditor", "address", "contact"):
+        with pytest.raises(InvalidSpec, match=f"leaves '{name}' empty"):
+            notices(details=replace(DETAILS, **{name: " "})).render(PLAN)
+
+
+def test_a_protected_attribute_is_named_only_if_that_was_decided():
+    strict = notices(details=replace(DETAILS, protected_reasons=()))
+    with pytest.raises(InvalidSpec, match=r"'Age' is a principal reason of 'A'.*\(age\); keep it"):
+        strict.render(PLAN, REASONS)
+    assert strict.render(PLAN, replace(REASONS, reasons=REASONS.reasons[:2]))
+    assert "Age" in notices().render(PLAN, REASONS)
+
+
+def test_numbers_have_their_units():
+    one = notices()
+    one._units = {"Income": "USD", "Debt": "%"}
+    text = one.render(replace(PLAN, changes=(INCOME, DEBT), at_least=True), REASONS)
+    assert "We used: $31,000." in text and "<strong>500%</strong> or less" in text
 
 
 def test_a_way_that_goes_against_a_reason_is_left_out_if_there_is_another():
@@ -131,9 +198,9 @@ def test_a_way_that_goes_against_a_reason_is_left_out_if_there_is_another():
     assert "lower it to <strong>500</strong>" in text and "30,000</strong>" not in text
     assert "point in different ways" not in text
     only = notices().render(lower, REASONS)
-    assert "lower it to <strong>30,000</strong>" in only
+    assert "<strong>30,000</strong>" in only
     assert "The reason and the way point in different directions here: Income." in prose(only)
-    assert "lower it to <strong>30,000</strong>" in notices().render(both)
+    assert "<strong>30,000</strong>" in notices().render(both)
     assert "different directions" not in notices().render(both)
     for language, said in (("de", "in verschiedene Richtungen"), ("fr", "des sens différents")):
         assert said in prose(notices(language).render(lower, REASONS))
@@ -141,7 +208,8 @@ def test_a_way_that_goes_against_a_reason_is_left_out_if_there_is_another():
 
 def test_a_way_that_asks_for_all_of_another_and_more_is_left_out():
     def shown(first, *others):
-        text = notices().render(replace(first, alternatives=others), form="text")
+        first, *others = (replace(plan, at_least=True) for plan in (first, *others))
+        text = notices().render(replace(first, alternatives=tuple(others)), form="text")
         return text.count("\nWay ") or 1
 
     further = replace(INCOME, after=47000.0, low=47000.0, high=50000.0)
@@ -177,7 +245,7 @@ def test_a_missing_value_is_asked_for_in_its_own_words():
         ("fr", "hui non indiqué)", "à nous indiquer ; il faut de 44 513 à 90 000 "),
     ):
         assert now in said[language] and needed in said[language]
-    more = "You may change more than is needed: we have checked that the answer stays yes."
+    more = "You may change more than is needed: we have checked that this does not harm."
     assert f"We may ask you to show it. {more} What you tell us must" in said["en"]
     assert "zu belegen. Sie dürfen auch mehr ändern:" in said["de"]
     assert "de le prouver. Vous pouvez changer plus :" in said["fr"]
@@ -193,41 +261,39 @@ def test_a_missing_value_is_asked_for_in_its_own_words():
 
 
 @pytest.mark.parametrize(
-    ("more", "says"),
+    ("more", "changes", "says"),
     [
-        ({}, "Telling us this alone would have led to a yes, from 44,600 to 90,000."),
-        ({"until": None}, "Telling us this alone would have led to a yes, at 44,600 or more."),
-        ({"until": 44600.0}, "Telling us this alone would have led to a yes, such as: 44,600."),
-        ({"from_value": "home", "until": "home"}, "would have led to a yes, such as: home."),
-        ({"from_value": True, "until": None}, "would have led to a yes, such as: yes."),
-        ({"alone": False}, "Telling us this helps if other things change too."),
-        ({"alone": False, "with_others": False}, "Nothing that you could tell us here helps."),
-        ({"alone": None, "with_others": None}, "We do not know yet if telling us this helps."),
-        ({"alone": False, "changeable": False}, "This is not something that you can hand in."),
+        ({}, (SUPPLIED,), "Telling us this alone is enough: see below."),
+        ({}, (SUPPLIED, DEBT), "Telling us this is part of what would be enough: see below."),
+        ({"alone": False}, (DEBT,), "You need not hand this in: what we name below is enough"),
+        ({"alone": False, "with_others": False}, (DEBT,), "If you send it to us, we decide again."),
+        ({"alone": False, "changeable": False}, (DEBT,), "If you send it to us, we decide again."),
     ],
 )  # fmt: skip
-def test_a_missing_value_as_a_reason(more, says):
+def test_a_missing_value_as_a_reason(more, changes, says):
     reason = replace(NOT_GIVEN, **more)
     settings = NoticeSettings.suggest(MODEL)
     codes = settings.features["Income"].codes | {"missing": Code("1", "Income: not given")}
-    settings = replace(
-        settings, features=settings.features | {"Income": FeatureText("Income", codes)}
-    )
-    text = Notices(MODEL, settings).render(PLAN, replace(REASONS, reasons=(reason,)), "text")
-    assert f"1. Income: not given [1] We did not have this. {'' if more else says}" in prose(text)
-    assert says in prose(text)
+    features = settings.features | {"Income": FeatureText("Income", codes)}
+    one = Notices(MODEL, replace(settings, features=features, details=DETAILS))
+    plan = replace(PLAN, changes=changes)
+    text = one.render(plan, replace(REASONS, reasons=(reason,)), "text")
+    assert f"1. Income: not given [1] We did not have this. {says}" in prose(text)
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_people_without_values_get_notices_from_the_table_on(language):
     """Whatever is missing and whatever it is that mends it: numbers, categories."""
     frame, target = credit_with_holes(300, 0)
-    model = RecourseForestClassifier(
-        SUPPLYING, n_estimators=10, random_state=0, keep_reference=True
-    ).fit(frame, target)
+    model = keeping_reference(
+        RecourseForestClassifier(SUPPLYING, n_estimators=10, random_state=0).fit(frame, target),
+        frame,
+    )
     settings = NoticeSettings.suggest(model, language=language)
     sentence = settings.features["income"].codes["missing"].sentence
     assert "Income" in sentence  # which of them is missing
+    allowed = tuple(feature.name for feature in SUPPLYING)
+    settings = replace(settings, details=replace(DETAILS, protected_reasons=allowed))
     one, people = Notices(model, settings), frame.head(150)
     plans = few_changes(model.recourse, people, n_alternatives=2, ranges=True, at_least=True)
     refused = np.flatnonzero(~plans.accepted)
@@ -246,7 +312,7 @@ def test_reasons_that_blur_or_belong_to_others_are_refused():
     with pytest.raises(InvalidSpec, match=r"^Person 'A' has no principal reason"):
         notices().render(PLAN, replace(REASONS, reasons=()))
     with pytest.raises(InvalidSpec, match=r"^There is no code for 'Income' \(too low\)\.$"):
-        Notices(MODEL).render(PLAN, REASONS)
+        Notices(MODEL).values(PLAN, REASONS)
     settings = NoticeSettings.suggest(MODEL)
     for name in ("Purpose", "Education"):  # alike only once the value is in them
         text = FeatureText(name, {"category": Code("1", "It is {value}" + "." * (name > "F"))})
@@ -254,7 +320,7 @@ def test_reasons_that_blur_or_belong_to_others_are_refused():
     purpose, other = REASONS.reasons[3], replace(REASONS.reasons[3], feature="Education")
     both = (replace(purpose, value="a"), replace(other, value="a."))
     with pytest.raises(InvalidSpec, match=r"^Two reasons of 'A' have the same sentence, 'It"):
-        Notices(MODEL, settings).render(PLAN, replace(REASONS, reasons=both))
+        Notices(MODEL, settings).values(PLAN, replace(REASONS, reasons=both))
 
 
 @pytest.mark.parametrize("status", ["accepted", "invalid"])
@@ -270,21 +336,21 @@ def test_a_notice_says_how_long_its_ways_hold():
         return notices(details=details).render(plan)
 
     lasting = replace(PLAN, strength=0.9, needed=0.8, lasting=0.9)
-    assert "in at least 90 of 100 cases, a way like yours still led to a yes" in said(lasting)
+    assert "in at least 90 of 100 cases, a way like yours met them after that too." in said(lasting)
     weaker = replace(PLAN, strength=0.7, needed=0.8)
-    assert "We cannot say if this will still hold then." in said(weaker)
-    assert "If our rules change, this may change too." in said(PLAN)
+    assert "We cannot say if this will be enough then." in said(weaker)
+    assert "If our criteria change, this may change too." in said(PLAN)
     long = replace(lasting, changes=(INCOME, DEBT), alternatives=(weaker,))
     text = said(long)
-    assert "a way like way 2 still led to a yes after that. We cannot say that of the oth" in text
+    assert "a way like way 2 met them after that too. We cannot say that of the other one" in text
     assert text.index("Way 1") < text.index("Way 2") < text.index("Debt")
-    other = replace(lasting, changes=(PURPOSE,))
-    assert "ways like these still led" in said(replace(long, alternatives=(other,)))
-    assert "We promise" not in said(PLAN)
-    promise = "if you come back by <strong>September 5, 2026</strong>"
-    assert promise in said(PLAN, DETAILS)
+    other = replace(lasting, changes=(PURPOSE, replace(INCOME, feature="Savings")))
+    assert "ways like these met them" in said(replace(long, alternatives=(other,)))
+    assert "This is not yet an approval" in said(PLAN) and "we decide by" not in said(PLAN)
+    promise = "Until <strong>September 5, 2026</strong> we decide by today"
+    assert promise in said(PLAN, DETAILS) and "not yet an approval" not in said(PLAN, DETAILS)
     none = replace(PLAN, status="none", changes=())
-    assert "We promise" not in said(none, DETAILS)
+    assert "we decide by" not in said(none, DETAILS)
 
 
 def none(**obstacle):
@@ -294,12 +360,13 @@ def none(**obstacle):
 
 def test_what_the_operator_barred_is_not_called_a_fact_of_life():
     both = none(features=("Age",), options=("Income", "Debt"))
-    assert "The decision hangs on: Age. We cannot ask anyone to change this." in both
+    assert "The decision depends on: Age. We cannot ask you to change this." in both
     assert "We left these out of the search: Income, Debt." in both
     only = none(options=("Income",))
-    assert "hangs on" not in only and "limit of our rules" not in only
-    assert "limit of our rules" in none(features=("Age",))
-    assert "more effort than we would ask" in none(features=(), budget=0.7)
+    assert "depends on" not in only and "limit of our criteria" not in only
+    assert "limit of our criteria" in none(features=("Age",))
+    dear = none(features=("Age",), budget=0.7)
+    assert "With more effort there is a way." in dear and "depends on" not in dear
     unknown = notices().render(replace(PLAN, status="unknown", changes=()))
     assert "we have not shown that there is none" in unknown
 
@@ -310,7 +377,8 @@ def test_who_decides_and_how_to_contest_it():
     assert "Federal Equal Credit Opportunity Act" in text and "within 60 days" in prose(text)
     assert "We did not look at: religion, sex." in prose(text)
     assert "Credit Office, Sample Bank must answer for it." in prose(text)
-    bare = notices(details=Details(automated=False)).render(PLAN, form="text")
+    bare = notices(details=Details("", "B", "", False, "C")).values(PLAN)
+    bare = notices().render_values(bare, "text")
     assert "We made this decision with the help" in prose(bare) and "Federal" not in bare
 
 
@@ -349,7 +417,10 @@ def test_the_score_of_readability_tells_easy_from_hard():
 @pytest.mark.parametrize(("language", "least"), [("en", 70), ("de", 60), ("fr", 70)])
 def test_notices_are_easy_to_read(language, least):
     """70 is plain English, 60 is what German officials are asked for."""
-    plain = Details(contest_days=30, promise_days=30, source="A")
+    plain = Details(
+        "A", "B", contact="C", contest_days=30, promise_days=30, source="A",
+        protected_reasons=("Age",),
+    )  # fmt: skip
     one = notices(language, plain)
     ways = replace(
         PLAN,
@@ -506,11 +577,15 @@ def test_a_usual_notice_prints_on_one_page(browser, tmp_path, language, asked):
 
 def test_a_notice_fits_a_phone(browser, tmp_path):
     path = tmp_path / "notice.html"
-    path.write_text(notices().render(replace(PLAN, person="x" * 300)), encoding="utf-8")
+    three = replace(PLAN, person="x" * 300, changes=(DEBT, PURPOSE, INCOME), at_least=True)
+    others = (replace(three, changes=(DEBT, PURPOSE)), replace(three, changes=(PURPOSE, INCOME)))
+    plan, why = replace(three, alternatives=others), replace(REASONS, person="x" * 300)
+    path.write_text(notices().render(plan, why), encoding="utf-8")
     size = {"width": 390, "height": 800, "deviceScaleFactor": 1, "mobile": True}
     browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
     browser.get(path.as_uri())
     assert browser.execute_script("return document.documentElement.scrollWidth") <= 390
+    assert browser.execute_script("return document.documentElement.scrollHeight") <= 2500
     browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 
 
@@ -553,3 +628,29 @@ def test_rules_of_single_people_hold_where_few_changes_would_not_do():
     usual = MODEL.recourse(people, overrides=rules)
     assert (few.found == usual.found).all() and few.found.any()
     assert not any(change.feature == "Income" for plan in few for change in plan.changes)
+
+
+def test_what_is_enough_alone_is_searched_for_where_no_plan_has_it():
+    people = load_loans(120, random_state=4).frame
+    options = {"max_changes": 3, "ranges": True, "at_least": True, "budget": 0.4}
+    plans = few_changes(MODEL.recourse, people, **options)
+    refused = np.flatnonzero(~plans.accepted)
+    reasons = MODEL.reasons(people.iloc[refused], reference=LOANS.frame, budget=0.4)
+    before = [plans[int(i)] for i in refused]
+    after = with_sufficient(MODEL.recourse, people.iloc[refused], before, reasons, **options)
+    n_added = n_first = 0
+    for plan, offered, why in zip(before, after, reasons, strict=True):
+        assert (offered.changes, offered.person) == (plan.changes or offered.changes, plan.person)
+        added = offered.alternatives[len(plan.alternatives) :]
+        n_added += len(added)
+        for way in added:
+            (change,) = way.changes
+            assert change.feature in sufficient(why)
+            person = people.loc[[plan.person]].assign(**{change.feature: change.after})
+            assert MODEL.predict(person)[0] == "approved"
+        ways = ways_of(offered, why)
+        if sufficient(why) and any(is_safe(way) for way in added):
+            n_first += 1
+            assert len(ways[0].changes) == 1
+        assert len({is_safe(way) for way in ways}) <= 1
+    assert n_added > 3 and n_first > 0

@@ -15,15 +15,13 @@ from ract import (
     Feature,
     RecourseForestClassifier,
     RecourseTreeClassifier,
-    certificates,
-    has_recourse,
-    metrics,
-    report,
+    recourse_status,
     save_model,
 )
-from ract.cli import app
-from ract.datasets import load_loans
-from ract.errors import InvalidData
+from ract._utils.errors import InvalidData
+from ract.apps.cli import app
+from ract.data.datasets import load_loans
+from ract.evaluation import certificates, metrics, report
 from ract.recourse.find import find_recourse
 
 LOANS = load_loans(n_people=600, random_state=0)
@@ -122,15 +120,15 @@ def test_all_that_is_wrong_with_a_row_is_said(model):
 
 
 def test_who_has_recourse_is_the_same_beside_rows_that_cannot_be_read(model):
-    status = has_recourse(model, spoiled(NEW))
+    status = recourse_status(model, spoiled(NEW))
     assert (status[ROWS] == "invalid").all()
     np.testing.assert_array_equal(
-        np.delete(status, ROWS), has_recourse(model, NEW.drop(index=ROWS))
+        np.delete(status, ROWS), recourse_status(model, NEW.drop(index=ROWS))
     )
 
 
 def test_strict_refuses_the_whole_table(model):
-    for ask in (model.recourse, lambda people, **how: has_recourse(model, people, **how)):
+    for ask in (model.recourse, lambda people, **how: recourse_status(model, people, **how)):
         with pytest.raises(InvalidData, match="Column"):
             ask(spoiled(NEW), strict=True)
     with pytest.raises(InvalidData, match="Column"):
@@ -156,7 +154,7 @@ def test_nobody_can_be_read(model):
     assert found.status.tolist() == ["invalid"] * 2 and len(found.to_frame()) == 2
     assert np.isnan(found.summary()["recourse ratio"])
     assert found.counterfactuals.isna().all(axis=None)
-    assert has_recourse(model, people).tolist() == ["invalid"] * 2
+    assert recourse_status(model, people).tolist() == ["invalid"] * 2
 
 
 def test_a_table_without_a_column_is_refused_all_the_same(model):
@@ -192,7 +190,7 @@ def test_arrays(dtype):
     rng = np.random.default_rng(0)
     X = rng.random((200, 4))
     space = ActionSpace(Feature(f"x{j}") for j in range(4))
-    model = RecourseTreeClassifier(space, max_depth=4).fit(X, X.sum(axis=1) > 2)
+    model = RecourseTreeClassifier(space, desired=True, max_depth=4).fit(X, X.sum(axis=1) > 2)
     people = X[:30].astype(dtype)
     people[4, 1], people[9, 0] = np.nan, np.inf
     rows = [4, 9]
@@ -284,9 +282,12 @@ def test_summaries_of_commands_count_rows_that_cannot_be_read_apart(files):
 
 
 def test_nobody_gets_a_letter_for_a_row_that_cannot_be_read(files):
+    model, settings = files / "model.ract", files / "notice.toml"
+    contact = ("--creditor", "A", "--address", "B", "--contact", "C")
+    run("notice", "init", model, "-o", settings, *contact)
     for name in ("bad", "good"):
-        run("recourse", files / "model.ract", files / f"{name}.csv", "--letters", files / name,
-            "--id", "Name")  # fmt: skip
+        run("notice", model, files / f"{name}.csv", "-o", files / name, "--reasons", settings,
+            "--without-reasons", "--id", "Name")  # fmt: skip
     letters = [{path.name: path.read_text() for path in (files / name).iterdir()}
                for name in ("bad", "good")]  # fmt: skip
     assert letters[0] == letters[1]

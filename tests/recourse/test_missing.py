@@ -13,15 +13,17 @@ from ract import (
     RecourseForestClassifier,
     RecourseTreeClassifier,
     find_recourse,
-    has_recourse,
+    recourse_status,
 )
-from ract.errors import InvalidData, InvalidSpec
+from ract._utils.errors import InvalidData, InvalidSpec
+from ract._utils.status import Status
 from ract.recourse.common.by_pattern import solve_by_pattern, without_columns
-from ract.recourse.heuristic.leaves import LeafSearch
-from ract.recourse.heuristic.live import LiveRegionSearch
+from ract.recourse.common.limits import Limits
+from ract.recourse.common.search import Batch
+from ract.recourse.leaves import LeafSearch
+from ract.recourse.live import LiveRegionSearch
 from ract.recourse.plan import Change, Plan
 from ract.recourse.solver.search import SolverSearch
-from ract.status import Status
 from tests import naive
 from tests.builders import (
     SUPPLYING,
@@ -61,7 +63,7 @@ def test_plans_hand_in_what_may_be_handed_in(forest, people, plans):
     accepted = forest.predict(plans.counterfactuals[plans.found]) == "yes"
     assert accepted.all()
     np.testing.assert_array_equal(plans.supplied, before & ~after)
-    np.testing.assert_array_equal(has_recourse(forest, people) == "found", plans.found)
+    np.testing.assert_array_equal(recourse_status(forest, people) == "found", plans.found)
 
 
 def test_plans_that_only_hand_in_values_are_counted_apart(plans):
@@ -155,8 +157,8 @@ def test_options_bar_handing_in(forest, people, plans):
     someone = int(np.flatnonzero(plans.only_supplied & plans.supplied[:, 0])[0])
     row = people.iloc[[someone]]
     for options in (
-        {"forbidden": ["income"]},
-        {"features": ["savings", "job"]},
+        {"actions": forest.encoder_.space.restricted(forbidden=["income"])},
+        {"actions": forest.encoder_.space.restricted(["savings", "job"])},
         {"overrides": {row.index[0]: {"income": Feature("income", missing="stays")}}},
     ):
         assert not forest.recourse(row, **options).supplied[0, 0]
@@ -229,8 +231,10 @@ def test_searches_of_values_equal_brute_force(engine):
         make = LeafSearch if engine == "leaves" else SolverSearch
         found = solve_by_pattern(
             lambda trees, rules, _, make=make, cost=cost: make(trees, rules, cost),
-            ensemble, axes, people, 0.6,
-        )  # fmt: skip
+            ensemble,
+            axes,
+            Batch.of(people, 0.6, Limits()),
+        )
         check_values(encoder, ensemble, cost, people, found, budget=0.6)
         for i, own in enumerate(people):
             best = naive.cheapest_action(ensemble, axes, own, matrix, rng)
@@ -263,7 +267,7 @@ def test_live_regions_are_those_of_people_who_lack_no_more():
             within = ~np.delete(holes, lacking, axis=1).any(axis=1)
             return LiveRegionSearch(trees, rules, cost, np.nan_to_num(matrix[within]))
 
-        found = solve_by_pattern(make, ensemble, axes, matrix, 0.7)
+        found = solve_by_pattern(make, ensemble, axes, Batch.of(matrix, 0.7, Limits()))
         check_values(encoder, ensemble, cost, matrix, found, budget=0.7)
         for i, own in enumerate(matrix):
             goals = matrix[~(holes & ~holes[i]).any(axis=1)].copy()
@@ -293,11 +297,11 @@ def test_a_guarantee_does_not_rest_on_handing_in():
     """Where people can do nothing else, those who are refused are without recourse."""
     features = [dataclasses.replace(f, change="fixed") for f in SUPPLYING.features]
     tree = RecourseTreeClassifier(
-        ActionSpace(features, desired="yes"), max_depth=3, max_risk=0.3, confidence=0.9,
-        calibration=0.4, budget=0.5, random_state=0,
+        ActionSpace(features, desired="yes"), max_depth=3, min_recourse=0.7, confidence=0.9,
+        validation_fraction=0.4, budget=0.5, random_state=0,
     ).fit(*credit_with_holes(900, 2))  # fmt: skip
     fresh = credit_with_holes(900, 3)[0]
     accepted = tree.predict(fresh) == "yes"
-    assert (has_recourse(tree, fresh) == "found").any()
+    assert (recourse_status(tree, fresh) == "found").any()
     assert 0.65 < accepted.mean() < 1
     assert tree.guarantee_.risk_bound <= 0.3

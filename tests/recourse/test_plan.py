@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from ract import RecourseForestClassifier
-from ract.datasets import load_loans
+from ract.data.datasets import load_loans
 from ract.recourse.plan import Change, nice_number, short_decimal
 
 NUMBER = r"(-?[\d,]+(?:\.\d+)?(?:e-?\d+)?)"

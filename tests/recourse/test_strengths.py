@@ -5,12 +5,12 @@ import pytest
 from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
 
 from ract import ActionSpace, RecourseForestClassifier, RecourseTreeClassifier
-from ract.datasets import load_loans
-from ract.interop import read_model
+from ract._utils.status import Status
+from ract.data.datasets import load_loans
 from ract.recourse.exact.search import ExactSearch
 from ract.recourse.find import inquire
 from ract.recourse.strengths import AtStrengths
-from ract.status import Status
+from ract.trees.readers import read_model
 
 BUDGET = 0.4
 

@@ -108,8 +108,8 @@ def interpolate(values, knots, heights, out):
 
 
 @kernel
-def find_reach(cells, levels, enter_above, enter_below, budget, lowest, highest):
-    """Lowest and highest cell that each person attains within the budget.
+def find_reach(cells, levels, enter_above, enter_below, most, lowest, highest):
+    """Lowest and highest cell that each person attains at a cost of at most ``most``.
 
     cells (n,): the person's own cell. levels (n,) float64: their place on the effort scale.
     enter_above (c,): level of the cheapest value of each cell for someone who comes from below,
@@ -117,8 +117,8 @@ def find_reach(cells, levels, enter_above, enter_below, budget, lowest, highest)
     nobody can go. lowest, highest (n,): results.
 
                  own
-        .  .  L  x  .  .  H  .      L: first cell with level - enter_below <= budget
-                                    H: last cell with enter_above - level <= budget
+        .  .  L  x  .  .  H  .      L: first cell with level - enter_below <= most
+                                    H: last cell with enter_above - level <= most
     """
     n_cells = enter_above.shape[0]
     for i in range(cells.shape[0]):
@@ -127,30 +127,15 @@ def find_reach(cells, levels, enter_above, enter_below, budget, lowest, highest)
         first, length = 0, n_cells
         while length > 1:
             half = length >> 1
-            first += half if enter_above[first + half] - level <= budget else 0
+            first += half if enter_above[first + half] - level <= most else 0
             length -= half
         highest[i] = max(own, first)
         first, length = 0, n_cells
         while length > 1:
             half = length >> 1
-            first += 0 if level - enter_below[first + half - 1] <= budget else half
+            first += 0 if level - enter_below[first + half - 1] <= most else half
             length -= half
         lowest[i] = min(own, first)
-
-
-@kernel
-def cell_costs(own, level, enter_above, enter_below, out):
-    """Cost of each cell of one column for one person: 0 in their own, inf where nobody can go.
-
-    out (c,) float64.
-    """
-    for c in range(enter_above.shape[0]):
-        if c < own:
-            out[c] = level - enter_below[c]
-        elif c > own:
-            out[c] = enter_above[c] - level
-        else:
-            out[c] = 0.0
 
 
 @kernel

@@ -1,15 +1,8 @@
-"""Notices: why someone was refused, and what would have changed it, on one page."""
+"""What a person reads: why they were refused, and what would change it.
 
-from ract.notices.notice import Notices
-from ract.notices.plans import along_reasons, few_changes
-from ract.notices.settings import Code, Details, FeatureText, NoticeSettings
+What is public stands in ``__init__.pyi``; it is imported on first use.
+"""
 
-__all__ = [
-    "Code",
-    "Details",
-    "FeatureText",
-    "NoticeSettings",
-    "Notices",
-    "along_reasons",
-    "few_changes",
-]
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import math
+import unicodedata
 from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
@@ -11,12 +12,14 @@ from typing import Any
 import numpy as np
 from babel import Locale, UnknownLocaleError
 from babel.dates import format_date
-from babel.numbers import format_decimal
+from babel.numbers import format_decimal, get_currency_symbol
 
-from ract._printable import printable
-from ract.errors import InvalidSpec
+from ract._utils.errors import InvalidSpec
+from ract._utils.printable import printable
+from ract._utils.validation import is_missing, is_number
 
 BUILT_IN = ("de", "en", "fr")
+PERCENT_GAP = "\u202f"  # between a number and the sign, outside English
 
 # The words for yes, for no, and for a value that nobody gave.
 _WORDS = {"de": ("ja", "nein", "nicht angegeben"), "fr": ("oui", "non", "non indiqué")}
@@ -25,16 +28,6 @@ _WORDS = {"de": ("ja", "nein", "nicht angegeben"), "fr": ("oui", "non", "non ind
 def one_line(value: Any) -> str:
     """People's own text on one line, without control characters."""
     return " ".join(printable(str(value)).split())
-
-
-def is_number(value: Any) -> bool:
-    """Whether a value is an amount; yes and no are none."""
-    return isinstance(value, (int, float, np.number)) and not isinstance(value, (bool, np.bool_))
-
-
-def is_missing(value: Any) -> bool:
-    """Whether there is no value."""
-    return value is None or (isinstance(value, (float, np.floating)) and math.isnan(value))
 
 
 class Language:
@@ -87,6 +80,23 @@ class Language:
             return f"{value:g}" if float(f"{value:g}") == value else repr(value)
         number = Decimal(int(value)) if value.is_integer() else Decimal(repr(value))
         return format_decimal(number, locale=self.locale, decimal_quantization=False)
+
+    def with_unit(self, text: str, unit: str) -> str:
+        r"""A number with its unit: a currency (its code or sign), "%", or a word such as "years".
+
+        >>> Language("de").with_unit("46.500", "EUR"), Language("en").with_unit("46,500", "USD")
+        ('46.500\xa0€', '$46,500')
+        >>> Language("fr").with_unit("12", "%"), Language("en").with_unit("12", "years")
+        ('12\u202f%', '12\xa0years')
+        """
+        unit = one_line(unit)
+        if unit == "%":
+            return f"{text}{'' if self.base == 'en' else PERCENT_GAP}%"
+        if len(unit) == 3 and unit.isupper():
+            unit = get_currency_symbol(unit, locale=self.locale)
+        if len(unit) == 1 and unicodedata.category(unit) == "Sc" and self.base == "en":
+            return f"-{unit}{text[1:]}" if text.startswith("-") else f"{unit}{text}"
+        return f"{text}\u00a0{unit}"
 
     def value(self, value: Any) -> str:
         """A value as people read it: numbers with four digits or more, words for categories."""

@@ -12,20 +12,22 @@ from typing import Any, Literal, get_args
 
 from markupsafe import Markup
 
-from ract._fingerprint import model_fingerprint
-from ract._templates import Templates
-from ract.errors import InvalidSpec, listing
-from ract.notices.language import BUILT_IN, Language, is_missing, is_number, one_line
-from ract.notices.plans import against
+from ract._utils.errors import InvalidSpec, listing
+from ract._utils.status import Status
+from ract._utils.templates import Templates
+from ract._utils.validation import is_missing, is_number
+from ract.data.actions.names import past_by_name, protected_feature
+from ract.notices.language import BUILT_IN, Language, one_line
 from ract.notices.record import record_of
 from ract.notices.settings import Code, NoticeSettings, used_features
-from ract.recourse.plan import Change, Plan, short_decimal
-from ract.status import Status
+from ract.notices.ways import is_safe, only_change, ways_of
+from ract.recourse.few_changes import against
+from ract.recourse.plan import Change, Plan
+from ract.trees.fingerprint import model_fingerprint
 
 Form = Literal["html", "text", "json"]
 FORMS: tuple[Form, ...] = get_args(Form)
 
-MOST_PLANS = 3
 WIDTH = 78
 
 
@@ -51,11 +53,13 @@ class Notices:
 
     Examples
     --------
-    >>> from ract.examples import loans_forest
+    >>> from ract.models.examples import loans_forest
+    >>> from ract.notices import Details
     >>> model, loans = loans_forest()
     >>> plans = model.recourse(loans.frame.head(20), budget=1)
-    >>> page = Notices(model, language="de").render(plans[2], form="text")
-    >>> print(page.splitlines()[3])
+    >>> details = Details("Alpha Bank", "1 Main Street", contact="555 0100")
+    >>> settings = NoticeSettings.suggest(model, language="de", details=details)
+    >>> print(Notices(model, settings).render(plans[2], form="text").splitlines()[5])
     ENTSCHEIDUNG ÜBER IHREN ANTRAG
     """
 
@@ -78,6 +82,10 @@ class Notices:
             )
         self.date = date or datetime.date.today()
         self.used = used_features(model)
+        attributes = {feature.name: protected_feature(feature) for feature in self.used}
+        self._protected = {name: what for name, what in attributes.items() if what is not None}
+        units = {f.name: f.unit for f in self.used}
+        self._units = {name: unit for name, unit in units.items() if unit}
         if settings is not None:
             settings.check(model)
         self._sentences = f"{self.language.base}.jinja"
@@ -111,8 +119,32 @@ class Notices:
         reasons : PersonReasons, optional
             Of the same person; without them the notice says only what can be done.
         form : {"html", "text", "json"}
+
+        Raises
+        ------
+        InvalidSpec
+            If the settings do not say who decided and how to reach them, or a principal reason is
+            a protected attribute that they do not allow to be named.
         """
+        self.check_sendable(reasons)
         return self.render_values(self.values(plan, reasons), form)
+
+    def check_sendable(self, reasons: Any = None) -> None:
+        """Refuse a notice without contact data, or one that names a protected attribute.
+
+        A principal reason has to be disclosed, whatever it is, so that the lender must have decided
+        on such a reason expressly: ``protected_reasons`` in the settings.
+        """
+        self.settings.require_contact()
+        allowed = self.settings.details.protected_reasons
+        for reason in () if reasons is None else reasons.reasons:
+            name, attribute = reason.feature, self._protected.get(reason.feature)
+            if attribute is not None and name not in allowed:
+                raise InvalidSpec(
+                    f"{name!r} is a principal reason of {reasons.person!r} and looks like a "
+                    f"protected attribute ({attribute}); keep it out of the model (use = false), "
+                    f"or allow it to be named: protected_reasons = [{name!r}] in [notice]."
+                )
 
     def render_values(self, values: dict[str, Any], form: Form = "html") -> str:
         """The notice that ``values`` make, which are the same in every form."""
@@ -127,11 +159,8 @@ class Notices:
         """What templates are given: texts in the notice's language, and the same as data."""
         _check_refused(plan, reasons)
         details = self.settings.details
-        ways = sorted((plan, *plan.alternatives)[:MOST_PLANS], key=_few_changes_first)
-        ways = [way for way in ways if way.changes]
-        ways = [way for way in ways if not against(way, reasons)] or ways
-        ways = _without_needless(ways)
-        said = [] if reasons is None else self._reasons(reasons)
+        ways = ways_of(plan, reasons)
+        said = [] if reasons is None else self._reasons(reasons, ways)
         obstacle = plan.obstacle
         promise = self._day_after(details.promise_days) if ways else ""
         return {
@@ -173,7 +202,7 @@ class Notices:
     def _day_after(self, days: int) -> str:
         return self.language.date(self.date + datetime.timedelta(days)) if days else ""
 
-    def _reasons(self, reasons: Any) -> list[dict[str, Any]]:
+    def _reasons(self, reasons: Any, ways: Sequence[Plan]) -> list[dict[str, Any]]:
         """The principal reasons, each with a code and a sentence of its own."""
         if not reasons.reasons:
             raise InvalidSpec(
@@ -185,8 +214,8 @@ class Notices:
         for reason in reasons.reasons:
             direction = reason.direction.replace(" ", "_")
             code = self._code(reason.feature, direction)
-            value = self.language.value(reason.value)
-            kind, first, last = self._enough(reason)
+            value = self._written(reason.feature, reason.value)
+            helps, where = _advice(reason, ways)
             shown.append(
                 {
                     "code": one_line(code.code),
@@ -194,12 +223,11 @@ class Notices:
                     "sentence": one_line(code.sentence.replace("{value}", value)),
                     "value": value,
                     "missing": reason.direction == "missing",
-                    "typical": self.language.value(reason.typical),
+                    "typical": self._written(reason.feature, reason.typical),
                     "tied": bool(among & set(reason.tied_with)),
-                    "helps": _helps(reason),
-                    "kind": kind,
-                    "first": first,
-                    "last": last,
+                    "helps": helps,
+                    "ways": where,
+                    "mending": _mending(reason),
                 }
             )
         sentences = [reason["sentence"] for reason in shown]
@@ -217,42 +245,35 @@ class Notices:
             raise InvalidSpec(f"There is no code for {feature!r} ({direction.replace('_', ' ')}).")
         return text.codes[direction]
 
-    def _enough(self, reason: Any) -> tuple[str, str, str]:
-        """Which values of this feature alone would have been accepted."""
-        if not reason.alone or reason.from_value is None:
-            return "", "", ""
-        if reason.direction == "category" or not is_number(reason.from_value):
-            return "to", self.language.value(reason.from_value), ""
-        first = self.language.exact(reason.from_value)
-        if reason.until is None:
-            return "at most" if reason.direction == "too high" else "at least", first, ""
-        until = short_decimal(float(reason.until), float(reason.from_value), digits=5)
-        if until == float(reason.from_value):
-            return "to", first, ""
-        return "between", first, self.language.exact(until)
+    def _written(self, feature: str, value: Any, *, exact: bool = False) -> str:
+        """A value of a feature, with its unit if it is a number."""
+        text = self.language.exact(value) if exact else self.language.value(value)
+        unit = self._units.get(feature)
+        return self.language.with_unit(text, unit) if unit and is_number(value) else text
 
     def change(self, change: Change) -> dict[str, str]:
         """What one change of a plan asks for, as templates take it."""
+        name = change.feature
         text = {
-            "feature": one_line(self.settings.label(change.feature)),
-            "before": self.language.value(change.before),
+            "feature": one_line(self.settings.label(name)),
+            "before": self._written(name, change.before),
             "verb": "", "low": "", "high": "",
         }  # fmt: skip
         if change.switch:
             kind = {"kind": "is", "verb": "supply"} if change.supplied else {"kind": "switch"}
-            return text | kind | {"goal": self.language.value(change.after)}
+            return text | kind | {"goal": self._written(name, change.after)}
         if change.by_itself:
-            return text | {"kind": "by itself", "goal": self.language.value(change.after)}
+            return text | {"kind": "by itself", "goal": self._written(name, change.after)}
         raises = not is_missing(change.before) and change.after > change.before
         text["verb"] = "supply" if is_missing(change.before) else "raise" if raises else "lower"
-        text["goal"] = self.language.exact(change.goal)
+        text["goal"] = self._written(name, change.goal, exact=True)
         if change.ends is None:
             return text | {"kind": "exactly"}
         low, high = change.ends
         if low is None or high is None:
             return text | {"kind": "at most" if low is None else "at least"}
-        ends = {"low": self.language.exact(low), "high": self.language.exact(high)}
-        return text | {"kind": "between"} | ends
+        ends = (self._written(name, end, exact=True) for end in (low, high))
+        return text | {"kind": "between"} | dict(zip(("low", "high"), ends, strict=True))
 
 
 def _check_refused(plan: Plan, reasons: Any) -> None:
@@ -267,49 +288,6 @@ def _check_refused(plan: Plan, reasons: Any) -> None:
         raise InvalidSpec(
             f"The reasons are those of {reasons.person!r}, and the plan is that of {plan.person!r}."
         )
-
-
-def _few_changes_first(way: Plan) -> tuple[int, float]:
-    return sum(not change.by_itself for change in way.changes), way.cost
-
-
-def _without_needless(ways: Sequence[Plan]) -> list[Plan]:
-    """Ways in their order, but none that asks for all of one before it and does not last longer."""
-    kept: list[Plan] = []
-    for way in ways:
-        if not any(
-            _asks_for_all(way, other) and (way.lasting or 0.0) <= (other.lasting or 0.0)
-            for other in kept
-        ):
-            kept.append(way)
-    return kept
-
-
-def _asks_for_all(way: Plan, other: Plan) -> bool:
-    """Whether who goes a way does all that another one asks for."""
-    changes = {change.feature: change for change in way.changes}
-    return all(
-        needed.feature in changes and _does(changes[needed.feature], needed)
-        for needed in other.changes
-        if not needed.by_itself
-    )
-
-
-def _does(change: Change, needed: Change) -> bool:
-    """Whether a change is as much as another one of the same feature."""
-    if needed.switch or change.by_itself:
-        return bool(change.after == needed.after)
-    if needed.supplied:
-        (low, high), (least, most) = (_proved(one) for one in (change, needed))
-        return least <= low and high <= most
-    own, goal, least = (float(v) for v in (needed.before, change.goal, needed.goal))
-    return goal >= least if least > own else goal <= least
-
-
-def _proved(change: Change) -> tuple[float, float]:
-    """The ends of a change's range, infinite where there is none."""
-    low, high = change.low, change.high
-    return -math.inf if low is None else low, math.inf if high is None else high
 
 
 def _lasting(plan: Plan, ways: list[Plan]) -> dict[str, Any]:
@@ -331,14 +309,36 @@ def _beyond(ways: list[Plan]) -> str:
     changes = [change for way in ways for change in way.changes if not change.supplied]
     if not any(change.ends is not None for change in changes):
         return ""
-    return "more" if all(way.at_least for way in ways) else "stay"
+    return "more" if all(map(is_safe, ways)) else "stay"
 
 
-def _helps(reason: Any) -> str:
+def _mending(reason: Any) -> str:
     """What changing a feature does: in the words of ``Reason.mending``, or "fixed"; "" unasked."""
     if not reason.changeable:
         return "fixed"
     return str(reason.mending) if reason.asked else ""
+
+
+def _advice(reason: Any, ways: Sequence[Plan]) -> tuple[str, list[str]]:
+    """What to say about changing a feature, and in which of the ways it is.
+
+    "alone": one way is this change and nothing else; "part" of ways; "not needed" in the ways that
+    there are; "past" or "fixed": nobody is asked to change it; "not asked": it would not help; ""
+    where there is nothing to say.
+    """
+    name, mending = reason.feature, _mending(reason)
+    if mending == "fixed":
+        return "past" if past_by_name(name) and reason.direction != "missing" else "fixed", []
+    alone = [str(k) for k, way in enumerate(ways, 1) if only_change(way, name)]
+    if alone:
+        return "alone", alone[:1]
+    part = [str(k) for k, way in enumerate(ways, 1)
+            if any(change.feature == name for change in way.changes)]  # fmt: skip
+    if part:
+        return "part", part
+    if mending == "not at all":
+        return "not asked", []
+    return ("not needed" if ways else ""), []
 
 
 def _strong(text: Any) -> Markup:

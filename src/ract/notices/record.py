@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ract._version import __version__
+from ract._utils.version import __version__
 from ract.recourse.plan import Plan
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def record_of(
                 "code": text["code"], "hmda": text["hmda"] or None, "sentence": text["sentence"],
                 "value": _plain(reason.value), "typical": _plain(reason.typical),
                 "share": reason.share, "tied_with": list(reason.tied_with),
-                "mending": text["helps"] or None,
+                "mending": text["mending"] or None,
                 "from": _plain(reason.from_value), "until": _plain(reason.until),
             }
             for reason, text in zip(given, said, strict=True)
@@ -73,7 +73,11 @@ def record_of(
             "budget": _plain(plan.obstacle.budget),
         },
         "considered": [feature.name for feature in notices.used],
-        "details": vars(details) | {"not_considered": list(details.not_considered)},
+        "details": {
+            name: list(value) if isinstance(value, tuple) else value
+            for name, value in vars(details).items()
+            if name != "protected_reasons" or value
+        },
         "model": notices.fingerprint,
         "version": __version__,
     }  # fmt: skip

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import tomli_w
 
-from ract.actions import Feature
-from ract.errors import InvalidSpec, listing, refuse_unknown
+from ract._utils.errors import InvalidSpec, listing, refuse_unknown
+from ract.data.actions import Feature
 from ract.notices.language import Language
 from ract.notices.standard import LISTS, check_list, reasons_for, spoken
 
@@ -69,7 +69,10 @@ class Details:
         United States: name and address of the agency that supervises the creditor under the Equal
         Credit Opportunity Act. The notice that this law asks for is then added.
     promise_days : int
-        For how long the creditor keeps to the plans on a notice; 0 without a promise.
+        For how long the creditor decides by today's criteria; 0 if that is left open.
+    protected_reasons : tuple of str
+        Features that are protected attributes (age, sex, family, nationality and the like) and
+        that may be named as reasons all the same.
     """
 
     creditor: str = ""
@@ -82,6 +85,7 @@ class Details:
     source: str = ""
     agency: str = ""
     promise_days: int = 0
+    protected_reasons: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -116,7 +120,7 @@ class NoticeSettings:
 
     Examples
     --------
-    >>> from ract.examples import loans_tree
+    >>> from ract.models.examples import loans_tree
     >>> model, loans = loans_tree(max_depth=3)
     >>> settings = NoticeSettings.suggest(model)
     >>> settings.features["Income"].codes["too_low"]
@@ -131,7 +135,14 @@ class NoticeSettings:
     words: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
-    def suggest(cls, model: Any, *, language: str = "en", codes: str = "regulation-b") -> Any:
+    def suggest(
+        cls,
+        model: Any,
+        *,
+        language: str = "en",
+        codes: str = "regulation-b",
+        details: Details | None = None,
+    ) -> NoticeSettings:
         """Settings to start from: a code and a sentence for every reason that a model can have.
 
         Parameters
@@ -141,19 +152,22 @@ class NoticeSettings:
         codes : {"regulation-b", "hmda", "none"}
             The list that codes are from; its phrases are English. With "none" features are
             numbered.
+        details : Details, optional
+            Who decided, and how to reach them; a notice needs it.
         """
         check_list(codes)
         base = Language(language).base
         plain = dict(zip(DIRECTIONS, _PLAIN.get(base, _PLAIN["en"]), strict=True))
         used = used_features(model)
+        names = [feature.name for feature in used]
         suggested = {
-            (feature.name, direction): reasons_for(feature.name, direction)
+            (feature.name, direction): reasons_for(feature.name, direction, names)
             for feature in used
             for direction in directions_of(feature)
         }
         texts = {}
         for number, feature in enumerate(used, 1):
-            label, made = spoken(feature.name), {}
+            label, made = feature.label or spoken(feature.name), {}
             for direction in directions_of(feature):
                 both = suggested[feature.name, direction]
                 sentence = plain[direction].format(label=label)
@@ -169,7 +183,7 @@ class NoticeSettings:
                         sentence = f"{phrase} ({sentence})" if named else phrase
                 made[direction] = Code(code, sentence, both[1])
             texts[feature.name] = FeatureText(label, made)
-        return cls(language, Details(), texts)
+        return cls(language, details or Details(), texts)
 
     @classmethod
     def from_toml(cls, path: str | Path) -> NoticeSettings:
@@ -200,9 +214,14 @@ class NoticeSettings:
 
     def to_toml_text(self) -> str:
         """The text of a file, to be edited."""
-        details = asdict(self.details)
+        details = {
+            name: list(value) if isinstance(value, tuple) else value
+            for name, value in asdict(self.details).items()
+        }
+        if not self.details.protected_reasons:
+            del details["protected_reasons"]
         lines = [HEADER, tomli_w.dumps({"language": self.language}), "[notice]"]
-        lines.append(tomli_w.dumps(details | {"not_considered": list(details["not_considered"])}))
+        lines.append(tomli_w.dumps(details))
         lines += ["[words]", tomli_w.dumps(dict(self.words))]
         for name, text in self.features.items():
             head = tomli_w.dumps({"features": {name: {"label": text.label}}}).splitlines()[-2:]
@@ -215,6 +234,15 @@ class NoticeSettings:
         """What to call a feature."""
         text = self.features.get(feature)
         return feature if text is None else text.label
+
+    def require_contact(self) -> None:
+        """Refuse settings that do not say who decided and how to reach them."""
+        wanted = ("creditor", "address", "contact")
+        if empty := [name for name in wanted if not getattr(self.details, name).strip()]:
+            raise InvalidSpec(
+                f"[notice] leaves {listing(empty)} empty; a notice says who decided, where they "
+                "are and how to reach someone who can look at the case again."
+            )
 
     def check(self, model: Any) -> None:
         """Refuse settings that leave a reason of the model without a code, or blur two of them.
@@ -289,9 +317,11 @@ def _details(table: Any) -> Details:
         _typed(value, list if kinds[name] is tuple else kinds[name], f"[notice] {name}")
         if kinds[name] is int and value < 0:
             raise InvalidSpec(f"[notice] {name} must be 0 or more, got {value}.")
-    for thing in table.get("not_considered", ()):
-        _typed(thing, str, "[notice] not_considered")
-    return Details(**table | {"not_considered": tuple(table.get("not_considered", ()))})
+    for name in ("not_considered", "protected_reasons"):
+        for thing in table.get(name, ()):
+            _typed(thing, str, f"[notice] {name}")
+        table[name] = tuple(table.get(name, ()))
+    return Details(**table)
 
 
 def _feature(name: str, table: Any) -> FeatureText:

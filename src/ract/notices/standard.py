@@ -8,9 +8,10 @@ the order of the form, which has no numbers itself. HMDA's codes are those of Re
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from dataclasses import dataclass
 
-from ract.errors import InvalidSpec, listing
+from ract._utils.errors import InvalidSpec, listing
 
 FORM_C_1 = (
     "Credit application incomplete",
@@ -56,14 +57,25 @@ LISTS = {"regulation-b": FORM_C_1, "hmda": HMDA}
 OTHER_C_1, OTHER_HMDA = len(FORM_C_1), len(HMDA)
 
 
+_AMOUNT = (
+    r"(loan|credit|requested|financed).*amount|^amount$|amount (requested|of credit)|principal"
+)
+_INCOME = r"\bincome|salary|\bwage|earnings"
+
+
 @dataclass(frozen=True)
 class _Hint:
-    """Words in a feature's name, the direction that hurts, and the reason in both lists."""
+    """Words in a feature's name, the direction that hurts, and the reason in both lists.
+
+    ``beside`` are words of another feature, without which the reason would say too much: an income
+    is insufficient for an amount only where an amount is known.
+    """
 
     words: str
     direction: str
     form_c_1: int
     hmda: int
+    beside: str = ""
 
 
 # The first hint that fits decides. A direction that no hint names is "other".
@@ -83,24 +95,50 @@ _HINTS = (
     _Hint(r"collection|judgment|judgement", "too_high", 18, 3),
     _Hint(r"collateral|property value|home value|appraisal", "too_low", 23, 4),
     _Hint(r"loan to value|\bltv\b", "too_high", 23, 4),
-    _Hint(r"\bincome|salary|\bwage|earnings", "too_low", 8, 1),
-    _Hint(r"\bdebt|\bdti\b|obligation|burden|installment|utili[sz]ation", "too_high", 9, 1),
-    _Hint(r"employ|\bjob\b|years at work", "too_low", 7, 2),
-    _Hint(r"residen|at address", "too_low", 11, OTHER_HMDA),
+    _Hint(r"debt.*income|\bdti\b|obligations.*income", "too_high", 9, 1),
+    _Hint(_INCOME, "too_low", 8, 1, _AMOUNT),
+    _Hint(r"\bdebts?\b|obligation", "too_high", 9, 1, _INCOME),
+    _Hint(
+        r"(years|months|length|time|duration).*(employ|job|work)|"
+        r"(employ|job|work).*(years|months|length|time|duration)|\bseniority\b|\btenure\b",
+        "too_low",
+        7,
+        2,
+    ),
+    _Hint(
+        r"(years|months|length|time|duration).*(residen|address)|"
+        r"(residen|address).*(years|months|length|time|duration)",
+        "too_low",
+        11,
+        OTHER_HMDA,
+    ),
     _Hint(r"in file|oldest|credit history|credit experience|total trades", "too_low", 15, 3),
-    _Hint(r"savings|\bcash\b|down ?payment|deposit", "too_low", OTHER_C_1, 5),
+    _Hint(r"\bcash\b|down ?payment", "too_low", OTHER_C_1, 5),
 )
 
 
-def reasons_for(name: str, direction: str) -> tuple[int, int]:
+def reasons_for(name: str, direction: str, names: Collection[str] = ()) -> tuple[int, int]:
     """The reasons that a feature's name suggests, in form C-1 and in HMDA's list.
 
+    Parameters
+    ----------
+    name : str
+    direction : str
+    names : collection of str
+        All features that the model decides by; some reasons speak of two.
+
+    Examples
+    --------
+    >>> reasons_for("annual_income", "too_low", ["annual_income", "loan_amount"])
+    (8, 1)
     >>> reasons_for("annual_income", "too_low"), reasons_for("annual_income", "too_high")
-    ((8, 1), (24, 9))
+    ((24, 9), (24, 9))
     """
     words = spoken(name).lower()
+    others = [spoken(one).lower() for one in names]
     for hint in _HINTS:
-        if hint.direction == direction and re.search(hint.words, words):
+        fits = hint.direction == direction and re.search(hint.words, words)
+        if fits and (not hint.beside or any(re.search(hint.beside, one) for one in others)):
             return hint.form_c_1, hint.hmda
     return OTHER_C_1, OTHER_HMDA
 

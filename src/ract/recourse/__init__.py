@@ -1,1 +1,8 @@
-"""Finding, for each person, the cheapest action that gets them the desired class."""
+"""From a problem (model, people, actions, cost, budget) to plans, with proof.
+
+What is public stands in ``__init__.pyi``; it is imported on first use.
+"""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -7,18 +7,20 @@ beside its name. An option that the chosen search does not honour is refused, ne
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ract.costs import FittedCost
-from ract.encoding import Axis
-from ract.ensemble import TreeEnsemble
-from ract.errors import InvalidSpec, listing
-from ract.grid import Grid
-from ract.recourse.causal.effects import effects_of
+from ract._utils.errors import InvalidSpec, listing
+from ract._utils.status import Status
+from ract.data.costs import FittedCost
+from ract.data.effects import effects_of
+from ract.data.encoder import Axis
+from ract.data.grid import Grid
+from ract.recourse.additive.objective import adds_up
+from ract.recourse.additive.search import AdditiveSearch, SeveralAdditiveSearch
 from ract.recourse.causal.search import CausalSearch
 from ract.recourse.common.answers import Answers, differs
 from ract.recourse.common.by_pattern import Make, refuse_missing, solve_by_pattern
@@ -27,16 +29,14 @@ from ract.recourse.common.search import Batch, Search
 from ract.recourse.exact.search import ExactSearch
 from ract.recourse.exact.several import SeveralSearch
 from ract.recourse.explain.explainer import Explainer, ends_of_cells
-from ract.recourse.heuristic.leaves import LeafSearch
-from ract.recourse.heuristic.live import LiveRegionSearch
-from ract.recourse.heuristic.plausibility import PlausibleSearch, plausibility_of
+from ract.recourse.leaves import LeafSearch
+from ract.recourse.live import LiveRegionSearch
 from ract.recourse.options import Options
+from ract.recourse.plausible.plausibility import PlausibleSearch, plausibility_of
 from ract.recourse.question import Question
 from ract.recourse.solver.relations import read_relations
 from ract.recourse.solver.search import SolverSearch
-from ract.status import Status
-
-OF_ESTIMATES = 0.3  # on the loans data 95% of plans work at this, 16 to 27% at 0
+from ract.trees.ensemble import TreeEnsemble
 
 
 @dataclass(frozen=True)
@@ -73,19 +73,17 @@ class Task:
         threshold = np.concatenate([trees.threshold for trees in each])
         return Grid.from_splits(self.axes, feature[feature >= 0], threshold[feature >= 0])
 
-    @property
-    def limits(self) -> dict[str, Any]:
-        """Limits as ``solve`` takes them."""
-        return asdict(self.options.limits)
-
     def by_pattern(
         self, make: Make, people: np.ndarray, *, start: np.ndarray | None = None
     ) -> Answers:
         """The answers of a search that takes no missing numbers."""
-        return solve_by_pattern(
-            make, self.question.goal, self.axes, people, self.question.budget, start=start,
-            **self.limits,
-        )  # fmt: skip
+        question = self.question
+        batch = Batch.of(people, question.budget, self.options.limits)
+        return solve_by_pattern(make, question.goal, self.axes, batch, start=start)
+
+    def solved(self, search: Search, people: np.ndarray) -> Answers:
+        """The answers of a search for encoded people."""
+        return search.answers(Batch.of(people, self.question.budget, self.options.limits))
 
 
 class Entry(NamedTuple):
@@ -93,6 +91,10 @@ class Entry(NamedTuple):
 
     solve: Callable[[Task, np.ndarray], Answers]
     honours: frozenset[str]
+
+    def refused(self, options: Options) -> list[str]:
+        """The options that were asked for and that it does not honour."""
+        return [name for name, asked in options.asked.items() if asked and name not in self.honours]
 
 
 SEARCHES: dict[str, Entry] = {}
@@ -106,27 +108,34 @@ def _register(name: str, *honours: str) -> Callable[[Any], Any]:
     return register
 
 
-@_register(
-    "exact", "max_changes", "max_nodes", "margin", "ranges", "n_alternatives", "strength='most'",
-    "at_least",
+EXACT = (
+    "max_changes", "max_nodes", "margin", "ranges", "n_alternatives", "strength='most'",
+    "at_least", "prefer",
 )  # fmt: skip
+
+
+@_register("additive", *EXACT)
+@_register("exact", *EXACT)
 def _exact(task: Task, people: np.ndarray) -> Answers:
-    search, budget = ExactSearch.prepared(*task.model), task.question.budget
+    kind = AdditiveSearch if adds_up(task.question.cost) else ExactSearch
+    search, budget = kind.prepared(*task.model), task.question.budget
     batch = Batch.of(people, np.minimum(budget, task.most), task.options.limits)
     batch.answers.bound[:] = task.least
-    rules = task.question.encoder.axes
+    rules = task.question.rules
     # Searches for a strength and for the decision may differ; the cells are the same.
-    decision = ExactSearch.prepared(task.question.ensemble, *task.model[1:])
+    decision = kind.prepared(task.question.ensemble, *task.model[1:])
     explainer = Explainer(search, batch, budget, task.options, rules, decision)
-    search.fill(batch, strongest=task.options.strongest, then=explainer.explain)
+    strongest, prefer = task.options.strongest, task.options.prefer
+    search.fill(batch, strongest=strongest, prefer=prefer, then=explainer.explain)
     return batch.answers
 
 
 @_register("several", "max_changes", "max_nodes")
 def _several(task: Task, people: np.ndarray) -> Answers:
     _, axes, cost = task.model
-    search = SeveralSearch.prepared([one.goal for one in task.question.each], axes, cost)
-    answers = search.solve(people, task.question.budget, **task.limits)
+    kind = SeveralAdditiveSearch if adds_up(cost) else SeveralSearch
+    search = kind.prepared([one.goal for one in task.question.each], axes, cost)
+    answers = task.solved(search, people)
     return ends_of_cells(task.grid, people, answers)
 
 
@@ -168,22 +177,22 @@ def _causal(task: Task, people: np.ndarray) -> Answers:
     question, options = task.question, task.options
     ensemble, axes, cost = task.model
     search = CausalSearch(
-        ensemble, axes, cost, options.effects, uncertainty=options.uncertainty or 0.0,
+        ensemble, axes, cost, options.effects,
         reference=question.known, held=partial(question.encoder.held, narrow=question.narrow),
     )  # fmt: skip
-    return search.solve(people, question.budget, **task.limits)
+    return task.solved(search, people)
 
 
 @_register("plausible", "plausibility")
 def _plausible(task: Task, people: np.ndarray) -> Answers:
     question = task.question
     search = PlausibleSearch(Problem(*task.model), task.options.plausibility, question.known)
-    return search.solve(people, question.budget, **task.limits)
+    return task.solved(search, people)
 
 
 def search_for(question: Question, options: Options) -> Entry:
     """The search that serves a question; options that it does not honour are refused."""
-    adds_up = question.cost.norm != "max"
+    quadratic = question.cost.norm in ("l2", "mahalanobis")
     if question.also:
         judged = any(not one.decides for one in question.also)
         name, because = "several", "earned" if judged else "several models"
@@ -196,18 +205,19 @@ def search_for(question: Question, options: Options) -> Entry:
     elif options.method != "exact":
         name, because = options.method, f"method={options.method!r}"
     else:
-        name, because = ("solver", "a cost that adds up") if adds_up else ("exact", "")
+        name, because = "additive" if adds_up(question.cost) else "exact", ""
+        if quadratic:
+            name, because = "solver", f"a cost with norm {question.cost.norm!r}"
     entry = SEARCHES[name]
-    refused = [option for option, asked in options.asked.items() if asked]
-    refused = [option for option in refused if option not in entry.honours]
+    refused = entry.refused(options)
     exact_only = SEARCHES["exact"].honours - {"max_changes", "max_nodes"}
     if refused and exact_only.issuperset(refused):
         raise InvalidSpec(
-            f"{listing(refused)} need the exact method, a cost with norm 'max', and neither "
-            f"relations, effects nor plausibility; got {because}."
+            f"{listing(refused)} need the exact method, a cost that is a maximum or a sum, and "
+            f"neither relations, effects nor plausibility; got {because}."
         )
-    if adds_up and question.also:
-        refused.append("a cost that adds up")
+    if quadratic and question.also:
+        refused.append(f"a cost with norm {question.cost.norm!r}")
     if refused:
         raise InvalidSpec(f"{refused[0]} and {because} cannot be asked for together.")
     return entry
@@ -217,12 +227,9 @@ def resolved(question: Question, options: Options) -> Options:
     """The options with what is learned from the reference people in place of its name."""
     if options.effects is not None:
         refuse_missing(question.encoder.axes, "Causal effects")
-        uncertainty = options.uncertainty
-        if uncertainty is None:
-            uncertainty = OF_ESTIMATES if isinstance(options.effects, str) else 0.0
         memo = question.ensemble.memo
         effects = effects_of(options.effects, question.encoder, question.known, memo)
-        return replace(options, effects=effects, uncertainty=uncertainty)
+        return replace(options, effects=effects)
     if options.plausibility is not None:
         refuse_missing(question.encoder.axes, "Plausible plans")
         return replace(options, plausibility=plausibility_of(options.plausibility, question.known))

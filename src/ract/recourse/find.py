@@ -5,85 +5,55 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
-from ract.costs import Cost
-from ract.encoding import Axis
-from ract.errors import InvalidSpec, listing
+from ract._utils.errors import InvalidSpec
+from ract._utils.status import Status
 from ract.recourse.common.answers import Answers
-from ract.recourse.common.limits import Limits
 from ract.recourse.common.overrides import Override, groups_of
-from ract.recourse.dispatch import Task, answer, resolved, search_for
-from ract.recourse.options import Options, check_names
-from ract.recourse.question import TIME_LIMIT, Question
+from ract.recourse.dispatch import Entry, Task, answer, resolved, search_for
+from ract.recourse.options import TIME_LIMIT, Options
+from ract.recourse.problem import PROBLEM_KEYWORDS, ProblemKeywords, RecourseProblem
+from ract.recourse.question import Question
 from ract.recourse.result import Recourse
-from ract.status import Status
-
-# What belongs to the question itself; all else is how to search and what to say.
-ASKED = ("actions", "desired", "threshold", "reference", "cost", "budget")
 
 
 def find_recourse(
     model: Any,
     X: Any,
     *,
-    actions: Any = None,
-    desired: Any = None,
-    threshold: float | None = None,
-    reference: Any = None,
-    cost: str | Cost | None = None,
-    budget: float | None = None,
     strength: float | str | None = None,
     lasting: float | None = None,
     earned: Any = None,
     method: str = "exact",
     max_changes: int | None = None,
+    prefer: str | None = None,
     n_alternatives: int = 0,
     margin: float = 0.0,
     ranges: bool = False,
     at_least: bool = False,
-    features: Iterable[str] | None = None,
-    forbidden: Iterable[str] = (),
     overrides: Mapping[Any, Mapping[str, Override]] | None = None,
     relations: Iterable[Any] = (),
     plausibility: Any = None,
     effects: Any = None,
-    uncertainty: float | None = None,
     explain: bool = True,
     time_limit: float | None = TIME_LIMIT,
     max_nodes: int | None = None,
     n_jobs: int | None = None,
     progress: bool = False,
     strict: bool = False,
+    **problem: Unpack[ProblemKeywords],
 ) -> Recourse:
     """What each person can do to get the desired class.
 
     Parameters
     ----------
-    model : fitted classifier
-        One of ract's, or any that ``ract.interop.read_model`` takes: trees, forests and boosted
-        trees of scikit-learn, LightGBM and XGBoost, alone or at the end of a pipeline. Or a list of
-        models over the same columns: plans are the cheapest that all of them accept, by the first
-        one's cost, rules and budget, and their strength is the least that a model gives them.
+    model : fitted classifier or RecourseProblem
+        The problem, or the model of one.
     X : frame or array
         People, in the columns of the training table.
-    actions : ActionSpace, optional
-        What people may change; that of training for ract's own models. Where none was ever
-        given, every feature may change, as an ``AssumedActions`` warning says.
-    desired : label, optional
-        The class that people want.
-    threshold : float, optional
-        Decide by a probability of at least this, not by the model's own rule; for a forest of
-        ract's, by at least this share of votes.
-    reference : frame or array, optional
-        People like those of training, from whom costs (and, for other libraries' models, kinds,
-        bounds and categories) are read; X itself by default.
-    cost : str or Cost, optional
-        How effort is measured: that of training, or "percentile".
-    budget : float, optional
-        Most that a plan may cost: that of training, or no limit.
     strength : float or "most", optional
         What plans must win, from what the decision needs (the default) up to 1: the share of
         votes of a forest, of desired people in a single tree's leaf, the mean probability or the
@@ -94,16 +64,19 @@ def find_recourse(
         The probability with which plans are to be accepted by the model trained again, on other
         people: plans have the strength that is needed for it, as measured when the model was
         fitted with ``lasting`` (or by ``ract.calibrate``). Who has no such plan within the budget
-        gets the strongest that there is, without that promise (``Recourse.promised``).
+        gets the strongest that there is, without that promise (``Recourse.lasts``).
     earned : OutcomeJudge, optional
         Only plans that this judge holds well above the bar, so that they are earned in its eyes.
         Let a judge of other people report how many of them are (``OutcomeJudge.fit_apart``).
     method : {"exact", "leaves", "live", "solver"}
         The exact search; leaf enumeration (the paper's Algorithm 2); regions of known accepted
         people; or a constraint solver (``pip install "ract[solver]"``), which the exact method
-        turns to by itself for costs that add up over features and for relations.
+        turns to by itself for quadratic costs and for relations.
     max_changes : int, optional
         How many features a plan may change.
+    prefer : {"cheapest", "fewest"}, optional
+        "fewest": the plan that changes fewest features, the cheapest of them. "cheapest": the
+        cheapest plan, of several the one that changes fewest. By default the cheapest, whichever.
     n_alternatives : int
         Further plans for each person, none of which changes all the features of one before it.
     margin : float
@@ -116,28 +89,24 @@ def find_recourse(
         Plans hold for everyone who does more: every value from the plan's on, in its direction
         and up to the feature's bounds, is proved to serve, all changes together. Where no such
         plan is found within the budget, the plan is given with ranges as wide as can be proved.
-    features, forbidden : names, optional
-        Only these features may change; these may not.
     overrides : mapping, optional
         By a person's label (the index of a pandas frame, else the row number): features that
         differ for them, as "fixed", another direction, or a ``Feature``. What a ``Feature``
-        leaves at its default stays as it is, the direction too (the text "any" frees it); its
-        categories are those that the person may enter.
+        leaves at its default stays as it is, the direction too (the text "any" allows
+        both); its categories are those that the person may enter. What the action space fixes for
+        everyone cannot be freed for one.
     relations : sequence, optional
         Linear relations that must hold after the plan, such as "a <= b" (solver only).
     plausibility : Plausibility or str, optional
         Only plans that lead to plausible people, by "isolation_forest" or
-        "local_outlier_factor" (or a ``ract.recourse.heuristic.plausibility.Plausibility``), learned
+        "local_outlier_factor" (or a ``ract.recourse.plausible.plausibility.Plausibility``), learned
         from the reference people unless it has been fitted.
     effects : CausalEffects, mapping, graph or "estimate", optional
         Count in what changes do to other features: effects, edges such as
         ``{("Income", "Savings"): 0.3}``, a networkx graph with weights, or estimated from the
         reference people by DirectLiNGAM. Rules and costs hold for what people do themselves;
-        the model decides on what they end at.
-    uncertainty : float, optional
-        By which share direct effects may be off, each on its own: plans then hold in every
-        combination of weaker and stronger ones, or in a sample of them if there are more than
-        six, and fewer people have one. 0.3 for estimated effects, 0 for given ones.
+        the model decides on what they end at. Estimated effects are taken to be off by up to .3
+        of themselves (``CausalEffects.uncertainty``).
     explain : bool
         Say why, where there is no plan.
     time_limit : float or None
@@ -154,6 +123,9 @@ def find_recourse(
         number where one is needed, or a category is new. By default such a row has the status
         "invalid" with a message, and the others have their plans. Which categories there are is
         known from ract's own models or from ``reference``.
+    **problem
+        The keywords of ``RecourseProblem``, where a bare model is given: ``actions``, ``desired``,
+        ``threshold``, ``cost``, ``budget``, ``reference``.
 
     Examples
     --------
@@ -168,15 +140,28 @@ def find_recourse(
     >>> recourse[0].describe()
     'Raise income from 20 to 38 (38 to 41 will do).'
     """
-    inquiry = inquire(
-        model, X, actions=actions, desired=desired, threshold=threshold, reference=reference,
-        cost=cost, budget=budget, earned=earned, method=method, max_changes=max_changes,
-        n_alternatives=n_alternatives, margin=margin, ranges=ranges, at_least=at_least,
-        features=features, forbidden=forbidden, overrides=overrides, relations=relations,
-        plausibility=plausibility, effects=effects, uncertainty=uncertainty, explain=explain,
-        time_limit=time_limit, max_nodes=max_nodes, n_jobs=n_jobs, progress=progress, strict=strict,
-    )  # fmt: skip
-    return inquiry.answered(strength, lasting)
+    options = Options.of(
+        method=method,
+        max_changes=max_changes,
+        prefer=prefer,
+        n_alternatives=n_alternatives,
+        margin=margin,
+        ranges=ranges,
+        at_least=at_least,
+        relations=relations,
+        plausibility=plausibility,
+        effects=effects,
+        explain=explain,
+        time_limit=time_limit,
+        max_nodes=max_nodes,
+        n_jobs=n_jobs,
+        progress=progress,
+    )
+    asked = RecourseProblem.of(model, problem, "find_recourse")
+    question, invalid = asked.encoded_valid(X, strict=strict)
+    rules = overrides if invalid is None else invalid.without(overrides)
+    inquiry = Inquiry.about(question, options, earned=earned, overrides=rules)
+    return Recourse.with_invalid(inquiry.answered(strength, lasting), invalid)
 
 
 @dataclass(frozen=True)
@@ -187,38 +172,31 @@ class Inquiry:
     ----------
     question : Question
     options : Options
-    axes : tuple of Axis
-        The rules of features for everyone who has none of their own.
+    search : Entry
+        The search that serves them.
     overrides : mapping, optional
         By label: rules that differ for single people.
     """
 
     question: Question
     options: Options
-    axes: tuple[Axis, ...]
+    search: Entry
     overrides: Mapping[Any, Mapping[str, Override]] | None = None
 
     @classmethod
     def about(
         cls,
         question: Question,
+        options: Options,
         *,
         earned: Any = None,
-        features: Iterable[str] | None = None,
-        forbidden: Iterable[str] = (),
         overrides: Mapping[Any, Mapping[str, Override]] | None = None,
-        **options: Any,
     ) -> Inquiry:
-        """A question with the options of ``find_recourse`` that are no part of it."""
-        limits: dict[str, Any] = {"time_limit": TIME_LIMIT}
-        limits |= {name: options.pop(name) for name in Limits.names() if name in options}
-        options["relations"] = check_names("relations", options.get("relations", ()))
-        how = Options(limits=Limits(**limits), **options)
+        """A question with options; what cannot be asked for together is refused."""
         if earned is not None:
             question = question.earned_by(earned)
-        search_for(question, how)  # refuses what cannot be asked for together
-        axes = allowed_axes(question.encoder.axes, features, forbidden)
-        return cls(question, resolved(question, how), axes, question.of_those_read(overrides))
+        search = search_for(question, options)
+        return cls(question, resolved(question, options), search, overrides)
 
     def of(self, rows: np.ndarray) -> Inquiry:
         """The same about some of the people, all of whom could be read."""
@@ -244,28 +222,33 @@ class Inquiry:
         strongest = isinstance(strength, str) and strength == "most"
         options = replace(self.options, strongest=strongest)
         question = self.question if strongest else self.question.at_strength(strength)
-        search = search_for(question, options)
+        if strongest:
+            search_for(question, options)  # refuses what the strongest cannot go with
         accepted = question.decide(n_jobs=options.limits.n_jobs)
         answers = Answers.unknown(question.matrix)
         answers.accept(accepted)
         known = [np.broadcast_to(bound, len(accepted)) for bound in (least, most)]
         refused = np.flatnonzero(~accepted)
-        for rows, own in groups_of(refused, question.labels, self.axes, self.overrides):
+        for rows, own in groups_of(refused, question.labels, question.encoder.axes, self.overrides):
             task = Task(question.with_rules(own), options, own, *(each[rows] for each in known))
-            answer(task, search, rows, answers)
+            answer(task, self.search, rows, answers)
         if lasting is not None:
             question = replace(question, lasting=lasting)
-            _give_strongest(question, options, self.axes, self.overrides, answers)
+            _give_strongest(question, self, options, answers)
         _confirm(question, answers)
         return Recourse(question, answers)
 
 
-def inquire(model: Any, X: Any, *, strict: bool = False, **options: Any) -> Inquiry:
-    """Read a model and people once; options are those of ``find_recourse``, but no strength."""
-    asked = {name: options.pop(name, None) for name in ASKED}
-    several = isinstance(model, (list, tuple))
-    question = (Question.of_all if several else Question.of)(model, X, strict=strict, **asked)
-    return Inquiry.about(question, **options)
+def inquire(
+    model: Any, X: Any, *, earned: Any = None, overrides: Any = None, **keywords: Any
+) -> Inquiry:
+    """Read a model and people once, all of whose rows must be valid.
+
+    Keywords are those of ``RecourseProblem`` and of ``find_recourse``, but no strength.
+    """
+    problem = {name: keywords.pop(name) for name in PROBLEM_KEYWORDS if name in keywords}
+    question = RecourseProblem.of(model, problem, "find_recourse").encoded(X)
+    return Inquiry.about(question, Options.of(**keywords), earned=earned, overrides=overrides)
 
 
 def _lasting_strength(model: Any, lasting: Any) -> float:
@@ -286,50 +269,20 @@ def _lasting_strength(model: Any, lasting: Any) -> float:
 
 
 def _give_strongest(
-    question: Question,
-    options: Options,
-    axes: tuple[Axis, ...],
-    overrides: Mapping[Any, Mapping[str, Override]] | None,
-    answers: Answers,
+    question: Question, inquiry: Inquiry, options: Options, answers: Answers
 ) -> None:
     """Give those without a plan of the strength that was asked for the strongest there is."""
-    options = replace(
-        options, strongest=True, margin=0.0, at_least=False,
-        ranges=options.ranges or options.at_least,
-    )  # fmt: skip
-    try:
-        search = search_for(question, options)
-    except InvalidSpec:  # only the exact search finds the strongest
+    ranges = options.ranges or options.at_least
+    options = replace(options, strongest=True, margin=0.0, at_least=False, ranges=ranges)
+    if inquiry.search.refused(options):  # only the exact search finds the strongest
         return
     anyhow = replace(question, strength=None)
     without = np.flatnonzero(~answers.found)
-    for rows, own in groups_of(without, question.labels, axes, overrides):
-        answer(Task(anyhow.with_rules(own), options, own), search, rows, answers)
+    axes = question.encoder.axes
+    for rows, own in groups_of(without, question.labels, axes, inquiry.overrides):
+        answer(Task(anyhow.with_rules(own), options, own), inquiry.search, rows, answers)
     answers.weaker = np.zeros(len(answers.status), bool)
     answers.weaker[without[answers.found[without]]] = True
-
-
-def allowed_axes(
-    axes: Iterable[Axis], features: Iterable[str] | None, forbidden: Iterable[str]
-) -> tuple[Axis, ...]:
-    """The same axes, with features that may not change fixed and not handed in."""
-    axes = tuple(axes)
-    names = [axis.feature.name for axis in axes]
-    allowed = set(names if features is None else check_names("features", features))
-    barred = set(check_names("forbidden", forbidden))
-    unknown = sorted((allowed | barred) - set(names))
-    if unknown:
-        raise InvalidSpec(
-            f"{listing(unknown)} is not a feature of the model; its features are "
-            f"{listing(names, 30)}."
-        )
-    return tuple(axis if axis.feature.name in allowed - barred else fixed(axis) for axis in axes)
-
-
-def fixed(axis: Axis) -> Axis:
-    """The same axis, on which nobody moves and nobody hands in a missing value."""
-    axis = axis.without_supply()
-    return replace(axis, feature=replace(axis.feature, change="fixed"))
 
 
 def _confirm(question: Question, answers: Answers) -> None:

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from ract.errors import InvalidSpec, listing
+from ract._utils.errors import InvalidSpec, listing
+from ract.data.actions.space import as_names
 from ract.recourse.common.limits import Limits, check_count
 
+TIME_LIMIT = 10.0  # seconds per person, by default
 METHODS = ("exact", "leaves", "live", "solver")
-
-
-def check_names(option: str, given: Any) -> tuple[Any, ...]:
-    """What an option lists; a single text would be read as a list of its letters."""
-    if isinstance(given, (str, bytes)) or not isinstance(given, Iterable):
-        raise InvalidSpec(f"{option} takes a list; write [{given!r}] and not {given!r}.")
-    return tuple(given)
+PREFERENCES = (None, "cheapest", "fewest")
 
 
 @dataclass(frozen=True)
@@ -34,13 +29,23 @@ class Options:
     relations: tuple[Any, ...] = ()
     plausibility: Any = None
     effects: Any = None
-    uncertainty: float | None = None
     strongest: bool = False
     at_least: bool = False
+    prefer: str | None = None
+
+    @classmethod
+    def of(cls, **keywords: Any) -> Options:
+        """Options from the keywords of ``ract.find_recourse``, limits among them."""
+        limits = {name: keywords.pop(name) for name in Limits.names() if name in keywords}
+        relations = as_names("relations", keywords.pop("relations", ()))
+        limited = Limits(**{"time_limit": TIME_LIMIT} | limits)
+        return cls(limits=limited, relations=relations, **keywords)
 
     def __post_init__(self) -> None:
         if self.method not in METHODS:
             raise InvalidSpec(f"method must be one of {listing(METHODS)}, got {self.method!r}.")
+        if self.prefer not in PREFERENCES:
+            raise InvalidSpec(f"prefer must be 'cheapest' or 'fewest', got {self.prefer!r}.")
         margin = self.margin
         if not (isinstance(margin, (int, float, np.number)) and 0 <= margin < 1):
             raise InvalidSpec(f"margin must be a share of 0 or more and below 1, got {margin!r}.")
@@ -49,8 +54,6 @@ class Options:
             raise InvalidSpec(
                 "strength='most' cannot be asked for together with a margin or at_least."
             )
-        if self.uncertainty is not None and self.effects is None:
-            raise InvalidSpec("uncertainty is that of effects; give effects too.")
 
     @property
     def asked(self) -> dict[str, bool]:
@@ -67,4 +70,5 @@ class Options:
             "n_alternatives": self.n_alternatives > 0,
             "strength='most'": self.strongest,
             "at_least": self.at_least,
+            "prefer": self.prefer is not None,
         }

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ract.status import Status
+from ract._utils.status import Status
 
 
 @dataclass(frozen=True)
@@ -32,6 +32,8 @@ class Change:
         Whether there is nothing between the two values: categories, yes and no, 0 and 1.
     supplied : bool
         Whether it is a missing value that is handed in; ``before`` is None.
+    ordered : bool
+        Whether it is a category with others beyond it in an order.
 
     Examples
     --------
@@ -54,6 +56,7 @@ class Change:
     by_itself: bool = False
     switch: bool = False
     supplied: bool = False
+    ordered: bool = False
 
     @property
     def goal(self) -> Any:
@@ -177,7 +180,8 @@ class Plan:
         The probability with which the plan is accepted by the model trained again, on other
         people; None without such a promise.
     at_least : bool
-        Whether everyone who does more than the plan asks is proved to get the class too.
+        Whether everyone who does more than the plan asks is proved to get the class too: more of
+        a number, and every later (or earlier) category of one that may only rise (or fall).
     message : str
         What is wrong with a row that cannot be read.
     """
@@ -210,7 +214,7 @@ class Plan:
     def describe(self) -> str:
         """The plan in words; numbers with the range that is proved to serve as well."""
         if self.status == Status.ACCEPTED.word:
-            return f"Already {self.desired}: nothing to change."
+            return f"Already {class_in_words(self.desired)}: nothing to change."
         if self.status == Status.UNKNOWN.word:
             return (
                 "The search ended before it found a plan or proved that there is none; "
@@ -227,11 +231,11 @@ class Plan:
         return " ".join(f"{text[0].upper()}{text[1:]}." for text in sentences)
 
     def _why_none(self) -> str:
-        text = f"No allowed change leads to {self.desired}"
-        if self.needed is not None:
-            text += f" with a strength of {self.needed:g}"
+        text = f"No allowed change leads to {class_in_words(self.desired)}"
+        if self.needed:
+            text += f" with a strength of {exact_number(self.needed)}"
         if self.status == Status.NONE_WITHIN_BUDGET.word:
-            text += f" within the budget of {self.budget:g}"
+            text += f" within the budget of {exact_number(self.budget)}"
         obstacle = self.obstacle
         if obstacle is None:
             return text + "."
@@ -243,11 +247,29 @@ class Plan:
         if ways:
             text += f"; it would if {' and '.join(ways)}"
         if math.isfinite(obstacle.budget):
-            text += f"; a budget of {obstacle.budget:.3g} would do"
+            text += f"; a budget of {enough(obstacle.budget)} would do"
         return text + "."
 
     def __str__(self) -> str:
         return self.describe()
+
+
+def class_in_words(label: Any) -> str:
+    """A class in a sentence: a word as it is, a number or a truth value called a class.
+
+    >>> class_in_words("approved"), class_in_words(1)
+    ('approved', 'class 1')
+    """
+    return label if isinstance(label, str) else f"class {label}"
+
+
+def enough(value: float) -> str:
+    """The least number of three digits or more that is no less than a value.
+
+    >>> enough(0.30000001), enough(0.5)
+    ('0.301', '0.5')
+    """
+    return exact_number(short_decimal(value, value + abs(value), digits=3))
 
 
 def number(value: Any, *, up: bool | None = None) -> str:

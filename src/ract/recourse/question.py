@@ -2,28 +2,21 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, NamedTuple, TypeVar, overload
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import pandas as pd
 
-from ract._frames import Table, read_table, take_rows
-from ract._unread import Unread, without_unread
-from ract.costs import Cost, FittedCost, fit_cost, reweighted
-from ract.encoding import Axis, Encoder
-from ract.ensemble import TreeEnsemble
-from ract.errors import InvalidData, InvalidSpec, listing
-from ract.interop import TreeModel, read_model
-from ract.interop.agree import check_decisions
-from ract.interop.model import OwnModel
-from ract.interop.steps import unwrapped
-from ract.recourse.common.limits import check_budget
-
-TIME_LIMIT = 10.0  # seconds per person, by default
+from ract._utils.errors import InvalidSpec
+from ract.data.costs import FittedCost, reweighted
+from ract.data.encoder import Axis, Encoder
+from ract.data.frames import read_table, take_rows
+from ract.trees.ensemble import TreeEnsemble
+from ract.trees.readers import TreeModel
+from ract.trees.readers.model import OwnModel
 
 T = TypeVar("T")
 
@@ -62,8 +55,8 @@ class Question:
         What plans must win; by default what the decision needs.
     lasting : float, optional
         The probability with which plans of that strength last.
-    unread : Unread, optional
-        The rows that cannot be read, if there are any.
+    row_labels : Index, optional
+        Labels of the people, where they are not those of their table.
     narrow : mapping
         The features whose numbers the table holds with fewer digits than a double, and their types.
     also : tuple of Question
@@ -83,93 +76,20 @@ class Question:
     threshold: float | None = None
     strength: float | None = None
     lasting: float | None = None
-    unread: Unread | None = None
+    row_labels: pd.Index | None = None
     narrow: Mapping[int, Any] = field(default_factory=dict)
     also: tuple[Question, ...] = ()
     decides: bool = True
 
-    @classmethod
-    def of(cls, model: Any, X: Any, *, strict: bool = True, **how: Any) -> Question:
-        """Read the model, encode the people, learn the cost; each of them once.
-
-        Parameters are those of ``ract.find_recourse``. Cost and budget are the model's own unless
-        they are given; without either, percentile cost and no limit. If ``strict`` is false, the
-        question is about the people who can be read.
-        """
-        table = read_table(X)  # refuses an empty one
-        try:
-            return cls._of(model, X, table=table, **how)
-        except InvalidData:
-            if strict:
-                raise
-            encoder = _known_encoder(model, **how)
-            people, unread = without_unread(X, encoder)
-            given = {name for name, value in how.items() if value is not None}
-            learns = "reference" not in given and (encoder is None or given & {"actions", "cost"})
-            if not unread.messages or (learns and not len(people)):
-                raise
-        return replace(cls._of(model, people, **how), unread=unread)
-
-    @classmethod
-    def _of(
-        cls,
-        model: Any,
-        X: Any,
-        *,
-        actions: Any = None,
-        desired: Any = None,
-        threshold: float | None = None,
-        reference: Any = None,
-        cost: str | Cost | None = None,
-        budget: float | None = None,
-        table: Table | None = None,
-    ) -> Question:
-        known = X if reference is None else reference
-        tree = read_model(model, known, actions, desired=desired, threshold=threshold)
-        budget, matrix = own_budget(model, budget), np.empty((0, tree.encoder.n_columns))
-        narrow: dict[int, Any] = {}
-        if len(X):
-            table = read_table(X) if table is None else table
-            matrix = tree.encoder.matrix(table)
-            _check_order(table.names, tree.encoder.feature_names)
-            narrow = tree.encoder.narrow(table)
-            check_decisions(model, tree, X, matrix, threshold)
-        if cost is None and hasattr(model, "cost_"):
-            fitted: FittedCost = model.cost_
-        else:
-            learned_from = matrix if reference is None else tree.encoder.matrix(reference)
-            fitted = fit_cost(
-                "percentile" if cost is None else cost, list(learned_from.T),
-                tree.encoder.weights, exact=True, missing=tree.encoder.missing_cells,
-            )  # fmt: skip
-        return cls(model, tree, X, matrix, fitted, budget, reference, threshold, narrow=narrow)
-
-    @classmethod
-    def of_all(cls, models: Sequence[Any], X: Any, **given: Any) -> Question:
-        """One question to several models; cost, rules and budget are those of the first.
-
-        Parameters are those of ``of``. Models over other columns are refused.
-        """
-        if not len(models):
-            raise InvalidSpec("The list of models is empty.")
-        first, also = cls.of(models[0], X, **given), []
-        given = {name: value for name, value in given.items() if name != "strict"}
-        for k, model in enumerate(models[1:], start=2):
-            rules = None if hasattr(model, "ensemble_") else first.encoder.space
-            own = {"actions": rules, "desired": first.tree.desired, "cost": None}
-            other = cls._of(model, first.people, **(given | own))
-            _check_columns(k, other.encoder, first.encoder, bounds=rules is not None)
-            also.append(other)
-        return replace(first, also=tuple(also))
-
     def of_rows(self, rows: np.ndarray) -> Question:
         """The same question about some of the people, all of whom could be read."""
-        if self.unread is not None:
-            raise InvalidSpec("People who cannot be read cannot be chosen from.")
         people, matrix = take_rows(self.people, rows), self.matrix[rows]
         known = self.people if self.reference is None else self.reference
         also = tuple(one.of_rows(rows) for one in self.also)
-        return replace(self, people=people, matrix=matrix, reference=known, also=also)
+        labels = None if self.row_labels is None else self.row_labels[rows]
+        return replace(
+            self, people=people, matrix=matrix, reference=known, also=also, row_labels=labels
+        )
 
     def at_strength(self, strength: Any) -> Question:
         """The same question about plans that must win so much."""
@@ -204,6 +124,14 @@ class Question:
         """From the user's own table to encoded columns."""
         return self.tree.encoder
 
+    @property
+    def rules(self) -> tuple[Axis, ...]:
+        """What people may change by the model's own action space, where it has one."""
+        if not isinstance(self.tree, OwnModel):
+            return self.encoder.axes
+        axes: tuple[Axis, ...] = self.tree.model.encoder_.axes
+        return axes
+
     @cached_property
     def axes_without_supply(self) -> tuple[Axis, ...]:
         """The rules of features, but nobody hands in a missing value."""
@@ -217,42 +145,10 @@ class Question:
     @cached_property
     def labels(self) -> pd.Index:
         """Labels of the people: the index of a pandas frame, else 0, 1, ..."""
-        if isinstance(self.people, pd.DataFrame):
-            return self.people.index
-        if self.unread is not None:
-            return pd.Index(self.unread.rows)
-        return pd.RangeIndex(len(self.matrix))
-
-    @property
-    def everyone(self) -> Any:
-        """The people as they were given, with those who cannot be read."""
-        return self.people if self.unread is None else self.unread.table
-
-    @property
-    def messages(self) -> dict[int, str]:
-        """By position: what is wrong with the rows that cannot be read."""
-        return {} if self.unread is None else self.unread.messages
-
-    @property
-    def labels_of_everyone(self) -> pd.Index:
-        """Labels of all people, with those who cannot be read."""
-        if self.unread is None:
-            return self.labels
-        table = self.unread.table
-        return table.index if isinstance(table, pd.DataFrame) else pd.RangeIndex(self.unread.n_rows)
-
-    def among_all(self, values: np.ndarray, otherwise: Any) -> np.ndarray:
-        """Values of those who were read, with others for those who were not."""
-        return values if self.unread is None else self.unread.among_all(values, otherwise)
-
-    def of_those_read(self, by_label: Mapping[Any, Any] | None) -> Mapping[Any, Any] | None:
-        """What is said of people by their labels, without those who cannot be read."""
-        if self.unread is None or not by_label:
-            return by_label
-        table, bad = self.unread.table, list(self.unread.messages)
-        left_out = set(table.index[bad] if isinstance(table, pd.DataFrame) else bad)
-        left_out -= set(self.labels)
-        return {label: said for label, said in by_label.items() if label not in left_out}
+        if self.row_labels is not None:
+            return self.row_labels
+        indexed = isinstance(self.people, pd.DataFrame)
+        return self.people.index if indexed else pd.RangeIndex(len(self.matrix))
 
     def confirmed(
         self, rows: np.ndarray, values: np.ndarray, low: np.ndarray, high: np.ndarray
@@ -273,10 +169,10 @@ class Question:
         """
         encoder, narrow = self.encoder, self.narrow
         columns = [axis.columns[0] for axis in encoder.axes]
-        lower, upper = np.array([axis.feature.bounds for axis in encoder.axes]).T
         goal, own = values[:, columns], self.matrix[rows][:, columns]
-        least = np.where(goal > own, goal, np.where(np.isnan(low), lower, low))
-        most = np.where(goal < own, goal, np.where(np.isnan(high), upper, high))
+        lower, upper = _boxes(encoder.axes, own)
+        least = np.where(goal > own, goal, np.fmax(np.where(np.isnan(low), lower, low), lower))
+        most = np.where(goal < own, goal, np.fmin(np.where(np.isnan(high), upper, high), upper))
         stays = (goal == own) | np.isnan(goal)
         least[stays] = most[stays] = np.nan
         values = encoder.held(values, narrow, least, most)
@@ -358,54 +254,15 @@ class Question:
         return replace(self, tree=replace(self.tree, ensemble=ensemble))
 
 
-class ByPerson(Sequence[T]):
-    """An answer to a question: something for each person, made when it is looked at."""
-
-    question: Question
-
-    @abstractmethod
-    def _of(self, i: int) -> T:
-        """What there is for the person at a position."""
-
-    def __len__(self) -> int:
-        return len(self.labels)
-
-    @overload
-    def __getitem__(self, index: int) -> T: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[T]: ...
-    def __getitem__(self, index: int | slice) -> T | list[T]:
-        if isinstance(index, slice):
-            return [self._of(i) for i in range(*index.indices(len(self)))]
-        return self._of(range(len(self))[index])
-
-    def __iter__(self) -> Iterator[T]:
-        return (self._of(i) for i in range(len(self)))
-
-    @property
-    def people(self) -> Any:
-        """The people as they were given."""
-        return self.question.everyone
-
-    @property
-    def labels(self) -> pd.Index:
-        """Labels of the people: the index of a pandas frame, else 0, 1, ..."""
-        return self.question.labels_of_everyone
-
-    @property
-    def messages(self) -> dict[int, str]:
-        """By position: what is wrong with the rows that cannot be read."""
-        return self.question.messages
-
-    @property
-    def desired(self) -> Any:
-        """The class that people want."""
-        return self.question.tree.desired
-
-    def _among_read(self, i: int) -> int:
-        """The position, among those who were read, of someone who was."""
-        unread = self.question.unread
-        return i if unread is None else int(np.searchsorted(unread.rows, i))
+def _boxes(axes: Sequence[Axis], own: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Lowest and highest value (people x axes) that people may set; bounds without a value."""
+    each = []
+    for axis, values in zip(axes, own.T, strict=True):
+        box = np.stack(axis.feature.box(values))
+        bounds = np.reshape(axis.feature.bounds, (2, 1))
+        each.append(np.where(np.isnan(box) | axis.is_categorical, bounds, box))
+    lower, upper = np.stack(each, axis=2)
+    return lower, upper
 
 
 def check_strength(strength: Any) -> None:
@@ -415,47 +272,3 @@ def check_strength(strength: Any) -> None:
     number = isinstance(strength, (int, float, np.number)) and not isinstance(strength, bool)
     if not (number and 0 <= strength <= 1):
         raise InvalidSpec(f"strength must be a share from 0 to 1, or 'most'; got {strength!r}.")
-
-
-def _known_encoder(
-    model: Any,
-    *,
-    actions: Any = None,
-    desired: Any = None,
-    threshold: float | None = None,
-    reference: Any = None,
-    **_: Any,
-) -> Encoder | None:
-    """The encoder that is known before any of the people were read."""
-    if reference is not None:
-        return read_model(model, reference, actions, desired=desired, threshold=threshold).encoder
-    return getattr(unwrapped(model)[1], "encoder_", None)
-
-
-def _check_columns(k: int, other: Encoder, first: Encoder, *, bounds: bool) -> None:
-    """Refuse a model over other encoded columns, or whose own steps leave people less room."""
-    same = other.column_names == first.column_names
-    for mine, theirs in zip(other.axes, first.axes, strict=False):
-        same = same and (mine.feature.name, mine.columns) == (theirs.feature.name, theirs.columns)
-        same = same and (not bounds or mine.feature.bounds == theirs.feature.bounds)
-    if not same:
-        raise InvalidSpec(
-            f"Model {k} takes other columns, categories or bounds than the first one: "
-            f"{listing(other.column_names, 30)} and not {listing(first.column_names, 30)}."
-        )
-
-
-def _check_order(names: Sequence[str], trained: Sequence[str]) -> None:
-    """Refuse columns in another order than in training, as the models themselves do."""
-    if tuple(names) != tuple(trained):
-        raise InvalidData(
-            f"The table's columns are in another order than in training: {listing(names, 30)} and "
-            f"not {listing(trained, 30)}."
-        )
-
-
-def own_budget(model: Any, budget: float | None = None) -> float:
-    """The budget that was given, or the model's own, or no limit."""
-    if budget is None:
-        budget = getattr(model, "budget", np.inf) if hasattr(model, "ensemble_") else np.inf
-    return check_budget(budget)

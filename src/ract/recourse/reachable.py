@@ -1,41 +1,70 @@
-"""Who has recourse, without looking for the cheapest action."""
+"""Who has recourse, without searching for the cheapest action."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
-from ract.costs import require_max_norm
+from ract._utils.status import Status, words
+from ract.recourse.additive.objective import adds_up
+from ract.recourse.additive.search import AdditiveSearch
 from ract.recourse.exact.search import ExactSearch
-from ract.recourse.question import TIME_LIMIT, Question
-from ract.status import Status, words
+from ract.recourse.options import TIME_LIMIT
+from ract.recourse.problem import ProblemKeywords, RecourseProblem
+from ract.recourse.question import Question
 
 
-def has_recourse(
+def has_recourse(model: Any, X: Any, **options: Any) -> np.ndarray:
+    """Whether each person is accepted or has an action within the budget.
+
+    Who could not be decided within the limits, or whose row is invalid, has no recourse that is
+    known; ``recourse_status`` tells these apart.
+
+    Parameters
+    ----------
+    model, X, **options
+        As in ``recourse_status``.
+
+    Returns
+    -------
+    array of bool (people,)
+
+    Examples
+    --------
+    >>> from ract.models.examples import loans_forest
+    >>> model, loans = loans_forest()
+    >>> has_recourse(model, loans.frame.head(3)).tolist()
+    [True, True, False]
+    """
+    return np.isin(recourse_status(model, X, **options), ("accepted", "found"))
+
+
+def recourse_status(
     model: Any,
     X: Any,
     *,
+    strength: float | None = None,
     max_changes: int | None = None,
     time_limit: float | None = TIME_LIMIT,
     max_nodes: int | None = None,
     n_jobs: int | None = None,
     progress: bool = False,
     strict: bool = False,
-    strength: float | None = None,
-    **question: Any,
+    **problem: Unpack[ProblemKeywords],
 ) -> np.ndarray:
-    """Whether each person is accepted or has an action within the budget.
+    """Whether each person is accepted, has an action within the budget, or has none.
 
     One exact question per person, several times as fast as ``find_recourse``, which also finds
     the cheapest action.
 
     Parameters
     ----------
-    model, X, max_changes, time_limit, max_nodes, n_jobs, progress, strict, strength
+    model : fitted classifier or RecourseProblem
+    X, strength, max_changes, time_limit, max_nodes, n_jobs, progress, strict
         As in ``ract.find_recourse``; the strength is a number.
-    **question
-        ``actions``, ``desired``, ``threshold``, ``reference``, ``cost`` and ``budget``, as there.
+    **problem
+        The keywords of ``RecourseProblem``, where a bare model is given.
 
     Returns
     -------
@@ -46,30 +75,34 @@ def has_recourse(
 
     Examples
     --------
-    >>> from ract.examples import loans_forest
+    >>> from ract.models.examples import loans_forest
     >>> model, loans = loans_forest()
-    >>> has_recourse(model, loans.frame.head(3)).tolist()
+    >>> recourse_status(model, loans.frame.head(3)).tolist()
     ['accepted', 'accepted', 'none within budget']
     """
+    asked = RecourseProblem.of(model, problem, "recourse_status")
+    question, invalid = asked.encoded_valid(X, strict=strict)
     limits: dict[str, Any] = {
-        "max_changes": max_changes, "time_limit": time_limit, "n_jobs": n_jobs,
-        "progress": progress, "max_nodes": max_nodes,
-    }  # fmt: skip
-    asked = Question.of(model, X, strict=strict, **question).at_strength(strength)
-    status = reach(asked, **limits)
-    return words(status if asked.unread is None else asked.unread.among_all(status, Status.INVALID))
+        "max_changes": max_changes,
+        "time_limit": time_limit,
+        "max_nodes": max_nodes,
+        "n_jobs": n_jobs,
+        "progress": progress,
+    }
+    status = reach(question.at_strength(strength), **limits)
+    return words(status if invalid is None else invalid.scatter(status, Status.INVALID))
 
 
 def reach(question: Question, *, supply: bool = True, **limits: Any) -> np.ndarray:
-    """Status of everyone in a question, as numbers of ``Status``; limits as ``has_recourse``.
+    """Status of everyone in a question, as numbers of ``Status``; limits as ``recourse_status``.
 
     supply: whether handing in a missing value is an action where the features allow it.
     """
-    require_max_norm(question.cost)
+    kind = AdditiveSearch if adds_up(question.cost) else ExactSearch
     axes = question.encoder.axes if supply else question.axes_without_supply
     status = np.full(len(question.matrix), Status.ACCEPTED, np.int8)
     refused = ~question.ensemble.decide(question.matrix, n_jobs=limits.get("n_jobs"))
-    search = ExactSearch.prepared(question.goal, axes, question.cost)
+    search = kind.prepared(question.goal, axes, question.cost)
     found = search.attains(question.matrix[refused], question.budget, **limits)
     if np.isfinite(question.budget):
         found[found == Status.NONE] = Status.NONE_WITHIN_BUDGET

@@ -11,13 +11,15 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
-from ract.encoding import Axis, Encoder
-from ract.errors import InvalidSpec
+from ract._utils.errors import InvalidSpec
+from ract._utils.status import Status, words
+from ract.data.costs import within
+from ract.data.encoder import Axis, Encoder
+from ract.data.invalid_rows import InvalidRows
+from ract.recourse.by_person import ByPerson, long_frame
 from ract.recourse.common.answers import Answers, differs
-from ract.recourse.long_frame import long_frame
 from ract.recourse.plan import Change, Obstacle, Plan
-from ract.recourse.question import ByPerson, Question
-from ract.status import Status, words
+from ract.recourse.question import Question
 
 
 @dataclass(frozen=True, repr=False)
@@ -30,10 +32,12 @@ class Recourse(ByPerson[Plan]):
         Which model, which people, what cost and what budget.
     answers : Answers
         What was found for each of them, as one table of arrays.
+    invalid_rows : InvalidRows, optional
+        Rows that cannot be read: the question is about the others, the answers about everyone.
 
     Examples
     --------
-    >>> from ract.examples import loans_forest
+    >>> from ract.models.examples import loans_forest
     >>> model, loans = loans_forest()
     >>> recourse = model.recourse(loans.frame.head(20))
     >>> recourse.status[:3].tolist()
@@ -46,6 +50,15 @@ class Recourse(ByPerson[Plan]):
 
     question: Question
     answers: Answers
+    invalid_rows: InvalidRows | None = None
+
+    @classmethod
+    def with_invalid(cls, found: Recourse, invalid_rows: InvalidRows | None) -> Recourse:
+        """The answers for people in valid rows, with the invalid rows put back between them."""
+        if invalid_rows is None:
+            return found
+        answers = found.answers.scattered(invalid_rows.valid, invalid_rows.n_rows)
+        return cls(found.question, answers, invalid_rows)
 
     def _of(self, i: int) -> Plan:
         if i in self.messages:
@@ -53,7 +66,6 @@ class Recourse(ByPerson[Plan]):
                 self.labels[i], self.desired, Status.INVALID.word, np.inf, 0.0, self.budget,
                 message=self.messages[i],
             )  # fmt: skip
-        i = self._among_read(i)
         others = self.answers.alternatives.get(i)
         alternatives = () if others is None else tuple(
             self._plan(i, others, k) for k in range(len(others.cost))
@@ -75,51 +87,48 @@ class Recourse(ByPerson[Plan]):
         """Most that a plan may cost."""
         return self.question.budget
 
-    def _among_all(self, values: np.ndarray, otherwise: Any) -> np.ndarray:
-        return self.question.among_all(values, otherwise)
-
-    @cached_property
+    @property
     def _status(self) -> np.ndarray:
-        return self._among_all(self.answers.status, Status.INVALID)
+        return self.answers.status
 
     @cached_property
     def status(self) -> np.ndarray:
         """Status of each person, in words."""
         return words(self._status)
 
-    @cached_property
+    @property
     def cost(self) -> np.ndarray:
         """Cost of each plan: 0 for the accepted, inf without one."""
-        return self._among_all(self.answers.cost, np.inf)
+        return self.answers.cost
 
-    @cached_property
+    @property
     def bound(self) -> np.ndarray:
         """What no plan of each person can cost less than."""
-        return self._among_all(self.answers.bound, 0.0)
+        return self.answers.bound
 
     @cached_property
     def strength(self) -> np.ndarray:
         """What each plan wins, as ``find_recourse`` measures strength; NaN without a plan."""
         strength = self.answers.strength
-        return np.full(len(self), np.nan) if strength is None else self._among_all(strength, np.nan)
+        return np.full(len(self), np.nan) if strength is None else strength
 
     @property
-    def promised(self) -> np.ndarray:
-        """Whose plan lasts with the probability that was asked for, as ``lasting``."""
+    def lasts(self) -> np.ndarray:
+        """Whose plan is robust to retraining with the probability that ``lasting`` asked for."""
         if self.question.lasting is None:
             return np.zeros(len(self), bool)
         weaker = self.answers.weaker
-        return self.found if weaker is None else self.found & ~self._among_all(weaker, False)
+        return self.found if weaker is None else self.found & ~weaker
 
     @cached_property
     def before(self) -> np.ndarray:
         """Encoded values before the plan (people x columns); NaN in rows that cannot be read."""
-        return self._among_all(self.question.matrix, np.nan)
+        return self._scatter(self.question.matrix, np.nan)
 
-    @cached_property
+    @property
     def after(self) -> np.ndarray:
         """Encoded values after the plan (people x columns); NaN in rows that cannot be read."""
-        return self._among_all(self.answers.values, np.nan)
+        return self.answers.values
 
     @cached_property
     def effort(self) -> np.ndarray:
@@ -138,15 +147,12 @@ class Recourse(ByPerson[Plan]):
 
     def _by_axis(self, values: np.ndarray | None, otherwise: float) -> np.ndarray:
         shape = (len(self), len(self.encoder.axes))
-        return np.full(shape, otherwise) if values is None else self._among_all(values, otherwise)
+        return np.full(shape, otherwise) if values is None else values
 
     @property
     def obstacles(self) -> dict[int, Obstacle]:
         """By position: why there is no plan."""
-        unread, obstacles = self.question.unread, self.answers.obstacles
-        return obstacles if unread is None else {
-            int(unread.rows[i]): obstacle for i, obstacle in obstacles.items()
-        }  # fmt: skip
+        return self.answers.obstacles
 
     @property
     def found(self) -> np.ndarray:
@@ -161,14 +167,13 @@ class Recourse(ByPerson[Plan]):
     @property
     def within_budget(self) -> np.ndarray:
         """Who is accepted or has a plan within the budget that is not only handed in."""
-        planned = self.found & (self.cost <= self.budget)
+        planned = self.found & within(self.cost, self.budget)
         return self.accepted | (planned & ~self.only_supplied)
 
     @cached_property
     def supplied(self) -> np.ndarray:
         """Which missing values each person hands in (people x axes)."""
-        lacks = self._among_all(lacking(self.encoder.axes, self.question.matrix), False)
-        return self.changed & lacks
+        return self.changed & lacking(self.encoder.axes, self.before)
 
     @property
     def only_supplied(self) -> np.ndarray:
@@ -198,9 +203,10 @@ class Recourse(ByPerson[Plan]):
         return self._decoded(self.answers.ends)
 
     def _decoded(self, values: np.ndarray) -> Any:
-        people, unread = self.question.people, self.question.unread
-        table = self.encoder.decode(values, like=people) if len(values) else people
-        return table if unread is None else unread.rows_among_all(table)
+        people, invalid = self.question.people, self.invalid_rows
+        valid = values if invalid is None else values[invalid.valid]
+        table = self.encoder.decode(valid, like=people) if len(valid) else people
+        return table if invalid is None else invalid.scatter_table(table)
 
     @cached_property
     def actions(self) -> pd.DataFrame:
@@ -240,7 +246,7 @@ class Recourse(ByPerson[Plan]):
             "status": self.status,
             "cost": self.cost,
             "strength": self.strength,
-            "lasting": np.where(self.promised, self.question.lasting or np.nan, np.nan),
+            "lasting": np.where(self.lasts, self.question.lasting or np.nan, np.nan),
             "changes": self.n_changes,
             "only supplied": self.only_supplied,
         }
@@ -259,13 +265,13 @@ class Recourse(ByPerson[Plan]):
         found = self.found
         changes = self.n_changes[found]
         numbers: dict[str, Any] = {"people": len(self), **self._counts}
-        n_read = len(self.answers.status)
+        n_read = int((~self.invalid).sum())
         share = float(self.within_budget.sum() / n_read) if n_read else float("nan")
         numbers["recourse ratio"] = share
         if self.question.lasting is not None:
-            promised = int(self.promised.sum())
-            numbers[f"plans that last ({self.question.lasting:.0%})"] = promised
-            numbers["strongest plans, without that promise"] = int(found.sum()) - promised
+            lasting = int(self.lasts.sum())
+            numbers[f"plans that last ({self.question.lasting:.0%})"] = lasting
+            numbers["strongest plans, without that promise"] = int(found.sum()) - lasting
         if self.only_supplied.any():
             numbers["plans that only hand in values"] = int(self.only_supplied.sum())
         if found.any():
@@ -285,7 +291,7 @@ class Recourse(ByPerson[Plan]):
         ----------
         judge : OutcomeJudge
             Fitted on the training table, or on other people whose outcomes are known; or the one
-            that a model file has kept (``ract.load_judge``).
+            that a model file has kept (``ract.io.load_judge``).
         accepted : float, optional
             As in ``OutcomeJudge.judged``.
 
@@ -336,9 +342,9 @@ class Recourse(ByPerson[Plan]):
     @cached_property
     def changed(self) -> np.ndarray:
         """Which features each person changes (people x axes)."""
-        moved = differs(self.question.matrix, self.answers.values)
+        moved = differs(self.before, self.after)
         changed = [moved[:, list(axis.columns)].any(axis=1) for axis in self.encoder.axes]
-        return self._among_all(np.stack(changed, axis=1), False)
+        return np.stack(changed, axis=1)
 
     def _values(self, axis: Axis, values: np.ndarray) -> np.ndarray:
         """Encoded values of a feature in the user's own terms."""
@@ -352,10 +358,8 @@ class Recourse(ByPerson[Plan]):
         obstacle: Obstacle | None = None,
         alternatives: tuple[Plan, ...] = (),
     ) -> Plan:
-        """A row of the answers, or of the alternatives, of person i of those who were read."""
-        unread = self.question.unread
-        who = i if unread is None else int(unread.rows[i])
-        before, after = self.question.matrix[i], table.values[row]
+        """A row of the answers, or of the alternatives, of person i."""
+        before, after = self.before[i], table.values[row]
         outcomes = after if table.outcomes is None else table.outcomes[row]
         moved, ended = (differs(before, there).tolist() for there in (after, outcomes))
         changes = []
@@ -373,13 +377,13 @@ class Recourse(ByPerson[Plan]):
             changes.append(
                 Change(
                     axis.feature.name, was, now, float(effort), *limits, not asked, switch,
-                    was is None,
+                    was is None, axis.feature.is_ordered,
                 )
             )  # fmt: skip
         strength = np.nan if table.strength is None else float(table.strength[row])
-        lasts = self.promised[who] and not strength < (self.question.strength or 0.0)
+        lasts = self.lasts[i] and not strength < (self.question.strength or 0.0)
         return Plan(
-            self.labels[who], self.desired, Status(int(table.status[row])).word,
+            self.labels[i], self.desired, Status(int(table.status[row])).word,
             float(table.cost[row]), float(table.bound[row]), self.budget, tuple(changes), obstacle,
             alternatives, strength, self.question.strength,
             self.question.lasting if lasts else None,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from ract._utils.status import Status
 from ract.recourse.common.answers import Answers
 from ract.recourse.find import Inquiry
 from ract.recourse.result import Recourse
-from ract.status import Status
 
 NONE = (Status.NONE, Status.NONE_WITHIN_BUDGET)
 
@@ -26,8 +26,7 @@ class AtStrengths:
 
     Examples
     --------
-    >>> from ract import RecourseForestClassifier
-    >>> from ract.datasets import load_loans
+    >>> from ract import RecourseForestClassifier, load_loans
     >>> from ract.recourse.find import inquire
     >>> loans = load_loans(n_people=500)
     >>> forest = RecourseForestClassifier(loans.actions, n_estimators=10, random_state=0)

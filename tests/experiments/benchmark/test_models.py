@@ -2,8 +2,8 @@
 
 import pytest
 
-from ract.errors import InvalidSpec
-from ract.experiments.benchmark.models import Model
+from experiments.benchmark.models import Model
+from ract._utils.errors import InvalidSpec
 
 
 def test_a_missing_library_is_reported_with_how_to_get_it():

@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
 
+from experiments.benchmark.robust import METHODS, RobustVotes, RobX, share_needed
 from ract import ActionSpace, Feature
-from ract.errors import InvalidSpec
-from ract.experiments.benchmark.robust import METHODS, RobustVotes, RobX, share_needed
+from ract._utils.errors import InvalidSpec
 from tests import naive
 from tests.experiments.builders import made_up
 

@@ -5,10 +5,10 @@ import dataclasses
 import pandas as pd
 import pytest
 
-from ract.experiments.benchmark import run as bench
-from ract.experiments.benchmark.models import MODELS
-from ract.experiments.data import DATA
-from ract.experiments.pages.benchmark_page import benchmark_page
+from experiments.benchmark import run as bench
+from experiments.benchmark.models import MODELS
+from experiments.data import DATA
+from experiments.pages.benchmark_page import benchmark_page
 from tests.experiments.builders import made_up
 
 

@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from ract.experiments.pages.benchmark_page import best_elsewhere, share
+from experiments.pages.benchmark_page import best_elsewhere, share
 
 
 def rows_of(lasting):

@@ -2,10 +2,10 @@
 
 import pytest
 
-from ract.errors import InvalidSpec
-from ract.experiments.pages.comparison import comparison_page
-from ract.experiments.pages.tables import model_or_search, paper_tables
-from ract.experiments.paper.recorded import Recorded
+from experiments.pages.comparison import comparison_page
+from experiments.pages.tables import model_or_search, paper_tables
+from experiments.paper.recorded import Recorded
+from ract._utils.errors import InvalidSpec
 from tests.experiments.builders import run_small
 
 

@@ -3,8 +3,8 @@
 import pandas as pd
 import pytest
 
-from ract.experiments.pages.dials_page import dials_page, draw_dials, summary
-from ract.experiments.store import Store
+from experiments.pages.dials_page import dials_page, draw_dials, summary
+from experiments.store import Store
 
 
 @pytest.fixture

@@ -3,10 +3,10 @@
 import pandas as pd
 import pytest
 
-from ract.experiments.data import DATA
-from ract.experiments.pages.figures import draw_figures
-from ract.experiments.paper.recorded import IMPORTANCE, Recorded
-from ract.experiments.paper.settings import METHODS
+from experiments.data import DATA
+from experiments.pages.figures import draw_figures
+from experiments.paper.recorded import IMPORTANCE, Recorded
+from experiments.paper.settings import METHODS
 from tests.experiments.builders import run_small
 
 

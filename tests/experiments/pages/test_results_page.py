@@ -2,11 +2,11 @@
 
 import pytest
 
-from ract.experiments.benchmark import run as bench
-from ract.experiments.benchmark.models import MODELS
-from ract.experiments.data import DATA
-from ract.experiments.pages.results_page import results_page
-from ract.experiments.paper.recorded import Recorded
+from experiments.benchmark import run as bench
+from experiments.benchmark.models import MODELS
+from experiments.data import DATA
+from experiments.pages.results_page import results_page
+from experiments.paper.recorded import Recorded
 from tests.experiments.builders import run_small
 
 RABIT_ROWS = """\

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from ract.experiments.data import DATA
-from ract.experiments.paper.compare import differences, orders, selected, welch
-from ract.experiments.paper.recorded import Recorded
-from ract.experiments.paper.settings import EXPERIMENTS, RACT, VANILLA
+from experiments.data import DATA
+from experiments.paper.compare import differences, orders, selected, welch
+from experiments.paper.recorded import Recorded
+from experiments.paper.settings import EXPERIMENTS, RACT, VANILLA
 from tests.experiments.builders import run_small
 
 

@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from ract._core.grower import Rules, grow_tree
-from ract.experiments.data import DATA
-from ract.experiments.paper.hold_outs import HoldOuts, nodes_tried
-from ract.experiments.paper.population import Population
-from ract.experiments.paper.settings import EXPERIMENTS
+from experiments.data import DATA
+from experiments.paper.hold_outs import HoldOuts, nodes_tried
+from experiments.paper.population import Population
+from experiments.paper.settings import EXPERIMENTS
+from ract.trees.grower import Rules, grow_tree
 from tests.experiments.builders import made_up, ordinal_people
 
 
@@ -25,7 +25,11 @@ def test_hold_outs_are_the_same_in_any_order(small):
 def test_nodes_tried_are_those_of_two_classes_above_the_last_level():
     rng = np.random.default_rng(0)
     people = ordinal_people(rng)
-    tree = grow_tree(people, np.ones(people.cells.shape[1]), Rules(0.1, "error", max_depth=3))
+    tree = grow_tree(
+        people,
+        np.ones(people.cells.shape[1]),
+        Rules(0.1, "error", max_depth=3, authors_splits=True),
+    )
     asked = 0
     stack = [(0, 0)]
     while stack:

@@ -5,11 +5,11 @@ import dataclasses
 import numpy as np
 import pytest
 
+from experiments.paper.leaf_search import FirstLeaves, desired_leaves
+from experiments.paper.margins import authors_margins
+from experiments.paper.population import Population
 from ract import ActionSpace
-from ract.experiments.paper.leaf_search import FirstLeaves, desired_leaves
-from ract.experiments.paper.margins import authors_margins
-from ract.experiments.paper.population import Population
-from ract.recourse.heuristic.leaves import LeafSearch
+from ract.recourse.leaves import LeafSearch
 from tests import naive
 from tests.experiments.builders import grown_forest, made_up
 from tests.naive import naive_decision

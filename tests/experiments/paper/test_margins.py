@@ -3,8 +3,8 @@
 import numpy as np
 import pandas as pd
 
-from ract.encoding import Encoder
-from ract.experiments.paper.margins import authors_margins
+from experiments.paper.margins import authors_margins
+from ract.data.encoder import Encoder
 
 
 def test_the_authors_margins():

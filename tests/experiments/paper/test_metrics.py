@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from ract.experiments.paper.leaf_search import Actions
-from ract.experiments.paper.metrics import action_columns, exact_columns, prediction_columns
-from ract.experiments.paper.population import Population
+from experiments.paper.leaf_search import Actions
+from experiments.paper.metrics import action_columns, exact_columns, prediction_columns
+from experiments.paper.population import Population
+from ract._utils.status import Status
 from ract.recourse.exact.search import ExactSearch
-from ract.status import Status
 from tests.experiments.builders import grown_forest, made_up
 from tests.naive import naive_decision
 

@@ -1,7 +1,7 @@
 """People as matrices."""
 
-from ract.encoding import Encoder
-from ract.experiments.paper.population import Population
+from experiments.paper.population import Population
+from ract.data.encoder import Encoder
 from tests.experiments.builders import made_up
 
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from ract._core.grower import Rules, grow_tree
-from ract.experiments.paper.relabel import attained, relabelled
+from experiments.paper.relabel import attained, relabelled
+from ract.trees.grower import Rules, grow_tree
 from tests.experiments.builders import ordinal_people
 
 
@@ -13,7 +13,11 @@ def test_relabelling_flips_the_leaf_that_covers_most_for_its_price(seed):
     rng = np.random.default_rng(seed)
     people = ordinal_people(rng)
     n = people.cells.shape[1]
-    tree = grow_tree(people, np.ones(n), Rules(0.1, "error", max_depth=3, authors_reach=True))
+    tree = grow_tree(
+        people,
+        np.ones(n),
+        Rules(0.1, "error", max_depth=3, authors_reach=True, authors_splits=True),
+    )
     leaves, reached = attained(tree, people)
     for risk, labels in zip((0.0, 0.3), relabelled(tree, people, (0.0, 0.3)), strict=True):
         naive, covered = tree.label.copy(), reached[tree.label[leaves] == 1].any(axis=0)

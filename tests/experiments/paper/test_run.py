@@ -2,12 +2,12 @@
 
 import pytest
 
-from ract.experiments.data import DATA, load
-from ract.experiments.paper.hold_outs import HoldOuts
-from ract.experiments.paper.population import Population
-from ract.experiments.paper.recorded import Recorded
-from ract.experiments.paper.run import columns_of, run_fold
-from ract.experiments.paper.settings import EXPERIMENTS, OAF, RACT, VANILLA
+from experiments.data import DATA, load
+from experiments.paper.hold_outs import HoldOuts
+from experiments.paper.population import Population
+from experiments.paper.recorded import Recorded
+from experiments.paper.run import columns_of, run_fold
+from experiments.paper.settings import EXPERIMENTS, OAF, RACT, VANILLA
 from tests.experiments.builders import fold_of, made_up
 
 

@@ -6,18 +6,18 @@ import pandas as pd
 import pytest
 
 from ract import ActionSpace, Feature
-from ract.costs import LinearCost, make_cost
-from ract.encoding import Encoder
-from ract.errors import InvalidSpec
+from ract._utils.errors import InvalidSpec
+from ract._utils.status import Status
+from ract.data.costs import LinearCost, make_cost
+from ract.data.effects import CausalEffects
+from ract.data.encoder import Encoder
 from ract.recourse.causal.bound import STEPS, Relaxation
-from ract.recourse.causal.effects import CausalEffects
 from ract.recourse.causal.region_by_program import enter_region
 from ract.recourse.causal.search import CausalSearch, column_names
 from ract.recourse.common.anchors import inside
 from ract.recourse.common.moves import Moves
 from ract.recourse.common.outcomes import Outcomes
 from ract.recourse.exact.search import ExactSearch
-from ract.status import Status
 from tests import naive
 from tests.builders import (
     WHOLE_KINDS,
@@ -283,7 +283,8 @@ def test_actions_allow_for_effects_that_are_off():
         rng = np.random.default_rng(seed)
         encoder, matrix, ensemble, cost, effects = random_causal_problem(rng)
         sure = CausalSearch(ensemble, encoder.axes, cost, effects)
-        careful = CausalSearch(ensemble, encoder.axes, cost, effects, uncertainty=0.2)
+        unsure = dataclasses.replace(effects, uncertainty=0.2)
+        careful = CausalSearch(ensemble, encoder.axes, cost, unsure)
         plain, solutions = sure.solve(matrix, max_gap=0.0), careful.solve(matrix)
         total = naive.total_effects(effects.direct)
         check_values(encoder, ensemble, cost, matrix, solutions, total=total)
@@ -325,7 +326,7 @@ def test_wrong_input_is_refused():
         )
     for uncertainty in (-0.1, float("nan")):
         with pytest.raises(InvalidSpec, match="uncertainty must be 0 or more"):
-            CausalSearch(ensemble, encoder.axes, cost, effects, uncertainty=uncertainty)
+            dataclasses.replace(effects, uncertainty=uncertainty)
     bare = [dataclasses.replace(a, feature=Feature("f", "integer")) for a in encoder.axes[:1]]
     with pytest.raises(InvalidSpec, match="needs bounds"):
         CausalSearch(ensemble, bare, cost, CausalEffects.from_edges({}, names=["f"]))

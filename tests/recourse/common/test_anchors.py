@@ -7,8 +7,8 @@ import dataclasses
 import numpy as np
 import pytest
 
-from ract.costs import LinearCost, make_cost
-from ract.encoding import Encoder
+from ract.data.costs import LinearCost, make_cost
+from ract.data.encoder import Encoder
 from ract.recourse.common.anchors import Anchors, admitted_categories, inside, tree_boxes
 from ract.recourse.common.moves import Moves
 from ract.recourse.common.outcomes import Outcomes

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from ract import ActionSpace, Feature, RecourseForestClassifier
-from ract.errors import InvalidSpec
+from ract._utils.errors import InvalidSpec
 
 JOBS = ("clerk", "cook", "nurse", "pilot")
 
@@ -32,7 +32,9 @@ def model(people):
         ]
     )
     good = people["income"] / 90 + (people["job"] == "pilot") * 0.3 > people["debt"] + 0.2
-    forest = RecourseForestClassifier(space, n_estimators=15, max_depth=4, random_state=0)
+    forest = RecourseForestClassifier(
+        space, desired=True, n_estimators=15, max_depth=4, random_state=0
+    )
     return forest.fit(people, good)
 
 
@@ -108,8 +110,23 @@ def test_what_cannot_be_honoured_is_refused(model, people, name, rule, message):
 def test_a_weight_on_what_is_free_for_everybody_is_refused(people):
     space = ActionSpace([Feature("income", "integer", weight=0.0), Feature("debt", "continuous")])
     two = people[["income", "debt"]]
-    forest = RecourseForestClassifier(space, n_estimators=3, random_state=0)
+    forest = RecourseForestClassifier(space, desired=True, n_estimators=3, random_state=0)
     forest.fit(two, two["income"] > 40)
     refused = int(np.flatnonzero(~forest.predict(two))[0])
     with pytest.raises(InvalidSpec, match="is free for everybody"):
         forest.recourse(two, overrides={refused: {"income": Feature("income", weight=2.0)}})
+
+
+@pytest.mark.parametrize("rule", ["any", "increase", Feature("income", change="decrease")])
+def test_what_is_fixed_for_everyone_is_not_freed_for_one(model, people, rule):
+    space = model.encoder_.space.restricted(forbidden=["income"])
+    with pytest.raises(InvalidSpec, match="which the action space fixes for everyone"):
+        model.recourse(people, actions=space, overrides={0: {"income": rule}})
+
+
+@pytest.mark.parametrize("rule", ["fixed", Feature("income", upper=80)])
+def test_other_overrides_of_a_fixed_feature_leave_it_as_it_is(model, people, rule):
+    space = model.encoder_.space.restricted(forbidden=["income"])
+    plans = ruled(model, people, "income", rule, actions=space)
+    assert plans.found.any()
+    assert not any(c.feature == "income" for plan in plans for c in plan.changes)

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from ract import ActionSpace, Feature, RecourseForestClassifier
-from ract.errors import InvalidSpec
+from ract._utils.errors import InvalidSpec
 
 N = 100
 
@@ -54,6 +54,6 @@ def test_a_fixed_feature_may_have_any_number_of_categories(table):
 
 
 def test_a_feature_that_may_change_is_refused_before_training(table, monkeypatch):
-    monkeypatch.setattr(RecourseForestClassifier, "_grow", lambda *_, **__: pytest.fail("grown"))
+    monkeypatch.setattr(RecourseForestClassifier, "_trees", lambda *_, **__: pytest.fail("grown"))
     with pytest.raises(InvalidSpec, match="100 categories and may change.*Group .*fixed"):
         forest(table, "any", oob_score=True)

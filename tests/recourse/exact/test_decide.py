@@ -6,18 +6,18 @@ import sys
 import numpy as np
 import pytest
 
+from ract._utils.status import Status
 from ract.recourse.exact import decide
 from ract.recourse.exact.search import ExactSearch
-from ract.status import Status
 from tests.builders import check_values, random_problem
 
 LARGE_FOREST = """
 import resource
 import numpy as np
-from ract.actions import Feature
-from ract.costs import LinearCost
-from ract.encoding import Axis
-from ract.ensemble import TreeEnsemble
+from ract.data.actions import Feature
+from ract.data.costs import LinearCost
+from ract.data.encoder import Axis
+from ract.trees.ensemble import TreeEnsemble
 from ract.recourse.exact.search import ExactSearch
 
 rng, n_trees, depth, n_columns = np.random.default_rng(0), 100, 12, 40

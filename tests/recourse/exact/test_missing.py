@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from ract._utils.status import Status
 from ract.recourse.exact.search import ExactSearch
 from ract.recourse.exact.several import SeveralSearch
-from ract.status import Status
 from tests import naive
 from tests.builders import (
     check_values,

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from ract._kernels.search.cell_forest import Forest, Rule
+from ract._utils.status import Status
 from ract.recourse.exact.decide import Model, Person
-from ract.status import Status
 
 
 def random_trees(rng, n_trees, n_cells, categorical, missing, n_labels):
@@ -87,6 +87,7 @@ def random_question(rng, by_votes):
     cutoff = float(max(1, total)) if by_votes else float(total)
     rule = Rule(weight, np.zeros(0), True, 0.0, False, 1.0, cutoff, True)
     problem = SimpleNamespace(
+        stepped=(),
         grid=SimpleNamespace(n_cells=n_cells, axes=range(n_axes)),
         categorical=categorical,
         ensemble=SimpleNamespace(combine="votes" if by_votes else "sum"),

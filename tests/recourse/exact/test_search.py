@@ -8,12 +8,12 @@ import pytest
 from ract import ActionSpace, Feature
 from ract._kernels.search.boxes import Boxes
 from ract._kernels.search.decide_votes import decide_votes
-from ract.costs import make_cost
-from ract.encoding import Encoder
-from ract.errors import InvalidSpec
+from ract._utils.errors import InvalidSpec
+from ract._utils.status import Status
+from ract.data.costs import make_cost
+from ract.data.encoder import Encoder
 from ract.recourse.exact.decide import Person
 from ract.recourse.exact.search import ExactSearch
-from ract.status import Status
 from tests import naive
 from tests.builders import (
     check_values,

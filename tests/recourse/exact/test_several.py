@@ -5,13 +5,13 @@ import dataclasses
 import numpy as np
 import pytest
 
-from ract.costs import make_cost
-from ract.encoding import Encoder
-from ract.errors import InvalidSpec
+from ract._utils.errors import InvalidSpec
+from ract._utils.status import Status
+from ract.data.costs import make_cost
+from ract.data.encoder import Encoder
 from ract.recourse.exact import decide
 from ract.recourse.exact.search import ExactSearch
 from ract.recourse.exact.several import SeveralSearch
-from ract.status import Status
 from tests import naive
 from tests.builders import (
     KINDS,

@@ -1,15 +1,29 @@
 """Plans that win more than the decision needs, against every action there is."""
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 
-from ract import RecourseForestClassifier, RecourseTreeClassifier, find_recourse, has_recourse
-from ract.datasets import load_loans
-from ract.errors import InvalidSpec
+from ract import (
+    ActionSpace,
+    Feature,
+    RecourseForestClassifier,
+    RecourseTreeClassifier,
+    find_recourse,
+    import_model,
+    recourse_status,
+)
+from ract._utils.errors import InvalidSpec
+from ract._utils.status import Status
+from ract.data.costs import LinearCost, make_cost
+from ract.data.datasets import load_loans
+from ract.data.encoder import Axis
+from ract.recourse.additive.search import AdditiveSearch
 from ract.recourse.exact.search import ExactSearch
-from ract.status import Status
+from ract.trees.ensemble import TreeEnsemble
 from tests import naive
 from tests.builders import quick_of, random_problem, random_table
 
@@ -98,12 +112,107 @@ def test_the_strongest_plan_equals_brute_force(combine, block):
     assert n_found > 20 and n_dearer > 5
 
 
+def one_tree(rng, ensemble):
+    """The first of some voting trees alone, with a share of its own in every leaf."""
+    last = ensemble.root[1] if len(ensemble.root) > 1 else len(ensemble.feature)
+    nodes = {name: getattr(ensemble, name)[:last] for name in
+             ("feature", "threshold", "left", "right", "label")}  # fmt: skip
+    value = np.round(rng.random(last), 1)
+    return replace(ensemble, **nodes, value=value, root=ensemble.root[:1], cutoff=1)
+
+
+@pytest.mark.parametrize("kind", [ExactSearch, AdditiveSearch])
+def test_the_strongest_plan_of_one_tree_has_the_largest_share(kind):
+    """Whatever its label: a leaf may be refused at a larger share than another is accepted at."""
+    n_found = n_dearer = 0
+    cases = itertools.chain(*(problems("votes", block) for block in range(90, 93)))
+    for rng, encoder, matrix, trees, cost, people, budget, most in cases:
+        ensemble = one_tree(rng, trees)
+        added = kind is AdditiveSearch
+        if added:
+            cost = make_cost("l1").fit(matrix.T, encoder.weights)
+        search = kind(ensemble, encoder.axes, cost)
+        answers = search.solve(people, budget, max_changes=most, strongest=True)
+        cheapest = search.solve(people, budget, max_changes=most)
+        for i, person in enumerate(people):
+            rows, prices, won, accepted = every_action(encoder, ensemble, person, matrix, rng, most)
+            if added:
+                prices = naive.price_rows("l1", matrix, encoder.weights, person, rows)
+            within = accepted & (prices <= budget + 1e-12)
+            if not within.any():
+                assert answers.status[i] == Status.NONE
+                continue
+            best = won[within].max()
+            assert answers.status[i] == Status.OPTIMAL
+            assert naive_strength(ensemble, answers.values[i][None])[0] == best
+            least = min(prices[within][won[within] == best])
+            assert answers.cost[i] == pytest.approx(least, abs=1e-12)
+            n_found += 1
+            n_dearer += answers.cost[i] > cheapest.cost[i] + 1e-9
+    assert n_found > 20 and n_dearer > 5
+
+
+@pytest.mark.parametrize("combine", ["mean", "sum"])
+def test_scores_that_are_all_0_have_a_strongest_plan(combine):
+    """Then no bound is above what is needed, and none gets closer."""
+    stump = TreeEnsemble.stump(0, 0.5, combine)
+    search = ExactSearch(
+        replace(stump, value=np.zeros(3), cutoff=0.0),
+        [Axis(Feature("x", "continuous", lower=0, upper=1), (0,))],
+        LinearCost("max", np.ones(1)),
+    )
+    answers = search.solve(np.zeros((1, 1)), 1.0, strongest=True, time_limit=20)
+    assert answers.status[0] == Status.OPTIMAL and answers.cost[0] == 0
+
+
+def strongest_by_hand(encoder, ensemble, person, matrix, budget):
+    """Largest share, and the least cost of it, of the accepted actions of one person."""
+    rng = np.random.default_rng(0)
+    _, prices, won, accepted = every_action(encoder, ensemble, person, matrix, rng, None)
+    within = accepted & (prices <= budget + 1e-12)
+    if not within.any():
+        return np.nan, np.inf
+    best = won[within].max()
+    return best, prices[within & (won == best)].min()
+
+
+@pytest.mark.parametrize("imported", [False, True])
+def test_a_tree_gives_its_strongest_plan(imported):
+    from sklearn.tree import DecisionTreeClassifier
+
+    rng = np.random.default_rng(5)
+    frame = pd.DataFrame(rng.integers(0, 8, (150, 3)), columns=list("abc"))
+    target = frame.sum(axis=1) + rng.integers(0, 8, 150) > 13
+    space = ActionSpace([Feature(name, change="any") for name in frame])
+    if imported:
+        tree = DecisionTreeClassifier(max_depth=4, random_state=0).fit(frame, target)
+        model = import_model(tree, frame, space, desired=True)
+    else:
+        model = RecourseTreeClassifier(space, desired=True, max_depth=4).fit(frame, target)
+    people = frame[~model.predict(frame).astype(bool)].head(20)
+    plans = model.recourse(people, budget=0.4, strength="most", explain=False)
+    plain = model.recourse(people, budget=0.4, explain=False)
+    encoder, matrix = plans.question.encoder, plans.question.encoder.matrix(frame)
+    for i in range(len(people)):
+        ensemble = plans.question.ensemble
+        best, cost = strongest_by_hand(encoder, ensemble, plans.before[i], matrix, 0.4)
+        assert plans.strength[i] == pytest.approx(best, nan_ok=True)
+        assert plans.cost[i] == pytest.approx(cost, abs=1e-9)
+    assert (plans.strength > plain.strength).sum() > 3
+
+
 def beyond(encoder, ensemble, person, plan, matrix, rng):
     """Every row between a plan and the bounds of its features, in its directions."""
     options = []
     for axis in encoder.axes:
         columns = list(axis.columns)
         here, now = person[columns], plan[columns]
+        n, change = len(columns), axis.feature.change
+        if axis.is_categorical and (here != now).any() and change in ("increase", "decrease"):
+            to = int(now.argmax())
+            further = range(to, n) if change == "increase" else range(to + 1)
+            options.append([tuple(np.eye(n)[k]) for k in further])
+            continue
         if axis.is_categorical or (here == now).all():
             options.append([tuple(now)])
             continue
@@ -128,7 +237,7 @@ def test_whoever_does_more_than_an_at_least_plan_is_accepted(block):
         frame, actions = random_table(rng, 60, ["continuous", "integer"], n_features=(2, 3))
         y = rng.random(60) < 0.5
         forest = RecourseForestClassifier(
-            actions, n_estimators=15, min_samples_leaf=5, random_state=seed
+            actions, desired=True, n_estimators=15, min_samples_leaf=5, random_state=seed
         )
         model = forest.fit(frame, y)
         encoder, trees = model.encoder_, model.ensemble_
@@ -161,6 +270,32 @@ def test_whoever_does_more_than_an_at_least_plan_is_accepted(block):
             else:
                 n_limited += 1
     assert n_held > 20 and n_other + n_limited > 0
+
+
+@pytest.mark.parametrize("change", ["increase", "decrease"])
+def test_whoever_enters_a_category_beyond_an_at_least_plan_is_accepted(change):
+    """One that may only rise or fall has an order: "to College" says nothing of Graduate."""
+    rng = np.random.default_rng(7)
+    levels = ["None", "School", "College", "Graduate"]
+    if change == "decrease":
+        levels.reverse()
+    frame = pd.DataFrame({"Education": rng.choice(levels, 200), "Income": rng.integers(0, 10, 200)})
+    target = (frame["Education"] == "College") | (frame["Income"] > 6)
+    education = Feature("Education", "categorical", change, categories=levels)
+    space = ActionSpace([education, Feature("Income", "integer", "increase", lower=0, upper=9)])
+    model = RecourseTreeClassifier(space, desired=True, max_depth=3).fit(frame, target)
+    people = frame[~model.predict(frame)].head(40)
+    plain = model.recourse(people, budget=np.inf, explain=False)
+    plans = model.recourse(people, budget=np.inf, at_least=True, explain=False)
+    encoder, trees = model.encoder_, model.ensemble_
+    matrix, n_unsafe = encoder.matrix(frame), 0
+    for i, plan in enumerate(plans):
+        args = encoder, trees, plans.before[i]
+        rows = beyond(*args, plans.after[i], matrix, rng)
+        assert plan.at_least == naive.naive_decision(trees, rows).all()
+        rows = beyond(*args, plain.after[i], matrix, rng)
+        n_unsafe += not naive.naive_decision(trees, rows).all()
+    assert plans.found.all() and n_unsafe > 3
 
 
 @pytest.fixture(scope="module")
@@ -203,7 +338,7 @@ def test_every_option_combines_with_a_strength(forest, loans):
 def test_a_strength_is_asked_of_has_recourse_too(forest, loans):
     some = loans.frame.head(60)
     plans = forest.recourse(some, strength=0.8, explain=False)
-    there = has_recourse(forest, some, strength=0.8)
+    there = recourse_status(forest, some, strength=0.8)
     assert ((there == "found") == plans.found).all()
     assert (plans.status == "accepted").sum() == (forest.predict(some) == "approved").sum()
 

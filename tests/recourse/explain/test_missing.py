@@ -23,7 +23,7 @@ def forest_with_holes(rng):
     frame, actions = with_holes(rng, *random_table(rng, 30, n_features=(2, 3)))
     target = rng.permutation(np.arange(30) % 2)
     forest = RecourseForestClassifier(
-        actions, n_estimators=int(rng.integers(2, 8)), max_depth=3, min_samples_leaf=1,
+        actions, desired=1, n_estimators=int(rng.integers(2, 8)), max_depth=3, min_samples_leaf=1,
         recourse_weight=0.0, max_features=None, random_state=int(rng.integers(1000)),
     )  # fmt: skip
     return forest.fit(frame, target), frame

@@ -5,13 +5,13 @@ import pandas as pd
 import pytest
 from sklearn.ensemble import RandomForestClassifier
 
-from ract import ActionSpace, Feature, RecourseTreeClassifier, find_recourse, has_recourse
-from ract.datasets import load_loans
+from ract import ActionSpace, Feature, RecourseTreeClassifier, find_recourse, recourse_status
+from ract._utils.status import Status
+from ract.data.datasets import load_loans
+from ract.evaluation.report.audit import _held
 from ract.recourse.common.answers import Answer
 from ract.recourse.explain import explainer
 from ract.recourse.explain.obstacles import smallest_release
-from ract.report.audit import _held
-from ract.status import Status
 
 PROVED_NONE = ("none", "none within budget")
 
@@ -39,7 +39,7 @@ def test_a_search_that_ran_out_of_time_is_no_proof_that_no_budget_would_do(rushe
         assert "within the budget of 0.02" in hurried[i].describe()
     frame = hurried.to_frame()
     assert not np.isposinf(frame["budget needed"]).any()
-    known = has_recourse(forest, who, budget=0.02, time_limit=0.005, **options)
+    known = recourse_status(forest, who, budget=0.02, time_limit=0.005, **options)
     assert "none" not in known
     with_plan = any_budget.cost <= 0.02
     assert not np.isin(hurried.status[with_plan], PROVED_NONE).any()
@@ -80,7 +80,9 @@ def test_the_audit_keeps_unknown_apart_from_none(rushed):
 @pytest.fixture(scope="module")
 def stump():
     frame = pd.DataFrame({"income": [20, 30, 40, 50], "age": [30, 40, 50, 60]})
-    space = ActionSpace([Feature("income", change="increase"), Feature("age", change="fixed")])
+    space = ActionSpace(
+        [Feature("income", change="increase"), Feature("age", change="fixed")], True
+    )
     approved = np.array([False, False, True, True])
     tree = RecourseTreeClassifier(space, max_depth=1, min_samples_leaf=1).fit(frame, approved)
     return tree, frame.head(1)
@@ -89,33 +91,44 @@ def stump():
 @pytest.mark.parametrize(
     "options",
     [
-        {"features": ["age"]},
-        {"forbidden": ["income"]},
         {"overrides": {0: {"income": "fixed"}}},
         {"overrides": {0: {"income": Feature("income", upper=25)}}},
     ],
 )
 def test_what_the_call_bars_is_not_called_a_rule(stump, options):
     tree, person = stump
-    plan = tree.recourse(person, budget=np.inf, **options)[0]
+    _barred_by_the_call(tree.recourse(person, budget=np.inf, **options)[0])
+
+
+@pytest.mark.parametrize("restriction", [{"features": ["age"]}, {"forbidden": ["income"]}])
+def test_what_a_restricted_space_bars_is_not_called_a_rule(stump, restriction):
+    tree, person = stump
+    actions = tree.encoder_.space.restricted(**restriction)
+    _barred_by_the_call(tree.recourse(person, budget=np.inf, actions=actions)[0])
+
+
+def _barred_by_the_call(plan):
     assert plan.status == "none"
     assert plan.obstacle.features == () and plan.obstacle.options == ("income",)
     assert plan.obstacle.proved
     assert plan.describe() == (
-        "No allowed change leads to True; it would if the options of this call let income change."
+        "No allowed change leads to class True; it would if the options of this call let income "
+        "change."
     )
 
 
 def test_rules_and_options_that_hold_someone_together_are_kept_apart():
     rng = np.random.default_rng(0)
     X = pd.DataFrame(rng.integers(0, 2, (200, 2)), columns=["a", "b"])
-    space = ActionSpace([Feature("a", "integer", "fixed"), Feature("b", "integer")])
+    space = ActionSpace([Feature("a", "integer", "fixed"), Feature("b", "integer")], True)
     tree = RecourseTreeClassifier(
         space, max_depth=2, min_samples_leaf=1, recourse_weight=0.0
     ).fit(X, X["a"] * X["b"] == 1)  # fmt: skip
     person = pd.DataFrame({"a": [0], "b": [0]})
     by_rule = tree.recourse(person, budget=np.inf)[0].obstacle
     assert (by_rule.features, by_rule.options) == (("a",), ())
-    both = tree.recourse(person, budget=np.inf, forbidden=["b"])[0]
+    both = tree.recourse(
+        person, budget=np.inf, actions=tree.encoder_.space.restricted(forbidden=["b"])
+    )[0]
     assert (both.obstacle.features, both.obstacle.options) == (("a",), ("b",))
     assert "let b change and a could change freely" in both.describe()

@@ -6,17 +6,21 @@ import numpy as np
 import pytest
 
 from ract import ActionSpace, Feature, RecourseForestClassifier
-from ract.costs import ScaledCost, make_cost
-from ract.datasets import load_loans
-from ract.encoding import Axis, Encoder
-from ract.ensemble import TreeEnsemble
-from ract.errors import InvalidData, InvalidSpec
-from ract.grid import Grid
+from ract._utils.errors import InvalidData, InvalidSpec
+from ract._utils.status import Status
+from ract.data.costs import PercentileCost, ScaledCost, make_cost
+from ract.data.datasets import load_loans
+from ract.data.encoder import Axis, Encoder
+from ract.data.grid import Grid
 from ract.recourse.exact.search import ExactSearch
+from ract.recourse.solver.action import Actions
+from ract.recourse.solver.person import PersonSearch
+from ract.recourse.solver.program import Program
 from ract.recourse.solver.relations import LinearRelation
 from ract.recourse.solver.search import SolverSearch
 from ract.recourse.solver.segments import Segments
-from ract.status import Status
+from ract.recourse.solver.time import Time
+from ract.trees.ensemble import TreeEnsemble
 from tests import naive
 from tests.builders import check_values, quick_of, random_problem
 from tests.recourse.solver import milo
@@ -217,15 +221,29 @@ def test_ties_are_decided_as_floating_point_decides_them():
         assert search.solve(matrix[:1]).cost[0] == pytest.approx(expected)
 
 
-def test_a_budget_that_rounding_decides_is_decided_by_the_cost_itself():
+def test_what_costs_exactly_the_budget_is_within_it():
     """Two features at 0.1 and 0.2 cost 0.30000000000000004 together."""
     matrix = np.array([[0.0, 0], [1, 1]])
     encoder = Encoder(matrix)
     cost = ScaledCost([10.0, 5.0], norm="l1").fit(matrix.T, encoder.weights)
     both = stumps([(0.0, 1.0), (0.0, 1.0)], 2.0)
     search = SolverSearch(both, encoder.axes, cost)
-    assert search.solve(matrix[:1], 0.3).status[0] == Status.NONE
-    assert search.solve(matrix[:1], 0.1 + 0.2).status[0] == Status.OPTIMAL
+    assert search.solve(matrix[:1], 0.3).status[0] == Status.OPTIMAL
+    assert search.solve(matrix[:1], 0.2999999).status[0] == Status.NONE
+
+
+@pytest.mark.parametrize("combine", ["sum", "mean"])
+def test_a_model_without_any_score_has_no_recourse(combine):
+    """Scores are all 0 and must be above 0, by however little."""
+    matrix = np.array([[0.0, 0], [1, 1]])
+    encoder = Encoder(matrix)
+    cost = ScaledCost(norm="l1").fit(matrix.T, encoder.weights)
+    stump = TreeEnsemble.stump(0, 0.5, combine)
+    nothing = dataclasses.replace(
+        stump, value=np.zeros_like(stump.value), cutoff=np.nextafter(0.0, 1.0)
+    )
+    search = SolverSearch(nothing, encoder.axes, cost)
+    assert (search.solve(matrix).status == Status.NONE).all()
 
 
 @cache
@@ -233,7 +251,7 @@ def loans_forest(n_trees, depth, weight):
     loans = load_loans(n_people=800)
     model = RecourseForestClassifier(
         loans.actions, n_estimators=n_trees, max_depth=depth, recourse_weight=weight,
-        exact_costs=True, random_state=0,
+        cost=PercentileCost(exact=True), random_state=0,
     ).fit(loans.frame, loans.target)  # fmt: skip
     matrix = model.encoder_.matrix(loans.frame)
     return model, matrix, matrix[~model.ensemble_.decide(matrix)]
@@ -410,3 +428,49 @@ def test_without_or_tools_it_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "ortools.sat.python", None)
     with pytest.raises(ImportError, match=r'pip install "ract\[solver\]"'):
         SolverSearch(model.ensemble_, model.encoder_.axes, model.cost_)
+
+
+class Steps:
+    """A flag that is raised once it has been looked at so many times."""
+
+    def __init__(self, most):
+        self.most, self.looks = most, 0
+
+    def __getitem__(self, _):
+        self.looks += 1
+        return self.looks > self.most
+
+
+@pytest.mark.parametrize("combine", ["votes", "mean"])
+def test_time_limit_ends_the_building_of_programs(monkeypatch, combine):
+    model, _, people = loans_forest(10, 4, 0.1)
+    cutoff = 0.6 if combine == "mean" else model.ensemble_.cutoff
+    ensemble = dataclasses.replace(model.ensemble_, combine=combine, cutoff=cutoff)
+    search = SolverSearch(ensemble, model.encoder_.axes, model.cost_)
+    refused = people[~ensemble.decide(people)][0]
+    actions, nowhere = Actions(search._setting, refused, 0.5, None), np.full(len(refused), np.nan)
+    made, run = [], []
+    monkeypatch.setattr(Program, "__init__", counting(Program.__init__, made))
+    monkeypatch.setattr(PersonSearch, "_solved", counting(PersonSearch._solved, run))
+    for most in range(0, 2000, 3):
+        stop = Steps(most)
+        one = PersonSearch(actions, Time(stop))
+        one.run(nowhere)
+        if run:
+            break
+        assert one.status == Status.UNKNOWN and np.isinf(one.cost)
+        assert stop.looks == most + 1
+        if not most:
+            assert not made
+    assert most > 90  # leaves were listed in the meantime, and literals made of them
+    assert len(made) > 10
+
+
+def counting(function, calls):
+    """The same function, whose calls are written down."""
+
+    def wrapper(*arguments, **named):
+        calls.append(arguments)
+        return function(*arguments, **named)
+
+    return wrapper

@@ -23,7 +23,7 @@ import numpy as np
 
 from ract._kernels._jit import inner
 from ract._kernels.grow.histogram import HIGHEST, LOWEST, NEG, NUMBER, POS
-from ract._kernels.grow.objective import ERROR, set_limits
+from ract._kernels.grow.objective import set_limits
 from ract._kernels.grow.split import (
     NOWHERE,
     TO_LARGER,
@@ -114,7 +114,7 @@ def sweep_missing(
     set_limits(best.limits, np.int64(0), frozen)
     known = node.number - number if rules.min_leaf > 1 else 1.0
     enough = is_allowed(known, node.neg + node.pos - neg - pos, node, rules)
-    if enough or rules.criterion == ERROR:  # whose winner is judged by its sides later
+    if enough or rules.by_authors:  # whose winner is judged by its sides later
         alone = Gap(TO_RIGHT, 0.0, 0.0, 0.0, mass, first, last, False)
         offer_threshold(
             axis, missing - 1, node.pos - pos, node.neg - neg, node.exposed - mass, 0.0, alone,

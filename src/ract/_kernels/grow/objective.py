@@ -10,6 +10,10 @@ exposed mass that attains each side:
     (-, -)                  P             M
 
 A side in which fewer than a least share of people is desired (the floor) may not take a +.
+
+Errors of undesired people count 2 cut and those of desired ones 2 - 2 cut, so that without
+recourse a side is labelled + from a share of desired people equal to the cut on; at one half all
+errors count 1.
 """
 
 from __future__ import annotations
@@ -36,7 +40,7 @@ class Sides(NamedTuple):
     exposed: float
 
 
-# What monotonic constraints ask of the splits of one axis (see ract._core.monotone), by position:
+# What monotonic constraints ask of the splits of one axis (see ract.trees.monotone), by position:
 # 1 or -1 if people on the right must be no worse or no better off, else 0; the label of everything
 # below the node, -1 if it is free; for each row of the table above 0, or inf if it is ruled out.
 DIRECTION, FROZEN, BOTH, LEFT, RIGHT, NEITHER = 0, 1, 2, 3, 4, 5
@@ -63,16 +67,16 @@ def below_floor(pos, neg, floor):
 
 
 @inner
-def majority(pos, neg, floor):
-    """Label by the majority, if the floor allows it; an even split is desired."""
-    return 1 if neg <= pos and not below_floor(pos, neg, floor) else 0
+def majority(pos, neg, floor, cut):
+    """Label by the cut on the share of desired people, if the floor allows it; a tie is desired."""
+    return 1 if cut * neg <= (1.0 - cut) * pos and not below_floor(pos, neg, floor) else 0
 
 
 @inner
-def middle_is_low(pos_l, neg_l, pos_r, neg_r):
-    """Whether the shares of desired people on both sides have their middle below one half."""
+def middle_is_low(pos_l, neg_l, pos_r, neg_r, cut):
+    """Whether the shares of desired people on both sides have their middle below the cut."""
     left, right = pos_l + neg_l, pos_r + neg_r
-    return pos_l * right + pos_r * left < left * right
+    return pos_l * right + pos_r * left < 2.0 * cut * left * right
 
 
 @inner
@@ -87,7 +91,7 @@ def in_order(limits, left, right, pos_l, neg_l, pos_r, neg_r):
 
 
 @inner
-def best_labels(sides, weight, floor, limits):
+def best_labels(sides, weight, floor, cut, limits):
     """Labels of both sides that minimise errors + weight x people left without recourse.
 
     Among equals the first row of the table wins.
@@ -98,7 +102,7 @@ def best_labels(sides, weight, floor, limits):
     only_left, only_right = limits[LEFT], limits[RIGHT]
     if limits[DIRECTION] != 0.0 and limits[FROZEN] < 0.0:
         # One side will freeze, so it must have the label that it freezes to.
-        low = middle_is_low(sides.pos_l, sides.neg_l, sides.pos_r, sides.neg_r)
+        low = middle_is_low(sides.pos_l, sides.neg_l, sides.pos_r, sides.neg_r, cut)
         both, neither = (np.inf, 0.0) if low else (0.0, np.inf)
     if floor > 0.0:
         low_l = below_floor(sides.pos_l, sides.neg_l, floor)
@@ -109,14 +113,16 @@ def best_labels(sides, weight, floor, limits):
             both = only_right = np.inf
         if low_l and low_r and limits[FROZEN] < 0.0:
             neither = 0.0  # the low side freezes, wherever the middle is
-    left, right, best, without = 1, 1, sides.neg_l + sides.neg_r + both, 0.0
-    value = sides.neg_l + sides.pos_r + weight * sides.miss_l + only_left
+    pos_l, pos_r = (2.0 - 2.0 * cut) * sides.pos_l, (2.0 - 2.0 * cut) * sides.pos_r
+    neg_l, neg_r = 2.0 * cut * sides.neg_l, 2.0 * cut * sides.neg_r
+    left, right, best, without = 1, 1, neg_l + neg_r + both, 0.0
+    value = neg_l + pos_r + weight * sides.miss_l + only_left
     if value < best:
         left, right, best, without = 1, 0, value, sides.miss_l
-    value = sides.pos_l + sides.neg_r + weight * sides.miss_r + only_right
+    value = pos_l + neg_r + weight * sides.miss_r + only_right
     if value < best:
         left, right, best, without = 0, 1, value, sides.miss_r
-    value = sides.pos_l + sides.pos_r + weight * sides.exposed + neither
+    value = pos_l + pos_r + weight * sides.exposed + neither
     if value < best:
         left, right, best, without = 0, 0, value, sides.exposed
     return left, right, best, without

@@ -111,7 +111,7 @@ def keep(best, objective, mixed, axis, cell, left, right, toward, pos_l, neg_l, 
 def offer(axis, cell, toward, sides, rules, best):
     """Keep a split if its objective is strictly below the best so far."""
     left, right, objective, without = best_labels(
-        sides, rules.recourse_weight, rules.floor, best.limits
+        sides, rules.recourse_weight, rules.floor, rules.cut, best.limits
     )
     if objective == np.inf:
         return
@@ -176,8 +176,8 @@ def sweep_unexposed(axis, n_cells, node, gap, rules, histograms, best):
                 ):
                     mixed = np.inf
                 if mixed < best.value[0]:
-                    left = majority(pos_l, neg_l, rules.floor)
-                    right = majority(pos_r, neg_r, rules.floor)
+                    left = majority(pos_l, neg_l, rules.floor, rules.cut)
+                    right = majority(pos_r, neg_r, rules.floor, rules.cut)
                     if best.limits[FROZEN] >= 0.0:
                         left = right = int(best.limits[FROZEN])
                     middle = (last + cell - 1) >> 1
@@ -250,20 +250,27 @@ def forget(histograms, n_cells):
 
 
 @inner
-def sweep_every_threshold(axis, n_cells, node, gap, rules, histograms, best):
-    """For 0-1 loss by the authors' rules: every threshold but the last is a candidate.
+def sweep_every_threshold(axis, n_cells, low, high, node, gap, rules, histograms, best):
+    """For 0-1 loss: every threshold whose sides have enough people; the lowest wins a tie.
 
-    Thresholds with nobody on one side compete too; when one of them wins, the node is a leaf.
+    By the authors' rules every threshold but the last is a candidate, also with nobody on one
+    side; when such a one wins, the node is a leaf.
     """
     counts = histograms.counts
-    pos_l, neg_l = gap.pos, gap.neg
+    pos_l, neg_l, number_l = gap.pos, gap.neg, gap.number
     attain_l, attain_r = 0.0, node.exposed - gap.exposed
-    for cell in range(n_cells - 2 if n_cells > 2 else n_cells - 1):
+    for cell in range(n_cells - 2 if rules.by_authors and n_cells > 2 else n_cells - 1):
         neg_l += counts[cell, NEG]
         pos_l += counts[cell, POS]
         attain_l += counts[cell, LOWEST]
         attain_r -= counts[cell, HIGHEST]
-        offer_threshold(axis, cell, pos_l, neg_l, attain_l, attain_r, gap, node, rules, best)
+        if rules.counted:
+            number_l += counts[cell, NUMBER]
+        else:
+            number_l = neg_l + pos_l if rules.min_leaf > 1 else 1.0
+        parts = low <= cell < high and is_allowed(number_l, neg_l + pos_l, node, rules)
+        if parts or rules.by_authors:
+            offer_threshold(axis, cell, pos_l, neg_l, attain_l, attain_r, gap, node, rules, best)
     if gap.clears:
         forget(histograms, n_cells)
 
@@ -272,7 +279,7 @@ def sweep_every_threshold(axis, n_cells, node, gap, rules, histograms, best):
 def sweep_axis(axis, n_cells, low, high, n_exposed, node, gap, rules, histograms, best):
     """One pass over the ordered cells."""
     if rules.criterion == ERROR:
-        sweep_every_threshold(axis, n_cells, node, gap, rules, histograms, best)
+        sweep_every_threshold(axis, n_cells, low, high, node, gap, rules, histograms, best)
     elif n_exposed > 0:
         sweep_exposed(axis, n_cells, low, high, node, gap, rules, histograms, best)
     else:
@@ -299,7 +306,7 @@ def sweep_categories(axis, data, node, rules, admitted, row, histograms, best):
     counts = histograms.counts
     for cell in range(n_cells):
         neg_r, pos_r = counts[cell, NEG], counts[cell, POS]
-        if rules.criterion == ERROR:
+        if rules.by_authors:
             if not admitted[row, first_set + cell]:
                 continue
         elif neg_r + pos_r == 0.0:

@@ -60,8 +60,10 @@ class Data(NamedTuple):
 class Rules(NamedTuple):
     """What to optimise and when to stop.
 
-    floor: the least share of desired people of a desired leaf. counted: whether min_leaf needs
-    numbers of people that differ from their weights.
+    floor: the least share of desired people of a desired leaf. cut: the share from which on a leaf
+    is desired where recourse is not at stake. counted: whether min_leaf needs
+    numbers of people that differ from their weights. by_authors: whether splits compete by the
+    rules of the authors' code (``authors_splits`` in ract.trees.grower).
     """
 
     recourse_weight: float
@@ -73,7 +75,9 @@ class Rules(NamedTuple):
     min_weight: float
     min_decrease: float
     floor: float
+    cut: float
     max_features: int
+    by_authors: bool
 
 
 class Scratch(NamedTuple):
@@ -172,7 +176,7 @@ def choose_split(
     best.value[0] = np.inf
     best.split[0] = -1
     everything = rules.max_features >= n_axes
-    by_index = rules.criterion == ERROR  # the authors' tie rule
+    by_index = rules.by_authors  # their tie rule
     if by_index and not everything:
         draw_sorted(axes, rules.max_features, state)
     visited = 0
@@ -272,11 +276,11 @@ def push_admitted(admitted, row, first_set, n_cells, cell):
 
 
 @inner
-def freeze(direction, frozen, best, pos, neg):
+def freeze(direction, frozen, best, pos, neg, cut):
     """The label of everything left and right of the best split, -1 where it stays free.
 
     pos, neg: weights of the node. Of two different labels the middle of the shares decides which
-    one stays (see ract._core.monotone); of two equal ones only one may.
+    one stays (see ract.trees.monotone); of two equal ones only one may.
     """
     if direction == 0 or frozen >= 0:
         return frozen, frozen
@@ -284,7 +288,7 @@ def freeze(direction, frozen, best, pos, neg):
     low_freezes = label_l == 0
     if label_l != label_r:
         pos_l, neg_l = best.value[2], best.value[3]
-        low_freezes = middle_is_low(pos_l, neg_l, pos - pos_l, neg - neg_l)
+        low_freezes = middle_is_low(pos_l, neg_l, pos - pos_l, neg - neg_l, cut)
     free = np.int64(-1)
     return (label_l, free) if low_freezes == (direction == 1) else (free, label_r)
 
@@ -293,7 +297,9 @@ def freeze(direction, frozen, best, pos, neg):
 def decrease(rules, label, node, best):
     """By how much the best split lowers the impurity, or for 0-1 loss the objective."""
     if rules.criterion == ERROR:
-        stay = node.neg if label == 1 else node.pos + rules.recourse_weight * node.exposed
+        stay = 2.0 * rules.cut * node.neg
+        if label == 0:
+            stay = (2.0 - 2.0 * rules.cut) * node.pos + rules.recourse_weight * node.exposed
         return stay - best.value[0]
     half = 0.5  # two equal halves of a node are as impure as the node
     return (
@@ -395,7 +401,7 @@ def grow(
         missing = data.layout[axis, 4]
         # Known against missing has no direction.
         direction = data.layout[axis, 3] if best.split[1] != missing - 1 or missing < 0 else 0
-        frozen_l, frozen_r = freeze(direction, frozen, best, pos, neg)
+        frozen_l, frozen_r = freeze(direction, frozen, best, pos, neg, rules.cut)
         push(stack, row, right, middle, last, first_reacher, boundary, depth + 1, frozen_r)
         push(stack, row + 1, left, first, middle, boundary, boundary + n_left, depth + 1, frozen_l)
         push_admitted(

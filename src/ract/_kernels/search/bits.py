@@ -16,6 +16,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+from numba.core import types
+from numba.extending import intrinsic
 
 from ract._kernels._jit import inlined, inner, making
 from ract._kernels.search.boxes import place_point
@@ -69,6 +71,16 @@ class Bits(NamedTuple):
 def lowest_bit(word):
     """Position of the lowest set bit of a word that is not 0."""
     return PLACE[(((word & -word) * SHIFTED) >> 58) & 63]
+
+
+@intrinsic
+def popcount(typingctx, word):
+    """Number of set bits of a word: one instruction, which also works on several words at once."""
+
+    def instruction(context, builder, signature, arguments):
+        return builder.ctpop(arguments[0])
+
+    return types.int64(types.int64), instruction
 
 
 @inner

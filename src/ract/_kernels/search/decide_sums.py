@@ -10,6 +10,7 @@ of a tree is found at its lowest set bit, and their sum bounds what any point ca
 A cell that loses more than the slack is dropped. Where that is not enough, trees share out what
 they are worth (``shares``): that bounds what trees which have to agree can have, says more of what
 each cell loses, and the cells that lose least are a point worth trying. What is left is cut in two.
+A limit on changes shares out with them (``few_moves``); then a cut parts home from other cells.
 Sums in another order differ in the last digits, so bounds leave a tolerance and a point counts as
 a solution only when the whole forest, added up as the model does, accepts it.
 """
@@ -32,6 +33,7 @@ from ract._kernels.search.bits import (
 )
 from ract._kernels.search.cell_forest import is_wanted
 from ract._kernels.search.decide_votes import FOUND, NONE, UNKNOWN, go_home, left_home
+from ract._kernels.search.few_moves import guess_few, new_few
 from ract._kernels.search.shares import find_losses, new_shares, share_out, take_cells
 
 # Shares are improved again while a round closes this part of what the bound is too high by.
@@ -170,49 +172,61 @@ def drop_cells(bits, alive, chosen, state, losses, slack):
 
 
 @inner
-def sharpen(boxes, bits, categorical, value, least, alive, chosen, state, shares, losses):
+def sharpen(
+    boxes, bits, categorical, value, least, changes, alive, chosen, state, shares, few, losses
+):  # fmt: skip
     """Improve the shares while that pays, drop cells; returns the bound and if a box was lost."""
     cells, n_left, last = state.lists[2], state.n_left, np.inf
     for i in range(bits.active.shape[0]):
         if chosen[i] >= 0:
             n_left[i] = 1
             cells[bits.offset[i]] = chosen[i]
-    take_cells(bits, cells, n_left, shares)
-    bound = share_out(boxes, bits, categorical, value, alive, cells, n_left, shares)
-    while bound >= least and last - bound >= GAIN * (bound - least):
+    take_cells(bits, cells, n_left, shares, few)
+    bound = share_out(boxes, bits, categorical, value, changes, alive, cells, n_left, shares, few)
+    while bound >= least and last - bound > GAIN * (bound - least):
         last = bound
-        bound = share_out(boxes, bits, categorical, value, alive, cells, n_left, shares)
+        bound = share_out(
+            boxes, bits, categorical, value, changes, alive, cells, n_left, shares, few
+        )
     if bound < least:
         return bound, False
-    find_losses(boxes, bits, categorical, value, alive, cells, n_left, shares, losses)
+    find_losses(boxes, bits, categorical, value, changes, alive, cells, n_left, shares, few, losses)
     return bound, drop_cells(bits, alive, chosen, state, losses, bound - least)
 
 
 @inner
-def guess_point(boxes, bits, state, losses, changes, guess):
+def guess_point(boxes, bits, state, losses, changes, few, guess):
     """Set guess (active,) to the cells that lose least; returns whether few enough left home."""
-    moved = 0
+    if changes < bits.active.shape[0]:
+        return guess_few(boxes, bits, state.lists[2], state.n_left, changes, few, losses, guess)
     for i in range(bits.active.shape[0]):
         base, least = bits.offset[i], np.inf
         for q in range(state.n_left[i]):
             if losses[base + q] < least:
                 least = losses[base + q]
                 guess[i] = state.lists[2, base + q]
-        if guess[i] != boxes.home[bits.active[i]]:
-            moved += 1
-    return moved <= changes
+    return True
 
 
 @inner
-def branching_axis(bits, chosen, n_left, losses):
-    """The open axis whose cells lose most together; -1 if every axis has one cell left."""
-    best, most = -1, -1.0
+def branching_axis(boxes, bits, changes, chosen, state, losses):
+    """The open axis whose cells lose most together; -1 if every axis has one cell left.
+
+    With a limit on changes, that which loses most by staying at home or by leaving it.
+    """
+    best, most, limited = -1, -1.0, changes < bits.active.shape[0]
     for i in range(bits.active.shape[0]):
         if chosen[i] >= 0:
             continue
-        sum_ = 0.0
-        for q in range(n_left[i]):
-            sum_ += losses[bits.offset[i] + q]
+        base, home = bits.offset[i], boxes.home[bits.active[i]]
+        sum_, away = 0.0, np.inf
+        for q in range(state.n_left[i]):
+            if not limited or state.lists[2, base + q] == home:
+                sum_ += losses[base + q]
+            else:
+                away = min(away, losses[base + q])
+        if limited:
+            sum_ += away
         if sum_ > most:
             most = sum_
             best = i
@@ -220,34 +234,50 @@ def branching_axis(bits, chosen, n_left, losses):
 
 
 @inner
-def cut(bits, i, guess, alive, chosen, state, losses, unit, stack, top):
-    """Put the cells left of axis i on the stack, in two parts; that of the guess comes next."""
-    cells, n_left, base = state.lists[2], state.n_left, bits.offset[i]
+def middle_of(base, n, losses, unit):
+    """How many of n cells of an axis come first when they are cut in two that lose alike."""
     middle, half = 1, 0.0
-    for q in range(n_left[i]):
+    for q in range(n):
         half += math.exp(-SHARPNESS * losses[base + q] / unit) / 2
     half -= math.exp(-SHARPNESS * losses[base] / unit)
-    while middle < n_left[i] - 1 and half > 0:
+    while middle < n - 1 and half > 0:
         half -= math.exp(-SHARPNESS * losses[base + middle] / unit)
         middle += 1
-    guess_is_low = guess <= cells[base + middle - 1]
+    return middle
+
+
+@inner
+def cut(bits, i, home, guess, alive, chosen, state, losses, unit, stack, top):
+    """Put the cells left of axis i on the stack, in two parts; that of the guess comes next.
+
+    home: a cell to cut from all others if it is left, or -1.
+    """
+    cells, n_left, base = state.lists[2], state.n_left, bits.offset[i]
+    apart = not left_home(np.int64(-1), home, cells, base, n_left[i])
+    middle = middle_of(base, n_left[i], losses, unit)
+    border = cells[base + middle - 1]
+    guess_is_low = guess == home if apart else guess <= border
     for level in range(top, top + 2):
         low = (level == top + 1) == guess_is_low
-        begin, end = (0, middle) if low else (middle, n_left[i])
         for c in range(stack.open.shape[1]):
             stack.open[level, c] = 0
+        for s in range(alive.shape[0]):
+            stack.alive[level, s] = 0
         for j in range(bits.active.shape[0]):
             stack.chosen[level, j] = chosen[j]
             for q in range(n_left[j]):
-                if j != i or begin <= q < end:
-                    stack.open[level, bits.offset[j] + cells[bits.offset[j] + q]] = 1
-        if end - begin == 1:
-            stack.chosen[level, i] = cells[base + begin]
-        for s in range(alive.shape[0]):
-            union = 0
-            for q in range(begin, end):
-                union |= bits.mask[base + cells[base + q], s]
-            stack.alive[level, s] = alive[s] & union
+                stack.open[level, bits.offset[j] + cells[bits.offset[j] + q]] = 1
+        n, last = 0, np.int64(-1)
+        for q in range(n_left[i]):
+            c = cells[base + q]
+            if (c == home if apart else c <= border) != low:
+                stack.open[level, base + c] = 0
+                continue
+            n, last = n + 1, c
+            for s in range(alive.shape[0]):
+                stack.alive[level, s] |= alive[s] & bits.mask[base + c, s]
+        if n == 1:
+            stack.chosen[level, i] = last
 
 
 class Stack(NamedTuple):
@@ -287,7 +317,8 @@ def decide_sums(
     bits, n_boxes = make_bits(boxes, categorical, n_trees, False), boxes.tree.shape[0]
     state, losses = new_state(bits, n_boxes), np.zeros(bits.mask.shape[0])
     stack, shares = new_stack(bits, state.alive[0]), new_shares(bits, n_trees)
-    best, guess = np.zeros(n_trees, np.int64), np.zeros(bits.active.shape[0], np.int64)
+    few, guess = new_few(bits), np.zeros(bits.active.shape[0], np.int64)
+    best = np.zeros(n_trees, np.int64)
     loose = least - ROUNDING * np.abs(value).sum()
     unit = 0.0
     for t in range(n_trees):
@@ -307,16 +338,18 @@ def decide_sums(
             )  # fmt: skip
             if bound >= least:
                 bound, changed = sharpen(
-                    boxes, bits, categorical, value, loose, alive, chosen, state, shares, losses
+                    boxes, bits, categorical, value, loose, changes, alive, chosen, state, shares,
+                    few, losses,
                 )  # fmt: skip
         if bound < loose:
             continue
-        if guess_point(boxes, bits, state, losses, changes, guess):
+        if guess_point(boxes, bits, state, losses, changes, few, guess):
             read_point(boxes, bits, guess, own, categorical, point)
             if is_wanted(forest, rules, point, categorical):
                 return FOUND, nodes
-        i = branching_axis(bits, chosen, state.n_left, losses)
+        i = branching_axis(boxes, bits, changes, chosen, state, losses)
         if i >= 0:
-            cut(bits, i, guess[i], alive, chosen, state, losses, unit, stack, top)
+            home = boxes.home[bits.active[i]] if changes < bits.active.shape[0] else -1
+            cut(bits, i, home, guess[i], alive, chosen, state, losses, unit, stack, top)
             top += 2
     return NONE, nodes

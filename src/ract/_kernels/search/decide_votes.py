@@ -32,7 +32,7 @@ from ract._kernels.search.bits import (
     restrict,
 )
 from ract._kernels.search.conflicts import lost_to_conflicts, new_conflicts
-from ract.status import Status
+from ract._utils.status import Status
 
 FOUND, NONE, UNKNOWN = Status.FOUND.value, Status.NONE.value, Status.UNKNOWN.value
 # How sharply branching prefers axes with little slack, and how scarce slack must be for conflicts

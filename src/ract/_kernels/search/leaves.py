@@ -20,7 +20,7 @@ from ract._kernels.search.cell_forest import is_wanted
 from ract._kernels.search.heap import Heap, drop_first
 from ract._kernels.search.leaf_walk import collect_leaves, goes_left, new_walk, set_point
 from ract._kernels.search.point_cost import joint_cost
-from ract.status import Status
+from ract._utils.status import Status
 
 OPTIMAL, FOUND = Status.OPTIMAL.value, Status.FOUND.value
 NONE, UNKNOWN = Status.NONE.value, Status.UNKNOWN.value

@@ -25,6 +25,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ract._kernels._jit import inner, making
+from ract._kernels.search.few_moves import lose_to_limit, share_out_limit
 
 
 class Shares(NamedTuple):
@@ -76,14 +77,14 @@ def new_shares(bits, n_trees):
 
 
 @inner
-def take_cells(bits, cells, n_left, shares):
+def take_cells(bits, cells, n_left, shares, few):
     """Count the cells left before each cell, and add up anew what they are worth."""
     for i in range(bits.active.shape[0]):
         base, q = bits.offset[i], 0
         for c in range(bits.offset[i + 1] - base + 1):
             shares.before[base + i + c] = q
             if q < n_left[i] and cells[base + q] == c:
-                shares.worth[base + c] = 0.0
+                shares.worth[base + c] = few.given[base + c]
                 q += 1
     for p in range(shares.axis.shape[0]):
         i, at = shares.axis[p], shares.at[p]
@@ -139,8 +140,8 @@ def best_with_cells(boxes, bits, categorical, value, alive, cells, n_left, share
 
 
 @inner
-def share_out(boxes, bits, categorical, value, alive, cells, n_left, shares):
-    """Improve the shares of every tree once; returns the bound.
+def share_out(boxes, bits, categorical, value, changes, alive, cells, n_left, shares, few):
+    """Improve the shares of every tree, and of the limit on changes, once; returns the bound.
 
     cells (cells of all axes,), n_left (active,): the cells left of each axis.
     """
@@ -165,6 +166,8 @@ def share_out(boxes, bits, categorical, value, alive, cells, n_left, shares):
                     c = cells[base + q]
                     worth[base + c] = shares.best[k, q] / (end - begin)
                     given[at + c] = worth[base + c] - shares.rest[k, q]
+    if changes < bits.active.shape[0]:
+        share_out_limit(boxes, bits, cells, n_left, changes, worth, few)
     for i in range(bits.active.shape[0]):
         base, top = bits.offset[i], -np.inf
         for q in range(n_left[i]):
@@ -174,7 +177,9 @@ def share_out(boxes, bits, categorical, value, alive, cells, n_left, shares):
 
 
 @inner
-def find_losses(boxes, bits, categorical, value, alive, cells, n_left, shares, losses):
+def find_losses(
+    boxes, bits, categorical, value, changes, alive, cells, n_left, shares, few, losses
+):  # fmt: skip
     """Set losses (cells of all axes,) to what the bound loses at least with each cell left."""
     for i in range(bits.active.shape[0]):
         base, top = bits.offset[i], -np.inf
@@ -193,3 +198,5 @@ def find_losses(boxes, bits, categorical, value, alive, cells, n_left, shares, l
             i = shares.axis[begin + k]
             for q in range(n_left[i]):
                 losses[bits.offset[i] + q] -= shares.best[k, q]
+    if changes < bits.active.shape[0]:
+        lose_to_limit(boxes, bits, cells, n_left, changes, few, losses)

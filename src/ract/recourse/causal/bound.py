@@ -13,13 +13,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from ract.costs import FittedCost
-from ract.encoding import Axis
-from ract.ensemble import TreeEnsemble
+from ract._utils.status import Status
+from ract.data.costs import FittedCost
+from ract.data.encoder import Axis
 from ract.recourse.common.outcomes import ActionBox, Outcomes, Reached
 from ract.recourse.common.problem import Problem
 from ract.recourse.exact.decide import Model, Person
-from ract.status import Status
+from ract.trees.ensemble import TreeEnsemble
 
 # Costs at which boxes are looked at; a cell counts at the last cost that does not reach it.
 STEPS = 64

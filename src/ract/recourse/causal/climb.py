@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ract.ensemble import TreeEnsemble
 from ract.recourse.causal.incumbent import Incumbent
+from ract.trees.ensemble import TreeEnsemble
 
 POINTS = 13
 MOST_STEPS = 12

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ract.costs import FittedCost
-from ract.ensemble import TreeEnsemble
+from ract.data.costs import FittedCost
 from ract.recourse.common.outcomes import Outcomes
+from ract.trees.ensemble import TreeEnsemble
 
 # Values that are tried on the way back to the own one, and how often on ever shorter ways.
 POINTS = 33

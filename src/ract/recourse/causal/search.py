@@ -13,17 +13,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from heapq import heappop, heappush
-from typing import Any
 
 import numpy as np
 
-from ract.costs import FittedCost, require_max_norm
-from ract.encoding import Axis
-from ract.ensemble import TreeEnsemble
-from ract.errors import InvalidSpec
+from ract._utils.errors import InvalidSpec
+from ract._utils.status import Status
+from ract.data.costs import FittedCost, require_max_norm
+from ract.data.effects import CausalEffects
+from ract.data.encoder import Axis
 from ract.recourse.causal.bound import STEPS, Relaxation
 from ract.recourse.causal.climb import climb
-from ract.recourse.causal.effects import CausalEffects
 from ract.recourse.causal.incumbent import Incumbent
 from ract.recourse.causal.region_by_program import enter_region
 from ract.recourse.common.anchors import Anchors
@@ -35,7 +34,7 @@ from ract.recourse.common.region_by_steps import enter_by_steps
 from ract.recourse.common.search import Batch, Search
 from ract.recourse.exact.search import ExactSearch
 from ract.recourse.plan import Obstacle
-from ract.status import Status
+from ract.trees.ensemble import TreeEnsemble
 
 # An action that is cheaper by less is no improvement.
 TOLERANCE = 1e-6
@@ -66,11 +65,9 @@ class CausalSearch(Search):
     ensemble, axes, cost
         As in ``ExactSearch``.
     effects : CausalEffects
-        Among encoded columns, by their names; no category may be an effect.
-    uncertainty : float
-        Share by which each direct effect may be off, such as 0.2 for estimated ones. The
-        cheapest action ends just across the edge of a decision, and comes to nothing if an effect
-        is a little weaker than thought; with this, actions hold in all the ways of
+        Among encoded columns, by their names; no category may be an effect. The cheapest action
+        ends just across the edge of a decision, and comes to nothing if an effect is a little
+        weaker than thought; with an ``uncertainty``, actions hold in all the ways of
         ``CausalEffects.perturbed``. (The lower bounds do not know of it.)
     reference : float (people, columns), optional
         People like those that got the desired class. An ensemble that does not decide by votes
@@ -81,7 +78,7 @@ class CausalSearch(Search):
 
     Examples
     --------
-    >>> from ract.examples import loans_tree
+    >>> from ract.models.examples import loans_tree
     >>> model, loans = loans_tree()
     >>> effects = CausalEffects.from_edges({("Income", "Savings"): 0.3, ("Income", "Debt"): 0.15})
     >>> search = CausalSearch(model.ensemble_, model.encoder_.axes, model.cost_, effects)
@@ -98,18 +95,16 @@ class CausalSearch(Search):
         cost: FittedCost,
         effects: CausalEffects,
         *,
-        uncertainty: float = 0.0,
         reference: np.ndarray | None = None,
         held: Callable[[np.ndarray], np.ndarray] | None = None,
     ) -> None:
         require_max_norm(cost)
-        _check_uncertainty(uncertainty)
         self._ensemble, self._cost, self._moves = ensemble, cost, Moves(axes, cost)
         named = effects.among(column_names(axes))
         _refuse_effects_on_categories(axes, named)
         # Nobody acts on a fixed feature, so nothing follows from it.
         self._effects = np.where(self._moves.actionable, named.total, 0.0)
-        others = named.perturbed(uncertainty, self._moves.actionable)
+        others = named.perturbed(named.uncertainty, self._moves.actionable)
         self._others = np.where(self._moves.actionable, others, 0.0)
         nobody = np.zeros((0, len(named.names)))
         self._held = None if held is None or held(nobody) is nobody else held
@@ -318,12 +313,6 @@ def _anchors_of(ensemble: TreeEnsemble, reference: np.ndarray | None) -> Anchors
             "people to whom it gives the desired class."
         )
     return Anchors.among(ensemble, reference)
-
-
-def _check_uncertainty(uncertainty: Any) -> None:
-    number = isinstance(uncertainty, (int, float, np.number)) and not isinstance(uncertainty, bool)
-    if not (number and 0.0 <= uncertainty < np.inf):
-        raise InvalidSpec(f"uncertainty must be 0 or more, got {uncertainty!r}.")
 
 
 def _check(max_changes: int | None, max_gap: float) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ract.ensemble import TreeEnsemble
+from ract.trees.ensemble import TreeEnsemble
 
 MOST_ANCHORS = 500
 MOST_NUMBERS = 4_000_000

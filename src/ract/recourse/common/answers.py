@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ract._utils.status import Status
 from ract.recourse.plan import Obstacle
-from ract.status import Status
 
 
 def differs(before: np.ndarray, after: np.ndarray) -> np.ndarray:
@@ -151,6 +151,16 @@ class Answers:
                 if getattr(self, column.name) is None:
                     setattr(self, column.name, self._blank(column.name, new))
                 getattr(self, column.name)[rows] = new
+
+    def scattered(self, rows: np.ndarray, n: int) -> Answers:
+        """The answers in their places among n rows; the other rows are invalid."""
+        n_columns = self.values.shape[1]
+        everyone = Answers.unknown(np.full((n, n_columns), np.nan))
+        everyone.status[:] = Status.INVALID
+        everyone.put(rows, self)
+        if everyone.outcomes is not None:
+            everyone.outcomes[everyone.status == Status.INVALID] = np.nan
+        return everyone
 
     def _blank(self, name: str, like: np.ndarray) -> np.ndarray:
         if name == "outcomes":  # those without an action end where they are

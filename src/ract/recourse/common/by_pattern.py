@@ -20,11 +20,11 @@ from typing import Any
 
 import numpy as np
 
-from ract.encoding import Axis
-from ract.ensemble import TreeEnsemble
-from ract.errors import InvalidSpec, listing
+from ract._utils.errors import InvalidSpec, listing
+from ract.data.encoder import Axis
 from ract.recourse.common.answers import Answers
-from ract.recourse.common.search import Search
+from ract.recourse.common.search import Batch, Search
+from ract.trees.ensemble import TreeEnsemble
 
 Make = Callable[[TreeEnsemble, tuple[Axis, ...], np.ndarray], Search]
 
@@ -33,11 +33,9 @@ def solve_by_pattern(
     make: Make,
     ensemble: TreeEnsemble,
     axes: Sequence[Axis],
-    people: np.ndarray,
-    budget: float,
+    batch: Batch,
     *,
     start: np.ndarray | None = None,
-    **limits: Any,
 ) -> Answers:
     """The answers of a search that takes no missing numbers, for people of whom some are missing.
 
@@ -46,23 +44,23 @@ def solve_by_pattern(
     make : callable
         ``make(ensemble, axes, lacking)``: the search for people who lack some encoded columns,
         int (columns,); their features are fixed and no split asks for them.
-    ensemble, axes, people, budget, **limits
+    ensemble, axes
         As the search takes them.
+    batch : Batch
+        People, budgets and limits; its table is filled.
     start : float (people, columns), optional
         Passed on to the search.
     """
     if not any(axis.has_missing for axis in axes):
         given = {} if start is None else {"start": start}
-        return make(ensemble, tuple(axes), np.zeros(0, int)).solve(
-            people, budget, **given, **limits
-        )
-    answers = Answers.unknown(people)
-    for rows, lacking in _patterns(people):
+        return make(ensemble, tuple(axes), np.zeros(0, int)).answers(batch, **given)
+    answers = batch.answers
+    for rows, lacking in _patterns(batch.people):
         _refuse_supply(axes, lacking)
-        some = np.nan_to_num(people[rows])
+        part = Batch.of(np.nan_to_num(batch.people[rows]), batch.budgets[rows], batch.limits)
         given = {} if start is None else {"start": np.nan_to_num(start[rows])}
         search = make(without_columns(ensemble, lacking), _without(axes, lacking), lacking)
-        found = search.solve(some, budget, **given, **limits)
+        found = search.answers(part, **given)
         found.values[:, lacking] = np.nan
         answers.put(rows, found)
     return answers
@@ -154,6 +152,6 @@ def _refuse_supply(axes: Sequence[Axis], lacking: np.ndarray) -> None:
     ]
     if names:
         raise InvalidSpec(
-            f"Only the exact method, with a cost of norm 'max', lets people hand in a missing "
+            f"Only the exact method, with a cost that is no square, lets people hand in a missing "
             f"{listing(names)}; declare missing='stays' for another one."
         )

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ract.errors import InvalidSpec
+from ract._utils.errors import InvalidSpec
+from ract.data.costs import ceiling
 
 LARGEST = float(np.finfo(np.float64).max)
 
@@ -81,12 +82,12 @@ def check_budget(budget: Any) -> float:
     return float(budget)
 
 
-def budgets_of(budget: float | np.ndarray, n_people: int) -> np.ndarray:
-    """Each person's budget, finite: an infinite cost is no way, whatever the budget."""
+def ceilings_of(budget: float | np.ndarray, n_people: int) -> np.ndarray:
+    """The largest cost within each person's budget; finite, since an infinite cost is no way."""
     budgets = np.broadcast_to(np.asarray(budget, dtype=np.float64), (n_people,)).copy()
     if not (budgets >= 0).all():
         raise InvalidSpec(f"budget must be 0 or more, got {budgets.min()}.")
-    return np.minimum(budgets, LARGEST)
+    return np.minimum(ceiling(budgets), LARGEST)
 
 
 def _is_number(value: Any) -> bool:

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ract.actions import Feature
-from ract.costs import FittedCost, LevelCost, LinearCost
-from ract.encoding import Axis
-from ract.errors import InvalidSpec
-from ract.grid import Grid
+from ract._utils.errors import InvalidSpec
+from ract.data.actions import Feature
+from ract.data.costs import FittedCost, LevelCost, LinearCost
+from ract.data.encoder import Axis
+from ract.data.grid import Grid
 
 # Levels are compared with this much room, so that a value that costs exactly c counts at c.
 ROOM = 1e-12
@@ -46,8 +46,8 @@ class Moves:
     Examples
     --------
     >>> from ract import ActionSpace, Feature
-    >>> from ract.costs import make_cost
-    >>> from ract.encoding import Encoder
+    >>> from ract.data import make_cost
+    >>> from ract.data.encoder import Encoder
     >>> ages = np.arange(20.0, 30.0).reshape(-1, 1)
     >>> encoder = Encoder(ages, ActionSpace([Feature("x0", "integer", "increase")]))
     >>> cost = make_cost("percentile").fit(ages.T, encoder.weights)

@@ -74,8 +74,8 @@ class Outcomes:
 
     Examples
     --------
-    >>> from ract.costs import make_cost
-    >>> from ract.encoding import Encoder
+    >>> from ract.data import make_cost
+    >>> from ract.data.encoder import Encoder
     >>> people = np.arange(22.0).reshape(11, 2)
     >>> encoder = Encoder(people)
     >>> moves = Moves(encoder.axes, make_cost("range").fit(people.T, encoder.weights))

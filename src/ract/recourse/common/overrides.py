@@ -10,11 +10,14 @@ from typing import Any, cast
 import numpy as np
 import pandas as pd
 
-from ract.actions import CHANGES, Change, Feature
-from ract.encoding import Axis
-from ract.errors import InvalidSpec, listing
+from ract._utils.errors import InvalidSpec, listing
+from ract.data.actions import CHANGES, Change, Feature
+from ract.data.encoder import Axis
 
 Override = str | Feature
+_OVERRIDDEN = (
+    "change", "lower", "upper", "weight", "missing", "max_change", "max_relative", "step",
+)  # fmt: skip
 
 
 def groups_of(
@@ -35,8 +38,8 @@ def groups_of(
         The rules of everyone else.
     overrides : mapping, optional
         By label: features that differ, as a direction or a Feature. What a Feature leaves at its
-        default stays as it is, the direction too (the text "any" frees it); its categories are
-        those that the person may enter.
+        default stays as it is, the direction too (the text "any" allows both); its categories are
+        those that the person may enter. What is fixed for everyone cannot be freed for one.
 
     Examples
     --------
@@ -88,6 +91,7 @@ def _ruled(axis: Axis, rule: Override, label: Any) -> Axis:
                 f"The override of {label!r} says {rule!r} for {feature.name!r}; it takes a Feature "
                 f"or one of {listing(CHANGES)}."
             )
+        _refuse_freeing(feature, rule, label)
         return replace(axis, feature=replace(feature, change=cast(Change, rule)))
     fixed = ("name", "kind", "columns", "supply_cost")
     for name in fixed if axis.has_missing else (*fixed, "missing"):
@@ -98,15 +102,26 @@ def _ruled(axis: Axis, rule: Override, label: Any) -> Axis:
                 f"{known!r} and cannot differ for one person."
             )
     unset = Feature(feature.name)
+    if rule.change != unset.change:
+        _refuse_freeing(feature, rule.change, label)
     given = {
         name: getattr(rule, name)
-        for name in ("change", "lower", "upper", "weight", "missing")
+        for name in _OVERRIDDEN
         if getattr(rule, name) != getattr(unset, name)
     }
     if rule.missing == "stays":
         axis = axis.without_supply()
         feature = axis.feature
     return replace(axis, feature=replace(feature, **given), entered=_entered(axis, rule, label))
+
+
+def _refuse_freeing(feature: Feature, change: str, label: Any) -> None:
+    """Refuse to free one person's feature that is fixed for everyone."""
+    if change != "fixed" and not feature.actionable:
+        raise InvalidSpec(
+            f"The override of {label!r} says {change!r} for {feature.name!r}, which the action "
+            "space fixes for everyone; an override cannot free it."
+        )
 
 
 def _entered(axis: Axis, rule: Feature, label: Any) -> tuple[int, ...] | None:

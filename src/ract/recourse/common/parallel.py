@@ -11,7 +11,7 @@ from time import perf_counter
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 
-from ract._progress import track
+from ract._utils.progress import track
 from ract.recourse.common.limits import Limits
 
 # A few people take a hundred times as long as most, so that parts should be small.

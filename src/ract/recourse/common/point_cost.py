@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from ract._kernels.search.point_cost import MAX, SQUARES, SUM, Joint
-from ract.costs import FittedCost, FittedMahalanobis, LinearCost
-from ract.encoding import Axis
-from ract.errors import InvalidSpec
+from ract._utils.errors import InvalidSpec
+from ract.data.costs import FittedCost, FittedMahalanobis, LinearCost
+from ract.data.encoder import Axis
 from ract.recourse.common.problem import Problem
 
 _NORMS = {"max": MAX, "l1": SUM, "l2": SQUARES}
@@ -35,8 +35,8 @@ class PointCost:
 
     Examples
     --------
-    >>> from ract.costs import make_cost
-    >>> from ract.encoding import Encoder
+    >>> from ract.data import make_cost
+    >>> from ract.data.encoder import Encoder
     >>> people = np.array([[0.0, 1.0], [1.0, 3.0], [2.0, 2.0]])
     >>> cost = make_cost("mahalanobis").fit(people.T, np.ones(2))
     >>> measure = PointCost(cost, Encoder(people).axes)
@@ -66,7 +66,7 @@ class PointCost:
         for a, entries in enumerate(problem.prices.entries):
             if entries is not None:
                 n = len(entries.above)
-                to = np.where(np.arange(n) < cells[a], entries.below, entries.above)
+                to = problem.prices.entered(a, person[[column[a]]], cells[[a]])[0]
                 moves[a, :n] = (to - person[column[a]]) * cost.weights[column[a]]
         precision = np.ascontiguousarray(cost.precision)
         return Joint(precision, moves, cost.weights[column], column, np.empty(len(precision)))

@@ -10,14 +10,15 @@ from functools import cached_property
 import numpy as np
 
 from ract._kernels.search.cell_forest import Forest, Rule
-from ract.actions import Feature
-from ract.costs import FittedCost
-from ract.encoding import Axis
-from ract.ensemble import TreeEnsemble
-from ract.errors import InvalidSpec
-from ract.grid import Grid, supply_of
+from ract._utils.errors import InvalidSpec
+from ract.data.actions import Feature
+from ract.data.costs import FittedCost
+from ract.data.encoder import Axis
+from ract.data.grid import Grid
+from ract.data.prices import supply_of
 from ract.recourse.common.limits import Limits
 from ract.recourse.common.parallel import Watch, in_parts
+from ract.trees.ensemble import TreeEnsemble
 
 MOST_CATEGORIES = 64
 # Costs of cells that are worked out at once (64 MB).
@@ -44,6 +45,8 @@ class Problem:
         Axes of one category each that stand for such features.
     prices : Prices
     categorical : bool (axes,)
+    kept : dict of int to int array
+        Where cells are left out for one person (``ract.recourse.exact.squeeze``): which are not.
     """
 
     def __init__(self, ensemble: TreeEnsemble, axes: Sequence[Axis], cost: FittedCost) -> None:
@@ -58,6 +61,7 @@ class Problem:
             [a >= len(axes) or axis is not axes[a] for a, axis in enumerate(self.grid.axes)]
         )
         self.prices = self.grid.price(cost)
+        self.kept: dict[int, np.ndarray] = {}
         self.categorical = np.array([axis.is_categorical for axis in self.grid.axes])
 
     def with_axes(self, axes: Sequence[Axis]) -> Problem:
@@ -69,11 +73,24 @@ class Problem:
         other.prices = other.grid.price(self.cost)
         return other
 
+    @property
+    def stepped(self) -> tuple[int, ...]:
+        """The axes on which cells may hold no value that a person can take."""
+        axes = enumerate(self.grid.axes)
+        return tuple(a for a, axis in axes if axis.feature.is_stepped)
+
     def of_goal(self, ensemble: TreeEnsemble) -> Problem:
         """The same problem in the same trees, which must add up to something else."""
         other = copy(self)
         vars(other).pop("rule", None)
         other.ensemble = ensemble
+        return other
+
+    def of_values(self, ensemble: TreeEnsemble) -> Problem:
+        """The same problem in trees of the same splits, whose leaves count something else."""
+        other = self.of_goal(ensemble)
+        for name in ("forest", "_labels"):
+            vars(other).pop(name, None)
         return other
 
     def released(self) -> Problem:
@@ -90,23 +107,7 @@ class Problem:
 
     def costs(self, people: np.ndarray, cells: np.ndarray) -> np.ndarray:
         """Cost of every cell for each person (people x axes x most cells); inf beyond the last."""
-        grid, prices, own = self.grid, self.prices, cells[:, :, None]
-        above, below = prices.levels
-        level = np.zeros((len(people), len(grid.axes), 1))
-        for a, axis in enumerate(grid.axes):
-            if not axis.is_categorical:
-                column = axis.columns[0]
-                level[:, a, 0] = self.cost.level(column, people[:, column])
-        costs = level - below
-        np.subtract(above, level, out=costs, where=np.arange(above.shape[1]) > own)
-        np.put_along_axis(costs, own, 0.0, axis=2)
-        for a, switch in enumerate(prices.switches):
-            if switch is not None:
-                costs[:, a, : grid.n_cells[a]] = switch[cells[:, a]]
-        for a in grid.with_missing:
-            n, handed = grid.missing_cell[a], prices.handed_in[a]
-            costs[cells[:, a] == n, a, :n] = np.inf if handed is None else handed.costs
-        return costs
+        return self.prices.costs(people, cells)
 
     def values(self, people: np.ndarray, cells: np.ndarray, points: np.ndarray) -> np.ndarray:
         """Encoded values of points: the cheapest of each cell that differs from the own one."""
@@ -119,14 +120,12 @@ class Problem:
         """Encoded values of one person's point."""
         values = person.copy()
         for a in np.flatnonzero(point != own).tolist():
-            columns, entries, to = self.grid.axes[a].columns, self.prices.entries[a], int(point[a])
-            handed = self.prices.handed_in[a]
-            if entries is None:
-                values[list(columns)] = np.arange(len(columns)) == to
-            elif handed is not None and own[a] == self.grid.missing_cell[a]:
-                values[columns[0]] = handed.values[to]
+            axis, to = self.grid.axes[a], int(point[a])
+            columns = list(axis.columns)
+            if axis.is_categorical:
+                values[columns] = np.arange(len(columns)) == to
             else:
-                values[columns[0]] = (entries.above if to > own[a] else entries.below)[to]
+                values[columns] = self.prices.entered(a, person[columns], own[[a]])[0, to]
         return values
 
     def handed_in(self, own: np.ndarray, point: np.ndarray) -> list[int]:
@@ -143,7 +142,10 @@ class Problem:
         if handed is None:  # a question about other rules
             return np.zeros(0, np.int64)
         far = np.abs(handed.values - supply_of(self.grid.axes[a], self.cost).middle)
-        return np.argsort(far, kind="stable")[: np.count_nonzero(~np.isnan(far))]
+        cells = np.argsort(far, kind="stable")[: np.count_nonzero(~np.isnan(far))]
+        if a not in self.kept:
+            return cells
+        return np.searchsorted(self.kept[a], cells[np.isin(cells, self.kept[a])])
 
     def for_each(
         self,

@@ -9,12 +9,15 @@ from typing import Any
 import numpy as np
 
 from ract.recourse.common.answers import Answers
-from ract.recourse.common.limits import Limits, budgets_of
+from ract.recourse.common.limits import Limits, ceilings_of
 
 
 @dataclass(frozen=True)
 class Batch:
-    """People to search for, each with a budget, and the table that their answers go to."""
+    """People to search for, the most that each may spend, and the table of their answers.
+
+    ``budgets`` are ceilings: costs up to them are within the budget (``ract.data.costs.within``).
+    """
 
     people: np.ndarray
     budgets: np.ndarray
@@ -25,7 +28,7 @@ class Batch:
     def of(cls, people: np.ndarray, budget: float | np.ndarray, limits: Limits) -> Batch:
         """Encoded people, with one budget for all or one for each."""
         answers = Answers.unknown(people)
-        return cls(answers.values.copy(), budgets_of(budget, len(people)), limits, answers)
+        return cls(answers.values.copy(), ceilings_of(budget, len(people)), limits, answers)
 
 
 class Search(ABC):
@@ -47,7 +50,10 @@ class Search(ABC):
             ``Limits``; what a search takes besides stands in its class.
         """
         shared = {name: options.pop(name) for name in Limits.names() if name in options}
-        batch = Batch.of(people, budget, Limits(**shared))
+        return self.answers(Batch.of(people, budget, Limits(**shared)), **options)
+
+    def answers(self, batch: Batch, **options: Any) -> Answers:
+        """The table of a batch, filled."""
         self.fill(batch, **options)
         return batch.answers
 

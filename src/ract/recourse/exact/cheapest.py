@@ -13,15 +13,17 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from ract._kernels.search.cell_forest import Forest, Rules, settle, tidy
+from ract._utils.status import Status
 from ract.recourse.common.answers import Answer
 from ract.recourse.common.problem import Problem
-from ract.status import Status
+from ract.recourse.exact.squeeze import Squeeze
 
 QUICK_NODES = 40
 
@@ -105,8 +107,20 @@ class Descent(ABC):
     changes: int
     stop: np.ndarray
 
+    @cached_property
+    def squeezed(self) -> tuple[Any, Squeeze] | None:
+        """The same person without cells that hold nothing for them; None if there are none."""
+        squeeze = Squeeze.of(self.model.problem, self.own, self.costs)
+        if squeeze is None:
+            return None
+        own, costs = squeeze.point(self.own), squeeze.rows(self.costs, np.inf)
+        return replace(self, model=self.model.squeezed(squeeze), own=own, costs=costs), squeeze
+
     def cheapest(self, budget: float, max_nodes: int, least: float = 0.0) -> Answer:
         """Their cheapest point of cells within a budget, if none costs less than is known."""
+        if self.squeezed is not None:
+            person, squeeze = self.squeezed
+            return squeeze.answer(person.cheapest(budget, max_nodes, least))
         model = self.model
 
         def within(left: Any, limit: float) -> Any:
@@ -132,6 +146,10 @@ class Descent(ABC):
             forest, rules = model.decides_by
             come_home(model.problem, forest, rules, self.own, found.point)
         return found
+
+    def cost_of(self, point: np.ndarray) -> float:
+        """What a point costs."""
+        return float(self.costs[np.arange(len(point)), point].max())
 
     @abstractmethod
     def _ask(self, left: Any, max_nodes: int) -> Answer:

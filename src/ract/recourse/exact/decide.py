@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -21,10 +21,11 @@ from ract._kernels.search.cell_forest import (
 )
 from ract._kernels.search.decide_sums import decide_sums
 from ract._kernels.search.decide_votes import decide_votes
+from ract._utils.status import Status
 from ract.recourse.common.answers import Answer
 from ract.recourse.common.problem import Problem
 from ract.recourse.exact.cheapest import QUICK_NODES, Descent
-from ract.status import Status
+from ract.recourse.exact.squeeze import Squeeze
 
 # Numbers that the tables of one question may hold (1 GB); larger questions have no answer.
 MOST_NUMBERS = 1 << 27
@@ -76,10 +77,12 @@ class Model:
         """Desired points are wanted."""
         return cls(problem, problem.forest, problem.rule, (problem.forest, problem.rule))
 
-    def part(self, trees: np.ndarray, needed: int) -> Model:
-        """The model of some trees, which need so many votes."""
+    def part(self, trees: np.ndarray, needed: float) -> Model:
+        """The model of some trees, which need so many votes, or a mean of so much."""
         forest = self.forest._replace(root=self.forest.root[trees])
         rule = self.rule._replace(cutoff=float(needed))
+        if self.problem.ensemble.combine == "mean":
+            rule = rule._replace(divisor=float(len(forest.root)))
         return Model(self.problem, forest, rule, (forest, rule))
 
     def needing(self, cutoff: float) -> Model:
@@ -87,6 +90,15 @@ class Model:
         rule = self.rule._replace(cutoff=float(cutoff), against=self.rule.against[:0])
         model = Model(self.problem, self.forest, rule, (self.forest, rule))
         vars(model)["simplified"] = self.simplified  # what the trees hold is the same
+        return model
+
+    def squeezed(self, squeeze: Squeeze) -> Model:
+        """The same model without some cells."""
+        forest, (deciding, rule) = squeeze.forest(self.forest), self.deciding
+        deciding = forest if deciding is self.forest else squeeze.forest(deciding)
+        model = Model(squeeze.problem(self.problem), forest, self.rule, (deciding, rule))
+        left = self.simplified
+        vars(model)["simplified"] = replace(left, forest=squeeze.forest(left.forest))
         return model
 
     def refusing(self) -> Model:
@@ -185,8 +197,10 @@ class Person(Descent):
 
     def attains(self, budget: float, max_nodes: int) -> int:
         """Whether some desired point is within a budget: FOUND, NONE or UNKNOWN."""
-        model = self.model
-        most = model.within(model.simplified, self.own, self.costs, budget)
+        if self.squeezed is not None:
+            status: int = self.squeezed[0].attains(budget, max_nodes)
+            return status
+        model, most = self.model, self.inside(budget)
         status, nodes = self.look(most, max_nodes, self.own.copy())
         if status != Status.UNKNOWN or nodes > 0:
             return status
@@ -211,10 +225,17 @@ class Person(Descent):
         cost = polish(forest, rules, self.own, self.costs, model.problem.categorical, point)
         return Answer(Status.FOUND, cost, 0.0, point, nodes)
 
-    def look(self, left: Left, max_nodes: int, point: np.ndarray) -> tuple[int, int]:
+    def inside(self, budget: float) -> Left:
+        """What is left in the cells of which each alone is within a budget."""
+        return self.model.within(self.model.simplified, self.own, self.costs, budget)
+
+    def look(
+        self, left: Left, max_nodes: int, point: np.ndarray, budget: float = np.inf
+    ) -> tuple[int, int]:
         """Whether some point of what is left is desired, and nodes; point becomes that point.
 
-        UNKNOWN without a node: the question is too large for memory.
+        UNKNOWN without a node: the question is too large for memory. budget: that of what is left,
+        in which every point is within it.
         """
         model = self.model
         if not model.may_do(left):

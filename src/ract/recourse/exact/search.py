@@ -4,22 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from copy import copy
-from functools import cache, cached_property
-from typing import Any
+from functools import cache, cached_property, partial
+from typing import Any, Self
 
 import numpy as np
 
-from ract.actions import Feature
-from ract.costs import FittedCost, LinearCost, require_max_norm
-from ract.encoding import Axis
-from ract.ensemble import TreeEnsemble
+from ract._utils.status import Status
+from ract.data.actions import Feature
+from ract.data.costs import FittedCost, LinearCost, require_max_norm
+from ract.data.encoder import Axis
 from ract.recourse.common.answers import Answer
-from ract.recourse.common.limits import Limits, budgets_of
+from ract.recourse.common.limits import Limits, ceilings_of
 from ract.recourse.common.problem import Problem
 from ract.recourse.common.search import Batch, Search
 from ract.recourse.exact.decide import Model, Person
+from ract.recourse.exact.preferred import PREFERRED
 from ract.recourse.exact.strongest import find_strongest
-from ract.status import Status
+from ract.trees.ensemble import TreeEnsemble
 
 MAX_NODES = 10_000_000
 
@@ -28,8 +29,9 @@ class ExactSearch(Search):
     """Exact search in an ensemble, whether it decides by votes, by a mean or by a sum.
 
     ``solve`` takes besides: ``strongest``, to look for the cheapest of those actions within the
-    budget that win most votes, or the highest score; and ``trees`` (people, trees) with ``needed``
-    (people,): ask these trees only, which vote, and how many of their votes each person needs.
+    budget that win most votes, the highest score, or of a single voting tree the largest share;
+    and ``trees`` (people, trees) with ``needed`` (people,): ask these trees only, and how many of
+    their votes, or what mean, each person needs.
 
     Parameters
     ----------
@@ -40,7 +42,7 @@ class ExactSearch(Search):
 
     Examples
     --------
-    >>> from ract.examples import loans_tree
+    >>> from ract.models.examples import loans_tree
     >>> model, loans = loans_tree()
     >>> search = ExactSearch(model.ensemble_, model.encoder_.axes, model.cost_)
     >>> refused = model.encoder_.matrix(loans.frame[model.predict(loans.frame) == "refused"])
@@ -50,30 +52,39 @@ class ExactSearch(Search):
     """
 
     def __init__(self, ensemble: TreeEnsemble, axes: Sequence[Axis], cost: FittedCost) -> None:
-        require_max_norm(cost)
+        self._take(cost)
         self.problem = Problem(ensemble, axes, cost)
         self.model = Model.of(self.problem)
         self.model.simplified  # noqa: B018  made once, before threads ask for it
-        warm_up(by_votes=ensemble.combine == "votes")
+        self._warm_up()
+
+    def _take(self, cost: FittedCost) -> None:
+        """Refuse costs that are not for this search."""
+        require_max_norm(cost)
+
+    def _warm_up(self) -> None:
+        """Compile or load the kernels."""
+        warm_up(by_votes=self.problem.ensemble.combine == "votes")
+
+    def _person(
+        self, model: Model, own: np.ndarray, costs: np.ndarray, changes: int, stop: np.ndarray
+    ) -> Person:
+        """One person before a model; parameters are those of ``Descent``."""
+        return Person(model, own, costs, changes, stop)
 
     @classmethod
-    def prepared(
-        cls, ensemble: TreeEnsemble, axes: Sequence[Axis], cost: FittedCost
-    ) -> ExactSearch:
+    def prepared(cls, ensemble: TreeEnsemble, axes: Sequence[Axis], cost: FittedCost) -> Self:
         """The search, kept with the trees from one call to the next, whatever they must win."""
-
-        def make() -> ExactSearch:
-            return cls(ensemble, axes, cost)
-
+        make = partial(cls, ensemble, axes, cost)
         # A search holds its trees and cost, so that their ids are nobody else's while it is kept.
-        search: ExactSearch = ensemble.memo.get((cls, tuple(axes), id(cost), ensemble.key), make)
+        search: Self = ensemble.memo.get((cls, tuple(axes), id(cost), ensemble.key), make)
         same = search.problem.ensemble.cutoff == ensemble.cutoff
         return search if same else search.of_goal(ensemble)
 
-    def of_goal(self, ensemble: TreeEnsemble) -> ExactSearch:
+    def of_goal(self, ensemble: TreeEnsemble) -> Self:
         """The search in the same trees, which must add up to something else."""
         other = copy(self)
-        for name in ("refusing", "released"):
+        for name in ("refusing", "graded", "released"):
             vars(other).pop(name, None)
         other.problem = self.problem.of_goal(ensemble)
         other.model = Model.of(other.problem)
@@ -88,6 +99,21 @@ class ExactSearch(Search):
         return refusing
 
     @cached_property
+    def graded(self) -> Self:
+        """The search before the same decision by a score which grows with the strength."""
+        ensemble = self.problem.ensemble.graded
+        if ensemble is self.problem.ensemble:
+            return self
+        other = copy(self)
+        for name in ("refusing", "released"):
+            vars(other).pop(name, None)
+        other.problem = self.problem.of_values(ensemble)
+        other.model = Model.of(other.problem)
+        other.model.simplified  # noqa: B018
+        other._warm_up()
+        return other
+
+    @cached_property
     def released(self) -> Problem:
         """The same problem with every feature free to change either way, within its bounds."""
         return self.problem.released()
@@ -97,13 +123,18 @@ class ExactSearch(Search):
         batch: Batch,
         *,
         strongest: bool = False,
+        prefer: str | None = None,
         then: Callable[[int, Person, Answer], None] | None = None,
         **trees: Any,
     ) -> None:
         """Fill the table, which may know bounds of costs already.
 
+        ``prefer``: "fewest" changes, then the cheapest; "cheapest", then the fewest changes.
         ``then`` is called after each person, while their costs are at hand.
         """
+        if strongest and self.graded is not self:
+            self.graded.fill(batch, strongest=True, prefer=prefer, then=then, **trees)
+            return
         people, answers = batch.people, batch.answers
         cells, max_nodes = self.problem.cells(people), batch.limits.nodes(MAX_NODES)
 
@@ -111,7 +142,8 @@ class ExactSearch(Search):
             budget, most = batch.budgets[i], None
             if strongest:
                 person, most = find_strongest(person, people[i], budget, max_nodes)
-            found = person.cheapest(budget, max_nodes, answers.bound[i])
+            find = person.cheapest if prefer is None else partial(PREFERRED[prefer], person)
+            found = find(budget, max_nodes, answers.bound[i])
             if most is not None and most.point is not None:
                 proved = (most.status, found.status) == (Status.OPTIMAL, Status.OPTIMAL)
                 best = most if found.point is None else found
@@ -146,7 +178,7 @@ class ExactSearch(Search):
         if still is not None:
             costs[still] = np.where(np.arange(costs.shape[1]) == own[0][still, None], 0.0, np.inf)
         changes = len(costs) if max_changes is None else max_changes
-        found = Person(self.model, own[0], costs, changes, stop).cheapest(budget, max_nodes)
+        found = self._person(self.model, own[0], costs, changes, stop).cheapest(budget, max_nodes)
         point = own[0] if found.point is None else found.point
         return found, problem.values_of(person, own[0], point)
 
@@ -169,7 +201,7 @@ class ExactSearch(Search):
         int8 (people,)
             ``Status.FOUND``, ``NONE`` (both proved) or ``UNKNOWN`` (a limit was reached).
         """
-        cells, budgets = self.problem.cells(people), budgets_of(budget, len(people))
+        cells, budgets = self.problem.cells(people), ceilings_of(budget, len(people))
         status, limit = np.full(len(people), Status.UNKNOWN, np.int8), Limits(**limits)
         max_nodes = limit.nodes(MAX_NODES)
 
@@ -194,8 +226,8 @@ class ExactSearch(Search):
         def one(i: int, costs: np.ndarray, stop: np.ndarray) -> None:
             model = self.model
             if trees is not None and needed is not None:
-                model = model.part(trees[i], int(needed[i]))
-            search(i, Person(model, cells[i], costs, changes, stop))
+                model = model.part(trees[i], float(needed[i]))
+            search(i, self._person(model, cells[i], costs, changes, stop))
 
         return self.problem.for_each(one, people, cells, limits)
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import copy
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
+from typing import Self
 
 import numpy as np
 
@@ -12,10 +13,10 @@ from ract._kernels.search import decide_votes
 from ract._kernels.search.boxes import Boxes
 from ract._kernels.search.cell_forest import Forest, Rules, polish
 from ract._kernels.search.decide_several import SHARPNESS, Needs, decide_several
-from ract.actions import Feature
-from ract.costs import FittedCost, LinearCost, require_max_norm
-from ract.encoding import Axis
-from ract.ensemble import TreeEnsemble
+from ract._utils.status import Status
+from ract.data.actions import Feature
+from ract.data.costs import FittedCost, LinearCost, require_max_norm
+from ract.data.encoder import Axis
 from ract.recourse.common.answers import Answer
 from ract.recourse.common.problem import Problem
 from ract.recourse.common.search import Batch, Search
@@ -27,7 +28,8 @@ from ract.recourse.exact.decide import (
     rules_of,
 )
 from ract.recourse.exact.search import MAX_NODES
-from ract.status import Status
+from ract.recourse.exact.squeeze import Squeeze
+from ract.trees.ensemble import TreeEnsemble
 
 Lefts = tuple[Left, ...]
 
@@ -56,6 +58,15 @@ class Models:
         self._first_label = np.cumsum([1, *sizes])  # label 0 is that of a leaf without a vote
         self.by_votes = np.array([model.by_votes for model in self.each])
         self.least = np.array([model.least for model in self.each])
+
+    def squeezed(self, squeeze: Squeeze) -> Models:
+        """The same models without some cells."""
+        other = copy(self)
+        for name in ("simplified", "decides_by"):
+            vars(other).pop(name, None)
+        other.problem = squeeze.problem(self.problem)
+        other.each = [model.squeezed(squeeze) for model in self.each]
+        return other
 
     @cached_property
     def simplified(self) -> Lefts:
@@ -164,7 +175,7 @@ class SeveralSearch(Search):
 
     Examples
     --------
-    >>> from ract.examples import loans_tree
+    >>> from ract.models.examples import loans_tree
     >>> (old, loans), (new, _) = loans_tree(max_depth=3), loans_tree(max_depth=4)
     >>> both = old.ensemble_, new.ensemble_
     >>> search = SeveralSearch(both, old.encoder_.axes, old.cost_)
@@ -177,24 +188,33 @@ class SeveralSearch(Search):
     def __init__(
         self, ensembles: Sequence[TreeEnsemble], axes: Sequence[Axis], cost: FittedCost
     ) -> None:
-        require_max_norm(cost)
+        self._take(cost)
         self.ensembles = tuple(ensembles)
         self.models = Models(self.ensembles, axes, cost)
         self.models.simplified, self.models.decides_by  # noqa: B018  made once, before threads ask
+        self._warm_up()
+
+    def _take(self, cost: FittedCost) -> None:
+        """Refuse costs that are not for this search."""
+        require_max_norm(cost)
+
+    def _warm_up(self) -> None:
+        """Compile or load the kernels."""
         warm_up()
+
+    def _person(self, own: np.ndarray, costs: np.ndarray, changes: int, stop: np.ndarray) -> Person:
+        """One person before the models; parameters are those of ``Descent``."""
+        return Person(self.models, own, costs, changes, stop)
 
     @classmethod
     def prepared(
         cls, ensembles: Sequence[TreeEnsemble], axes: Sequence[Axis], cost: FittedCost
-    ) -> SeveralSearch:
+    ) -> Self:
         """The search, kept with the first model's trees from one call to the next."""
-
-        def make() -> SeveralSearch:
-            return cls(ensembles, axes, cost)
-
+        make = partial(cls, ensembles, axes, cost)
         # A search holds its trees and cost, so that their ids are nobody else's while it is kept.
         key = cls, tuple(axes), id(cost), *((each.key, each.cutoff) for each in ensembles)
-        search: SeveralSearch = ensembles[0].memo.get(key, make)
+        search: Self = ensembles[0].memo.get(key, make)
         return search
 
     def fill(self, batch: Batch) -> None:
@@ -204,7 +224,7 @@ class SeveralSearch(Search):
         changes = batch.limits.changes_of(len(problem.grid.axes))
 
         def search(i: int, costs: np.ndarray, stop: np.ndarray) -> None:
-            person = Person(self.models, cells[i], costs, changes, stop)
+            person = self._person(cells[i], costs, changes, stop)
             found = person.cheapest(batch.budgets[i], max_nodes)
             answers.status[i], answers.nodes[i] = found.status, found.nodes
             answers.cost[i], answers.bound[i] = found.cost, found.bound

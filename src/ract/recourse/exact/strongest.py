@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from ract._utils.status import Status
 from ract.recourse.common.answers import Answer
 from ract.recourse.exact.decide import Person
-from ract.status import Status
 
 # A question about scores halves what lies between until this share of a model's range is left,
 # and then asks for anything better at all.
@@ -36,18 +36,22 @@ def find_strongest(
     answer : Answer
         An action that wins so much, whatever it costs; optimal if none is proved to win more.
     """
-    model, problem = person.model, person.model.problem
-    inside = model.within(model.simplified, person.own, person.costs, budget)
+    whole, problem, squeeze = person, person.model.problem, None
+    if person.squeezed is not None:
+        person, squeeze = person.squeezed
+    model = person.model
+    inside = person.inside(budget)
     divisor, base, by_votes = model.rule.divisor, model.rule.base, model.by_votes
 
     def score(point: np.ndarray) -> float:
-        after = problem.values_of(values, person.own, point)
+        cells = point if squeeze is None else squeeze.cells(point)
+        after = problem.values_of(values, whole.own, cells)
         return float(problem.ensemble.score(after[None])[0])
 
     point = person.own.copy()
-    status, nodes = person.look(inside, max_nodes, point)
+    status, nodes = person.look(inside, max_nodes, point, budget)
     if status != Status.FOUND:
-        return person, Answer(Status(status), nodes=nodes)
+        return whole, Answer(Status(status), nodes=nodes)
     best, most, proved = score(point), (inside.best + base) / divisor, True
     fine = 1.0 if by_votes else FINE * float(np.ptp(model.rule.weight))
     while best < most:
@@ -57,13 +61,15 @@ def find_strongest(
             wanted = max(wanted, np.ceil(middle) if by_votes else middle)
         there = person.own.copy()
         asked = replace(person, model=model.needing(wanted))
-        status, used = asked.look(inside, max_nodes, there)
+        status, used = asked.look(inside, max_nodes, there, budget)
         nodes += used
         if status == Status.FOUND:
             best, point = score(there), there
         else:
             proved = proved and status == Status.NONE
             most = wanted - 1 if by_votes else float(np.nextafter(wanted, -np.inf))
-    cost = float(person.costs[np.arange(len(point)), point].max())
+    cost = person.cost_of(point)
     status = Status.OPTIMAL if proved else Status.FOUND
-    return replace(person, model=model.needing(best)), Answer(status, cost, 0.0, point, nodes)
+    answer = Answer(status, cost, 0.0, point, nodes)
+    answer = answer if squeeze is None else squeeze.answer(answer)
+    return replace(whole, model=whole.model.needing(best)), answer

@@ -8,10 +8,11 @@ from functools import cached_property
 
 import numpy as np
 
-from ract.encoding import Axis
-from ract.grid import Grid
+from ract._utils.status import Status
+from ract.data.encoder import Axis
+from ract.data.grid import Grid
 from ract.recourse.common.answers import Answer, Answers
-from ract.recourse.common.limits import LARGEST
+from ract.recourse.common.limits import LARGEST, ceilings_of
 from ract.recourse.common.problem import Problem
 from ract.recourse.common.search import Batch
 from ract.recourse.exact.decide import Person
@@ -19,10 +20,9 @@ from ract.recourse.exact.search import ExactSearch
 from ract.recourse.explain.alternatives import Candidate, diverse, held_at_home
 from ract.recourse.explain.obstacles import locked, smallest_release
 from ract.recourse.explain.ranges import Certifier
-from ract.recourse.explain.robust import RobustSearch, furthest
+from ract.recourse.explain.robust import RobustSearch, categories_beyond, furthest
 from ract.recourse.options import Options
 from ract.recourse.plan import Obstacle
-from ract.status import Status
 
 MAX_NODES = 200_000
 
@@ -59,7 +59,7 @@ class Explainer:
         self._kept = [a for a in features if not search.problem.folded[a]]
         self._barred = [a for a in self._kept if self._axes[a] != rules[a]]
         self._people, self._answers = batch.people, batch.answers
-        self._budget = min(budget, LARGEST)
+        self._budget = float(ceilings_of(budget, 1)[0])
         self._max_nodes = min(batch.limits.nodes(MAX_NODES), MAX_NODES)
         shape = (len(batch.people), search.problem.n_features)
         self._low, self._high = np.full(shape, np.nan), np.full(shape, np.nan)
@@ -141,7 +141,9 @@ class Explainer:
         if not beyond and (self._options.ranges or self._options.at_least):
             wide = np.flatnonzero((point != asking.own) & ~self._problem.categorical).tolist()
         if len(wide):
-            certifier = Certifier((self._decision if beyond else self._search).refusing)
+            also = categories_beyond(self._problem, asking, point) if beyond else {}
+            refusing = (self._decision if beyond else self._search).refusing
+            certifier = Certifier(refusing, also=also)
             lowest, highest = certifier.widen(asking.own, lowest, highest, asking.costs, wide)
         n, grid = self._problem.n_features, self._problem.grid
         low, high = cell_ends(grid, asking.own, lowest, highest, point, beyond=beyond)

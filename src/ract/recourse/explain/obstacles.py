@@ -7,9 +7,9 @@ from itertools import combinations
 
 import numpy as np
 
-from ract.encoding import Axis
+from ract._utils.status import Status
+from ract.data.encoder import Axis
 from ract.recourse.common.answers import Answer
-from ract.status import Status
 
 Solve = Callable[[np.ndarray], Answer]
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 
+from ract._utils.status import Status
 from ract.recourse.exact.decide import Model, Person
-from ract.status import Status
 
 
 @dataclass(frozen=True)
@@ -22,10 +22,13 @@ class Certifier:
         refused, which the exact search decides.
     max_nodes : int
         Per question; one that needs more counts as not proved.
+    also : mapping of int to int array
+        Further cells of some axes, which belong to every box.
     """
 
     refusing: Model
     max_nodes: int = 20_000
+    also: Mapping[int, np.ndarray] = field(default_factory=dict)
 
     def holds(self, lowest: np.ndarray, highest: np.ndarray) -> bool:
         """Whether every point is proved to be desired; parameters as in ``refused_within``."""
@@ -39,12 +42,25 @@ class Certifier:
         lowest, highest : int64 (axes,)
             First and last cell of each axis; equal on a categorical one.
         """
-        n_cells = int(self.refusing.problem.grid.n_cells.max())
-        cell = np.arange(n_cells)
+        cell = np.arange(int(self.refusing.problem.grid.n_cells.max()))
         inside = (cell >= lowest[:, None]) & (cell <= highest[:, None])
+        for a, cells in self.also.items():
+            inside[a, cells] = True
+        return self.refused_among(lowest, inside)
+
+    def refused_among(self, point: np.ndarray, inside: np.ndarray) -> Status:
+        """The same for any set of cells of each axis, also of categories.
+
+        Parameters
+        ----------
+        point : int64 (axes,)
+            Cells of one of the points.
+        inside : bool (axes, most cells)
+            Which cells of each axis there are.
+        """
         costs = np.where(inside, 0.0, np.inf)
         stop = np.zeros(1, np.uint8)
-        person = Person(self.refusing, lowest, costs, len(lowest), stop)
+        person = Person(self.refusing, point, costs, len(point), stop)
         return Status(person.attains(0.0, self.max_nodes))
 
     def widen(
@@ -70,22 +86,26 @@ class Certifier:
             Ordinal ones.
         """
         point, lowest, highest = lowest, lowest.copy(), highest.copy()
-        n_cells, missing = (
-            self.refusing.problem.grid.n_cells, self.refusing.problem.grid.missing_cell
-        )  # fmt: skip
+        grid = self.refusing.problem.grid
+        missing, n_ordered = grid.missing_cell, grid.n_cells - (grid.missing_cell >= 0)
         for a in axes:
             up = point[a] > own[a] or own[a] == missing[a]
             for away in (True, False):
                 side = highest if up == away else lowest
                 step = 1 if up == away else -1
                 room = 0
-                while self._open(point[a] + (room + 1) * step, a, own, costs, n_cells[a]):
+                while self._open(point[a] + (room + 1) * step, a, own, costs, n_ordered[a]):
                     room += 1
                 self._push(side, a, step, room, lowest, highest)
         return lowest, highest
 
     def _open(self, cell: int, a: int, own: np.ndarray, costs: np.ndarray, n_cells: int) -> bool:
-        return 0 <= cell < n_cells and cell != own[a] and bool(np.isfinite(costs[a, cell]))
+        """Whether the person can enter an ordered cell, or cells on both sides of it.
+
+        Only cells that hold no round value lie between others that they can enter.
+        """
+        entered = np.flatnonzero(np.isfinite(costs[a, :n_cells]))
+        return cell != own[a] and bool(entered[0] <= cell <= entered[-1])
 
     def _push(
         self,

@@ -2,14 +2,15 @@
 
 With a margin m, every change may fall short by up to the share m of its way, each independently
 of the others. Plans of the kind "at least" hold for everyone who goes further, up to the bounds
-of the features. A plan holds when everyone in the box between is desired:
+of the features; on an ordered category (one that may only rise or fall), in every category beyond.
+A plan holds when everyone in the box between is desired:
 
     x ------------ x + (1 - m)(v - x) ====== v ============= bound
                         margin: every point     at least: every
                         here is desired         point here is
 
-Whole numbers stop at whole numbers; categories and binaries are changed or not. Nobody falls short
-of a value that they hand in, nor goes further than it.
+Whole numbers stop at whole numbers; other categories and binaries are changed or not. Nobody falls
+short of a value that they hand in, nor goes further than it.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ract.data.actions.steps import first_above, last_below
 from ract.recourse.common.answers import Answer
 from ract.recourse.common.problem import Problem
 from ract.recourse.exact.decide import Model, Person
@@ -110,6 +112,9 @@ class RobustSearch:
             short = values[j] - self.margin * (values[j] - person[j])
             if (short < plan[j]) == (plan[j] > person[j]) and short != plan[j]:
                 values[j] = np.nextafter(values[j], np.sign(step) * np.inf)
+            if axis.feature.is_stepped:  # further still, to a round value
+                landed = first_above if plan[j] > person[j] else last_below
+                values[j] = landed(person[[j]], values[[j]], axis.feature.step or 0.0)[0]
         return values
 
     def _allowed(self, person: np.ndarray, values: np.ndarray) -> bool:
@@ -146,16 +151,38 @@ class RobustSearch:
             return True
         far = furthest(self.problem, asking, point)
         lowest, highest = np.minimum(short, point), np.maximum(short, point)
-        box = np.minimum(lowest, far), np.maximum(highest, far)
-        return Certifier(self.beyond, self.max_nodes).holds(*box)
+        lowest, highest = np.minimum(lowest, far), np.maximum(highest, far)
+        also = categories_beyond(self.problem, asking, point)
+        return Certifier(self.beyond, self.max_nodes, also).holds(lowest, highest)
 
 
 def furthest(problem: Problem, asking: Person, point: np.ndarray) -> np.ndarray:
-    """The last cells that a person can enter beyond a point, in its directions."""
-    far = point.copy()
+    """The last cells within the bounds beyond a point, in its directions.
+
+    Limits say how far a person is asked to go; whoever goes further must be safe too.
+    """
+    far, (above, below) = point.copy(), problem.prices.levels
     moved = (point != asking.own) & ~problem.categorical
     moved[problem.handed_in(asking.own, point)] = False
     for a in np.flatnonzero(moved).tolist():
-        entered = np.flatnonzero(np.isfinite(asking.costs[a, : problem.grid.n_cells[a]]))
-        far[a] = entered.max() if point[a] > asking.own[a] else entered.min()
+        if point[a] > asking.own[a]:
+            far[a] = np.flatnonzero(np.isfinite(above[a])).max()
+        else:
+            far[a] = np.flatnonzero(np.isfinite(below[a])).min()
     return far
+
+
+def categories_beyond(problem: Problem, asking: Person, point: np.ndarray) -> dict[int, np.ndarray]:
+    """The categories beyond a point's that may be entered, of each ordered feature that it moves.
+
+    A missing value has no place in the order.
+    """
+    beyond = {}
+    for a in np.flatnonzero((point != asking.own) & problem.categorical).tolist():
+        axis = problem.grid.axes[a]
+        n = len(axis.feature.categories)
+        if axis.feature.is_ordered and asking.own[a] < n:
+            entered = np.arange(n) if axis.entered is None else np.array(axis.entered, int)
+            rises = axis.feature.change == "increase"
+            beyond[a] = entered[entered > point[a]] if rises else entered[entered < point[a]]
+    return beyond

@@ -8,9 +8,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ract.ensemble import TreeEnsemble
-from ract.grid import Grid
+from ract.data.grid import Grid
 from ract.recourse.solver.choices import Choice
+from ract.recourse.solver.time import Time
+from ract.trees.ensemble import TreeEnsemble
 
 Range = tuple[int, int]  # first and last choice of an ordinal axis
 Bounds = dict[int, Range | int]  # by axis; for a categorical one, a bit per category
@@ -64,7 +65,7 @@ class Branches:
             self._trees.append(_Tree(*(array.tolist() for array in arrays)))
         self._n_cells = grid.n_cells
 
-    def leaves(self, choices: Sequence[Choice]) -> list[list[Leaf]]:
+    def leaves(self, choices: Sequence[Choice], time: Time) -> list[list[Leaf]]:
         """The leaves of each tree that some combination of choices gets to."""
         # Last choice in the cells up to each one: x <= threshold is choice <= that one.
         last = [
@@ -77,13 +78,19 @@ class Branches:
             else sum(1 << int(cell) for cell in choice.cell)
             for choice in choices
         ]
-        return [_leaves(tree, 0, {}, everything, last) for tree in self._trees]
+        return [_leaves(tree, 0, {}, everything, last, time) for tree in self._trees]
 
 
 def _leaves(
-    tree: _Tree, node: int, bounds: Bounds, everything: list[Range | int], last: list[list[int]]
+    tree: _Tree,
+    node: int,
+    bounds: Bounds,
+    everything: list[Range | int],
+    last: list[list[int]],
+    time: Time,
 ) -> list[Leaf]:
     """Leaves below a node; two that are worth the same become one."""
+    time.check()
     a = tree.axis[node]
     if a < 0:
         return [Leaf(tree.worth[node], dict(bounds))]
@@ -93,7 +100,7 @@ def _leaves(
     for child, part in zip((tree.left[node], tree.right[node]), sides, strict=True):
         if part is not None:
             bounds[a] = part
-            found += _leaves(tree, child, bounds, everything, last)
+            found += _leaves(tree, child, bounds, everything, last, time)
     if before is None:
         del bounds[a]
     else:

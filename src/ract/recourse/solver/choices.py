@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ract.grid import Prices
+from ract.data.prices import Prices
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ract.costs import FittedMahalanobis
-from ract.encoding import Axis
+from ract.data.costs import FittedMahalanobis
+from ract.data.encoder import Axis
 
 BLIND = 1e-9  # below this part of the largest, a direction counts as one that costs nothing
 

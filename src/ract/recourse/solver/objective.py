@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from ract.encoding import Axis
+from ract.data.encoder import Axis
 from ract.recourse.solver.distance import Distance
 from ract.recourse.solver.program import Program, weighted
 

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from math import ceil, inf, isinf
-from time import perf_counter
 from typing import Any
 
 import numpy as np
 
+from ract._utils.status import Status
 from ract.recourse.common.limits import LARGEST
 from ract.recourse.solver.action import Actions, Point
 from ract.recourse.solver.choices import Choice, cell_choices
 from ract.recourse.solver.objective import Goal, Marks, cell_goal, distance_goal, value_goal
 from ract.recourse.solver.program import Program, cp_sat
 from ract.recourse.solver.segments import Segments, free_categories
-from ract.status import Status
+from ract.recourse.solver.time import OutOfTime, Time
 
 MOST_TIES = 100  # answers that rounding spoils before the search turns to clear ones
 SMALLEST_GAIN = 0.01  # by which a round of the search should narrow the gap,
@@ -32,8 +33,8 @@ class PersonSearch:
     ----------
     actions : Actions
         What the person may do.
-    deadline : float
-        As ``perf_counter`` counts.
+    time : Time
+        What is left of their time, which building the programs uses too.
 
     Attributes
     ----------
@@ -41,8 +42,8 @@ class PersonSearch:
         As in ``Answers``, of this person.
     """
 
-    def __init__(self, actions: Actions, deadline: float) -> None:
-        self._actions, self._deadline = actions, deadline
+    def __init__(self, actions: Actions, time: Time) -> None:
+        self._actions, self._time = actions, time
         self._setting, self._person, self._budget = actions.setting, actions.person, actions.budget
         self.status, self.cost, self.bound = Status.UNKNOWN, inf, 0.0
         self.values, self.nodes = actions.person, 0
@@ -52,6 +53,12 @@ class PersonSearch:
         if self._actions.flaw(self._person) is None:
             self.status, self.cost = Status.OPTIMAL, 0.0
             return
+        with suppress(OutOfTime):  # what was found until then counts
+            self._search(start)
+        if self.status == Status.UNKNOWN and not isinf(self.cost):
+            self.status = Status.FOUND
+
+    def _search(self, start: np.ndarray) -> None:
         self._prepare()
         idle = 0
         while idle < MOST_IDLE:
@@ -59,10 +66,10 @@ class PersonSearch:
             finer = self._look(start)
             idle = 0 if self._nearer(*before) else idle + 1
             proved = self.status in (Status.OPTIMAL, Status.NONE)
-            if proved or not finer or perf_counter() > self._deadline:
+            if proved or not finer or not self._time.left:
                 break
             start = start if isinf(self.cost) else self.values
-        unknown = self.status == Status.UNKNOWN and perf_counter() < self._deadline
+        unknown = self.status == Status.UNKNOWN and self._time.left > 0
         if unknown and self._spoilt is not None:
             # What there is holds up to rounding only: look for what holds for certain.
             self._repair(self._spoilt, anywhere=True)
@@ -88,10 +95,10 @@ class PersonSearch:
     def _look(self, start: np.ndarray) -> bool:
         """Search for what costs no more than the best so far; whether to look more closely."""
         self._choices = self._find_choices(min(self._budget, self.cost))
-        self._trees = self._setting.branches.leaves(self._choices)
         placed = self._actions.placed(self._choices, start)
         if placed is not None:
             self._take(placed[1])
+        self._trees = self._setting.branches.leaves(self._choices, self._time)
         program, goal = self._program(strict=False)
         stairs = self._limited(program, goal)
         if placed is not None:
@@ -196,7 +203,7 @@ class PersonSearch:
 
     def _program(self, *, strict: bool) -> tuple[Program, Goal]:
         setting, ensemble = self._setting, self._setting.ensemble
-        program = Program(self._choices, setting.by_value)
+        program = Program(self._choices, setting.by_value, self._time)
         if ensemble.combine == "votes":
             program.add_votes(self._trees, int(np.ceil(ensemble.cutoff)))
         else:
@@ -228,8 +235,8 @@ class PersonSearch:
         solver.parameters.presolve_inclusion_work_limit = 0
         if self._setting.by_value:
             solver.parameters.linearization_level = 2
-        if not isinf(self._deadline):
-            solver.parameters.max_time_in_seconds = max(0.0, self._deadline - perf_counter())
+        if not isinf(self._time.left):
+            solver.parameters.max_time_in_seconds = self._time.left
         status = solver.solve(program.model)
         assert status != cp_sat().MODEL_INVALID, program.model.validate()
         self.nodes += solver.num_branches

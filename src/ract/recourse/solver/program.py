@@ -15,12 +15,15 @@ from typing import Any
 
 import numpy as np
 
+from ract._utils.errors import how_to_install
 from ract.recourse.solver.branches import Leaf
 from ract.recourse.solver.choices import Choice
 from ract.recourse.solver.relations import ROUNDING
+from ract.recourse.solver.time import Time
 
 LARGEST_SUM = 1 << 50  # of any constraint, so that the solver's 64 bits suffice
 VALUE_BITS = 28  # to which the values of leaves are rounded
+TINY_LIFT = 2.0**900  # a model that refuses at a score of 0 asks for the next number above it
 
 
 def cp_sat() -> Any:
@@ -29,7 +32,8 @@ def cp_sat() -> Any:
         from ortools.sat.python import cp_model
     except ImportError:
         raise ImportError(
-            'Search with other costs and with relations needs OR-Tools: pip install "ract[solver]".'
+            "Search with other costs and with relations needs OR-Tools: "
+            f"{how_to_install('solver')}."
         ) from None
     return cp_model
 
@@ -50,11 +54,13 @@ class Program:
     choices : sequence of Choice, one per axis
     by_value : collection of int
         Ordinal axes whose values are variables of their own.
+    time : Time
+        Building ends with OutOfTime when it is up.
     """
 
-    def __init__(self, choices: Sequence[Choice], by_value: Collection[int]) -> None:
+    def __init__(self, choices: Sequence[Choice], by_value: Collection[int], time: Time) -> None:
         self.model = cp_sat().CpModel()
-        self.choices = choices
+        self.choices, self._time = choices, time
         self._at_most: list[dict[int, Any]] = [{} for _ in choices]
         self._is: list[list[Any]] = [[] for _ in choices]
         self._boxes: list[tuple[Any, Leaf]] = []
@@ -68,6 +74,7 @@ class Program:
                 self._add_steps(a, choice)
 
     def _literal(self) -> Any:
+        self._time.check()
         return self.model.new_bool_var("")
 
     def _add_steps(self, a: int, choice: Choice) -> None:
@@ -151,19 +158,20 @@ class Program:
         Values are rounded so that no sum that passes is lost, or (strict) none that fails gets in.
         """
         size = sum(max(abs(leaf.value) for leaf in leaves) for leaves in trees) + abs(least)
-        scale = 2.0**VALUE_BITS / (size or 1.0)
+        lift = TINY_LIFT if size < 1 / TINY_LIFT else 1.0  # lest the scale be infinite
+        size, least, scale = size * lift, least * lift, 2.0**VALUE_BITS / (size * lift or 1.0)
         rounding = 4 * len(trees) * float(np.finfo(np.float64).eps) * size
         rounded = floor if strict else ceil
         wanted = ceil((least + rounding) * scale) if strict else floor((least - rounding) * scale)
         literals, values = [], []
         for leaves in trees:
             if len(leaves) == 1:
-                wanted -= rounded(leaves[0].value * scale)
+                wanted -= rounded(leaves[0].value * lift * scale)
                 continue
             each = [self._leaf(leaf) for leaf in leaves]
             self.model.add_exactly_one(each)
             literals += each
-            values += [rounded(leaf.value * scale) for leaf in leaves]
+            values += [rounded(leaf.value * lift * scale) for leaf in leaves]
             self._leaves.append(list(zip(each, leaves, strict=True)))
         self.model.add(weighted(literals, values) >= wanted)
         self._chain()
@@ -246,6 +254,7 @@ class Program:
             if not isinstance(self.steps[a], int):
                 self.model.add_hint(self.steps[a], steps[a])
         for literal, leaf in self._boxes:
+            self._time.check()
             self.model.add_hint(literal, leaf.holds(point, self.choices))
 
     def read(self, solver: Any) -> tuple[list[int], list[int]]:

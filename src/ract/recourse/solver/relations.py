@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from ract.encoding import Axis
-from ract.errors import InvalidSpec, listing
+from ract._utils.errors import InvalidSpec, listing
+from ract.data.encoder import Axis
 
 # Sums of rounded numbers are not exact: 0.1 + 0.2 <= 0.3 is meant to hold.
 ROUNDING = 1e-9

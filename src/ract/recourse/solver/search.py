@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from time import perf_counter
 
 import numpy as np
 
-from ract.costs import FittedCost, FittedMahalanobis
-from ract.encoding import Axis
-from ract.ensemble import TreeEnsemble
-from ract.errors import InvalidData
-from ract.grid import Grid
+from ract._utils.errors import InvalidData, InvalidSpec
+from ract.data.costs import FittedCost, FittedMahalanobis
+from ract.data.encoder import Axis
+from ract.data.grid import Grid
 from ract.recourse.common.by_pattern import refuse_missing
 from ract.recourse.common.parallel import for_each
 from ract.recourse.common.search import Batch, Search
@@ -21,6 +19,8 @@ from ract.recourse.solver.distance import Distance
 from ract.recourse.solver.person import PersonSearch
 from ract.recourse.solver.program import cp_sat
 from ract.recourse.solver.relations import LinearRelation, read_relations
+from ract.recourse.solver.time import Time
+from ract.trees.ensemble import TreeEnsemble
 
 __all__ = ["SolverSearch"]
 
@@ -64,8 +64,8 @@ class SolverSearch(Search):
 
     Examples
     --------
-    >>> from ract.costs import make_cost
-    >>> from ract.examples import loans_tree
+    >>> from ract.data import make_cost
+    >>> from ract.models.examples import loans_tree
     >>> model, loans = loans_tree()
     >>> people = model.encoder_.matrix(loans.frame)
     >>> cost = make_cost("l1").fit(people.T, model.encoder_.weights)
@@ -86,6 +86,8 @@ class SolverSearch(Search):
         relations: Sequence[LinearRelation | str] = (),
     ) -> None:
         cp_sat()  # say at once if it is missing
+        if cost.norm == "combined":
+            raise InvalidSpec("Programs take no CombinedCost; the exact search does.")
         refuse_missing(axes, "Programs", categories=False)
         read, columns = read_relations(relations, axes)
         splits = ensemble.feature >= 0
@@ -104,7 +106,7 @@ class SolverSearch(Search):
         def search(i: int, stop: np.ndarray) -> None:
             budget = float(batch.budgets[i])
             actions = Actions(self._setting, people[i], budget, limits.max_changes)
-            one = PersonSearch(actions, deadline=perf_counter() + seconds)
+            one = PersonSearch(actions, Time(stop, seconds))
             one.run(starts[i])
             answers.status[i], answers.nodes[i] = one.status, one.nodes
             answers.cost[i], answers.bound[i] = one.cost, one.bound

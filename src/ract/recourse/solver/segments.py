@@ -22,10 +22,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from ract.costs import FittedCost, FittedMahalanobis, LevelCost, LinearCost
-from ract.encoding import Axis
-from ract.errors import InvalidSpec
-from ract.grid import Grid
+from ract._utils.errors import InvalidSpec
+from ract.data.costs import FittedCost, FittedMahalanobis, LevelCost, LinearCost
+from ract.data.encoder import Axis
+from ract.data.grid import Grid
 from ract.recourse.solver.choices import Choice
 
 N_STEPS = 1 << 24  # into which the reach of a continuous feature is cut

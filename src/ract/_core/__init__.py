@@ -1,1 +1,0 @@
-"""Algorithms in plain Python and arrays, around the kernels."""

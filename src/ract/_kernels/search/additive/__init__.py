@@ -1,0 +1,1 @@
+"""The cheapest accepted point under a cost that adds up over axes: branch and bound with proof."""

@@ -1,0 +1,1 @@
+"""What every part of the package uses and nobody imports from outside."""

@@ -1,0 +1,122 @@
+"""Modules of ract 0.2 by their old names, so that scripts and pickles of then still find them."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from functools import partial
+from importlib import import_module
+from importlib.machinery import ModuleSpec
+from importlib.util import find_spec
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+# Old module or package -> where it stands now. Parts of a package moved along with it.
+MOVED = {
+    "ract._auto": "ract.models.weight_search",
+    "ract._core": "ract.trees",
+    "ract._estimator": "ract.models.base",
+    "ract._memo": "ract._utils.memo",
+    "ract._training": "ract.trees.training",
+    "ract.actions": "ract.data.actions",
+    "ract.boosting": "ract.models.boosting",
+    "ract.calibration": "ract.recourse.calibration",
+    "ract.certificates": "ract.evaluation.certificates",
+    "ract.costs": "ract.data.costs",
+    "ract.datasets": "ract.data.datasets",
+    "ract.encoding": "ract.data.encoder",
+    "ract.ensemble": "ract.trees.ensemble",
+    "ract.errors": "ract._utils.errors",
+    "ract.export": "ract.io.export",
+    "ract.forest": "ract.models.forest",
+    "ract.grid": "ract.data.grid",
+    "ract.guarantee": "ract.models.guarantee",
+    "ract.imported": "ract.models.imported",
+    "ract.interop": "ract.trees.readers",
+    "ract.judge": "ract.models.judge",
+    "ract.metrics": "ract.evaluation.metrics",
+    "ract.metrics.lasting": "ract.recourse.lasting",
+    "ract.persist": "ract.io",
+    "ract.plot": "ract.evaluation.plots",
+    "ract.promises": "ract.apps.ledger",
+    "ract.reasons": "ract.recourse.reasons",
+    "ract.recourse.causal.effects": "ract.data.effects",
+    "ract.recourse.causal.lingam": "ract.data.lingam",
+    "ract.recourse.heuristic": "ract.recourse.plausible",
+    "ract.report": "ract.evaluation.report",
+    "ract.scale": "ract.apps.distributed",
+    "ract.selection": "ract.evaluation.tradeoff",
+    "ract.serve": "ract.apps.web",
+    "ract.status": "ract._utils.status",
+    "ract.tables": "ract.data.csv",
+    "ract.text": "ract.evaluation.text",
+    "ract.tree": "ract.models.tree",
+}
+PUBLIC = ("", ".data", ".trees", ".recourse", ".models", ".evaluation", ".io", ".notices")
+
+
+def new_name(module: str) -> str | None:
+    """Where a module of 0.2 stands now; None if it did not move.
+
+    >>> new_name("ract.costs.percentile")
+    'ract.data.costs.percentile'
+    """
+    package, _, last = module.rpartition(".")
+    if module in MOVED or not package:
+        return MOVED.get(module)
+    above = new_name(package)
+    return None if above is None else f"{above}.{last}"
+
+
+class MovedModules:
+    """Finds modules by their old names; each warns when something is taken from it.
+
+    It has no base class: ``importlib.abc`` takes longer to import than all of ``ract``.
+    """
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """The stand-in for a module that moved."""
+        new = new_name(fullname)
+        try:
+            if new is None or find_spec(new) is None:
+                return None
+        except ModuleNotFoundError:  # part of a module that has no parts
+            return None
+        return ModuleSpec(fullname, self, is_package=True)  # type: ignore[arg-type]
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        """A module that passes on what is asked of it."""
+        module = ModuleType(spec.name)
+        vars(module)["__getattr__"] = partial(_passed_on, spec.name)
+        return module
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Nothing to run."""
+
+
+def install() -> None:
+    """Let old names be found, after everything that is found by itself."""
+    if not any(isinstance(finder, MovedModules) for finder in sys.meta_path):
+        sys.meta_path.append(MovedModules())
+
+
+def _passed_on(old: str, name: str) -> Any:
+    if name.startswith("__"):
+        raise AttributeError(f"module {old!r} has no attribute {name!r}")
+    new = new_name(old)
+    try:
+        value = getattr(import_module(str(new)), name)
+    except (ImportError, AttributeError):
+        raise ImportError(
+            f"{old}.{name} is gone from ract 0.3; the changelog has a table of old and new names."
+        ) from None
+    public = [f"ract{part}" for part in PUBLIC if name in import_module(f"ract{part}").__all__]
+    where = f"{public[0]}.{name}" if public else f"{new}.{name}, which is private"
+    warnings.warn(f"{old}.{name} is now {where}.", FutureWarning, stacklevel=3)
+    vars(sys.modules[old])[name] = value
+    return value

@@ -1,0 +1,85 @@
+"""Names of version 0.2 and what stands in their place: for messages, model files and pickles."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+# Parameters of estimators, old -> new.
+RENAMED_PARAMETERS = {
+    "max_cells": "max_bins",
+    "calibration": "validation_fraction",
+    "max_risk": "min_recourse",  # 1 minus the old value
+    "monotonic_cst": "monotonic",
+    "bound": "relabelling",
+}
+
+# Parameters of estimators that are gone, and what does their work now.
+REMOVED_PARAMETERS = {
+    "exact_costs": "cost=PercentileCost(exact=True)",
+    "keep_reference": "save_model(..., keep_reference=people)",
+    "max_auc_loss": "TunedRecourseClassifierCV(estimator, max_auc_loss=...)",
+    "only_actionable": "a table of the features that may change",
+    "min_samples_split": "min_samples_leaf",
+    "min_weight_fraction_leaf": "min_samples_leaf",
+    "min_impurity_decrease": "min_samples_leaf or max_depth",
+    "bootstrap": "max_samples",
+    "warm_start": "a fit with more trees",
+    "votes_needed": "threshold=, approval_rate= or max_bad_rate=",
+    "probability": "predict_proba, which gives the mean share of the leaves",
+    "n_members": "a subclass with another n_members",
+    "anchor_strength": "a subclass with another anchor_strength",
+    "n_iter_no_change": "a subclass with another patience",
+    "tol": "early_stopping",
+}
+
+
+def refuse_old_parameters(owner: str, given: Iterable[str], known: Iterable[str]) -> None:
+    """Say by which name a parameter of version 0.2 goes today.
+
+    Examples
+    --------
+    >>> refuse_old_parameters("RecourseTreeClassifier", ["max_cells"], ["max_bins"])
+    Traceback (most recent call last):
+    TypeError: RecourseTreeClassifier has no parameter 'max_cells' any more; it is max_bins now.
+    """
+    known = set(known)
+    for name in given:
+        if name in known:
+            continue
+        if name in RENAMED_PARAMETERS:
+            new, more = RENAMED_PARAMETERS[name], ""
+            if name == "max_risk":
+                more = ", one minus the old value"
+            raise TypeError(f"{owner} has no parameter {name!r} any more; it is {new} now{more}.")
+        if name in REMOVED_PARAMETERS:
+            raise TypeError(
+                f"{owner} has no parameter {name!r} any more; in its place: "
+                f"{REMOVED_PARAMETERS[name]}."
+            )
+
+
+def current_parameters(old: Mapping[str, Any], known: Iterable[str]) -> dict[str, Any]:
+    """Parameters of a stored estimator by their names of today.
+
+    Those of version 0.2 are told by ``max_cells``. What means nothing any more is left out.
+
+    Examples
+    --------
+    >>> current_parameters({"max_cells": 64, "max_risk": 0.1}, ["max_bins", "min_recourse"])
+    {'max_bins': 64, 'min_recourse': 0.9}
+    """
+    known = set(known)
+    if "max_cells" not in old:
+        return {name: value for name, value in old.items() if name in known}
+    # Then the goal of a weight that was searched for, which is another thing today.
+    given = {name: value for name, value in old.items() if name != "min_recourse"}
+    if given.get("recourse_weight") == "auto":
+        del given["recourse_weight"]
+    if given.get("max_risk") is not None:
+        given["max_risk"] = round(1 - given["max_risk"], 12)
+    if "relabelling" in given and given.get("confidence") is not None:
+        given["relabelling"] = given.pop("bound", "sequence")
+    given.pop("bound", None)
+    renamed = {RENAMED_PARAMETERS.get(name, name): value for name, value in given.items()}
+    return {name: value for name, value in renamed.items() if name in known}

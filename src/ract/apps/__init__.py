@@ -1,0 +1,1 @@
+"""Command line, web service, ledger, distributed jobs: they use the library."""

@@ -1,0 +1,106 @@
+"""The command line: each command is one small module.
+
+A new command is a function in a module of its own, named in the list below. Options that others
+have too come from ``options``. ``inputs``, ``tables`` and ``columns`` read, ``outputs`` and
+``notice_folder`` write, ``messages`` says what was done; ``searching`` has what ``recourse`` and
+``notice`` share. Errors are raised as they are, and ``failures`` turns them into one sentence.
+Modules of commands import nothing heavy at their top, so that ``ract --help`` answers at once.
+"""
+
+from __future__ import annotations
+
+import signal
+import sys
+
+import typer
+
+from ract._utils.version import __version__
+from ract.apps.cli.audit import audit
+from ract.apps.cli.certify import certify
+from ract.apps.cli.data import data
+from ract.apps.cli.demo import demo
+from ract.apps.cli.export import export
+from ract.apps.cli.failures import INTERRUPTED, INTERRUPTION, Commands
+from ract.apps.cli.fit import fit
+from ract.apps.cli.import_model import import_model
+from ract.apps.cli.init import init
+from ract.apps.cli.notice import NoticeCommands
+from ract.apps.cli.notice import init as notice_init
+from ract.apps.cli.notice import write as notice_write
+from ract.apps.cli.options import with_option_groups
+from ract.apps.cli.predict import predict
+from ract.apps.cli.promises import app as promises
+from ract.apps.cli.reasons import reasons
+from ract.apps.cli.recourse import recourse
+from ract.apps.cli.serve import app as serve
+from ract.apps.cli.tradeoff import tradeoff
+from ract.apps.cli.warmup import warmup
+
+app = typer.Typer(
+    cls=Commands,
+    help="Decision trees and forests in which refused people have a way back.",
+    epilog="The plain path: ract init, ract fit, ract recourse, ract audit; ract COMMAND --help "
+    "has examples. Exit codes: 0 fine, 1 a bug in ract, 2 something in the input or the options "
+    "is wrong, 3 the result could not be written, 4 a certificate was checked in parts only, 130 "
+    "interrupted.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+
+
+def _show_version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"ract {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: bool = typer.Option(
+        False, "--version", callback=_show_version, is_eager=True, help="Print the version."
+    ),
+) -> None:
+    """Options of the program as a whole."""
+
+
+for command, name in (
+    (demo, "demo"),
+    (init, "init"),
+    (fit, "fit"),
+    (predict, "predict"),
+    (recourse, "recourse"),
+    (reasons, "reasons"),
+    (tradeoff, "tradeoff"),
+    (audit, "audit"),
+    (certify, "certify"),
+    (import_model, "import"),
+    (export, "export"),
+    (data, "data"),
+    (warmup, "warmup"),
+):
+    app.command(name)(with_option_groups(command))
+app.add_typer(promises, name="promises")
+app.add_typer(serve, name="serve")
+
+notices = typer.Typer(
+    cls=NoticeCommands,
+    help="Write a notice for each person who is refused; ract notice init writes the file of "
+    "reason codes that it needs. ract notice MODEL PEOPLE is short for ract notice write.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+notices.command("write")(with_option_groups(notice_write))
+notices.command("init")(with_option_groups(notice_init))
+app.add_typer(notices, name="notice")
+
+
+def main() -> None:
+    """Run the command line; who ends it politely interrupts it."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        app()
+    except KeyboardInterrupt:  # it came before or after the command itself
+        typer.echo(INTERRUPTION, err=True)
+        sys.exit(INTERRUPTED)

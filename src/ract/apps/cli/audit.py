@@ -1,0 +1,114 @@
+"""``ract audit``: one page on what a model decides and who has recourse."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ract.apps.cli import options
+
+
+def audit(
+    model: options.ModelPath,
+    people: options.PeopleFile,
+    output: Annotated[
+        Path, typer.Option("-o", "--output", help="HTML page to write.", show_default=False)
+    ],
+    *,
+    target: Annotated[
+        str | None,
+        typer.Option(help="Column of the true classes; by default that of training, if present."),
+    ] = None,
+    groups: options.Groups = None,
+    training: options.TrainingOutcomes = None,
+    bound: options.Bound,
+    max_people: Annotated[
+        int, typer.Option(help="For how many people plans are sought; the bound is on all.")
+    ] = 5000,
+    title: Annotated[str, typer.Option(help="Title of the page.")] = "Recourse audit",
+    templates: Annotated[
+        Path | None, typer.Option(help="Folder of Jinja2 templates that replace the page's own.")
+    ] = None,
+    id: options.Id = None,
+    strict: options.Strict = False,
+    json: options.Json = False,
+    csv: options.Csv,
+) -> None:
+    """Write a page: accuracy, recourse with a bound, groups, costs, people without recourse.
+
+    Example: ract audit model.ract new-people.csv --groups Sex -o report.html
+    """
+    from ract import OutcomeJudge
+    from ract.apps.cli.columns import held_out, training_table
+    from ract.apps.cli.inputs import open_model
+    from ract.apps.cli.messages import print_summary, say_if_unrestricted, share
+    from ract.apps.cli.tables import format_of
+    from ract.evaluation import report
+    from ract.evaluation.report.render import open_templates
+
+    open_templates(templates)  # a mistake is said before the search, which may take minutes
+    file = open_model(model)
+    say_if_unrestricted(file.model.encoder_.space)
+    form = format_of(csv, file.table)
+    named = file.summary.get("target") if target is None else target
+    held = held_out(
+        people,
+        form,
+        file.model,
+        target=named,
+        is_required=target is not None,
+        groups=groups,
+        id=id,
+        strict=strict,
+    )
+    table = training_table(file, held, training, form, named)
+    judge = file.judge
+    if judge is None and training is not None and table is not None and table.y is not None:
+        judge = OutcomeJudge(
+            file.model.encoder_.space, desired=file.model.desired_, n_jobs=bound.n_jobs, verbose=1
+        ).fit(table.frame, table.y)
+    found = report.audit(
+        file.model,
+        held.frame,
+        held.y,
+        groups=held.groups,
+        training=None if table is None else table.frame,
+        judge=judge,
+        max_people=max_people,
+        title=title,
+        progress=True,
+        **asdict(bound),
+    )
+    found.save(output, templates)
+    everyone = found.certificate.everyone
+    sent = found.sendable
+    summary = {
+        "people": found.n_people,
+        "sendable": None if sent is None or not len(sent.people) else sent.share,
+        "recourse_ratio": 1 - everyone.risk,
+        "risk_bound": everyone.risk_bound,
+        "confidence": bound.confidence,
+        "file": str(output),
+    }
+    leads = ""
+    if sent is not None and len(sent.people):
+        leads = f"{share(sent.share)} of {len(sent.people)} refused people have a plan to send. "
+    sentence = (
+        f"{leads}{found.n_people} people, {share(1 - everyone.risk)} accepted or with a plan "
+        f"within the budget; the page is {output}."
+    )
+    if held.n_invalid:
+        summary["invalid"] = held.n_invalid
+    if found.verdicts is not None:
+        of_all = found.verdicts.iloc[0]
+        summary |= {
+            f"plans_{name}": int(of_all[name]) for name in ("earned", "undecided", "granted")
+        }
+        sentence += (
+            f" Plans of the {of_all['refused']} refused: {of_all['earned']} earned, "
+            f"{of_all['undecided']} undecided, {of_all['granted']} granted."
+        )
+    print_summary(summary, sentence, as_json=json)

@@ -1,0 +1,103 @@
+"""``ract certify``: bound how many people are without recourse, and check such a bound again."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from ract._utils.files import readable
+from ract.apps.cli import options
+from ract.apps.cli.failures import BAD_INPUT, FINE, NOT_CHECKED
+
+
+def certify(
+    model: options.ModelPath,
+    people: options.PeopleFile,
+    *,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="JSON record to write.")
+    ] = None,
+    check: Annotated[
+        Path | None,
+        typer.Option(
+            help="Check this record again instead of making one, with the options it was made with."
+        ),
+    ] = None,
+    groups: options.Groups = None,
+    training: options.Training = None,
+    bound: options.Bound,
+    max_risk: Annotated[
+        float | None, typer.Option(help="Refuse if there are too few people to show this risk.")
+    ] = None,
+    witnesses: Annotated[
+        Path | None,
+        typer.Option(
+            help="Write everyone's action to this file, which holds people's values; with --check, "
+            "check those in it."
+        ),
+    ] = None,
+    keep: Annotated[
+        bool, typer.Option("--keep", help="Keep the record in the model file too.")
+    ] = False,
+    strict: options.Strict = False,
+    json: options.Json = False,
+    csv: options.Csv,
+) -> None:
+    """Bound the share of a population without recourse, from people who were held out.
+
+    Example: ract certify model.ract new-people.csv --groups Sex -o recourse.json
+    """
+    from ract.apps.cli.columns import held_out, training_table
+    from ract.apps.cli.inputs import open_model
+    from ract.apps.cli.messages import print_summary, say_if_unrestricted
+    from ract.apps.cli.tables import format_of
+    from ract.evaluation import certificates
+    from ract.io import save_model
+
+    file = open_model(model)
+    say_if_unrestricted(file.model.encoder_.space)
+    form = format_of(csv, file.table)
+    held = held_out(people, form, file.model, groups=groups, strict=strict)
+    table = training_table(file, held, training, form)
+    given: dict[str, Any] = {
+        "groups": held.groups,
+        "training": None if table is None else table.frame,
+        "witnesses": witnesses,
+        "progress": True,
+        **asdict(bound),
+    }
+    if check is not None:
+        _check(check, file.model, held.frame, given, as_json=json)
+        return
+    certificate = certificates.certify(file.model, held.frame, max_risk=max_risk, **given)
+    if output is not None:
+        certificate.save(output)
+    if keep:
+        records = [*file.certificates, certificate.to_dict()]
+        save_model(
+            file.model, model, summary=file.summary, certificates=records, judge=file.judge,
+            table=file.table,
+        )  # fmt: skip
+    print_summary(certificate.to_dict(), str(certificate), as_json=json)
+
+
+def _check(path: Path, model: Any, people: Any, given: dict[str, Any], *, as_json: bool) -> None:
+    from ract.apps.cli.messages import print_summary
+    from ract.evaluation import certificates
+
+    with readable(path):
+        record = certificates.read_record(path)
+    found = certificates.verify(record, model, people, **given)
+    summary = {
+        "agrees": bool(found),
+        "complete": found.complete,
+        "checked": list(found.checked),
+        "problems": found.problems,
+        "unchecked": found.unchecked,
+        "notes": list(found.notes),
+    }
+    print_summary(summary, str(found), as_json=as_json)
+    raise typer.Exit(BAD_INPUT if found.problems else FINE if found.complete else NOT_CHECKED)

@@ -1,0 +1,68 @@
+"""``ract data``: data sets to try things on, as files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ract.apps.cli import options
+from ract.apps.cli.failures import BadInput
+
+NAMES = {
+    "loans": "simulated loan applications, built in",
+    "fico": "home equity lines of credit: who pays back as agreed?",
+    "compas": "defendants in Broward County: who reoffends in two years?",
+    "credit": "credit card clients in Taiwan: who defaults next month?",
+    "bail": "people released from prison: who reoffends?",
+    "adult": "adults in the census: who earns above 50,000?",
+}
+
+
+def data(
+    name: Annotated[
+        str | None,
+        typer.Argument(help="loans, fico, compas, credit, bail or adult; without one, a list."),
+    ] = None,
+    output: options.TableOutput = "-",
+    actions: Annotated[
+        Path | None, typer.Option(help="Also write the action file of the data set here.")
+    ] = None,
+    n_people: Annotated[int, typer.Option(min=1, help="How many people; loans only.")] = 5000,
+    random_state: options.RandomState = 0,
+    id: Annotated[str | None, typer.Option(help="Also name the people, in this column.")] = None,
+) -> None:
+    """Write a data set to a file.
+
+    Simulated loans, which take a seed, or one of the others, which are downloaded once.
+
+    Example: ract data loans -o loans.csv --actions loans.toml
+    """
+    from ract.apps.cli.messages import say
+    from ract.apps.cli.outputs import form_of, table_writer
+    from ract.data import datasets
+
+    if name is None:
+        for known, description in NAMES.items():
+            typer.echo(f"{known:8} {description}")
+        return
+    if name not in NAMES:
+        raise BadInput(f"There is no data set {name!r}; there are {', '.join(NAMES)}.")
+    form_of(output)
+    if name == "loans":
+        found = datasets.load_loans(n_people, random_state)
+    else:
+        found = getattr(datasets, f"fetch_{name}")()
+    target = str(found.target.name)
+    table = found.frame.assign(**{target: found.target})
+    if id is not None:
+        table.insert(0, id, [f"P-{k}" for k in range(1, len(table) + 1)])
+    with table_writer(output) as write:
+        write(table)
+    if actions is not None:
+        found.actions.to_toml(actions)
+    say(
+        f"{len(found.frame)} people, {len(found.frame.columns)} features; the target is "
+        f"{target!r}, and people want {found.desired!r}."
+    )

@@ -1,0 +1,426 @@
+"""``ract fit``: from a table and an action file to a model file."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from ract.apps.cli import options
+from ract.apps.cli.failures import BadInput
+
+MOST_PROTECTED = 0.05  # of the refused may have a protected attribute as a principal reason
+FORESTS_ONLY = ("n_estimators", "oob_score", "n_jobs", "verbose")
+TREES_ONLY = ("confidence",)
+# Of leaves with labels, which boosters do not have; and the value that asks for nothing.
+LABELS_ONLY = {
+    "criterion": "gini", "min_leaf_share": None, "max_depth": None, "min_recourse": None,
+    "confidence": None,
+}  # fmt: skip
+# Of the command, not of the estimators.
+NOT_OF_ESTIMATORS = ("class_weight", "keep_reference", "exact_costs", "max_auc_loss")
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """Parameters of the estimators."""
+
+    n_estimators: options.NEstimators = 100
+    budget: options.Budget = 0.3
+    recourse_weight: Annotated[
+        str | None,
+        typer.Option(
+            help="Weight of recourse against accuracy; 0 is a plain model, auto finds the weight "
+            "that --min-recourse or --max-auc-loss needs. By default 0.1, for boosting 0.25."
+        ),
+    ] = None
+    min_recourse: Annotated[
+        float | None,
+        typer.Option(
+            help="Share of people who must have recourse: the goal of auto, 0.95 by default; "
+            "without auto, leaves are relabelled until they have."
+        ),
+    ] = None
+    max_auc_loss: Annotated[
+        float | None, typer.Option(help="With auto: the most recourse at this loss of AUC.")
+    ] = None
+    lasting: Annotated[
+        float,
+        typer.Option(
+            help="Measure how strong plans must be to last with this probability when the model "
+            "is trained again on other people; 0 does not."
+        ),
+    ] = 0.9
+    keep_reference: options.KeepReference = False
+    cost: Annotated[
+        str,
+        typer.Option(
+            help="Measure of effort: percentile, relative, kernel-percentile, range, std or mad."
+        ),
+    ] = "percentile"
+    exact_costs: options.ExactCosts = False
+    criterion: Annotated[str, typer.Option(help="gini, entropy or error.")] = "gini"
+    max_depth: Annotated[
+        int | None, typer.Option(help="Largest depth of a tree; no limit by default.")
+    ] = None
+    min_samples_leaf: Annotated[
+        int | None,
+        typer.Option(
+            help="People in a leaf; by default 20 for forests, 1 for trees, 50 for boosting."
+        ),
+    ] = None
+    min_leaf_share: Annotated[
+        float | None,
+        typer.Option(
+            help="Least share of desired people in a leaf that is labelled desired; 0 by default, "
+            "chosen with auto and --lasting."
+        ),
+    ] = None
+    threshold: Annotated[
+        float | None,
+        typer.Option(
+            help="Probability, or mean share of the leaves, from which on the desired class is "
+            "given; by default the majority of the trees decides."
+        ),
+    ] = None
+    approval_rate: Annotated[
+        float | None,
+        typer.Option(help="Choose the threshold so that about this share of people is accepted."),
+    ] = None
+    max_bad_rate: Annotated[
+        float | None,
+        typer.Option(
+            help="Choose the lowest threshold at which at most this share of the accepted turns "
+            "out undesired."
+        ),
+    ] = None
+    class_weight: Annotated[
+        str | None,
+        typer.Option(
+            help="balanced, or weights such as 'refused=5,approved=1'; errors count as much."
+        ),
+    ] = None
+    confidence: Annotated[
+        float | None,
+        typer.Option(
+            help="With --min-recourse, --model tree: confidence that it holds for the population."
+        ),
+    ] = None
+    oob_score: Annotated[
+        bool, typer.Option(help="Measure a forest on people whom its trees have not seen.")
+    ] = True
+    random_state: options.RandomState = 0
+    n_jobs: options.NJobs = -1
+
+
+def fit(
+    table: options.TrainingData,
+    output: options.ModelOutput,
+    *,
+    actions: options.Actions = None,
+    model: options.ModelKind = "forest",
+    parameters: Parameters,
+    weights: Annotated[
+        str | None,
+        typer.Option(help="Column of how much each person counts; it is no feature."),
+    ] = None,
+    monotone: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Feature that may only help or only harm: Income=+1, Debt=-1. May be given again."
+        ),
+    ] = None,
+    promises: Annotated[
+        str | None,
+        typer.Option(
+            help="Ledger, a file or the address of a database: train so that its open promises "
+            "are kept."
+        ),
+    ] = None,
+    promises_share: Annotated[
+        float,
+        typer.Option(min=0, max=1, help="With --promises: share of them that must be kept."),
+    ] = 1.0,
+    keep_judge: Annotated[
+        bool,
+        typer.Option(
+            "--keep-judge", help="Keep a judge of outcomes in the file, which ract audit reads."
+        ),
+    ] = False,
+    json: options.Json = False,
+    csv: options.Csv,
+) -> None:
+    """Train a model and write it to a model file.
+
+    Example: ract fit data.csv --target Risk --desired Good --actions actions.toml -o model.ract
+    """
+    from ract import OutcomeJudge
+    from ract._utils.files import check_target
+    from ract.apps.cli.inputs import kept_cost, open_actions
+    from ract.apps.cli.messages import print_summary, say_if_unrestricted
+    from ract.apps.cli.tables import format_of
+    from ract.apps.cli.training import training_of
+    from ract.io import save_model
+    from ract.models.table import MOST_ROWS
+    from ract.models.tuned import TunedRecourseClassifierCV
+
+    check_target(output)
+    owed = _open_promises(promises, promises_share)
+    space, kept = open_actions(actions)
+    form = format_of(csv, kept)
+    given = asdict(parameters) | {
+        "recourse_weight": _weight(parameters.recourse_weight),
+        "lasting": parameters.lasting or None,
+        "monotonic": _directions(monotone or []),
+        "cost": kept_cost(parameters.cost, exact=parameters.exact_costs),
+    }
+    goal = _goal(given, parameters)
+    estimator = estimator_for(
+        model, actions=space, verbose=1,
+        **{name: value for name, value in given.items() if name not in NOT_OF_ESTIMATORS},
+    )  # fmt: skip
+    people = training_of(table, form, space, weights)
+    if people.is_stored:
+        for option, is_given in (
+            ("--promises", promises is not None),
+            ("--keep-judge", keep_judge),
+        ):
+            if is_given:
+                raise BadInput(
+                    f"{option} needs the whole table in memory, but {table.data} is read in "
+                    "batches; take a sample of it."
+                )
+    balance = _class_weight(parameters.class_weight, people.classes)
+    estimator.set_params(desired=people.desired, class_weight=balance)
+    found, search = None, None
+    if goal is not None:
+        estimator = TunedRecourseClassifierCV(estimator, **goal)
+    with people.lines:
+        if owed is None:
+            estimator.fit(people.X, people.y, people.weights)
+        else:
+            from ract.apps.ledger import refit
+
+            found = refit(
+                estimator, people.X, people.y, owed, share=promises_share,
+                sample_weight=people.weights, random_state=parameters.random_state,
+            )  # fmt: skip
+            estimator = found.model
+    if isinstance(estimator, TunedRecourseClassifierCV):
+        search, estimator = estimator.weight_search_, estimator.estimator_
+    say_if_unrestricted(estimator.encoder_.space)
+    summary = {
+        "model": model,
+        "people": people.n_people,
+        "features": people.n_features,
+        "target": table.target,
+        "desired": str(estimator.desired_),
+        "desired_share": people.n_desired / people.n_people,
+        **({} if people.data is None else {"data": people.data}),
+        **_performance(estimator, people),
+        **_measured(estimator),
+        **_lasting(estimator),
+        **({} if found is None else _kept(found)),
+    }
+    judge = None
+    if keep_judge:
+        judge = OutcomeJudge(
+            estimator.encoder_.space, desired=people.desired, n_jobs=parameters.n_jobs, verbose=1
+        ).fit(people.X, people.y)
+    reference = people.evenly_spaced(MOST_ROWS) if parameters.keep_reference else None
+    save_model(
+        estimator, output, summary=summary, judge=judge, table=form, keep_reference=reference
+    )
+    if not people.is_stored:
+        _warn_of_protected(estimator, people.X, parameters.n_jobs)
+    sentence = _sentence(summary, output, estimator, search)
+    if found is not None:
+        sentence += f"\n{found}"
+    print_summary(summary | {"file": str(output)}, sentence, as_json=json)
+
+
+def _warn_of_protected(estimator: Any, X: Any, n_jobs: int) -> None:
+    """Say where a protected attribute is a principal reason for many of the refused."""
+    from ract.apps.cli.messages import say, share
+    from ract.recourse.reasons.protected import protected_reasons
+
+    for name, part in protected_reasons(estimator, X, n_jobs=n_jobs).items():
+        if part > MOST_PROTECTED:
+            say(
+                f"Warning: {name!r} looks like a protected attribute and is a principal reason for "
+                f"{share(part)} of the refused, which notices must disclose; use = false in its "
+                "table of the action file keeps it out of the model."
+            )
+
+
+def _open_promises(where: str | None, share: float) -> list[Any] | None:
+    """What a ledger says is owed, read before any work is done; None if nobody asked for it."""
+    from ract.apps.cli.promises import open_ledger
+
+    if where is None:
+        if share != 1:
+            raise BadInput("--promises-share is a share of promises; say which with --promises.")
+        return None
+    if "://" not in where and not Path(where).exists():
+        raise BadInput(f"There is no ledger in {where}; ract promises offer makes one.")
+    with open_ledger(where) as book:
+        return list(book.open())
+
+
+def _kept(found: Any) -> dict[str, Any]:
+    """What became of promises, and what it costs where that was measured."""
+    counts = {
+        "promises": found.check.n_promises,
+        "promises_kept": int(found.check.kept.sum()),
+        "promises_kept_without": int(found.plain.kept.sum()),
+        "exceptions": found.n_exceptions,
+    }
+    aucs = {"auc": found.auc, "auc_without_promises": found.plain_auc}
+    return counts | {name: value for name, value in aucs.items() if value == value}
+
+
+def _weight(text: str | None) -> float | str | None:
+    if text in (None, "auto"):
+        return text
+    try:
+        return float(text)
+    except ValueError:
+        raise BadInput(f"--recourse-weight must be a number or auto, got {text!r}.") from None
+
+
+def _goal(given: dict[str, Any], parameters: Parameters) -> dict[str, Any] | None:
+    """The goal of a weight that is searched for, taken out of what the estimator is given."""
+    from ract.apps.cli.failures import BadInput
+
+    if given["recourse_weight"] != "auto":
+        if parameters.max_auc_loss is not None:
+            raise BadInput("--max-auc-loss is a goal of --recourse-weight auto.")
+        return None
+    given["recourse_weight"] = None
+    return {"min_recourse": given.pop("min_recourse"), "max_auc_loss": parameters.max_auc_loss}
+
+
+def _directions(given: list[str]) -> dict[str, int] | None:
+    """Features that may only help or only harm."""
+    directions = {}
+    for text in given:
+        name, _, way = text.rpartition("=")
+        if not name or way not in ("+1", "1", "-1"):
+            raise BadInput(f"--monotone takes such as Income=+1 or Debt=-1, got {text!r}.")
+        directions[name] = int(way)
+    return directions or None
+
+
+def _class_weight(given: str | None, classes: list[Any]) -> Any:
+    """Weights by class, or "balanced"."""
+    if given in (None, "balanced"):
+        return given
+    labels = {str(label): label for label in classes}
+    weights = {}
+    for part in given.split(","):
+        name, _, weight = part.strip().rpartition("=")
+        try:
+            weights[labels[name]] = float(weight)
+        except (KeyError, ValueError):
+            raise BadInput(
+                f"--class-weight must be balanced or weights such as '{classes[0]}=2', got "
+                f"{given!r}."
+            ) from None
+    return weights
+
+
+def estimator_for(model: str, **given: Any) -> Any:
+    """A forest, tree or booster that is yet to be fitted."""
+    from ract.models.boosting import RecourseBoostingClassifier
+    from ract.models.forest import RecourseForestClassifier
+    from ract.models.tree import RecourseTreeClassifier
+
+    for name in ("min_samples_leaf", "recourse_weight"):  # each model has its own default
+        if given.get(name) is None:
+            given.pop(name, None)
+    if model == "forest":
+        if given.get("confidence") is not None:
+            raise BadInput("--confidence is for --model tree; forests are certified afterwards.")
+        return RecourseForestClassifier(
+            **{name: value for name, value in given.items() if name not in TREES_ONLY}
+        )
+    if model == "tree":
+        return RecourseTreeClassifier(
+            **{name: value for name, value in given.items() if name not in FORESTS_ONLY}
+        )
+    if model == "boosting":
+        for name, nothing in LABELS_ONLY.items():
+            if given.pop(name, nothing) != nothing:
+                option = name.replace("_", "-")
+                raise BadInput(f"--{option} is for --model forest or tree, not for boosting.")
+        given.pop("oob_score", None)
+        return RecourseBoostingClassifier(max_iter=given.pop("n_estimators", 100), **given)
+    raise BadInput(f"--model must be forest, tree or boosting, got {model!r}.")
+
+
+def _performance(estimator: Any, people: Any) -> dict[str, Any]:
+    """AUC, accuracy and rates: of people held out, or of training people if there are too few."""
+    from ract.models.performance import Performance, held_out_performance
+    from ract.models.table import FEW_ROWS
+
+    if people.is_stored:
+        rows = people.evenly_spaced(FEW_ROWS, with_target=True)
+        found = Performance.of(estimator, rows.drop(columns=people.y), rows[people.y])
+    else:
+        table = people.X, people.y, people.weights
+        found = held_out_performance(estimator, *table) or Performance.of(estimator, *table)
+    known = found.to_dict()
+    measured_on = "held-out people" if known.pop("held_out") else "training people"
+    return known | {"measured_on": measured_on}
+
+
+def _measured(estimator: Any) -> dict[str, float]:
+    """What fitting measured, where it did."""
+    names = ("oob_score_", "oob_recourse_ratio_", "recourse_risk_", "recourse_weight_")
+    values = {name.rstrip("_"): float(getattr(estimator, name, "nan")) for name in names}
+    return {name: value for name, value in values.items() if value == value}
+
+
+def _lasting(estimator: Any) -> dict[str, Any]:
+    """The promise that plans last, where there is one."""
+    curve = getattr(estimator, "lasting_", None)
+    if curve is None or (strength := curve.strength_for(curve.lasting)) is None:
+        return {}
+    return {"lasting": curve.lasting, "strength": strength}
+
+
+def _figures(summary: dict[str, Any]) -> str:
+    """How the model does, in one sentence."""
+    from ract.apps.cli.messages import share
+
+    names = {
+        "approval_rate": "accepted", "bad_rate": "undesired among the accepted",
+        "base_rate": "desired among all", "accuracy": "decided rightly",
+    }  # fmt: skip
+    said = [f"AUC {summary['auc']:.3f}"] if "auc" in summary else []
+    said += [f"{share(summary[key])} {name}" for key, name in names.items() if key in summary]
+    return f"On {summary['measured_on']}: {', '.join(said)}."
+
+
+def _sentence(summary: dict[str, Any], output: Path, estimator: Any, search: Any) -> str:
+    from ract.apps.cli.messages import share
+
+    what = "boosting model" if summary["model"] == "boosting" else summary["model"]
+    text = f"Trained a {what} on {summary['people']} people; it is in {output}."
+    if search is not None:
+        text += f" After {len(search.trials)} trials its weight of recourse is {search.weight:.3g}"
+        text += "." if search.floor is None else f", its least leaf share {search.floor:g}."
+    if "oob_score" in summary:
+        text += (
+            f" On people whom the trees had not seen: accuracy {share(summary['oob_score'])}, "
+            f"{share(summary['oob_recourse_ratio'])} accepted or with a plan within the budget."
+        )
+    elif "recourse_risk" in summary:
+        text += f" Of them {share(summary['recourse_risk'])} are without recourse."
+    text += " " + _figures(summary)
+    if hasattr(estimator, "lasting_"):
+        text += " " + str(estimator.lasting_).replace("\n", " ")
+    guarantee = getattr(estimator, "guarantee_", None)
+    return text if guarantee is None else f"{text} {guarantee}"

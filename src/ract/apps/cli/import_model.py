@@ -1,0 +1,190 @@
+"""``ract import``: models of other libraries into a model file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from ract._utils.errors import one_line, optional_library
+from ract._utils.files import readable
+from ract.apps.cli import options
+from ract.apps.cli.failures import BadInput
+
+PICKLES = (".pkl", ".pickle", ".joblib")
+
+
+def import_model(
+    source: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FILE",
+            help="XGBoost's .json or .ubj, LightGBM's .txt, CatBoost's .cbm, or a .pkl or .joblib "
+            "with --trust.",
+        ),
+    ],
+    reference: Annotated[
+        str,
+        typer.Argument(
+            metavar="REFERENCE",
+            help="CSV or Parquet file of people from whom costs are learned; - for standard input.",
+        ),
+    ],
+    output: options.ModelOutput,
+    *,
+    target: Annotated[
+        str | None, typer.Option(help="Column of REFERENCE that is not a feature.")
+    ] = None,
+    actions: options.Actions = None,
+    desired: options.Desired = None,
+    drop: options.Drop = None,
+    threshold: Annotated[
+        float | None, typer.Option(help="Decide by this probability, not by the model's own rule.")
+    ] = None,
+    cost: Annotated[
+        str,
+        typer.Option(
+            help="Measure of effort: percentile, relative, kernel-percentile, range, std, mad, l1, "
+            "l2, log-percentile or mahalanobis."
+        ),
+    ] = "percentile",
+    exact_costs: options.ExactCosts = False,
+    keep_reference: options.KeepReference = False,
+    budget: options.Budget = 0.3,
+    trust: Annotated[
+        bool, typer.Option("--trust", help="Load a pickle, which runs whatever code is in it.")
+    ] = False,
+    json: options.Json = False,
+    csv: options.Csv,
+) -> None:
+    """Take over a model of another library.
+
+    A fitted tree, forest or boosted trees of scikit-learn, LightGBM, XGBoost or CatBoost becomes a
+    model file, so that ract serves it. REFERENCE is a table like the one that the model was
+    trained on; kinds, bounds, categories and costs are learned from it. The model's decisions do
+    not change.
+
+    Example: ract import forest.joblib data.csv --trust --target Risk --desired Good -o model.ract
+    """
+    from ract.apps.cli.columns import desired_class
+    from ract.apps.cli.inputs import kept_cost, open_actions
+    from ract.apps.cli.messages import print_summary, say_if_unrestricted
+    from ract.apps.cli.tables import format_of
+    from ract.data.csv import as_read
+    from ract.data.csv.files import read_whole
+    from ract.data.csv.lines import naming_lines
+    from ract.data.csv.numbers import refuse_formatted_numbers
+    from ract.data.csv.read import text_features
+    from ract.io import save_model
+    from ract.models.imported import import_model as take_over
+
+    model = _loaded(source, trust)
+    space, kept = open_actions(actions)
+    form = format_of(csv, kept)
+    left_out = [*([] if target is None else [target]), *(drop or [])]
+    whole = as_read(read_whole(reference, form, text_features(space)), form, space or ())
+    left_out += [name for name in form.drop if name in whole.columns and name not in left_out]
+    people = _features(whole, model, left_out, reference)
+    label = desired_class(desired, _classes(model), space)
+    for name in people.columns:
+        refuse_formatted_numbers(people[name], name)
+    with naming_lines(reference, form, people.index):
+        imported = take_over(
+            model, people, space, desired=label, threshold=threshold,
+            cost=kept_cost(cost, exact=exact_costs), budget=budget,
+        )  # fmt: skip
+    say_if_unrestricted(imported.encoder_.space)
+    summary = {
+        "source": imported.source,
+        "people": len(people),
+        "features": imported.n_features_in_,
+        "trees": imported.ensemble_.n_trees,
+        "desired": str(imported.desired_),
+        "desired_share": float((imported.predict(people) == imported.desired_).mean()),
+    }
+    compared = people if keep_reference else None
+    save_model(imported, output, summary=summary, table=form, keep_reference=compared)
+    print_summary(
+        summary | {"file": str(output)},
+        f"Took over a {imported.source} of {summary['trees']} trees; it is in {output}.",
+        as_json=json,
+    )
+
+
+def _loaded(source: Path, trust: bool) -> Any:
+    with readable(source), source.open("rb"):
+        pass
+    end = source.suffix.lower()
+    if end in PICKLES and not trust:
+        raise BadInput(
+            f"{source} is a pickle, and loading it runs whatever code is in it; if you trust where "
+            "it came from, say so with --trust."
+        )
+    loaders = {".json": _xgboost, ".ubj": _xgboost, ".txt": _lightgbm, ".cbm": _catboost}
+    loaders |= dict.fromkeys(PICKLES, _pickle)
+    if end not in loaders:
+        raise BadInput(f"{source} must end in one of {', '.join(loaders)}.")
+    try:
+        return loaders[end](source)
+    except BadInput:
+        raise
+    except Exception as error:  # libraries raise all sorts of things
+        raise BadInput(
+            f"{source} could not be loaded ({type(error).__name__}: {one_line(error)[:200]})."
+        ) from None
+
+
+def _pickle(source: Path) -> Any:
+    import joblib
+
+    return joblib.load(source)
+
+
+def _xgboost(source: Path) -> Any:
+    booster = _library("xgboost").Booster()
+    booster.load_model(str(source))
+    return booster
+
+
+def _lightgbm(source: Path) -> Any:
+    return _library("lightgbm").Booster(model_file=str(source))
+
+
+def _catboost(source: Path) -> Any:
+    return _library("catboost").CatBoostClassifier().load_model(str(source))
+
+
+def _library(name: str) -> Any:
+    return optional_library(name, "such a file", name)
+
+
+def _classes(model: Any) -> list[Any]:
+    from ract.trees.readers.steps import unwrapped
+
+    classes = getattr(unwrapped(model)[1], "classes_", None)
+    return [0, 1] if classes is None else list(classes.tolist())
+
+
+def _features(table: Any, model: Any, left_out: list[str], source: str) -> Any:
+    """The columns that the model was trained on, where it knows their names."""
+    from ract.apps.cli.columns import require_column
+    from ract.trees.readers.steps import unwrapped
+
+    for name in left_out:
+        require_column(name, table, "--target or --drop", source)
+    steps, last = unwrapped(model)
+    first = steps[0] if steps else last
+    kinds = ("feature_names_in_", "feature_names_", "feature_names")
+    names = next((getattr(first, kind) for kind in kinds if hasattr(first, kind)), None)
+    if names is None and hasattr(first, "feature_name"):
+        names = first.feature_name()
+    if names is not None and all(name in table.columns for name in names):
+        people = table[list(names)]
+    else:
+        people = table.drop(columns=left_out)
+    takes_categories = type(last).__module__.partition(".")[0] in ("lightgbm", "xgboost")
+    if takes_categories:  # text as pandas categories only
+        text = people.select_dtypes(exclude=["number", "bool"]).columns
+        people = people.astype(dict.fromkeys(text, "category"))
+    return people

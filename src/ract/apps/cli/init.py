@@ -1,0 +1,117 @@
+"""``ract init``: from a table to an action file that a person can edit."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated, Any
+
+import typer
+
+from ract.apps.cli import options
+from ract.apps.cli.failures import BadInput
+
+
+def init(
+    table: options.TrainingData,
+    *,
+    output: Annotated[
+        str, typer.Option("-o", "--output", help="Action file; - to print it.")
+    ] = "-",
+    fixed: Annotated[
+        list[str] | None, typer.Option(help="Feature that nobody can change. May be given again.")
+    ] = None,
+    increase: Annotated[
+        list[str] | None, typer.Option(help="Feature that can only go up. May be given again.")
+    ] = None,
+    decrease: Annotated[
+        list[str] | None, typer.Option(help="Feature that can only go down. May be given again.")
+    ] = None,
+    order: Annotated[
+        list[str] | None,
+        typer.Option(help="Order of text: 'School=none<middle<high'. May be given again."),
+    ] = None,
+    keep: Annotated[
+        list[str] | None,
+        typer.Option(help="Column to keep, whatever it looks like. May be given again."),
+    ] = None,
+    dates: Annotated[
+        str | None, typer.Option(help="Read dates as years or days since; left out by default.")
+    ] = None,
+    rare: Annotated[
+        int | None, typer.Option(min=2, help="Put categories of fewer people than this together.")
+    ] = None,
+    rare_name: Annotated[str, typer.Option(help="The name of these categories.")] = "other",
+    json: options.Json = False,
+    csv: options.Csv,
+) -> None:
+    """Write an action file for a table, to be edited.
+
+    It says how the table is written, what each feature is and how people may change it. All of it
+    is read off the data, and the file says why: columns that name rows or never vary are left out,
+    age, sex and the like are proposed as fixed. Everything else may change until you say otherwise,
+    so edit the file.
+
+    Example: ract init data.csv --target Risk -o actions.toml --fixed Age --increase Income
+    """
+    from ract.apps.cli.columns import desired_class, require_column, with_known_class
+    from ract.apps.cli.messages import print_summary, refuse_both, say
+    from ract.apps.cli.tables import format_of, given_by
+    from ract.data.actions.propose import Wishes, propose
+    from ract.data.csv.describe import describe_file, writing_of
+    from ract.data.csv.files import name_of
+    from ract.data.csv.lines import naming_lines
+    from ract.data.target import classes_of
+
+    refuse_both(output, json)
+    if dates not in (None, "years", "days"):
+        raise BadInput(f"--dates must be years or days, got {dates!r}.")
+    format_of(csv)  # refuses what cannot be meant
+    wishes = Wishes(
+        fixed or (), increase or (), decrease or (), _orders(order or []), table.drop or (),
+        keep or (), dates, rare, rare_name,
+    )  # fmt: skip
+    known = describe_file(table.data, given_by(csv))
+    for option, names in (("--target", [table.target]), ("--drop", wishes.drop),
+                          ("--keep", wishes.keep), ("--order", wishes.orders)):  # fmt: skip
+        for name in names:
+            require_column(name, known.frame, option, table.data)
+    people = with_known_class(known.frame, table.target, table.data)
+    label = table.desired
+    if label is not None:
+        label = desired_class(label, classes_of(people[table.target]))
+    with naming_lines(table.data, known.form, people.index):
+        proposal = propose(
+            people, table.target, desired=label, wishes=wishes, form=known.form,
+            comments=known.comments,
+        )  # fmt: skip
+    written = writing_of(known.form)
+    for sentence in (*([f"{name_of(table.data)} has {written}."] if written else []), *known.said,
+                     *proposal.notes):  # fmt: skip
+        say(f"Note: {sentence}")
+    if output == "-":
+        sys.stdout.write(proposal.to_toml_text())
+    else:
+        proposal.to_toml(output)
+    space = proposal.space
+    free = [feature.name for feature in space if feature.actionable]
+    summary: dict[str, Any] = {
+        "features": len(space), "may_change": len(free), "left_out": list(proposal.form.drop),
+        "people": len(proposal.y), "classes": classes_of(proposal.y), "file": output,
+    }  # fmt: skip
+    print_summary(
+        summary,
+        f"{len(space)} features, of which {len(free)} may change. Now edit "
+        f"{'the file' if output == '-' else output} and mark what people cannot change as fixed.",
+        as_json=json,
+    )
+
+
+def _orders(given: list[str]) -> dict[str, tuple[str, ...]]:
+    orders = {}
+    for text in given:
+        name, mark, values = text.partition("=")
+        order = tuple(value.strip() for value in values.split("<"))
+        if not mark or len(order) < 2 or not all(order):
+            raise BadInput(f"--order takes such as 'School=none<middle<high', got {text!r}.")
+        orders[name] = order
+    return orders

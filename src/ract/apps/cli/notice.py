@@ -1,0 +1,210 @@
+"""``ract notice``: why each refused person was refused, and what would have changed it."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from ract._utils.errors import InvalidSpec, listing
+from ract._utils.files import readable, write_whole
+from ract.apps.cli import options
+from ract.apps.cli.default import WithDefault
+from ract.apps.cli.failures import BadInput
+from ract.apps.cli.searching import Plans, Searched
+
+
+class NoticeCommands(WithDefault):
+    """``write`` need not be said: what names no command is a model file."""
+
+    default = "write"
+
+
+@dataclass(frozen=True)
+class NoticePlans(Plans):
+    """Up to three plans of up to three changes for each person."""
+
+    max_changes: Annotated[
+        int | None, typer.Option(help="How many features plans change, unless only more would do.")
+    ] = 3
+    n_alternatives: Annotated[
+        int, typer.Option(min=0, max=2, help="Further plans for each person.")
+    ] = 2
+    time_limit: options.TimeLimit = 0.03
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Whom refused people are compared with."""
+
+    reference: Annotated[
+        str | None,
+        typer.Option(help="Table of people to compare with; those that the model kept, if any."),
+    ] = None
+    against: Annotated[
+        str, typer.Option(help="Whom of them: margin (of acceptance), accepted or mean (everyone).")
+    ] = "margin"
+
+
+def write(
+    model: options.ModelPath,
+    people: options.PeopleFile,
+    output: Annotated[
+        Path, typer.Option("-o", "--output", help="Folder for the notices.", show_default=False)
+    ],
+    reasons: Annotated[
+        Path,
+        typer.Option(
+            help="File of ract notice init: codes, sentences, your details.", show_default=False
+        ),
+    ],
+    *,
+    without_reasons: Annotated[
+        bool, typer.Option("--without-reasons", help="Say only what each person can do.")
+    ] = False,
+    comparison: Comparison,
+    pages: options.NoticePages,
+    form: Annotated[
+        list[str] | None, typer.Option(help="html, text or json; html by default. May be repeated.")
+    ] = None,
+    date: Annotated[
+        str | None, typer.Option(help="Date of the decisions, as 2026-12-31; today by default.")
+    ] = None,
+    plans: NoticePlans,
+    id: options.Id = None,
+    json: options.Json = False,
+    csv: options.Csv,
+) -> None:
+    """Write a notice for each person who is refused: the reasons, and what would have changed it.
+
+    A letter is a notice without reasons.
+
+    Example: ract notice model.ract people.csv -o notices --reasons notice.toml --reference data.csv
+    --id Name
+    """  # fmt: skip
+    from ract.apps.cli.inputs import open_model
+    from ract.apps.cli.messages import print_summary, say_if_unrestricted
+    from ract.apps.cli.notice_folder import notice_writer, refused_of
+    from ract.apps.cli.tables import format_of
+    from ract.notices import Notices, with_sufficient
+    from ract.recourse.few_changes import along_reasons, few_changes
+
+    if id is None:
+        raise BadInput("ract notice needs --id, the column whose values name the people's notices.")
+    settings, forms = _settings(reasons), _forms(form)
+    file = open_model(model)
+    classifier, written = file.model, format_of(csv, file.table)
+    notices = Notices(
+        classifier, settings, language=pages.language, templates=pages.template, date=_date(date)
+    )
+    say_if_unrestricted(classifier.encoder_.space)
+    find = partial(few_changes, classifier.recourse)
+    searched = Searched(classifier, find, people, written, id, is_named=True)
+    why = None if without_reasons else _compared(comparison, plans, written, classifier)
+    n_notices, wanted = 0, plans.parameters(classifier.encoder_.space, for_people=True)
+    with notice_writer(output, "--output", notices, forms, replace=pages.replace) as write_notices:
+        for X, found in searched(wanted):
+            given, refused = None, refused_of(found)
+            if refused and why is not None:
+                some, find_plans = X.iloc[refused], classifier.recourse
+                given = classifier.reasons(some, **why)
+                found = along_reasons(find_plans, X, found, given, **wanted)
+                plans_of = [found[i] for i in refused]
+                ways = with_sufficient(find_plans, some, plans_of, given, **wanted)
+            else:
+                ways = [found[i] for i in refused]
+            n_notices += write_notices(ways, given)
+    summary = searched.summary | {"notices": n_notices}
+    sentence = f"{searched.sentence} {n_notices} notices are in {output}."
+    if not n_notices:
+        sentence = f"{searched.sentence} Nobody is refused, so there is no notice."
+    print_summary(summary, sentence, as_json=json)
+
+
+def _compared(
+    comparison: Comparison, plans: NoticePlans, written: Any, classifier: Any
+) -> dict[str, Any]:
+    """The parameters of ``reasons``."""
+    from ract.apps.cli.columns import held_out
+
+    why: dict[str, Any] = {
+        "against": comparison.against, "budget": plans.budget, "n_jobs": plans.n_jobs,
+        "time_limit": plans.time_limit,
+    }  # fmt: skip
+    if comparison.reference is not None:
+        why["reference"] = held_out(comparison.reference, written, classifier).frame
+    return why
+
+
+def init(
+    model: options.ModelPath,
+    *,
+    output: Annotated[str, typer.Option("-o", "--output", help="File; - to print it.")] = "-",
+    codes: Annotated[
+        str, typer.Option(help="List that codes are from: regulation-b, hmda or none.")
+    ] = "regulation-b",
+    language: Annotated[str, typer.Option(help="Of the sentences: en, de, fr or another.")] = "en",
+    creditor: Annotated[str, typer.Option(help="Your name.")] = "",
+    address: Annotated[str, typer.Option(help="Your address.")] = "",
+    contact: Annotated[str, typer.Option(help="How to reach you: telephone, e-mail.")] = "",
+    json: options.Json = False,
+) -> None:
+    """Write a file of codes and sentences for the reasons of a model, to be edited.
+
+    Example: ract notice init model.ract -o notice.toml
+    """
+    from ract.apps.cli.inputs import open_model
+    from ract.apps.cli.messages import print_summary, refuse_both
+    from ract.notices import Details, NoticeSettings
+
+    refuse_both(output, json)
+    settings = NoticeSettings.suggest(
+        open_model(model).model, language=language, codes=codes,
+        details=Details(creditor, address, contact=contact),
+    )  # fmt: skip
+    if output == "-":
+        sys.stdout.write(settings.to_toml_text())
+    else:
+        write_whole(output, settings.to_toml_text())
+    n_codes = sum(len(text.codes) for text in settings.features.values())
+    print_summary(
+        {"features": len(settings.features), "codes": n_codes, "file": output},
+        f"{n_codes} reasons of {len(settings.features)} features. Now edit "
+        f"{'the file' if output == '-' else output}: say who you are, and put sentences into the "
+        "words of your readers.",
+        as_json=json,
+    )
+
+
+def _settings(path: Path) -> Any:
+    from ract.notices import NoticeSettings
+
+    with readable(path):
+        settings = NoticeSettings.from_toml(path)
+    try:
+        settings.require_contact()
+    except InvalidSpec as error:
+        raise BadInput(f"{path}: {error}") from None
+    return settings
+
+
+def _forms(given: list[str] | None) -> list[str]:
+    from ract.notices.notice import FORMS
+
+    for form in given or ():
+        if form not in FORMS:
+            raise BadInput(f"--form must be one of {listing(FORMS)}, got {form!r}.")
+    return list(dict.fromkeys(given or ["html"]))
+
+
+def _date(given: str | None) -> Any:
+    import datetime
+
+    try:
+        return None if given is None else datetime.date.fromisoformat(given)
+    except ValueError:
+        raise BadInput(f"--date must be a day such as 2026-12-31, got {given!r}.") from None

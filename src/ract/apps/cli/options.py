@@ -1,0 +1,191 @@
+"""Options that several commands share, with the names of the Python parameters.
+
+A single option is an annotated type. Options that belong together are the fields of a dataclass:
+a command takes the dataclass as one parameter, and ``with_option_groups`` shows typer its fields.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import MISSING, dataclass, fields, is_dataclass
+from functools import wraps
+from inspect import Parameter, Signature, signature
+from pathlib import Path
+from typing import Annotated, Any, get_type_hints
+
+import typer
+
+DataFile = Annotated[
+    str, typer.Argument(metavar="DATA", help="CSV or Parquet file; - for standard input.")
+]
+PeopleFile = Annotated[
+    str,
+    typer.Argument(metavar="PEOPLE", help="CSV or Parquet file of people; - for standard input."),
+]
+PeopleFolder = Annotated[
+    str,
+    typer.Argument(
+        metavar="PEOPLE",
+        help="CSV or Parquet file of people, or a folder of Parquet files; - for standard input.",
+    ),
+]
+ModelPath = Annotated[Path, typer.Argument(metavar="MODEL", help="Model file.")]
+ModelOutput = Annotated[
+    Path, typer.Option("-o", "--output", help="Model file to write.", show_default=False)
+]
+TableOutput = Annotated[
+    str, typer.Option("-o", "--output", help="CSV, Parquet or JSON file; - to print CSV.")
+]
+Picture = Annotated[
+    Path | None, typer.Option(help="Picture to write: PNG, SVG or PDF by its suffix.")
+]
+Actions = Annotated[
+    Path | None, typer.Option(help="Action file; without one everything may change.")
+]
+Desired = Annotated[
+    str | None, typer.Option(help="Class that people want; the action file may name it instead.")
+]
+Drop = Annotated[
+    list[str] | None,
+    typer.Option(help="Column to leave out, such as a customer number. May be given again."),
+]
+Strength = Annotated[
+    str | None,
+    typer.Option(help="What plans must win, up to 1: the share of votes, for a forest; or 'most'."),
+]
+Id = Annotated[
+    str | None,
+    typer.Option(help="Column that names the people; by default they are numbered from 0."),
+]
+Groups = Annotated[
+    str | None, typer.Option(help="Column of groups to compare; it need not be a feature.")
+]
+Training = Annotated[
+    str | None, typer.Option(help="Training table, to notice people who are in both tables.")
+]
+TrainingOutcomes = Annotated[
+    str | None,
+    typer.Option(
+        help="Training table, to notice people who are in both tables and, if it has the target, "
+        "to judge which plans are earned."
+    ),
+]
+ModelKind = Annotated[str, typer.Option(help="forest, tree or boosting.")]
+NEstimators = Annotated[int, typer.Option(help="Trees of a forest or booster.")]
+ExactCosts = Annotated[
+    bool,
+    typer.Option(
+        "--exact-costs", help="Keep costs to the last value, single people's values included."
+    ),
+]
+KeepReference = Annotated[
+    bool,
+    typer.Option(
+        "--keep-reference",
+        help="Keep the rows of at most 100 people at the margin of acceptance in the file, whom "
+        "ract reasons compares others with.",
+    ),
+]
+Budget = Annotated[float, typer.Option(help="Largest acceptable cost of an action.")]
+ModelBudget = Annotated[
+    float | None,
+    typer.Option(help="Largest acceptable cost of an action; by default that of the model."),
+]
+TimeLimit = Annotated[float, typer.Option(help="Seconds for the search of each person.")]
+RandomState = Annotated[int, typer.Option(min=0, help="Seed; the same gives the same result.")]
+NJobs = Annotated[int, typer.Option(help="Threads; -1 for one per core.")]
+Strict = Annotated[
+    bool,
+    typer.Option("--strict", help="Stop at a row that cannot be read, instead of marking it."),
+]
+Json = Annotated[bool, typer.Option("--json", help="Print the summary as JSON on standard output.")]
+
+
+@dataclass(frozen=True)
+class Csv:
+    """How a CSV file is written, where it differs from the action file or the model."""
+
+    delimiter: Annotated[
+        str | None, typer.Option(help="Column separator of CSV files; recognised by default.")
+    ] = None
+    decimal: Annotated[str | None, typer.Option(help="Decimal mark of CSV files.")] = None
+    thousands: Annotated[str | None, typer.Option(help="Thousands mark of CSV files.")] = None
+    encoding: Annotated[str | None, typer.Option(help="Text encoding of CSV files.")] = None
+
+
+@dataclass(frozen=True)
+class NoticePages:
+    """How notices are written, with reasons or without."""
+
+    language: Annotated[
+        str | None, typer.Option(help="Of notices: en, de, fr, or another with a template.")
+    ] = None
+    template: Annotated[
+        Path | None, typer.Option(help="Folder of Jinja2 templates that replace those of notices.")
+    ] = None
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Remove the notices that the folder holds.")
+    ] = False
+
+
+@dataclass(frozen=True)
+class TrainingData:
+    """A table with a target, the features in it, and the class that people want."""
+
+    data: DataFile
+    target: Annotated[str, typer.Option(help="Column of the classes to learn.", show_default=False)]
+    desired: Desired = None
+    drop: Drop = None
+
+
+@dataclass(frozen=True)
+class Bound:
+    """How the share of people without recourse is bounded."""
+
+    budget: ModelBudget = None
+    confidence: Annotated[float, typer.Option(help="Confidence of the bounds.")] = 0.95
+    time_limit: TimeLimit = 10.0
+    n_jobs: NJobs = -1
+
+
+def with_option_groups(command: Callable[..., None]) -> Callable[..., None]:
+    """The command with one option for each field of its dataclass parameters."""
+    hints = get_type_hints(command, include_extras=True)
+    groups: dict[str, Any] = {name: hint for name, hint in hints.items() if is_dataclass(hint)}
+    parameters: list[Parameter] = []
+    for name, parameter in signature(command).parameters.items():
+        if name in groups:
+            parameters += _fields(groups[name])
+        else:
+            annotation = hints[name]
+            parameters.append(parameter.replace(kind=Parameter.KEYWORD_ONLY, annotation=annotation))
+
+    @wraps(command)
+    def run(**given: Any) -> None:
+        for name, group in groups.items():
+            given[name] = group(**{field.name: given.pop(field.name) for field in fields(group)})
+        command(**given)
+
+    run.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
+    return run
+
+
+def _fields(group: Any) -> list[Parameter]:
+    hints = get_type_hints(group, include_extras=True)
+    return [
+        Parameter(
+            field.name,
+            Parameter.KEYWORD_ONLY,
+            default=Parameter.empty if field.default is MISSING else field.default,
+            annotation=hints[field.name],
+        )
+        for field in fields(group)
+    ]
+
+
+def strength_of(given: str | None) -> float | str | None:
+    """A share, or "most"; anything else is refused where strengths are."""
+    try:
+        return given if given is None else float(given)
+    except ValueError:
+        return given

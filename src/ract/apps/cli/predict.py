@@ -1,0 +1,68 @@
+"""``ract predict``: the class and probability of each person."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ract.apps.cli import options
+
+AT_ONCE = 50_000
+
+
+def predict(
+    model: options.ModelPath,
+    people: options.PeopleFile,
+    *,
+    output: options.TableOutput = "-",
+    id: options.Id = None,
+    strict: options.Strict = False,
+    json: options.Json = False,
+    csv: options.Csv,
+) -> None:
+    """Write what a model decides about each person.
+
+    One row for each: the class, and the probability of the desired class. A row that cannot be
+    read has neither, but a message.
+
+    Example: ract predict model.ract people.csv -o out.csv
+    """
+    from ract.apps.cli.columns import model_columns
+    from ract.apps.cli.inputs import open_decider
+    from ract.apps.cli.messages import print_summary, progress, refuse_both, share
+    from ract.apps.cli.outputs import table_writer
+    from ract.apps.cli.tables import format_of, refuse_unread
+    from ract.data.csv.files import Chunks
+    from ract.data.csv.lines import naming_lines
+    from ract.data.csv.read import text_features
+    from ract.io.decider import decided
+    from ract.recourse.plan import class_in_words
+
+    refuse_both(output, json)
+    decider = open_decider(model)
+    desired, encoder = decider.model.desired, decider.model.encoder
+    n_people = n_desired = 0
+    messages: list[str] = []
+    form = format_of(csv, decider.table)
+    chunks = Chunks(people, form, AT_ONCE, text_features(encoder.space))
+    with table_writer(output) as write, progress("Predicting") as done:
+        for chunk in chunks:
+            X = model_columns(chunk, encoder, people, id, form, strict=strict)
+            with naming_lines(people, form, chunk.index):
+                answers = decided(decider, X, strict=strict)
+            write(answers)
+            n_people += len(X)
+            n_desired += int((answers["prediction"] == desired).sum())
+            messages += answers["message"].dropna().tolist()
+            done(chunks.share)
+        refuse_unread(people, n_people, messages)
+    part = n_desired / (n_people - len(messages))
+    summary: dict[str, Any] = {"people": n_people, "desired": str(desired), "desired_share": part}
+    wanted = class_in_words(desired)
+    sentence = f"{n_people} people, {share(part)} {wanted}."
+    if messages:
+        summary["invalid"] = len(messages)
+        sentence = (
+            f"{n_people} people, {len(messages)} of whom could not be read, {share(part)} of the "
+            f"others {wanted}."
+        )
+    print_summary(summary, sentence, as_json=json)

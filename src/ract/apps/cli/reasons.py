@@ -1,0 +1,128 @@
+"""``ract reasons``: why people were refused, as a table, and how consistent the reasons are."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Annotated, Any
+
+import typer
+
+from ract.apps.cli import options
+from ract.apps.cli.failures import BadInput
+
+
+@dataclass(frozen=True)
+class Search:
+    """Which reasons are given; parameters of ``ract.find_reasons``."""
+
+    against: Annotated[
+        str, typer.Option(help="Whom people are compared with: margin, accepted or mean.")
+    ] = "margin"
+    max_reasons: Annotated[int, typer.Option(help="How many reasons to give at most.")] = 4
+    budget: options.ModelBudget = None
+    time_limit: options.TimeLimit = 10.0
+    n_jobs: options.NJobs = -1
+    strict: options.Strict = False
+
+
+def reasons(
+    model: options.ModelPath,
+    people: options.PeopleFile,
+    *,
+    reference: Annotated[
+        str | None,
+        typer.Option(
+            help="Table of people to compare with, such as the training table; by default those "
+            "that the model has kept."
+        ),
+    ] = None,
+    output: options.TableOutput = "-",
+    report: Annotated[
+        str | None,
+        typer.Option(
+            help="CSV, Parquet or JSON file: how often each reason is given and can be mended, "
+            "with --groups by group."
+        ),
+    ] = None,
+    groups: options.Groups = None,
+    replicates: Annotated[
+        int,
+        typer.Option(
+            help="With --report: fit the model again on so many parts of the reference table, "
+            "which needs the target, and compare its reasons."
+        ),
+    ] = 0,
+    search: Search,
+    id: options.Id = None,
+    json: options.Json = False,
+    csv: options.Csv,
+) -> None:
+    """Say why people were refused, and whether a reason can be mended.
+
+    The table has one row per reason, the one that hurt most first (one row without a reason for
+    people who are accepted).
+
+    Example: ract reasons model.ract people.csv --reference training.csv -o reasons.csv
+    """
+    from ract.apps.cli.columns import held_out, model_columns, require_column
+    from ract.apps.cli.inputs import open_model
+    from ract.apps.cli.messages import print_summary, refuse_both, say_if_unrestricted
+    from ract.apps.cli.outputs import form_of, table_writer
+    from ract.apps.cli.tables import format_of, refuse_unread
+    from ract.data.csv.files import read_whole
+    from ract.data.csv.lines import naming_lines
+    from ract.data.csv.read import text_features
+    from ract.evaluation.reasons_report import report_of
+    from ract.evaluation.reasons_stability import reasons_stability
+
+    refuse_both(output, json)
+    if report is None and (groups is not None or replicates):
+        raise BadInput("--groups and --replicates are for --report, the file to write it to.")
+    for wanted in (output, report or output):
+        form_of(wanted)
+    file = open_model(model)
+    classifier, target = file.model, file.summary.get("target")
+    say_if_unrestricted(classifier.encoder_.space)
+    written, other = format_of(csv, file.table), None
+    if reference is not None:
+        other = held_out(reference, written, classifier, target=target)
+    if replicates:
+        _check_replicates(classifier, other)
+    whole = read_whole(people, written, text_features(classifier.encoder_.space))
+    if groups is not None:
+        require_column(groups, whole, "--groups", people)
+    X = model_columns(whole, classifier.encoder_, people, id, written, strict=search.strict)
+    given = asdict(search)
+    with naming_lines(people, written, whole.index):
+        found = classifier.reasons(
+            X, reference=None if other is None else other.frame, progress=True, **given
+        )
+    refuse_unread(people, len(found), list(found.messages.values()))
+    with table_writer(output) as write:
+        write(found.to_frame())
+    counts = {s: int((found.status == s).sum()) for s in ("accepted", "refused", "invalid")}
+    summary: dict[str, Any] = {"people": len(found), **{s: n for s, n in counts.items() if n}}
+    sentence = f"{found!r}." + ("" if output == "-" else f" They are in {output}.")
+    if report is not None:
+        stability = None
+        if other is not None and replicates:
+            stability = reasons_stability(
+                classifier, X, other.frame, other.y, n_replicates=replicates, progress=True, **given
+            )
+        labels = None if groups is None else whole[groups].to_numpy()
+        made = report_of(found, groups=labels, stability=stability, **given)
+        with table_writer(report) as write:
+            write(made.to_frame())
+        summary |= {"with_plan": int(made.people.iloc[0]["with a plan"]), "report": report}
+        sentence += f"\n{made}\nThe report is in {report}."
+    print_summary(summary, sentence, as_json=json)
+
+
+def _check_replicates(model: Any, other: Any) -> None:
+    """Refuse a model that cannot be fitted again, before reasons are sought."""
+    from ract.models.imported import ImportedClassifier
+
+    if isinstance(model, ImportedClassifier):
+        raise BadInput("--replicates needs a model of ract's own; this one was imported.")
+    if other is None or other.y is None:
+        raise BadInput("--replicates needs --reference, the training table with its target.")

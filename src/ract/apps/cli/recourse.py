@@ -1,0 +1,98 @@
+"""``ract recourse``: what each person can do, as a table."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ract.apps.cli import options
+from ract.apps.cli.searching import Plans, Searched
+
+
+@dataclass(frozen=True)
+class Search(Plans):
+    """Which plans are sought, and what is said about them."""
+
+    ranges: Annotated[
+        bool, typer.Option("--ranges", help="Widen the range of each value; notices do.")
+    ] = False
+    at_least: Annotated[
+        bool,
+        typer.Option("--at-least", help="Plans hold for everyone who does more; notices do."),
+    ] = False
+    explain: Annotated[bool, typer.Option(help="Say why, where there is no plan.")] = True
+
+
+def recourse(
+    model: options.ModelPath,
+    people: options.PeopleFolder,
+    *,
+    also: Annotated[
+        list[Path] | None,
+        typer.Option(help="Model file: plans serve in this model too. May be given again."),
+    ] = None,
+    output: Annotated[
+        str | None,
+        typer.Option(
+            "-o",
+            "--output",
+            help="CSV, Parquet or JSON file, or a folder for the plans of a folder; - prints CSV.",
+        ),
+    ] = None,
+    engine: Annotated[
+        str | None,
+        typer.Option(
+            help="local or dask: plans of Parquet files in parts, into a folder; a run that was "
+            "stopped goes on."
+        ),
+    ] = None,
+    scheduler: Annotated[
+        str | None,
+        typer.Option(help="With --engine dask: its address, tcp://host:8786; else this machine."),
+    ] = None,
+    search: Search,
+    id: options.Id = None,
+    json: options.Json = False,
+    csv: options.Csv,
+) -> None:
+    """Find what each person can do to get the desired class.
+
+    The table has one row per change (one row without a change for people who have no plan or
+    need none). Long files are read, searched and written in chunks, so that memory stays small.
+    The plans of a folder of Parquet files are a folder of Parquet files, made part by part, here
+    or on a Dask cluster. ract notice writes pages for people to read.
+
+    Example: ract recourse model.ract people.csv -o plans.csv --id Name
+    """
+    from ract.apps.cli.inputs import open_model
+    from ract.apps.cli.messages import print_summary, refuse_both, say_if_unrestricted
+    from ract.apps.cli.outputs import table_writer
+    from ract.apps.cli.tables import format_of
+    from ract.recourse.find import find_recourse
+
+    if engine is not None or scheduler is not None or Path(people).is_dir():
+        from ract.apps.cli.in_parts import recourse_in_parts
+
+        refused = {"--also": also}
+        recourse_in_parts(
+            model, people, output, search, id, engine, scheduler, refused, as_json=json
+        )
+        return
+    output = output or "-"
+    refuse_both(output, json)
+    file = open_model(model)
+    classifier, form = file.model, format_of(csv, file.table)
+    find = classifier.recourse
+    if also:
+        find = partial(find_recourse, [classifier, *(open_model(path).model for path in also)])
+    say_if_unrestricted(classifier.encoder_.space)
+    searched = Searched(classifier, find, people, form, id)
+    with table_writer(output) as write:
+        for _, found in searched(search.parameters(classifier.encoder_.space, for_people=False)):
+            write(found.to_frame())
+    sentence = searched.sentence + ("" if output == "-" else f" Plans are in {output}.")
+    print_summary(searched.summary, sentence, as_json=json)

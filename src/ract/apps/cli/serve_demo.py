@@ -1,0 +1,123 @@
+"""``ract serve --demo``: a loans model, made-up people, and links to see them with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+APPLICANT, CREDITOR = "A-17", "Example Bank (made up)"
+N_APPLICANTS, N_CASES, N_PROMISED, N_TREES = 2000, 60, 6, 50
+LASTING = 0.8  # measured in about a second
+
+# What features and categories of the loans model are called, in the languages of pages.
+LABELS = {
+    "Age": ("Age", "Alter", "Âge"),
+    "LatePayments": ("Late payments", "Verspätete Zahlungen", "Paiements en retard"),
+    "Education": ("Education", "Bildung", "Formation"),
+    "YearsEmployed": ("Years employed", "Jahre im Beruf", "Années d'emploi"),
+    "ExistingLoans": ("Existing loans", "Laufende Kredite", "Crédits en cours"),
+    "Guarantor": ("Guarantor", "Bürgschaft", "Garant"),
+    "Purpose": ("Purpose", "Zweck", "Objet"),
+    "Income": ("Income a year", "Einkommen im Jahr", "Revenu annuel"),
+    "Debt": ("Debt", "Schulden", "Dettes"),
+    "Savings": ("Savings", "Ersparnisse", "Épargne"),
+    "LoanAmount": ("Loan amount", "Höhe des Kredits", "Montant du crédit"),
+}
+WORDS = {
+    "HighSchool": ("school", "Schule", "école"),
+    "College": ("college", "Fachhochschule", "études courtes"),
+    "Graduate": ("university degree", "Hochschulabschluss", "diplôme universitaire"),
+    "NewCar": ("a new car", "ein neues Auto", "une voiture neuve"),
+    "UsedCar": ("a used car", "ein gebrauchtes Auto", "une voiture d'occasion"),
+    "Renovation": ("renovation", "Renovierung", "rénovation"),
+    "Business": ("a business", "ein Betrieb", "une entreprise"),
+}
+LANGUAGES = ("en", "de", "fr")
+
+
+def prepare(folder: Path) -> tuple[Path, tuple[Path, ...], Callable[[Any, str], None]]:
+    """Fit the model and write its notices' settings; how to show them once they are served."""
+    from ract import ActionSpace, OutcomeJudge, RecourseForestClassifier, save_model
+    from ract.apps.cli.messages import say
+    from ract.data.datasets import load_loans
+
+    say(f"Training a model on {N_APPLICANTS:,} made-up loan applications ...")
+    loans = load_loans(N_APPLICANTS)
+    # Whoever is refused becomes older while a promise lasts.
+    ages = [replace(f, per_month=1 / 12) if f.name == "Age" else f for f in loans.actions]
+    forest = RecourseForestClassifier(
+        ActionSpace(ages, loans.desired),
+        n_estimators=N_TREES,
+        budget=0.3,
+        recourse_weight=0.2,
+        random_state=0,
+        lasting=LASTING,
+    ).fit(loans.frame, loans.target)
+    judge = OutcomeJudge(loans.actions, desired=loans.desired).fit(loans.frame, loans.target)
+    save_model(forest, folder / "loans.ract", judge=judge, keep_reference=loans.frame)
+    files = tuple(_settings(forest, k, folder) for k in range(len(LANGUAGES)))
+    return folder / "loans.ract", files, _show
+
+
+def _settings(model: Any, k: int, folder: Path) -> Path:
+    """The file of notice settings of a language."""
+    from ract.notices import NoticeSettings
+
+    path, given = folder / f"notice-{LANGUAGES[k]}.toml", LANGUAGES[k]
+    settings = NoticeSettings.suggest(model, language=given, codes="none")
+    features = {}
+    for name, text in settings.features.items():
+        label = LABELS[name][k]
+        codes = {
+            way: replace(code, sentence=code.sentence.replace(text.label, label))
+            for way, code in text.codes.items()
+        }
+        features[name] = replace(text, label=label, codes=codes)
+    words = {word: meant[k] for word, meant in WORDS.items()}
+    details = replace(settings.details, creditor=CREDITOR)
+    settings = replace(settings, features=features, words=words, details=details)
+    path.write_text(settings.to_toml_text(), encoding="utf-8")
+    return path
+
+
+def _show(settings: Any, address: str) -> None:
+    """Decide on made-up people, and print how to see them."""
+    from ract.apps.cli.messages import say
+    from ract.apps.web.keys import ROLES
+    from ract.apps.web.service import Service
+    from ract.data.datasets import load_loans
+
+    service = Service(settings)
+    people = load_loans(N_CASES, random_state=1).frame
+    amounts = ["Income", "Debt", "Savings", "LoanAmount"]
+    rows: list[Any] = people.assign(**people[amounts].round(-2)).to_dict("records")
+    names = [f"A-{k}" for k in range(1, N_CASES + 1)]
+    _give_ways(service, rows, names.index(APPLICANT))
+    cases = service.decide(names, rows, True, "Demo")
+    others = [one for one in cases if not one.accepted and one.person != APPLICANT]
+    chosen = [names.index(str(one.person)) for one in others[:N_PROMISED]]
+    plans = service.plans([rows[i] for i in chosen])
+    service.offer([names[i] for i in chosen], plans, by="Demo")
+    own = next(one for one in cases if one.person == APPLICANT)
+    link, _ = service.link(service.cases.get(str(own.case)))
+    say(f"\nThe applicant {APPLICANT}, who was refused, opens\n  {link}")
+    say(f"\nOthers open {address}/login and enter a key:")
+    for role in ROLES:
+        say(f"  {role:<12} {service.state.add_key(role, f'Demo {role}', by='Demo')}")
+    say("\nAll of it is made up, and gone when you end this with Ctrl-C.\n")
+    service.close()
+
+
+def _give_ways(service: Any, rows: list[Any], own: int) -> None:
+    """Give the applicant the values of someone who is refused and has several ways."""
+    import numpy as np
+
+    refused = np.flatnonzero(~service.live.accepted(rows)).tolist()
+    for i in refused:
+        (found,) = service.plans([rows[i]], n_alternatives=2)
+        plan = found[0]
+        if len(plan.alternatives) == 2 and len(plan.changes) > 1:
+            rows[own], rows[i] = rows[i], rows[own]
+            return

@@ -1,0 +1,88 @@
+"""``ract tradeoff``: accuracy, AUC and recourse along a parameter."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from ract.apps.cli import options
+
+
+def tradeoff(
+    table: options.TrainingData,
+    *,
+    actions: options.Actions = None,
+    output: options.TableOutput = "-",
+    plot: options.Picture = None,
+    model: options.ModelKind = "forest",
+    param: Annotated[str, typer.Option(help="Parameter to vary.")] = "recourse_weight",
+    values: Annotated[
+        str, typer.Option(help="Values of the parameter, with commas between.")
+    ] = "0,0.01,0.03,0.1,0.3,1",
+    cv: Annotated[int, typer.Option(min=2, help="Number of folds.")] = 5,
+    strength: Annotated[
+        str | None,
+        typer.Option(help="Measure lasting recourse too, for plans of this strength, or 'most'."),
+    ] = None,
+    n_estimators: options.NEstimators = 100,
+    budget: options.Budget = 0.3,
+    random_state: options.RandomState = 0,
+    n_jobs: options.NJobs = -1,
+    json: options.Json = False,
+    csv: options.Csv,
+) -> None:
+    """Measure what a parameter costs and gives, by cross-validation.
+
+    Example: ract tradeoff data.csv --target Risk --desired Good --actions actions.toml -o out.csv
+    """
+    from ract.apps.cli.columns import training_set
+    from ract.apps.cli.fit import estimator_for
+    from ract.apps.cli.inputs import open_actions
+    from ract.apps.cli.messages import print_summary, refuse_both, say_if_unrestricted
+    from ract.apps.cli.outputs import check_picture, picture, table_writer
+    from ract.apps.cli.tables import format_of
+    from ract.data.csv.lines import naming_lines
+    from ract.data.encoder import Encoder
+    from ract.evaluation.tradeoff import tradeoff_curve
+
+    refuse_both(output, json)
+    check_picture(plot)
+    space, kept = open_actions(actions)
+    estimator = estimator_for(
+        model, actions=space, n_estimators=n_estimators, budget=budget, random_state=random_state
+    )
+    form = format_of(csv, kept)
+    (X, y, _), label = training_set(table, form, space)
+    estimator.set_params(desired=label)
+    with naming_lines(table.data, form, X.index):
+        say_if_unrestricted(Encoder(X, space).space)
+    curve = tradeoff_curve(
+        estimator, X, y.to_numpy(), param, [_value(text) for text in values.split(",")], cv,
+        strength=options.strength_of(strength), n_jobs=n_jobs, progress=True,
+    )  # fmt: skip
+    frame = curve.to_frame()
+    with table_writer(output) as write:
+        write(frame)
+    if plot is not None:
+        from ract.evaluation.plots import TradeoffDisplay
+
+        with picture(plot) as ax:
+            TradeoffDisplay.from_curve(curve, ax=ax)
+    front = frame.loc[frame["front"], param].tolist()
+    print_summary(
+        {"param": param, "rows": frame.to_dict(orient="records")},
+        f"Values of {param} that nothing beats in both AUC and recourse: {front}.",
+        as_json=json,
+    )
+
+
+def _value(text: str) -> Any:
+    """A value as it was written: a whole number, a number, None, or a word."""
+    text = text.strip()
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return None if text == "None" else text

@@ -1,0 +1,138 @@
+"""The people of ``ract fit``: a table in memory, or Parquet that is read in batches."""
+
+from __future__ import annotations
+
+from collections import Counter
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ract._utils.errors import optional_library
+from ract.apps.cli.columns import desired_class, require_column, training_set
+from ract.apps.cli.failures import BadInput
+from ract.apps.cli.messages import say
+from ract.apps.cli.options import TrainingData
+from ract.data.csv import TableFormat
+from ract.data.csv.files import is_parquet
+from ract.data.csv.lines import naming_lines
+from ract.data.target import check_classes, classes_of
+from ract.models.out_of_core import opened
+from ract.models.table import MOST_ROWS
+from ract.trees.fingerprint import data_fingerprint
+
+# Values of a table that is read whole; as doubles they take 1.6 GB, and a fit holds some twice.
+MOST_VALUES = 200_000_000
+
+_OF_CELLS = ("decimal", "thousands", "missing", "codes", "words", "dates", "others")
+
+
+@dataclass(frozen=True)
+class Training:
+    """What a model is fitted on.
+
+    Parameters
+    ----------
+    X, y, weights
+        The arguments of ``fit``.
+    classes : list
+    desired : label
+    n_desired, n_people, n_features : int
+    data : str or None
+        Fingerprint of the people, by which other commands know them again.
+    lines : context
+        Turns a row in an error of fitting into a line of the file.
+    """
+
+    X: Any
+    y: Any
+    weights: Any
+    classes: list[Any]
+    desired: Any
+    n_desired: int
+    n_people: int
+    n_features: int
+    data: str | None = None
+    lines: AbstractContextManager[None] = field(default_factory=nullcontext)
+
+    def evenly_spaced(self, n_rows: int, *, with_target: bool = False) -> Any:
+        """At most so many of the people, spread evenly over the table."""
+        if not self.is_stored:
+            return self.X
+        rows = np.unique(np.linspace(0, self.n_people - 1, n_rows).astype(int))
+        left_out = (self.weights,) if with_target else (self.y, self.weights)
+        names = [name for name in self.X.schema.names if name not in left_out]
+        return self.X.take(rows, columns=names).to_pandas()
+
+    @property
+    def is_stored(self) -> bool:
+        """Whether people are read in batches."""
+        return isinstance(self.y, str)
+
+
+def training_of(
+    table: TrainingData, form: TableFormat, space: Any, weights: str | None
+) -> Training:
+    """The people of a table; a folder, or a Parquet file of many values, is read in batches."""
+    path = Path(table.data)
+    if path.is_dir() and not any(is_parquet(file) for file in path.rglob("*")):
+        raise BadInput(f"{path} is a folder without Parquet files.")
+    if path.is_dir() or (is_parquet(path) and path.exists() and _is_large(path)):
+        return _stored(table, form, space, weights)
+    (X, y, counts), desired = training_set(table, form, space, weights)
+    with naming_lines(table.data, form, X.index):
+        data = data_fingerprint(X)
+    return Training(
+        X, y.to_numpy(), None if counts is None else counts.to_numpy(), classes_of(y), desired,
+        int((y == desired).sum()), len(X), len(X.columns), data,
+        naming_lines(table.data, form, _growing(X, counts)),
+    )  # fmt: skip
+
+
+def _growing(X: Any, weights: Any) -> Any:
+    """Rows of the file whom a model is grown on: those with a weight."""
+    return X.index if weights is None else X.index[weights.to_numpy() != 0]
+
+
+def _is_large(path: Path) -> bool:
+    dataset = opened(path)
+    return bool(dataset.count_rows() * len(dataset.schema.names) > MOST_VALUES)
+
+
+def _stored(table: TrainingData, form: TableFormat, space: Any, weights: str | None) -> Training:
+    pyarrow = optional_library("pyarrow", "Parquet files", "parquet")
+    dataset, drop = opened(table.data), {*(table.drop or []), *form.drop} - {table.target, weights}
+    changed = [name for name in _OF_CELLS if getattr(form, name) != getattr(TableFormat(), name)]
+    if changed:
+        raise BadInput(
+            f"{table.data} is read in batches, in which values stay as they are; take "
+            f"{changed[0]} out of the action file, and write the values into the table."
+        )
+    asked = [(table.target, "--target"), *((name, "--drop") for name in table.drop or [])]
+    asked += [] if weights is None else [(weights, "--weights")]
+    for name, option in asked:
+        require_column(name, dataset.schema.names, option, table.data)
+    fields = [field for field in dataset.schema if field.name not in drop]
+    classes: Counter[Any] = Counter()
+    for batch in dataset.to_batches(columns=[table.target]):
+        column = batch.to_pandas()[table.target]
+        if column.isna().any():
+            raise BadInput(
+                f"The target {table.target!r} is missing in some rows of {table.data}, which is "
+                "read in batches; leave them out of it."
+            )
+        classes.update(column.tolist())
+    labels = sorted(classes, key=str)
+    check_classes(table.target, labels)
+    desired = desired_class(table.desired, labels, space)
+    n_people = classes.total()
+    say(
+        f"Note: {table.data} is read in batches, {n_people:,} people; what is measured beside the "
+        f"model is measured on at most {MOST_ROWS:,} of them."
+    )
+    return Training(
+        dataset.replace_schema(pyarrow.schema(fields)), table.target, weights, labels, desired,
+        classes[desired], n_people, len(fields) - (1 if weights is None else 2),
+    )  # fmt: skip

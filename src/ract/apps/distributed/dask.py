@@ -1,0 +1,228 @@
+"""Dask: answers of a whole population, lazily and in order; forests grown by many workers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import reduce
+from itertools import chain
+from operator import add
+from typing import Any, Literal
+
+import pandas as pd
+
+from ract._utils.errors import InvalidSpec, how_to_install
+from ract.apps.distributed.job import Job, What
+from ract.apps.distributed.population import Statements
+from ract.data.sketch import MOST_VALUES
+from ract.models.base import split_seed
+from ract.models.distributed_fit import check_reading, checked, finish, grown, shares
+from ract.models.out_of_core import Columns, Reading, divided
+from ract.models.table import TrainingRows
+
+try:
+    import dask
+    import dask.dataframe as dd
+except ImportError:
+    raise ImportError(f"Dask frames need dask: {how_to_install('dask')}.") from None
+
+__all__ = ["apply", "audit", "certify", "fit", "local_client", "mapper", "recourse", "report"]
+
+
+def apply(
+    model: Any, people: Any, what: What = "plans", *, key: str | None = None, **options: Any
+) -> Any:
+    """``apply`` on a Dask frame: a Dask frame of answers, in the order of the people.
+
+    Nothing is computed yet, but people without a column of the model are refused. The model
+    travels to each worker once.
+
+    Parameters
+    ----------
+    model : path or fitted model
+    people : dask.dataframe.DataFrame
+    what, key, **options
+        As in ``ract.apps.distributed.apply``.
+    """
+    job = Job.of(model, what, key=key, **options)
+    _check(people)
+    job.check(people.columns)
+    meta = job.empty(people._meta)
+    needed = people[list(job.columns)]
+    return needed.map_partitions(_answers, dask.delayed(job), meta=meta, enforce_metadata=False)
+
+
+def recourse(model: Any, people: Any, *, key: str | None = None, **options: Any) -> Any:
+    """Plans of everyone in a Dask frame; parameters as in ``ract.apps.distributed.apply``."""
+    return apply(model, people, "plans", key=key, **options)
+
+
+def _gathered(people: Any, columns: list[str], count: Callable[[pd.DataFrame], Any]) -> Any:
+    _check(people)
+    shared = dask.delayed(count)  # an argument, so that it travels once
+    counted = [dask.delayed(_called)(shared, part) for part in people[columns].to_delayed()]
+    return _summed(counted)
+
+
+_statements = Statements(_gathered)
+certify, report, audit = _statements.certify, _statements.report, _statements.audit
+
+
+def _called(function: Callable[[Any], Any], part: Any) -> Any:
+    return function(part)
+
+
+def _check(people: Any) -> None:
+    if not isinstance(people, dd.DataFrame):
+        raise InvalidSpec(f"people must be a Dask frame, got {type(people).__name__}.")
+
+
+def _answers(people: pd.DataFrame, job: Job) -> pd.DataFrame:
+    return job(people)
+
+
+def fit(
+    forest: Any,
+    people: Any,
+    y: str,
+    sample_weight: str | None = None,
+    *,
+    rows: Literal["all", "divided"] = "all",
+    n_parts: int | None = None,
+) -> Any:
+    """Fit a forest on a Dask frame; the result is the forest, as if it had been fitted here.
+
+    Parameters
+    ----------
+    forest : RecourseForestClassifier
+    people : dask.dataframe.DataFrame
+        Features, target and weights.
+    y, sample_weight : str
+        Names of columns.
+    rows : {"all", "divided"}
+        Send everyone's cells, one to three bytes per person and feature, to each worker, which
+        grows its share of the trees on all of them: the model is that of a local fit with the same
+        seed, bit for bit. Or divide people among parts at random, and let each worker grow its
+        share of the trees on a part: for tables whose cells no worker can hold.
+    n_parts : int, optional
+        Into how many parts trees, and people if they are divided, go: by default so many as the
+        cluster has threads.
+
+    Returns
+    -------
+    RecourseForestClassifier
+    """
+    forest = checked(forest)
+    _check(people)
+    if rows not in ("all", "divided"):
+        raise InvalidSpec(f"rows must be 'all' or 'divided', got {rows!r}.")
+    if rows == "divided" and (forest.oob_score or forest.cut_rule.needs_scores):
+        needs = "oob_score needs" if forest.oob_score else "approval_rate and max_bad_rate need"
+        raise InvalidSpec(
+            f"{needs} rows='all': divided, a tree has not seen the people of other parts."
+        )
+    n_parts = _n_threads() if n_parts is None else n_parts
+    columns = Columns.of(people.columns, y, sample_weight, forest.actions)
+    most, parts = max(MOST_VALUES, 2 * forest.max_bins), people.to_delayed()
+    sketches = [dask.delayed(columns.sketch)(part, most) for part in parts]
+    reading = Reading.of(forest.table_spec, columns, _summed(sketches))
+    check_reading(forest, reading)
+    shared = dask.delayed(reading)
+    in_memory = TrainingRows.joined(
+        dask.compute(*(dask.delayed(Reading.in_memory)(shared, part) for part in parts))
+    )
+    some = reading.training_on(in_memory)
+    forest.choose_monotonic(some)
+    cut = forest.first_cut(some)
+    model = dask.delayed(forest)
+    read = [dask.delayed(Reading.training)(shared, part) for part in parts]
+    seeds = shares(forest.seeds, n_parts)
+    join = dask.delayed(Reading.joined)
+    if rows == "all":
+        whole = [join(shared, read)] * len(seeds)
+    else:
+        divide, seed = dask.delayed(divided, nout=len(seeds)), split_seed(forest.random_state)
+        pieces = [divide(part, len(seeds), [seed, k]) for k, part in enumerate(read)]
+        whole = [join(shared, list(own)) for own in zip(*pieces, strict=True)]
+    # One tree is one task, so that workers are busy to the end.
+    grow = dask.delayed(grown)
+    trees = [
+        grow(model, on, cut, [one]) for on, some in zip(whole, seeds, strict=True) for one in some
+    ]
+    return finish(forest, reading, list(chain(*dask.compute(*trees))), in_memory)
+
+
+def _n_threads() -> int:
+    try:
+        from distributed import get_client
+
+        return max(sum(get_client().nthreads().values()), 1)
+    except ValueError:  # no cluster: Dask's own threads
+        return 2
+
+
+def _summed(parts: list[Any]) -> Any:
+    """What the parts come to, added by sixteens in their order."""
+    while len(parts) > 1:
+        sixteens = [parts[i : i + 16] for i in range(0, len(parts), 16)]
+        parts = [dask.delayed(reduce)(add, some) for some in sixteens]
+    return dask.compute(*parts)[0]
+
+
+@contextmanager
+def local_client(n_workers: int | None = None, *, host: str = "127.0.0.1") -> Iterator[Any]:
+    """A Dask client with worker processes on this machine, one thread each.
+
+    They neither profile what they run nor watch their own event loop closely, which would take
+    some ten per cent of CPU, and far more on a machine that is busy. Nor do they give back every
+    64 kB that is free, as Dask's do, which takes 15 per cent: searches ask for memory all the time.
+
+    Parameters
+    ----------
+    n_workers : int, optional
+        One for each core by default.
+    host : str
+        Where scheduler, workers and dashboard listen: on this machine only, since none of them asks
+        who is calling.
+    """
+    from distributed import Client, LocalCluster
+
+    quiet = {
+        "distributed.worker.profile.enabled": False,
+        "distributed.admin.tick.interval": "500ms",
+        "distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": 64 << 20,
+        "distributed.nanny.pre-spawn-environ.MALLOC_MMAP_THRESHOLD_": 32 << 20,
+    }
+    with (
+        dask.config.set(quiet),
+        LocalCluster(
+            n_workers=n_workers, threads_per_worker=1, host=host, dashboard_address=f"{host}:0"
+        ) as cluster,
+        Client(cluster) as client,
+    ):
+        yield client
+
+
+def mapper(client: Any) -> Any:
+    """Parts of a Parquet folder on a cluster, for ``run``; a dead worker's are retried.
+
+    Workers need the folders of people and of answers under the same names.
+
+    Parameters
+    ----------
+    client : distributed.Client
+    """
+    from distributed import as_completed
+
+    def run(function: Callable[[Any, Any], Any], work: Any, parts: list[Any]) -> Iterator[Any]:
+        # A task, not scattered data: it is made again if the worker that holds it dies.
+        shared = client.submit(_same, work, pure=False)
+        todo = [client.submit(function, shared, part, retries=3, pure=False) for part in parts]
+        for future in as_completed(todo):
+            yield future.result()
+
+    return run
+
+
+def _same(work: Any) -> Any:
+    return work

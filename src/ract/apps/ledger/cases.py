@@ -1,0 +1,158 @@
+"""Cases: on whom was decided, by what, what they have reported since, and notes.
+
+Everything is an event of the chain; the table of cases only finds them.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from sqlalchemy import Connection, Row, insert, select, update
+
+from ract._utils.errors import InvalidSpec
+from ract.apps.ledger.chain import Event
+from ract.apps.ledger.promise import Case
+from ract.apps.ledger.store import Store
+from ract.apps.ledger.tables import cases, events
+
+DECIDED, REPORTED, NOTED = "decided", "reported", "noted"
+MOST_FOUND = 50  # cases that a search lists
+MOST_NOTE = 4000  # characters
+
+
+Values = Mapping[str, Any]
+
+
+class Note(NamedTuple):
+    """What someone wrote or did on a case."""
+
+    at: datetime
+    by: str
+    text: str
+
+
+class NotFound(InvalidSpec):
+    """Something that is not there, or not for whoever asks."""
+
+
+class Cases:
+    """The cases of a ledger.
+
+    Parameters
+    ----------
+    store : Store
+
+    Examples
+    --------
+    >>> from ract.apps.ledger import Ledger
+    >>> ledger = Ledger("sqlite://")
+    >>> with ledger.store.writing() as db:
+    ...     id = ledger.cases.keep(db, "A-17", {"Income": 5}, {"accepted": False}, "J. Doe")
+    >>> ledger.cases.get(id).accepted, [note.text for note in ledger.cases.notes(id)]
+    (False, ['refused'])
+    >>> ledger.close()
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def keep(
+        self, db: Connection, person: str, values: Values, decision: Mapping[str, Any], by: str
+    ) -> str:
+        """Keep a decision on a person, within a transaction; the number of their case."""
+        id = db.execute(select(cases.c.id).where(cases.c.person == person)).scalar()
+        is_new, id = id is None, id or secrets.token_hex(16)
+        details = {"person": person, "values": values, "decision": decision}
+        made = self._store.append(db, DECIDED, id, details, by)
+        row = {"decided": made.number, "reported": None}
+        if is_new:
+            db.execute(insert(cases).values(id=id, person=person, **row))
+        else:
+            db.execute(update(cases).where(cases.c.id == id).values(row))
+        return str(id)
+
+    def has(self, db: Connection, person: str) -> bool:
+        """Whether a person has a case."""
+        return db.execute(select(cases.c.id).where(cases.c.person == person)).first() is not None
+
+    def report(self, case: Case, values: Values, by: str) -> None:
+        """Keep what a person reports of themselves."""
+        with self._store.writing() as db:
+            details = {"person": case.person, "values": values}
+            made = self._store.append(db, REPORTED, case.id, details, by)
+            db.execute(update(cases).where(cases.c.id == case.id).values(reported=made.number))
+
+    def add_note(self, case: Case, by: str, text: str) -> None:
+        """Write a note on a case."""
+        text = text.replace("\x00", "").strip()
+        if not 0 < len(text) <= MOST_NOTE:
+            raise InvalidSpec(f"A note has 1 to {MOST_NOTE} characters, got {len(text)}.")
+        with self._store.writing() as db:
+            self._store.append(db, NOTED, case.id, {"person": case.person, "text": text}, by)
+
+    def get(self, id: str) -> Case:
+        """A case by its number."""
+        if not (found := self._cases(cases.c.id == id, most=1)):
+            raise NotFound("There is no such case.")
+        return found[0]
+
+    def of(self, person: str) -> Case | None:
+        """The case of a person, if they have one."""
+        found = self._cases(cases.c.person == person, most=1)
+        return found[0] if found else None
+
+    def search(self, text: str = "", most: int = MOST_FOUND) -> list[Case]:
+        """Cases whose person's key has a text in it, newest first."""
+        return self._cases(cases.c.person.contains(text, autoescape=True), most=most)
+
+    def notes(self, id: str) -> list[Note]:
+        """What happened to a case, oldest first."""
+        chosen = (
+            select(events)
+            .where(
+                events.c.subject == id,
+                events.c.kind.in_((DECIDED, NOTED)),
+                events.c.details.is_not(None),
+            )
+            .order_by(events.c.number)
+        )
+        with self._store.reading() as db:
+            return [_note(Event(*row)) for row in db.execute(chosen)]
+
+    def _cases(self, condition: Any, most: int) -> list[Case]:
+        chosen = select(cases).where(condition).order_by(cases.c.decided.desc())
+        with self._store.reading() as db:
+            rows = db.execute(chosen.limit(most)).all()
+            numbers = [n for row in rows for n in (row.decided, row.reported) if n is not None]
+            found: dict[int, Event] = {}
+            for first in range(0, len(numbers), 500):
+                part = events.c.number.in_(numbers[first : first + 500])
+                found |= {row.number: Event(*row) for row in db.execute(select(events).where(part))}
+        return [self._case(row, found) for row in rows]
+
+    def _case(self, row: Row[Any], found: Mapping[int, Event]) -> Case:
+        made, new = found[row.decided], found.get(row.reported)
+        held = self._store.said(made)
+        return Case(
+            row.id,
+            row.person,
+            datetime.fromisoformat(held.get("at", made.at)),
+            held["values"],
+            held["decision"],
+            None if new is None else self._store.said(new)["values"],
+        )
+
+
+def _note(one: Event) -> Note:
+    said = json.loads(one.details or "{}")
+    if one.kind == NOTED:
+        text = said["text"]
+    else:
+        promise = said["decision"].get("promise")
+        text = "accepted" if said["decision"]["accepted"] else "refused"
+        text = f"{text}, by promise {promise}" if promise else text
+    return Note(datetime.fromisoformat(said.get("at", one.at)), one.by or "", text)

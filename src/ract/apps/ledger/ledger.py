@@ -1,0 +1,449 @@
+"""The ledger: promises are offered, redeemed, withdrawn, and never forgotten."""
+
+from __future__ import annotations
+
+import getpass
+import hashlib
+import json
+import secrets
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from datetime import date, datetime, timedelta
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pandas as pd
+from sqlalchemy import Connection, func, insert, select, update
+
+from ract._utils.errors import InvalidSpec
+from ract.apps.ledger import chain, store, tables
+from ract.apps.ledger.cases import Cases
+from ract.apps.ledger.drafts import Draft, as_kept, check_keys, drafts, until_of, zone_of
+from ract.apps.ledger.promise import (
+    ERASED,
+    EXPIRED,
+    OFFERED,
+    OPEN,
+    REDEEMED,
+    WITHDRAWN,
+    Promise,
+    Redemption,
+    Verification,
+)
+from ract.apps.ledger.ring import Head
+from ract.apps.ledger.shelf import Shelf, offers
+from ract.apps.ledger.verify import verify
+from ract.recourse.result import Recourse
+
+Values = Mapping[str, Any] | pd.Series
+
+
+class Request(NamedTuple):
+    """A request that is carried out once: its key, and what it asks for."""
+
+    key: str
+    body: str = ""
+
+    @property
+    def digest(self) -> str:
+        """What is kept of the body."""
+        return hashlib.sha256(self.body.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+class Conflict(InvalidSpec):
+    """A request's key that was used with another body, or a promise that has ended."""
+
+
+class Erased(NamedTuple):
+    """What became of a person's data: how many promises and cases, and whether journals are clean.
+
+    Without ``everywhere`` SQLite's journal still holds them, because somebody reads from it; they
+    are gone when the last one has closed the ledger.
+    """
+
+    promises: int
+    cases: int
+    everywhere: bool
+
+
+class Ledger:
+    """Promises, in SQLite or PostgreSQL, as a signed chain of events to which one can only add.
+
+    Parameters
+    ----------
+    where : path or URL
+        A file of SQLite's, made if it is not there, or an address such as
+        ``postgresql+psycopg://user@host/name``.
+    keys : path or KeyRing, optional
+        What signs events: a file, made if the ledger is new. By default the one that
+        ``RACT_LEDGER_KEY`` names, or a file beside the ledger.
+    mode : {"create", "write", "read"}
+        "write" refuses a ledger that is not there, and "read" changes nothing.
+    zone : str
+        The lender's time zone, in which promises end with a day.
+    by : str, optional
+        Who writes, where no call says so; the user of this process by default.
+    clock : callable, optional
+        What time it is; that of the database by default.
+
+    Examples
+    --------
+    >>> from ract import RecourseForestClassifier, load_loans
+    >>> loans = load_loans(n_people=600)
+    >>> model = RecourseForestClassifier(loans.actions, n_estimators=10, random_state=0)
+    >>> model = model.fit(loans.frame, loans.target)
+    >>> refused = loans.frame[model.predict(loans.frame) == "refused"].head(20)
+    >>> plans = model.recourse(refused, strength=0.7, at_least=True)
+    >>> with Ledger("sqlite://") as ledger:
+    ...     first = ledger.offer(plans, expires=timedelta(days=180))[0]
+    ...     ledger.redeem(first.person, first.after).accepted, bool(ledger.verify())
+    (True, True)
+    """
+
+    def __init__(
+        self,
+        where: str | Path = "ract-promises.db",
+        *,
+        keys: store.Keys = None,
+        mode: store.Mode = "create",
+        zone: str = "UTC",
+        by: str | None = None,
+        clock: Callable[[], datetime] | None = None,
+    ) -> None:
+        self._zone, self._by = zone_of(zone), _user() if by is None else by
+        self.store = store.Store(where, keys, mode, clock)
+        self.cases, self._shelf = Cases(self.store), Shelf(self.store, self._zone)
+
+    def close(self) -> None:
+        """Close the connections."""
+        self.store.close()
+
+    def __enter__(self) -> Ledger:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def offer(
+        self,
+        recourse: Recourse,
+        *,
+        expires: date | datetime | timedelta,
+        people: Sequence[Any] | None = None,
+        pinned: Collection[str] = (),
+        by: str | None = None,
+        request: str | Request | None = None,
+    ) -> list[Promise]:
+        """Promise the plans of a result to everyone who has one.
+
+        All of them are kept, or none. A promise ends earlier where features that move by
+        themselves (``Feature.per_month``) would leave what is proved.
+
+        Parameters
+        ----------
+        recourse : Recourse
+            Of a model of ract's, or of several. Ask for ``at_least=True``, so that people may do
+            more than their plan asks.
+        expires : date, datetime or timedelta
+            The last day of promises, which they last to the end of.
+        people : sequence, optional
+            Keys of the people; their labels in the table by default.
+        pinned : names
+            Features that must stay as they are unless the plan changes them, such as the amount
+            of a loan.
+        by : str, optional
+            Who makes the promises.
+        request : str or Request, optional
+            An offer whose key is known already is not made again.
+        """
+        drafted = self.draft(recourse, expires=expires, people=people, pinned=pinned)
+        return self.keep(drafted, by=by, request=request)
+
+    def draft(
+        self,
+        recourse: Recourse,
+        *,
+        expires: date | datetime | timedelta,
+        people: Sequence[Any] | None = None,
+        pinned: Collection[str] = (),
+    ) -> list[Draft]:
+        """What ``offer`` would promise; nothing is written."""
+        with self.store.reading() as db:
+            now = self.store.now(db)
+        return list(drafts(recourse, people, until_of(expires, now, self._zone), now, pinned))
+
+    def keep(
+        self,
+        drafted: Sequence[Draft],
+        *,
+        by: str | None = None,
+        request: str | Request | None = None,
+    ) -> list[Promise]:
+        """Promise what was drafted; all of it, or nothing."""
+        asked = Request(request) if isinstance(request, str) else request
+        with self.store.writing() as db:
+            made = None if asked is None else _made(db, asked)
+            if made is None:
+                made = [self._offer(db, draft, by) for draft in drafted]
+                _remember(db, asked, made)
+            return [self._shelf.get(db, id) for id in made]
+
+    def made(self, request: Request) -> list[Promise] | None:
+        """The promises that a request has made already; None if it was not carried out."""
+        with self.store.reading() as db:
+            made = _made(db, request)
+            return None if made is None else [self._shelf.get(db, id) for id in made]
+
+    def redeem(
+        self,
+        person: Any,
+        values: Values,
+        *,
+        promise: str | None = None,
+        evidence: Mapping[str, str] | None = None,
+        by: str | None = None,
+        request: Request | None = None,
+    ) -> Redemption:
+        """Accept someone who comes back and stands where an open promise says.
+
+        Whatever the model of the day says; the decision names the promise. If the person has a
+        case, it says so from then on.
+
+        Parameters
+        ----------
+        person : key
+        values : mapping
+            The person's values by feature, as they are now.
+        promise : str, optional
+            Only this one of their promises.
+        evidence : mapping, optional
+            By feature: what was seen.
+        by : str, optional
+            Who redeems it.
+        request : Request, optional
+            One that was carried out already is answered as it was then.
+        """
+        key, given = str(person), as_kept(values)
+        with self.store.writing() as db:
+            if request is not None and (made := _made(db, request)):
+                return Redemption(True, self._shelf.get(db, made[0]))
+            found = self._redeem(db, key, given, promise, evidence, by)
+            if found.accepted and found.promise is not None:
+                if self.cases.has(db, key):
+                    decision = {"accepted": True, "promise": found.promise.id, "model": None}
+                    self.cases.keep(db, key, given, decision, self._actor(by))
+                _remember(db, request, [found.promise.id])
+            return found
+
+    def decide(
+        self,
+        people: Sequence[str],
+        rows: Sequence[Mapping[str, Any]],
+        accepted: Sequence[bool],
+        *,
+        model: str,
+        by: str | None = None,
+    ) -> list[tuple[str, str | None]]:
+        """Keep decisions of a model as cases: all of them, or none.
+
+        Whoever is refused and stands where an open promise says is accepted by it. For each
+        person, the number of the case and of that promise.
+        """
+        check_keys(people, "A person's key")
+        found = []
+        with self.store.writing() as db:
+            for person, values, is_yes in zip(people, rows, accepted, strict=True):
+                given, promise = as_kept(values), None
+                if not is_yes:
+                    back = self._redeem(db, person, given, None, None, by)
+                    promise = back.promise.id if back.accepted and back.promise else None
+                decision = {"accepted": is_yes or promise is not None, "promise": promise}
+                decision["model"] = model
+                case = self.cases.keep(db, person, given, decision, self._actor(by))
+                found.append((case, promise))
+        return found
+
+    def accepts(self, person: Any, values: Values, *, promise: str | None = None) -> Redemption:
+        """What ``redeem`` would say; nothing is written."""
+        with self.store.reading() as db:
+            return self._shelf.nearest(db, str(person), as_kept(values), promise)
+
+    def withdraw(self, promise: str, reason: str, *, by: str | None = None) -> Promise:
+        """Take back an open promise, for a reason that is kept and told to the person."""
+        if not isinstance(reason, str) or not reason.strip():
+            raise InvalidSpec("A promise is withdrawn for a reason; none was given.")
+        with self.store.writing() as db:
+            self._end(db, promise, WITHDRAWN, {"reason": reason}, by)
+            return self._shelf.get(db, promise)
+
+    def expire(self, *, by: str | None = None) -> list[Promise]:
+        """End the open promises whose last day is over."""
+        table = tables.promises.c
+        with self.store.writing() as db:
+            now = self.store.now(db)
+            held = self._shelf.all(db, table.status == OPEN, table.expires < chain.stamp(now))
+            over = [promise for promise in held if promise.expires < now]
+            for promise in over:
+                self._end(db, promise.id, EXPIRED, {}, by)
+            return [self._shelf.get(db, promise.id) for promise in over]
+
+    def erase(self, person: Any, *, by: str | None = None) -> Erased:
+        """Remove everything that is known of a person; the chain still verifies.
+
+        Open promises end. Rows that other tables of the same database (``ract_...``) hold in their
+        name go too.
+        """
+        key, table, own = str(person), tables.promises, tables.cases.c
+        with self.store.writing() as db:
+            ids = db.execute(select(table.c.id).where(table.c.person == key)).scalars().all()
+            held = db.execute(select(own.id).where(own.person == key)).scalars().all()
+            for id in (*ids, *held):
+                tables.erase(db, id)
+                self.store.append(db, ERASED, id, {}, self._actor(by))
+            gone = {"person": None, "status": ERASED, "expires": ""}
+            db.execute(update(table).where(table.c.person == key).values(gone))
+            tables.erase_elsewhere(db, key)
+        return Erased(len(ids), len(held), self.store.tidy())
+
+    def get(self, promise: str) -> Promise:
+        """A promise by its number."""
+        with self.store.reading() as db:
+            return self._shelf.get(db, promise)
+
+    def of(self, person: Any) -> list[Promise]:
+        """The promises to a person, whatever became of them, oldest first."""
+        with self.store.reading() as db:
+            return self._shelf.all(db, tables.promises.c.person == str(person))
+
+    def open(self) -> list[Promise]:
+        """The promises that can be redeemed, in the order in which they end."""
+        return list(self.each_open())
+
+    def each_open(self) -> Iterator[Promise]:
+        """The same one after the other, for ledgers that do not fit into memory."""
+        with self.store.reading() as db:
+            now = self.store.now(db)
+        return self._shelf.each_open(now)
+
+    def counts(self) -> dict[str, int]:
+        """How many promises have each status; those whose time is over count as open until ended.
+
+        >>> with Ledger("sqlite://") as ledger:
+        ...     ledger.counts()["open"]
+        0
+        """
+        status = tables.promises.c.status
+        with self.store.reading() as db:
+            rows = db.execute(select(status, func.count()).group_by(status)).all()
+        held = Counter({str(name): int(n) for name, n in rows})
+        return {name: held[name] for name in (OPEN, REDEEMED, WITHDRAWN, EXPIRED, ERASED)}
+
+    def history(self, person: Any) -> pd.DataFrame:
+        """Everything that happened to the promises of a person, oldest first."""
+        columns = ["at", "event", "promise", "by", "details"]
+        own = select(tables.promises.c.id).where(tables.promises.c.person == str(person))
+        chosen = select(tables.events).where(tables.events.c.subject.in_(own))
+        with self.store.reading() as db:
+            rows = [
+                (row.at, row.kind, row.subject, row.by, json.loads(row.details))
+                for row in db.execute(chosen.order_by(tables.events.c.number))
+            ]
+        return pd.DataFrame(rows, columns=columns)
+
+    def verify(self, head: str | None = None, *, heads: Sequence[Head] = ()) -> Verification:
+        """Whether every event is as it was written and signed, and the rest follows from them.
+
+        Parameters
+        ----------
+        head : str, optional
+            The hash of an event that was noted before: the chain must hold it.
+        heads : sequence of Head
+            Signed heads that were published: the chain must hold them all.
+        """
+        with self.store.snapshot() as db:
+            return verify(db, self.store, head, heads)
+
+    def head(self) -> Head | None:
+        """The newest event, signed, to be published elsewhere; None if there is none."""
+        columns = [tables.events.c[name] for name in Head._fields]
+        with self.store.reading() as db:
+            newest = select(*columns).order_by(tables.events.c.number.desc()).limit(1)
+            row = db.execute(newest).first()
+        return None if row is None else Head(*row)
+
+    def receipt(self, promise: str) -> dict[str, Any]:
+        """A promise as its person can keep it: signed, and checked without this ledger.
+
+        ``ract.apps.ledger.check_receipt`` does so.
+        """
+        with self.store.reading() as db:
+            self._shelf.get(db, promise)
+            row = db.execute(offers(tables.promises.c.id == promise)).one()
+        return chain.Event(*row[1:])._asdict()
+
+    def _actor(self, by: str | None) -> str:
+        by = by or self._by
+        check_keys([by], "Whoever acts")
+        return by
+
+    def _offer(self, db: Connection, draft: Draft, by: str | None) -> str:
+        id = secrets.token_hex(16)
+        self.store.append(db, OFFERED, id, draft.details, self._actor(by))
+        new = {"id": id, "person": draft.person, "status": OPEN, "expires": chain.stamp(draft.end)}
+        db.execute(insert(tables.promises).values(new))
+        return id
+
+    def _redeem(
+        self,
+        db: Connection,
+        person: str,
+        values: Mapping[str, Any],
+        only: str | None,
+        evidence: Mapping[str, str] | None,
+        by: str | None,
+    ) -> Redemption:
+        found = self._shelf.nearest(db, person, values, only)
+        if found.promise is None or not found.accepted:
+            return found
+        details = {"person": person, "values": values, "evidence": dict(evidence or {})}
+        self._end(db, found.promise.id, REDEEMED, details, by)
+        return Redemption(True, self._shelf.get(db, found.promise.id))
+
+    def _end(
+        self, db: Connection, id: str, status: str, details: Mapping[str, Any], by: str | None
+    ) -> None:
+        table = tables.promises
+        ended = db.execute(
+            update(table).where(table.c.id == id, table.c.status == OPEN).values(status=status)
+        )
+        if ended.rowcount != 1:
+            found = db.execute(select(table.c.status).where(table.c.id == id)).scalar()
+            state = "is not in this ledger" if found is None else f"is {found}"
+            raise Conflict(f"Promise {id!r} {state}; only an open one can be {status}.")
+        # Once only: the database has a constraint for the ends of a promise.
+        self.store.append(db, status, id, details, self._actor(by))
+
+
+def _made(db: Connection, request: Request) -> list[str] | None:
+    """The promises that a request has made, which must have asked for the same."""
+    check_keys([request.key], "A request's key")
+    table = tables.requests
+    row = db.execute(select(table).where(table.c.key == request.key)).first()
+    if row is None:
+        return None
+    if row.digest != request.digest:
+        raise Conflict(f"The request {request.key!r} was used before, for something else.")
+    return [str(id) for id in json.loads(row.made)]
+
+
+def _remember(db: Connection, request: Request | None, made: Sequence[str]) -> None:
+    if request is not None:
+        new = {"key": request.key, "digest": request.digest, "made": json.dumps(made)}
+        db.execute(insert(tables.requests).values(new))
+
+
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError, ImportError):  # a container without names
+        return "unknown user"

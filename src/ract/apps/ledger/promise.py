@@ -1,0 +1,155 @@
+"""A promise and a case as people read them, and whether a ledger is as it was written."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from ract.apps.ledger.region import Region
+from ract.apps.ledger.ring import Head
+
+OPEN, REDEEMED, WITHDRAWN, EXPIRED, ERASED = "open", "redeemed", "withdrawn", "expired", "erased"
+OFFERED = "offered"
+MONTH = timedelta(days=365.25 / 12)
+
+
+@dataclass(frozen=True)
+class Promise:
+    """What was promised to one person.
+
+    Parameters
+    ----------
+    id : str
+    person : str
+        The key that the lender chose.
+    status : {"open", "redeemed", "withdrawn", "expired"}
+    offered, expires : datetime
+        The latter is the end of a day in the lender's time zone.
+    model : str
+        Fingerprint of the model that made it.
+    by : str
+        Who made it.
+    desired : value
+        The class that is promised.
+    plan : str
+        In words.
+    region : Region
+        Where the person must stand.
+    before, after : dict
+        The person's values when the promise was made, and after the plan.
+    strength : float
+    lasting : float or None
+        The probability with which a model that is trained again accepts the plan too.
+    reason : str or None
+        Why it was withdrawn.
+    """
+
+    id: str
+    person: str
+    status: str
+    offered: datetime
+    expires: datetime
+    model: str
+    by: str
+    desired: Any
+    plan: str
+    region: Region
+    before: Mapping[str, Any]
+    after: Mapping[str, Any]
+    strength: float
+    lasting: float | None
+
+    reason: str | None = None
+
+    def __str__(self) -> str:
+        asked = [f"{name} {self.region.limits[name]}" for name in self.region.asked]
+        return (
+            f"Promise {self.id} to {self.person}: {self.desired} until {self.expires:%Y-%m-%d} "
+            f"with {', '.join(asked)} ({self.status})."
+        )
+
+
+@dataclass(frozen=True)
+class Redemption:
+    """What became of someone who came back.
+
+    Parameters
+    ----------
+    accepted : bool
+    promise : Promise or None
+        The promise that decided, or the one that came nearest; None if there is none.
+    faults : tuple of str
+        What keeps them from being accepted, a sentence each.
+    """
+
+    accepted: bool
+    promise: Promise | None
+    faults: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        if self.promise is None:
+            return "There is no open promise to this person."
+        if self.accepted:
+            return f"Accepted: {self.promise.desired}, by promise {self.promise.id}."
+        return f"Not accepted by promise {self.promise.id}: {' '.join(self.faults)}"
+
+
+@dataclass(frozen=True)
+class Case:
+    """A person on whom was decided.
+
+    Parameters
+    ----------
+    id, person : str
+    at : datetime
+        Of the last decision.
+    values : dict
+        That were decided on.
+    decision : dict
+        "accepted", "model" (fingerprint) and "promise" (number of the one that decided, or None).
+    reported : dict or None
+        Values that the person has reported since.
+    """
+
+    id: str
+    person: str
+    at: datetime
+    values: Mapping[str, Any]
+    decision: Mapping[str, Any]
+    reported: Mapping[str, Any] | None = None
+
+    @property
+    def accepted(self) -> bool:
+        """Whether they got what they asked for."""
+        return bool(self.decision["accepted"])
+
+
+@dataclass(frozen=True)
+class Verification:
+    """Whether a ledger is as it was written.
+
+    Parameters
+    ----------
+    n_events : int
+    head : str
+        Hash of the last event.
+    faults : tuple of str
+    signed : Head or None
+        The same with its signature. Published elsewhere, it also shows events that were cut off
+        the end.
+    """
+
+    n_events: int
+    head: str
+    faults: tuple[str, ...] = ()
+    signed: Head | None = None
+
+    def __bool__(self) -> bool:
+        return not self.faults
+
+    def __str__(self) -> str:
+        if self:
+            return f"All {self.n_events} events are as they were written. Head: {self.head}."
+        return f"{len(self.faults)} faults in {self.n_events} events. {' '.join(self.faults)}"

@@ -1,0 +1,123 @@
+"""Promises as they are read from a ledger: each checked against its hashes and its signature."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from datetime import datetime, tzinfo
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, select
+
+from ract._utils.errors import InvalidSpec
+from ract.apps.ledger import chain, store, tables
+from ract.apps.ledger.drafts import end_of, zone_of
+from ract.apps.ledger.promise import ERASED, OFFERED, OPEN, WITHDRAWN, Promise, Redemption
+from ract.apps.ledger.region import Region
+
+PAGE = 1000  # promises that are read at once
+
+
+class Shelf:
+    """The promises of a store.
+
+    Parameters
+    ----------
+    held : Store
+    zone : tzinfo
+        In which promises of 0.2, which do not say theirs, end with a day.
+    """
+
+    def __init__(self, held: store.Store, zone: tzinfo) -> None:
+        self._store, self._zone = held, zone
+
+    def get(self, db: Connection, id: str) -> Promise:
+        """A promise by its number."""
+        found = self.all(db, tables.promises.c.id == id)
+        if not found:
+            raise InvalidSpec(f"There is no promise {id!r} in this ledger.")
+        return found[0]
+
+    def all(self, db: Connection, *conditions: ColumnElement[bool]) -> list[Promise]:
+        """Promises in the order in which they were made."""
+        found = []
+        for row in db.execute(offers(*conditions)).all():
+            promise = self._promise(row[0], chain.Event(*row[1:]), signed=True)
+            if promise.status == WITHDRAWN:
+                events = tables.events
+                own = events.c.subject == promise.id, events.c.kind == WITHDRAWN
+                end = chain.Event(*db.execute(select(events).where(*own)).one())
+                promise = replace(promise, reason=self._store.said(end)["reason"])
+            found.append(promise)
+        return found
+
+    def each_open(self, now: datetime) -> Iterator[Promise]:
+        """Those that can be redeemed, in the order in which they end, a few at a time.
+
+        Their signatures are checked when they are redeemed.
+        """
+        table, events = tables.promises.c, tables.events.c
+        with self._store.reading() as db:
+            chosen = (
+                select(table.id)
+                .join(tables.events, events.subject == table.id)
+                .where(events.kind == OFFERED, table.status == OPEN)
+                .order_by(table.expires, events.number)
+            )
+            ids = db.execute(chosen).scalars().all()
+        for first in range(0, len(ids), PAGE):
+            part = ids[first : first + PAGE]
+            with self._store.reading() as db:
+                rows = db.execute(offers(table.status == OPEN, table.id.in_(part))).all()
+            found = {row.subject: row for row in rows}
+            for row in (found[id] for id in part if id in found):
+                promise = self._promise(row[0], chain.Event(*row[1:]), signed=False)
+                if promise.expires >= now:
+                    yield promise
+
+    def nearest(
+        self, db: Connection, person: str, values: Mapping[str, Any], only: str | None
+    ) -> Redemption:
+        """The first open promise that accepts values, else the one that comes nearest."""
+        table, found, now = tables.promises.c, Redemption(False, None), self._store.now(db)
+        conditions = [table.person == person, table.status == OPEN]
+        for promise in self.all(db, *conditions, *([table.id == only] if only else [])):
+            if promise.person != person:  # the index was changed, not the event
+                raise store.LedgerChanged(promise.id)
+            faults = promise.region.faults(values)
+            if now > promise.expires:
+                faults = [f"It expired on {promise.expires:%Y-%m-%d}.", *faults]
+            if not faults:
+                return Redemption(True, promise)
+            if found.promise is None or len(faults) < len(found.faults):
+                found = Redemption(False, promise, tuple(faults))
+        return found
+
+    def _promise(self, status: str, made: chain.Event, *, signed: bool) -> Promise:
+        if made.details is None and status == ERASED:
+            raise InvalidSpec(f"What promise {made.subject!r} said was erased.")
+        if not chain.is_intact(made) or (signed and not self._store.is_signed(made)):
+            raise store.LedgerChanged(made.subject)
+        held = json.loads(made.details or "")
+        held["region"] = Region.from_dict(held["region"])
+        ends, zone = datetime.fromisoformat(held["expires"]), held.pop("zone", None)
+        if zone is None:  # 0.2 showed the day in UTC, and ended promises before it was over
+            held["expires"] = end_of(ends.date(), self._zone)
+        else:
+            held["expires"] = ends.astimezone(zone_of(zone))
+        held["strength"] = math.nan if held["strength"] is None else held["strength"]
+        held["by"] = held.get("by", made.by)
+        offered = datetime.fromisoformat(made.at)
+        return Promise(made.subject, status=status, offered=offered, **held)
+
+
+def offers(*conditions: ColumnElement[bool]) -> Any:
+    """Status and event of promises."""
+    return (
+        select(tables.promises.c.status, tables.events)
+        .join(tables.events, tables.events.c.subject == tables.promises.c.id)
+        .where(tables.events.c.kind == OFFERED, *conditions)
+        .order_by(tables.events.c.number)
+    )

@@ -1,0 +1,204 @@
+"""What holds for every request: who asks, its size, headers of its answer, the log, a count.
+
+Nobody is listened to before it is known who they are: a body is read after that.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import traceback
+from collections.abc import Callable, Iterable, Mapping
+from time import perf_counter
+from typing import Any
+
+from fastapi import Request
+from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
+from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.multiprocess import MultiProcessCollector
+from prometheus_client.registry import Collector
+from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from ract.apps.web.gate import Gate
+from ract.apps.web.keys import Denied
+
+log = logging.getLogger("ract.apps.web")
+
+PAGE_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
+    "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+HEADERS = {
+    "content-security-policy": PAGE_POLICY,
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "referrer-policy": "same-origin",
+    "cache-control": "no-store",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+}
+SECURE = {"strict-transport-security": "max-age=31536000"}
+BUCKETS = (0.005, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)  # seconds
+OPEN = ("/health", "/login", "/")  # what is answered without a key
+SMALL = 4096  # bytes of a request of someone who is not known yet
+AT_ONCE = 4  # requests under way for each thread, before others are refused unread
+FIELDS = 20  # that a person in a request may have beside their values
+
+NONE = CollectorRegistry()
+REQUESTS = Counter("ract_requests", "Requests.", ["route", "status"], registry=NONE)
+SECONDS = Histogram(
+    "ract_request_seconds", "How long they took.", ["route"], buckets=BUCKETS, registry=NONE
+)
+
+
+class _Now(Collector):
+    """Numbers as they are now."""
+
+    def __init__(self, promises: Mapping[str, int], model: int) -> None:
+        self._counts = GaugeMetricFamily("ract_promises", "Promises.", labels=["status"])
+        for status, n in promises.items():
+            self._counts.add_metric([status], n)
+        self._model = GaugeMetricFamily("ract_model", "The model that decides.", value=model)
+
+    def collect(self) -> Iterable[GaugeMetricFamily]:
+        return self._counts, self._model
+
+
+def metrics_text(promises: Mapping[str, int], model: int) -> str:
+    """What all worker processes have counted, as Prometheus reads it."""
+    registry = CollectorRegistry()
+    if "PROMETHEUS_MULTIPROC_DIR" in os.environ:
+        MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
+    else:
+        registry.register(REQUESTS)
+        registry.register(SECONDS)
+    registry.register(_Now(promises, model))
+    return generate_latest(registry).decode()
+
+
+class Edge:
+    """Wraps an application.
+
+    Parameters
+    ----------
+    app : ASGI application
+    gate : Gate
+    refused : callable
+        Makes an answer of a request and an error.
+    """
+
+    def __init__(
+        self, app: ASGIApp, gate: Gate, refused: Callable[[Request, Exception], Response]
+    ) -> None:
+        self._app, self._gate, self._refused = app, gate, refused
+        self.draining, self._under_way = False, 0
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
+        started, status, begun = perf_counter(), 500, False
+        request = Request(scope, receive)
+        self._under_way += 1
+        scope.setdefault("state", {})
+
+        async def dressed(message: Message) -> None:
+            nonlocal status, begun
+            if message["type"] == "http.response.start":
+                status, begun = message["status"], True
+                message = {**message, "headers": self._headers(message["headers"])}
+            await send(message)
+
+        try:
+            body = await self._admitted(request)
+            await self._app(scope, _replayed(body, receive), dressed)
+        except ConnectionError:
+            status = 499  # nobody waits for an answer
+        except Exception as error:
+            if not isinstance(error, (Denied, TooLarge, OSError)):
+                # Messages of errors may hold values of people; where they arose does not.
+                where = "".join(traceback.format_tb(error.__traceback__)[-3:])
+                log.error("%s at\n%s", type(error).__name__, where)
+            if not begun:
+                answer = self._refused(request, error)
+                if isinstance(error, (TooLarge, TimeoutError, Denied)):  # its body was not read
+                    answer.headers["connection"] = "close"
+                await answer(scope, receive, dressed)
+        self._under_way -= 1
+        seconds = perf_counter() - started
+        route = getattr(scope.get("route"), "path", "other")
+        who = getattr(scope["state"].get("who"), "id", "-")
+        REQUESTS.labels(route, str(status)).inc()
+        SECONDS.labels(route).observe(seconds)
+        log.info("%s %s %d %.1f ms %s", scope["method"], route, status, 1000 * seconds, who)
+
+    async def _admitted(self, request: Request) -> bytes:
+        """The body of a request, once it is known who asks."""
+        path, most = request.url.path, self._gate.settings.max_bytes
+        if self._under_way > AT_ONCE * self._gate.settings.threads and path != "/health":
+            raise Denied("Too much is being asked at once; try again.", 503, 1)
+        is_link = request.method == "GET" and path.startswith("/my/")
+        if path in OPEN or path.startswith("/static/"):
+            most = SMALL
+        elif not is_link or request.cookies or "authorization" in request.headers:
+            try:
+                request.state.who = await self._gate.identify(request)
+            except Denied:
+                if not is_link:
+                    raise
+        async with asyncio.timeout(self._gate.settings.time_limit):
+            body = await _body(request, most)
+        self._check_fields(body)
+        return body
+
+    def _check_fields(self, body: bytes) -> None:
+        """Refuse more fields than people can have, before they are looked at."""
+        settings = self._gate.settings
+        if body.count(b":") > 200:
+            columns = self._gate.service.n_columns
+            people = min(body.count(b'"values"'), settings.max_people)
+            if body.count(b":") > 200 + people * (2 * columns + FIELDS):
+                raise TooLarge("A request has no more fields than its people have features.")
+
+    def _headers(self, given: Any) -> list[tuple[bytes, bytes]]:
+        """Headers of an answer, with ours where it has none of its own."""
+        own = {name.lower() for name, _ in given}
+        more = HEADERS | (SECURE if self._gate.settings.secure else {})
+        more |= {"connection": "close"} if self.draining else {}
+        added = [(k.encode(), v.encode()) for k, v in more.items() if k.encode() not in own]
+        return [*given, *added]
+
+
+class TooLarge(Exception):
+    """A request that is larger than it may be."""
+
+
+async def _body(request: Request, most: int) -> bytes:
+    said = request.headers.get("content-length", "0")
+    parts, size, more = [], int(said) if said.isdigit() else 0, True
+    if size > most:
+        raise TooLarge(f"A request has at most {most:,} bytes.")
+    size = 0
+    while more:
+        message = await request.receive()
+        if message["type"] == "http.disconnect":
+            raise ConnectionError
+        parts.append(message.get("body", b""))
+        size += len(parts[-1])
+        more = message.get("more_body", False)
+        if size > most:
+            raise TooLarge(f"A request has at most {most:,} bytes.")
+    return b"".join(parts)
+
+
+def _replayed(body: bytes, receive: Receive) -> Receive:
+    sent = False
+
+    async def replay() -> Message:
+        nonlocal sent
+        if sent:
+            return await receive()
+        sent = True
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    return replay

@@ -1,0 +1,253 @@
+"""The gate: who asks, whether they may, how much, and for how long."""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import math
+from collections import Counter
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from time import monotonic, thread_time
+from typing import Any, Literal, TypeVar
+
+from fastapi import Depends, Request
+
+from ract.apps.web.keys import ADMIN, APPLICANT, LINK, PREFIX, Caller, Denied
+from ract.apps.web.limiter import Limiter, per_minute
+from ract.apps.web.service import Service
+from ract.apps.web.settings import Settings
+from ract.apps.web.work import Cancelled, Work
+
+Answer = TypeVar("Answer")
+Kind = Literal["quick", "search", "long", "job"]
+
+LINK_COOKIE, SESSION_COOKIE = "ract_link", "ract_session"
+WRONG_PER_MINUTE = 30  # keys that one address may try
+SEARCHING = 4  # one in so many threads may look for plans
+LONG = 600.0  # seconds for what an auditor or an administrator asks
+LINK_SHARE = 5  # of a key's seconds of searches, a link has one in so many
+LINK_AT_ONCE = 2  # searches of one link, under way or waiting
+WAIT = 0.5  # seconds that a search may wait for others before it is refused at once
+
+
+class TooSlow(Exception):
+    """A request took longer than it may; nothing of it was kept."""
+
+
+@dataclass
+class Queue:
+    """Threads, and how long one waits for them.
+
+    Parameters
+    ----------
+    threads : int
+    wait : float
+        Seconds that someone may wait before the next is refused.
+    """
+
+    threads: int
+    wait: float
+    running: dict[Future[Any], tuple[Work, int]] = field(default_factory=dict)
+    each: float = 0.02  # seconds that one person took, lately
+
+    def __post_init__(self) -> None:
+        self._pool = ThreadPoolExecutor(self.threads)
+
+    def submit(self, call: Callable[[], Answer], work: Work, units: int) -> Future[Answer]:
+        """Begin a call, or let it wait; refused at once if that would take too long."""
+        waits = sum(n for _, n in list(self.running.values())) * self.each / self.threads
+        if len(self.running) >= self.threads and waits > self.wait:
+            raise Denied("Too much is being asked at once; try again.", 503, math.ceil(waits))
+
+        def timed() -> Answer:
+            begun = monotonic()
+            try:
+                return call()
+            finally:
+                self.each += 0.1 * ((monotonic() - begun) / units - self.each)
+
+        future: Future[Answer] = self._pool.submit(contextvars.copy_context().run, timed)
+        self.running[future] = work, units
+        future.add_done_callback(lambda done: self.running.pop(done, None))
+        return future
+
+    def close(self) -> None:
+        """Cancel what waits and what has not begun to be kept, and wait for the rest."""
+        for future, (work, _) in list(self.running.items()):
+            future.cancel()
+            work.cancel()
+        self._pool.shutdown()
+
+
+class Gate:
+    """Lets callers through to a service, in threads of its own.
+
+    Parameters
+    ----------
+    settings : Settings
+    service : callable
+        The service; it raises LedgerUnavailable as long as there is none.
+    """
+
+    def __init__(self, settings: Settings, service: Callable[[], Service]) -> None:
+        self.settings, self._service = settings, service
+        shared = f"{settings.shared}/limits" if settings.shared else ":memory:"
+        self._limiter, seconds = Limiter(shared), 1000 * settings.search_seconds
+        self._most = {
+            name: per_minute(name, most)
+            for name, most in (
+                ("requests", settings.per_minute),
+                ("wrong", WRONG_PER_MINUTE),
+                ("search", seconds),
+                ("search by link", seconds / LINK_SHARE),
+            )
+        }
+        self._at_once: Counter[str] = Counter()
+        # Searches keep a core busy: more of them at once only take longer each.
+        searching = max(1, settings.threads // SEARCHING)
+        self._queues = {
+            "quick": Queue(settings.threads, 2 * WAIT),
+            "search": Queue(searching, WAIT),
+            "long": Queue(1, LONG),
+            "job": Queue(1, LONG),
+        }
+
+    @property
+    def service(self) -> Service:
+        """What answers."""
+        return self._service()
+
+    def may(self, *roles: str) -> list[Any]:
+        """What lets only some roles through to a route, and administrators; before its body."""
+
+        def check(request: Request) -> None:
+            caller = getattr(request.state, "who", None)
+            if caller is None:
+                raise Denied("A key is needed.")
+            if caller.role != ADMIN and caller.role not in roles:
+                raise Denied(f"This is not for the role {caller.role!r}.", 403)
+
+        return [Depends(check)]
+
+    async def __call__(
+        self,
+        request: Request,
+        work: Callable[[Caller], Answer],
+        kind: Kind = "quick",
+        units: int = 1,
+    ) -> Answer:
+        """The answer to a request of someone who may ask.
+
+        Parameters
+        ----------
+        request : Request
+        work : callable
+            What makes the answer, in a thread.
+        kind : {"quick", "search", "long"}
+        units : int
+            How many people are searched for.
+        """
+        caller: Caller = request.state.who
+        if kind != "search":
+            return await self.in_thread(lambda: work(caller), kind)
+        if caller.case is not None and self._at_once[caller.id] >= LINK_AT_ONCE:
+            raise Denied("Too much is being asked at once; try again.", 429, 1)
+        self._at_once[caller.id] += 1
+        try:
+            return await self.in_thread(lambda: self._searched(caller, work), kind, units)
+        finally:
+            self._at_once[caller.id] -= 1
+            self._at_once += Counter()  # without those who have none left
+
+    def _searched(self, caller: Caller, work: Callable[[Caller], Answer]) -> Answer:
+        """Work whose seconds count."""
+        most = self._most["search" if caller.case is None else "search by link"]
+        self._limiter.check(most, caller.id)
+        begun = thread_time()
+        try:
+            return work(caller)
+        finally:
+            self._limiter.add(most, caller.id, math.ceil(1000 * (thread_time() - begun)))
+
+    async def in_thread(
+        self, call: Callable[[], Answer], kind: Kind = "quick", units: int = 1
+    ) -> Answer:
+        """The answer of a thread, or no answer and nothing kept if it takes too long."""
+        seconds, work = LONG if kind == "long" else self.settings.time_limit, Work()
+
+        def run() -> Answer:
+            work.begin()
+            return call()
+
+        future = asyncio.wrap_future(self._queues[kind].submit(run, work, units))
+        try:
+            await asyncio.wait([future], timeout=seconds)
+            if not future.done() and work.cancel():
+                raise TooSlow
+            return await future
+        except (Cancelled, asyncio.CancelledError):
+            work.cancel()
+            raise Denied("The service is being stopped; try again.", 503, 1) from None
+
+    def start(self, call: Callable[[Work], None]) -> None:
+        """Begin a job that nobody waits for."""
+        work = Work()
+        self._queues["job"].submit(lambda: call(work), work, 1)
+
+    async def identify(self, request: Request) -> Caller:
+        """Whoever asks, by a key or a link in the header, or by a cookie of this service."""
+        return await self.in_thread(lambda: self._identify(request))
+
+    def _identify(self, request: Request) -> Caller:
+        caller = self._shown(request)
+        self._limiter.count(self._most["requests"], caller.id)
+        return caller
+
+    def _shown(self, request: Request) -> Caller:
+        scheme, _, shown = request.headers.get("authorization", "").partition(" ")
+        if scheme.lower() == "bearer":
+            shown = shown.strip()
+            return self.key(request, shown) if shown.startswith(PREFIX) else self.applicant(shown)
+        self.check_origin(request)
+        link, session = (request.cookies.get(name) for name in (LINK_COOKIE, SESSION_COOKIE))
+        if session and not request.url.path.startswith("/my"):
+            caller = self.service.state.in_session(session)
+            if caller is None:
+                raise Denied("This session has ended.")
+            return caller
+        if link:
+            return self.applicant(link)
+        raise Denied("A key is needed.")
+
+    def key(self, request: Request, shown: str) -> Caller:
+        """Whoever shows a key; wrong ones are counted by address."""
+        address = request.client.host if request.client else ""
+        caller = self.service.state.key_of(shown) if shown.startswith(PREFIX) else None
+        if caller is None:
+            self._limiter.count(self._most["wrong"], address)
+            raise Denied("This key is not known.")
+        return caller
+
+    def applicant(self, token: str) -> Caller:
+        """Whoever has a link to a case."""
+        case = self.service.state.subject_of(LINK, token)
+        if case is None:
+            raise Denied("This link is not one of ours, was revoked, or has ended.")
+        return Caller(case, APPLICANT, APPLICANT, case)
+
+    def check_origin(self, request: Request) -> None:
+        """Take forms from pages of this service only, which browsers say."""
+        site, origin = (request.headers.get(name) for name in ("sec-fetch-site", "origin"))
+        here = origin in (None, self.settings.public_url)
+        if site is not None:
+            here = site in ("same-origin", "none")
+        if request.method not in ("GET", "HEAD") and not here:
+            raise Denied("Forms are taken from pages of this service only.", 403)
+
+    def close(self) -> None:
+        """Cancel what is under way, and wait for what is being kept."""
+        for queue in self._queues.values():
+            queue.close()
+        self._limiter.close()

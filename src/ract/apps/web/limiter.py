@@ -1,0 +1,132 @@
+"""How much each caller may ask for in a minute, counted by all worker processes together."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+import time
+
+from limits import RateLimitItem, RateLimitItemPerMinute
+from limits.storage import Storage
+from limits.strategies import FixedWindowRateLimiter
+
+from ract.apps.web.keys import Denied
+
+FORGOTTEN = 1000  # counts after which those of minutes that are over are removed
+
+
+class SharedCounts(Storage):
+    """Counts in a file that only these processes write to; it need not survive anything.
+
+    Parameters
+    ----------
+    path : str
+        ":memory:" for one process alone.
+    """
+
+    STORAGE_SCHEME = ["ract"]  # noqa: RUF012  (that of the library)
+
+    def __init__(self, path: str) -> None:
+        super().__init__()
+        self._lock, self._n = threading.Lock(), 0
+        self._db = sqlite3.connect(path, 5, check_same_thread=False, isolation_level=None)
+        self._db.execute("PRAGMA journal_mode=MEMORY").close()
+        self._db.execute("PRAGMA synchronous=OFF").close()
+        self._db.execute(
+            "CREATE TABLE IF NOT EXISTS counts (key TEXT PRIMARY KEY, n INT, till REAL)"
+        )
+
+    @property
+    def base_exceptions(self) -> type[Exception]:
+        """What may go wrong."""
+        return sqlite3.Error
+
+    def incr(self, key: str, expiry: float, amount: int = 1) -> int:
+        """Count so many more; how many there are in this window."""
+        now = time.time()
+        with self._lock:
+            self._n += 1
+            if self._n % FORGOTTEN == 0:
+                self._db.execute("DELETE FROM counts WHERE till <= ?", (now,))
+            (found,) = self._db.execute(
+                "INSERT INTO counts VALUES (:key, :n, :till) ON CONFLICT (key) DO UPDATE SET "
+                "n = CASE WHEN till <= :now THEN :n ELSE n + :n END, "
+                "till = CASE WHEN till <= :now THEN :till ELSE till END RETURNING n",
+                {"key": key, "n": amount, "till": now + expiry, "now": now},
+            ).fetchone()
+        return int(found)
+
+    def _row(self, key: str) -> tuple[int, float]:
+        with self._lock:
+            row = self._db.execute("SELECT n, till FROM counts WHERE key = ?", (key,)).fetchone()
+        return row if row is not None and row[1] > time.time() else (0, time.time())
+
+    def get(self, key: str) -> int:
+        """How many there are in this window."""
+        return self._row(key)[0]
+
+    def get_expiry(self, key: str) -> float:
+        """When the window ends."""
+        return self._row(key)[1]
+
+    def check(self) -> bool:
+        """Whether counts can be kept."""
+        return True
+
+    def reset(self) -> int:
+        """Forget everything."""
+        return self._db.execute("DELETE FROM counts").rowcount
+
+    def clear(self, key: str) -> None:
+        """Forget one count."""
+        self._db.execute("DELETE FROM counts WHERE key = ?", (key,))
+
+    def close(self) -> None:
+        """Close the file."""
+        self._db.close()
+
+
+class Limiter:
+    """So much a minute for each caller.
+
+    Examples
+    --------
+    >>> limiter, two = Limiter(), per_minute("requests", 2)
+    >>> [limiter.count(two, "a") for _ in range(2)]
+    [None, None]
+    >>> limiter.count(two, "a")
+    Traceback (most recent call last):
+    ract.apps.web.keys.Denied: Too many requests; please wait a little.
+    >>> limiter.close()
+    """
+
+    def __init__(self, path: str = ":memory:") -> None:
+        self._counts = SharedCounts(path)
+        self._windows = FixedWindowRateLimiter(self._counts)
+
+    def count(self, most: RateLimitItem, who: str, cost: int = 1) -> None:
+        """Count something, and refuse it if that is more than there may be."""
+        if not self._windows.hit(most, who, cost=cost):
+            self._refuse(most, who)
+
+    def check(self, most: RateLimitItem, who: str) -> None:
+        """Refuse something of which there was too much already."""
+        if not self._windows.test(most, who):
+            self._refuse(most, who)
+
+    def add(self, most: RateLimitItem, who: str, cost: int) -> None:
+        """Count what something has cost, which is known when it is done."""
+        self._windows.hit(most, who, cost=cost)
+
+    def _refuse(self, most: RateLimitItem, who: str) -> None:
+        left = self._windows.get_window_stats(most, who).reset_time - time.time()
+        raise Denied("Too many requests; please wait a little.", 429, max(1, round(left)))
+
+    def close(self) -> None:
+        """Close the file."""
+        self._counts.close()
+
+
+def per_minute(what: str, most: float) -> RateLimitItem:
+    """So much of something a minute."""
+    return RateLimitItemPerMinute(max(1, int(most)), namespace=what)

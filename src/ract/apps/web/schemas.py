@@ -1,0 +1,271 @@
+"""What requests and answers look like."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, FailFast, Field, create_model
+
+from ract.apps.ledger import Promise
+from ract.apps.ledger.drafts import LONGEST, plain
+from ract.apps.web.live import Bounds, Live
+from ract.apps.web.settings import Settings
+from ract.recourse.few_changes import MAX_CHANGES
+from ract.recourse.plan import Plan
+
+Person = Annotated[
+    str,
+    Field(min_length=1, max_length=LONGEST, description="Key that you choose.", examples=["A-17"]),
+]
+Locked = Annotated[
+    list[str], Field(max_length=1000, description="Features that must stay.", examples=[["Income"]])
+]
+Bounded = Annotated[
+    dict[str, Bounds],
+    Field(description="What can be reached of numbers.", examples=[{"Savings": {"upper": 20_000}}]),
+]
+
+
+class Strict(BaseModel):
+    """A request, in which nothing unknown stands."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+@dataclass(frozen=True)
+class Requests:
+    """Types of requests for a model: those of its values are made from its action space."""
+
+    decide: Any
+    plans: Any
+    offers: Any
+
+    @classmethod
+    def of(cls, live: Live, settings: Settings) -> Requests:
+        """For the model that decides."""
+
+        def batch(of: Any) -> Any:
+            most = Field(min_length=1, max_length=settings.max_people)
+            return (Annotated[list[of], FailFast(), most], ...)
+
+        decided = create_model(
+            "PersonToDecide", __base__=Strict, person=(Person | None, None),
+            values=(live.values, ...),
+        )  # fmt: skip
+        planned = create_model(
+            "PersonToPlan", __base__=decided, locked=(Locked, []), bounds=(Bounded, {})
+        )
+        promised = create_model("PersonToPromise", __base__=planned, person=(Person, ...))
+        most = Field(MAX_CHANGES, ge=1, le=1000, description="Features that a plan may change.")
+        lasting = Field(None, gt=0, lt=1, description="Probability that plans outlast retraining.")
+        days = Field(settings.promise_days, ge=1, le=settings.promise_days)
+        keep = Field(False, description="Keep a case for each person, who then needs a key.")
+        return cls(
+            create_model(
+                "DecideRequest", __base__=Strict, people=batch(decided), keep=(bool, keep)
+            ),
+            create_model(
+                "PlansRequest", __base__=Strict, people=batch(planned), max_changes=(int, most),
+                n_alternatives=(int, Field(0, ge=0, le=2)), lasting=(float | None, lasting),
+            ),
+            create_model(
+                "OfferRequest", __base__=Strict, people=batch(promised), max_changes=(int, most),
+                lasting=(float | None, lasting), days=(int, days),
+            ),
+        )  # fmt: skip
+
+
+class RedeemRequest(Strict):
+    """Values of someone who comes back, for the features of their promise, and what was seen."""
+
+    model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
+    values: dict[str, bool | int | float | str | None] = Field(max_length=1000)
+    evidence: dict[str, Annotated[str, Field(max_length=400)]] = Field({}, max_length=1000)
+
+
+class Decision(BaseModel):
+    """What was decided on one person."""
+
+    person: str | None
+    accepted: bool
+    decision: Any = Field(description="The class.", examples=["refused"])
+    promise: str | None = Field(description="The promise by which they are accepted, if one is.")
+    case: str | None = Field(description="Number of the case, if it is kept.")
+
+
+class Decisions(BaseModel):
+    """Decisions on people, and the fingerprint of the model."""
+
+    model: str
+    decisions: list[Decision]
+
+
+class Step(BaseModel):
+    """One change of a plan."""
+
+    feature: str
+    before: Any
+    after: Any
+    goal: Any = Field(description="A short number to say, proved as well.")
+    low: float | None
+    high: float | None
+    text: str
+
+
+class PlanAnswer(BaseModel):
+    """What one person can do."""
+
+    person: str | None
+    status: str = Field(description="accepted, optimal, found, none or unknown.")
+    text: str
+    cost: float | None
+    strength: float | None
+    lasting: float | None
+    at_least: bool = Field(description="Whether doing more is proved to be fine.")
+    changes: list[Step]
+    alternatives: list[PlanAnswer] = []
+
+
+class Plans(BaseModel):
+    """Plans for people, and the fingerprint of the model."""
+
+    model: str
+    plans: list[PlanAnswer]
+
+
+class PromiseAnswer(BaseModel):
+    """A promise."""
+
+    id: str
+    person: str
+    status: str
+    offered: datetime
+    expires: datetime
+    by: str
+    decision: Any
+    plan: str
+    asked: dict[str, str] = Field(description="What is needed of the features of the plan.")
+    others: dict[str, str] = Field(description="Where the other features must have stayed.")
+    strength: float | None
+    lasting: float | None
+    model: str
+
+
+class Offers(BaseModel):
+    """Promises that were made, and who got none."""
+
+    promises: list[PromiseAnswer]
+    without: list[str]
+
+
+class RedemptionAnswer(BaseModel):
+    """What became of someone who came back."""
+
+    accepted: bool
+    promise: PromiseAnswer
+    faults: list[str] = Field(description="What keeps them from being accepted.")
+
+
+class JobAnswer(BaseModel):
+    """How an offer stands that was begun and is not waited for."""
+
+    job: str
+    state: str = Field(description="running, done, failed, cancelled or lost.")
+    detail: str = Field("", description="Why it failed.")
+    promises: list[PromiseAnswer] = []
+
+
+class ErasedAnswer(BaseModel):
+    """What was removed of a person."""
+
+    promises: int
+    cases: int
+    everywhere: bool = Field(description="False if SQLite's journal still holds it for now.")
+
+
+class LinkAnswer(BaseModel):
+    """A link to one case for its applicant."""
+
+    link: str
+    expires: datetime
+
+
+class ReloadRequest(Strict):
+    """Whether to use a model although it breaks promises."""
+
+    force: bool = False
+
+
+class ReloadAnswer(BaseModel):
+    """What the guard said of a model, and whether it decides now."""
+
+    model: int
+    changed: bool
+    forced: bool
+    promises: int
+    kept: int
+
+
+class AuditAnswer(BaseModel):
+    """Numbers on the model, the cases and the ledger."""
+
+    model: str
+    cases: int
+    accepted: int
+    promises: dict[str, int]
+    verified: bool
+    events: int
+    head: str
+    signature: str
+    key: str = Field(description="The key that has signed the head.")
+    faults: list[str]
+    lasting: float | None = Field(description="Share of the promised plans that last as measured.")
+    earned: dict[str, int] | None = Field(description="Verdicts on plans of refused cases.")
+
+
+class Problem(BaseModel):
+    """Why there is no answer, in a sentence."""
+
+    detail: str
+
+
+def plan_answer(plan: Plan, person: str | None) -> PlanAnswer:
+    """A plan as data."""
+    return PlanAnswer(
+        person=person,
+        status=plan.status,
+        text=plan.describe(),
+        cost=_finite(plan.cost),
+        strength=_finite(plan.strength),
+        lasting=plan.lasting,
+        at_least=plan.at_least,
+        changes=[
+            Step(
+                feature=change.feature, before=plain(change.before), after=plain(change.after),
+                goal=plain(change.goal), low=change.low, high=change.high, text=change.describe(),
+            )
+            for change in plan.changes
+        ],
+        alternatives=[plan_answer(other, person) for other in plan.alternatives],
+    )  # fmt: skip
+
+
+def promise_answer(promise: Promise) -> PromiseAnswer:
+    """A promise as data, without the person's values."""
+    limits: Mapping[str, str] = {name: str(limit) for name, limit in promise.region.limits.items()}
+    asked = promise.region.asked
+    return PromiseAnswer(
+        id=promise.id, person=promise.person, status=promise.status, offered=promise.offered,
+        expires=promise.expires, by=promise.by, decision=promise.desired, plan=promise.plan,
+        asked={name: limits[name] for name in asked},
+        others={name: limit for name, limit in limits.items() if name not in asked},
+        strength=_finite(promise.strength), lasting=promise.lasting, model=promise.model,
+    )  # fmt: skip
+
+
+def _finite(value: float) -> float | None:
+    value = plain(float(value))
+    return value if isinstance(value, float) else None

@@ -1,0 +1,17 @@
+"""What a person may change: features, their kinds, directions, bounds and weights."""
+
+from ract.data.actions.assumed import AssumedActions
+from ract.data.actions.blanks import check_kind
+from ract.data.actions.feature import CHANGES, Change, Feature
+from ract.data.actions.space import ActionSpace, unrestricted, warn_of_unrestricted
+
+__all__ = [
+    "CHANGES",
+    "ActionSpace",
+    "AssumedActions",
+    "Change",
+    "Feature",
+    "check_kind",
+    "unrestricted",
+    "warn_of_unrestricted",
+]

@@ -1,0 +1,368 @@
+"""One feature and its rules: its kind, which way it may move, how far and at what weight."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, fields, replace
+from typing import Any, Literal, get_args
+
+import numpy as np
+
+from ract._utils.errors import InvalidSpec, listing
+from ract.data.edge import ceiling
+
+Kind = Literal["continuous", "integer", "binary", "categorical"]
+Change = Literal["any", "increase", "decrease", "fixed"]
+Missing = Literal["stays", "supply"]
+
+KINDS: tuple[str, ...] = get_args(Kind)
+CHANGES: tuple[str, ...] = get_args(Change)
+MISSING: tuple[str, ...] = get_args(Missing)
+_NUMBERS = ("lower", "upper", "supply_cost", "max_change", "max_relative", "median", "step")
+
+
+@dataclass(frozen=True, slots=True)
+class Feature:
+    """One feature and what a person may do with it.
+
+    Parameters
+    ----------
+    name : str
+        Column name; for already one-hot-encoded columns, the name of the group.
+    kind : {"continuous", "integer", "binary", "categorical"}, optional
+        Read off the data when it is not given.
+    change : {"any", "increase", "decrease", "fixed"}
+        Which way the feature may move. For a categorical feature, "increase" means towards
+        categories that are listed later.
+    lower, upper : float, optional
+        Values that an action may set; the observed range by default. A person who already
+        stands beyond a bound may stay there, or move back.
+    weight : float
+        Multiplies the effort of changing this feature; 0 makes it free.
+    categories : sequence, optional
+        The values of a categorical feature, in order.
+    columns : sequence of str, optional
+        Columns that already hold a one-hot encoding of this feature, one per category.
+    missing : {"stays", "supply"}, optional
+        What someone without a value may do: nothing, or hand in any value within the bounds,
+        whatever ``change`` says of people who have one. Nobody becomes missing. "stays" by
+        default where the training table has missing values.
+    supply_cost : float, optional
+        The effort of handing in a value, times the weight; the median effort of a change of this
+        feature by default (see ``ract.data.costs.fit_cost``).
+    max_change : float, optional
+        How far a number may move from the person's own value; inf for any distance, whatever the
+        limits of the action space say.
+    max_relative : float, optional
+        How far it may move as a share of the person's own value, or of ``median`` where that is
+        larger (sizes, without their signs), but at least one step: ``step``, or 1 for whole
+        numbers. Given
+        both, the smaller one counts.
+    median : float, optional
+        The column's, read off the data when it is not given; for ``max_relative`` only.
+    step : float, optional
+        Numbers end at its multiples when they change, and larger changes at larger steps: a change
+        of d at a multiple of ``10 ** (floor(log10(d)) - 1)`` too. 0 for any number, whatever the
+        steps of the action space say. Training, and the searches for plans and for what is
+        reachable, keep to it; searches with effects, plausibility or relations do not.
+    unit, label : str
+        What texts call it: "EUR", "%", "Monthly income".
+    per_month : float
+        How much a number grows each month by itself, such as 1 for months since an event and 1/12
+        for an age; promises make room for it.
+    use : bool
+        Whether the model may know it. A feature that is not used is left out when a model is
+        fitted, and is neither offered as a change nor named.
+
+    Examples
+    --------
+    >>> Feature("Income", kind="integer", change="increase", upper=250_000).actionable
+    True
+    >>> Feature("Rent", missing="supply", supply_cost=0.1).may_supply
+    True
+    """
+
+    name: str
+    kind: Kind | None = None
+    change: Change = "any"
+    lower: float | None = None
+    upper: float | None = None
+    weight: float = 1.0
+    categories: tuple[Any, ...] = ()
+    columns: tuple[str, ...] = ()
+    missing: Missing | None = None
+    supply_cost: float | None = None
+    per_month: float = 0.0
+    max_change: float | None = None
+    max_relative: float | None = None
+    median: float | None = None
+    step: float | None = None
+    unit: str = ""
+    label: str = ""
+    use: bool = True
+
+    def __setstate__(self, state: list[Any]) -> None:
+        """Restore a pickle; one of an earlier version ends before the latest fields."""
+        defaults = [field.default for field in fields(self)]
+        for field, value in zip(fields(self), [*state, *defaults[len(state) :]], strict=True):
+            object.__setattr__(self, field.name, value)
+
+    def __post_init__(self) -> None:
+        # A frozen dataclass normalises its own fields through object.__setattr__.
+        object.__setattr__(self, "categories", tuple(plain(c) for c in self.categories))
+        object.__setattr__(self, "columns", tuple(self.columns))
+        if self.columns:
+            object.__setattr__(self, "kind", self.kind or "categorical")
+            object.__setattr__(self, "categories", self.categories or self.columns)
+        for given in _NUMBERS:
+            value = getattr(self, given)
+            if value is not None:
+                endless = given == "max_change"
+                object.__setattr__(self, given, _number(self.name, given, value, endless=endless))
+        for given in ("weight", "per_month"):
+            object.__setattr__(self, given, _number(self.name, given, getattr(self, given)))
+        _check_feature(self)
+
+    @property
+    def actionable(self) -> bool:
+        """Whether a person may change it at all."""
+        return self.change != "fixed"
+
+    @property
+    def is_categorical(self) -> bool:
+        """Whether it is encoded as a one-hot group."""
+        return self.kind == "categorical"
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether nothing is left to be read off a table with missing values."""
+        known = self.categories if self.is_categorical else self.is_bounded
+        return bool(known) and self.missing is not None
+
+    @property
+    def is_bounded(self) -> bool:
+        """Whether kind and both bounds of a number are filled in."""
+        return self.kind is not None and None not in (self.lower, self.upper)
+
+    @property
+    def may_rise(self) -> bool:
+        """Whether an action may raise it, or move it to a category that is listed later."""
+        return self.change in ("any", "increase")
+
+    @property
+    def may_fall(self) -> bool:
+        """Whether an action may lower it, or move it to a category that is listed earlier."""
+        return self.change in ("any", "decrease")
+
+    @property
+    def may_supply(self) -> bool:
+        """Whether someone without a value may hand one in."""
+        return self.missing == "supply"
+
+    def fixed(self) -> Feature:
+        """The same feature, which nobody changes and nobody hands in."""
+        missing = "stays" if self.may_supply else self.missing
+        return replace(self, change="fixed", missing=missing, supply_cost=None)
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """Lower and upper bound; infinite where there is none."""
+        lower = -math.inf if self.lower is None else self.lower
+        return lower, math.inf if self.upper is None else self.upper
+
+    @property
+    def is_limited(self) -> bool:
+        """Whether how far it may move depends on the person's own value."""
+        limits = (self.max_change, self.max_relative)
+        return self.is_number and any(limit is not None and limit < math.inf for limit in limits)
+
+    @property
+    def is_number(self) -> bool:
+        """Whether it has sizes, and not just two values or categories."""
+        return self.kind not in ("binary", "categorical")
+
+    @property
+    def is_ordered(self) -> bool:
+        """Whether its categories have an order: they may only rise, or only fall."""
+        return self.is_categorical and self.change in ("increase", "decrease")
+
+    def blank(self) -> Feature:
+        """The same feature without all that is read off the numbers of a column."""
+        return replace(
+            self, lower=None, upper=None, max_change=None, max_relative=None, median=None, step=None
+        )
+
+    @property
+    def is_stepped(self) -> bool:
+        """Whether targets are round."""
+        return self.is_number and bool(self.step)
+
+    def room(self, own: np.ndarray) -> np.ndarray:
+        """How far people may move it from their own values, in either direction.
+
+        Examples
+        --------
+        >>> income = Feature("Income", "integer", max_change=15, max_relative=0.5, median=20)
+        >>> income.room(np.array([0.0, 24.0, 90.0]))
+        array([10., 12., 15.])
+        """
+        own = np.abs(np.asarray(own, dtype=np.float64))
+        most = np.full(own.shape, math.inf if self.max_change is None else self.max_change)
+        if self.max_relative is not None:
+            relative = self.max_relative * np.maximum(own, abs(self.median or 0.0))
+            step = self.step or (0.0 if self.kind == "continuous" else 1.0)
+            most = np.maximum(np.minimum(most, relative), step)
+        return most
+
+    def box(self, own: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Lowest and highest value that people may set: their reach, whatever it costs.
+
+        The intersection of bounds, direction and limits; their own values stay allowed.
+
+        Parameters
+        ----------
+        own : float array
+            Their values; NaN, where one is missing, stays NaN.
+
+        Examples
+        --------
+        >>> income = Feature("Income", "integer", "increase", upper=250_000, max_relative=0.5)
+        >>> income.box(np.array([40_001.0, 200_000.0]))
+        (array([ 40001., 200000.]), array([ 60001., 250000.]))
+        """
+        own = np.asarray(own, dtype=np.float64)
+        (lower, upper), low, high = self.bounds, own, own
+        if self.may_fall:
+            low = np.minimum(lower, own)
+        if self.may_rise:
+            high = np.maximum(upper, own)
+        if self.is_limited:
+            room = ceiling(self.room(own))  # .29 of 100 is 29, whatever floating point says
+            if self.kind != "continuous":
+                room = np.floor(room)
+            low, high = np.maximum(low, own - room), np.minimum(high, own + room)
+        return low, high
+
+    def limits(self, own: float) -> tuple[float, float]:
+        """Lowest and highest value that one person may set, whose own value stays allowed.
+
+        Examples
+        --------
+        >>> Feature("Income", kind="integer", change="increase", upper=250_000).limits(40_000)
+        (40000.0, 250000.0)
+        """
+        low, high = self.box(np.array([own]))
+        return float(low[0]), float(high[0])
+
+
+def plain(value: Any) -> Any:
+    """A label as a value of Python's own."""
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _number(name: str, what: str, value: Any, *, endless: bool = False) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float, np.number)):
+        raise InvalidSpec(f"Feature {name!r}: {what} must be a number, got {value!r}.")
+    try:
+        number = float(value)
+    except OverflowError:  # a whole number of hundreds of digits
+        number = math.inf
+    if not math.isfinite(number) and not (endless and number == math.inf):
+        raise InvalidSpec(f"Feature {name!r}: {what} must be finite, got {number!r}.")
+    return number
+
+
+def _check_feature(feature: Feature) -> None:
+    name = feature.name
+    if not isinstance(name, str) or not name:
+        raise InvalidSpec(f"A feature needs a non-empty name, got {name!r}.")
+    if feature.kind is not None and feature.kind not in KINDS:
+        raise InvalidSpec(
+            f"Feature {name!r}: kind {feature.kind!r} is not one of {listing(KINDS)}."
+        )
+    if feature.change not in CHANGES:
+        raise InvalidSpec(
+            f"Feature {name!r}: change {feature.change!r} is not one of {listing(CHANGES)}."
+        )
+    if feature.weight < 0:
+        raise InvalidSpec(f"Feature {name!r}: weight must be 0 or more, got {feature.weight}.")
+    if not isinstance(feature.use, bool):
+        raise InvalidSpec(f"Feature {name!r}: use must be true or false, got {feature.use!r}.")
+    _check_missing(feature)
+    _check_limits(feature)
+    _check_step(feature)
+    lower, upper = feature.lower, feature.upper
+    if lower is not None and upper is not None and lower > upper:
+        raise InvalidSpec(
+            f"Feature {name!r}: lower bound {lower:g} is above upper bound {upper:g}."
+        )
+    if feature.kind == "integer":
+        for bound in (lower, upper):
+            if bound is not None and bound != math.floor(bound):
+                raise InvalidSpec(f"Feature {name!r} is an integer, but its bound is {bound:g}.")
+    if feature.per_month and feature.kind in ("binary", "categorical"):
+        raise InvalidSpec(f"Feature {name!r} is {feature.kind} and does not move by the month.")
+    if feature.is_categorical:
+        _check_categories(feature)
+    elif feature.categories:
+        raise InvalidSpec(
+            f"Feature {name!r}: categories are for kind 'categorical', not {feature.kind!r}."
+        )
+
+
+def _check_limits(feature: Feature) -> None:
+    for name in ("max_change", "max_relative", "step"):
+        limit = getattr(feature, name)
+        if limit is not None and limit < 0:
+            raise InvalidSpec(f"Feature {feature.name!r}: {name} must be 0 or more, got {limit:g}.")
+        if limit is not None and feature.kind in ("binary", "categorical"):
+            raise InvalidSpec(
+                f"Feature {feature.name!r} is {feature.kind}; {name} is for numbers of any size."
+            )
+
+
+def _check_step(feature: Feature) -> None:
+    name, step = feature.name, feature.step
+    if step and feature.kind == "integer" and step != math.floor(step):
+        raise InvalidSpec(f"Feature {name!r} is an integer, but its step is {step:g}.")
+    if step and not 1e-9 <= step <= 1e15:
+        raise InvalidSpec(f"Feature {name!r}: step must lie between 1e-9 and 1e15, got {step:g}.")
+    for what in ("unit", "label"):
+        if not isinstance(getattr(feature, what), str):
+            raise InvalidSpec(
+                f"Feature {name!r}: {what} must be text, got {getattr(feature, what)!r}."
+            )
+
+
+def _check_missing(feature: Feature) -> None:
+    name, cost = feature.name, feature.supply_cost
+    if feature.missing is not None and feature.missing not in MISSING:
+        raise InvalidSpec(
+            f"Feature {name!r}: missing {feature.missing!r} is not one of {listing(MISSING)}."
+        )
+    if feature.missing is not None and feature.columns:
+        raise InvalidSpec(
+            f"Feature {name!r} is a group of one-hot columns, which take no missing values, but "
+            f"missing is {feature.missing!r}."
+        )
+    if cost is not None and not feature.may_supply:
+        raise InvalidSpec(
+            f"Feature {name!r}: supply_cost is for missing 'supply', not {feature.missing!r}."
+        )
+    if cost is not None and cost < 0:
+        raise InvalidSpec(f"Feature {name!r}: supply_cost must be 0 or more, got {cost:g}.")
+
+
+def _check_categories(feature: Feature) -> None:
+    name = feature.name
+    if feature.lower is not None or feature.upper is not None:
+        raise InvalidSpec(f"Feature {name!r} is categorical and takes no lower or upper bound.")
+    if len(set(feature.categories)) < len(feature.categories):
+        raise InvalidSpec(f"Feature {name!r} lists a category twice.")
+    if feature.columns and len(feature.columns) != len(feature.categories):
+        raise InvalidSpec(
+            f"Feature {name!r} has {len(feature.columns)} columns "
+            f"but {len(feature.categories)} categories."
+        )
+    if len(feature.columns) == 1:
+        raise InvalidSpec(f"Feature {name!r}: a one-hot group needs at least two columns.")

@@ -1,0 +1,122 @@
+"""Effort as distance: each column on a scale of its own, or all of them together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from ract._utils.errors import InvalidSpec, listing
+from ract.data.costs.distribution import Distribution, in_order
+from ract.data.costs.fitted import FittedMahalanobis, LinearCost
+from ract.data.costs.protocols import Columns
+from ract.data.costs.supply import known_values
+
+FAR = 1024.0  # so many units from 0 levels of neighbours would round; they count from the least
+
+
+def _range(column: np.ndarray, sample_weight: np.ndarray | None) -> float:
+    return float(np.ptp(column)) or 1.0
+
+
+def _std(column: np.ndarray, sample_weight: np.ndarray | None) -> float:
+    mean = np.average(column, weights=sample_weight)
+    return float(np.sqrt(np.average((column - mean) ** 2, weights=sample_weight))) or 1.0
+
+
+def _mad(column: np.ndarray, sample_weight: np.ndarray | None) -> float:
+    distance = np.abs(column - median_of(column, sample_weight))
+    return median_of(distance, sample_weight) or _std(column, sample_weight)
+
+
+def median_of(column: np.ndarray, sample_weight: np.ndarray | None) -> float:
+    """The middle value; halfway between two when they share the middle."""
+    if sample_weight is None:
+        return float(np.median(column))
+    ordered, reached = in_order(column, sample_weight)
+    share = reached / sample_weight.sum()
+    low = int(np.searchsorted(share, 0.5))
+    high = min(int(np.searchsorted(share, 0.5, side="right")), len(ordered) - 1)
+    return float((ordered[low] + ordered[high]) / 2)
+
+
+def weighted(column: Any, sample_weight: np.ndarray | None) -> tuple[np.ndarray, np.ndarray | None]:
+    """Values with their weights; of a distribution, each different one once."""
+    if isinstance(column, Distribution):
+        return column.values, column.mass
+    return column, sample_weight
+
+
+_SPREADS: dict[str, Any] = {"range": _range, "std": _std, "mad": _mad}
+
+
+@dataclass(frozen=True)
+class ScaledCost:
+    """Weighted l-infinity, l1 or l2 norm of the change, each column on a scale of its own.
+
+    Parameters
+    ----------
+    scale : {"range", "std", "mad"} or sequence of float
+        What counts as one unit of effort in a column: its observed range, standard deviation
+        or median absolute deviation (the standard deviation where that is 0), or given
+        numbers, one per encoded column.
+    norm : {"max", "l1", "l2"}
+        "max" for training and search; "l1" and "l2" for search only.
+
+    Examples
+    --------
+    >>> cost = ScaledCost("range", norm="l1").fit(np.array([[0.0, 10.0], [0.0, 2.0]]), np.ones(2))
+    >>> cost.between([[0.0, 0.0]], [[5.0, 1.0]])
+    array([1.])
+    """
+
+    scale: Literal["range", "std", "mad"] | Sequence[float] = "range"
+    norm: Literal["max", "l1", "l2"] = "max"
+
+    def __post_init__(self) -> None:
+        if self.norm not in ("max", "l1", "l2"):
+            raise InvalidSpec(f"norm must be 'max', 'l1' or 'l2', got {self.norm!r}.")
+        if isinstance(self.scale, str):
+            if self.scale not in _SPREADS:
+                raise InvalidSpec(
+                    f"scale must be one of {listing(_SPREADS)} or numbers, got {self.scale!r}."
+                )
+        elif not all(np.isfinite(s) and s > 0 for s in self.scale):
+            raise InvalidSpec(f"scale must be positive numbers, got {self.scale!r}.")
+
+    def fit(
+        self, columns: Columns, weights: np.ndarray, sample_weight: np.ndarray | None = None
+    ) -> LinearCost:
+        """Learn each column's scale."""
+        if not isinstance(self.scale, str) and len(self.scale) != len(columns):
+            raise InvalidSpec(
+                f"scale has {len(self.scale)} numbers for {len(columns)} encoded columns."
+            )
+        learned = [self._scale(j, columns[j], sample_weight) for j in range(len(columns))]
+        scales, origins = np.array(learned, dtype=np.float64).reshape(-1, 2).T
+        factors = np.asarray(weights, dtype=np.float64) / scales
+        return LinearCost(self.norm, factors, origins=origins if origins.any() else None)
+
+    def _scale(self, j: int, column: Any, sample_weight: np.ndarray | None) -> tuple[float, float]:
+        """What counts as one unit in a column, and where its levels are 0."""
+        values, weight = weighted(*known_values(column, sample_weight))
+        least = float(values.min())
+        if isinstance(self.scale, str):
+            origin = least if abs(least) > FAR * _range(values, None) else 0.0
+            return _SPREADS[self.scale](values - origin if origin else values, weight), origin
+        return self.scale[j], least if abs(least) > FAR * self.scale[j] else 0.0
+
+
+@dataclass(frozen=True)
+class MahalanobisCost:
+    """Distance that allows for how features vary together (search only)."""
+
+    def fit(
+        self, columns: Columns, weights: np.ndarray, sample_weight: np.ndarray | None = None
+    ) -> FittedMahalanobis:
+        """Learn the covariance of the columns."""
+        matrix = np.stack([np.asarray(columns[j]) for j in range(len(columns))])
+        covariance = np.atleast_2d(np.cov(matrix, aweights=sample_weight))
+        return FittedMahalanobis(np.linalg.pinv(covariance, hermitian=True), np.array(weights))

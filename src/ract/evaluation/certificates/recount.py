@@ -1,0 +1,136 @@
+"""Counting people again, for a check of a certificate.
+
+With a witness file every action in it is checked without a search (``checker``): a person counts
+as having recourse only if their action stands. All others are searched for again, and of those
+who are found to have none a sample is proved by another engine, OR-Tools' CP-SAT, which shares
+the model's cells and their prices with the exact search but no step of the search itself. Without
+a witness file everyone is searched for again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ract._utils.errors import InvalidFile
+from ract._utils.status import Status
+from ract.evaluation.certificates.checker import accepts, wrong_action
+from ract.evaluation.certificates.record import Count
+from ract.evaluation.certificates.witnesses import rows_and_values
+from ract.recourse.common.by_pattern import solve_by_pattern
+from ract.recourse.common.limits import Limits
+from ract.recourse.common.search import Batch
+from ract.recourse.question import Question
+from ract.recourse.reachable import reach
+from ract.recourse.solver.search import SolverSearch
+
+
+@dataclass(frozen=True)
+class Recount:
+    """The question of whoever checks, and the limits of their own search.
+
+    Parameters
+    ----------
+    question : Question
+    limits : dict
+        ``max_changes``, ``time_limit`` and ``max_nodes``, as in ``ract.has_recourse``.
+    how : dict
+        ``n_jobs`` and ``progress``.
+    """
+
+    question: Question
+    limits: dict[str, Any]
+    how: dict[str, Any]
+
+    def by_search(self) -> np.ndarray:
+        """Everyone's status by the exact search."""
+        return reach(self.question, supply=False, **self.limits, **self.how)
+
+    def by_witnesses(self, witnesses: np.ndarray) -> np.ndarray:
+        """Everyone's status; an InvalidFile for an action that does not stand."""
+        question, people = self.question, self.question.matrix
+        rows, values = rows_and_values(witnesses, *people.shape)
+        accepted = accepts(question.ensemble, people)
+        if accepted[rows].any():
+            raise InvalidFile(f"row {rows[accepted[rows].argmax()]} is accepted without an action")
+        acted = ~np.isnan(values).all(axis=1)
+        if (np.isnan(values[acted]) & ~np.isnan(people[rows[acted]])).any():
+            raise InvalidFile("it has values that are not finite")
+        wrong = wrong_action(
+            question.ensemble, question.axes_without_supply, question.cost, people[rows[acted]],
+            values[acted], question.budget, self.limits["max_changes"],
+        )  # fmt: skip
+        if wrong is not None:
+            raise InvalidFile(f"the action of row {rows[acted][wrong[0]]} fails: {wrong[1]}")
+        status = np.full(len(people), Status.ACCEPTED, np.int8)
+        status[rows[acted]] = Status.FOUND
+        rest = np.setdiff1d(np.flatnonzero(~accepted), rows[acted])
+        if len(rest):
+            asked = question.of_rows(rest)
+            status[rest] = reach(asked, supply=False, **self.limits, **self.how)
+        return status
+
+    def prove_again(
+        self, without: np.ndarray, n_sample: int, random_state: int | None
+    ) -> tuple[str, str]:
+        """What is wrong, and what became of a sample of the people who have no action."""
+        rows = np.flatnonzero(without)
+        n = min(n_sample, len(rows))
+        if not n:
+            return "", f"Nobody of {len(rows)} people without recourse was to be proved again."
+        sample = np.sort(np.random.default_rng(random_state).choice(rows, n, replace=False))
+        who = f"a sample of {n} of the {len(rows)} people without recourse"
+        question, limits = self.question, self.limits
+        try:
+            found = solve_by_pattern(
+                lambda ensemble, axes, _: SolverSearch(ensemble, axes, question.cost),
+                question.ensemble,
+                question.axes_without_supply,
+                Batch.of(
+                    question.matrix[sample],
+                    question.budget,
+                    Limits(limits["max_changes"], limits["time_limit"], **self.how),
+                ),
+            )
+        except ImportError:
+            return "", f"Nobody of {who} was proved again, since OR-Tools is not installed."
+        n_proved = int((found.status == Status.NONE).sum())
+        note = f"Of {who}, {n_proved} were proved again by OR-Tools"
+        if found.found.any():
+            row = sample[found.found.argmax()]
+            return f"OR-Tools finds an action for row {row}, counted as without one.", f"{note}."
+        if n_proved < n:
+            note += f"; {n - n_proved} were not, since its time was up"
+        return "", f"{note}."
+
+
+def is_without(status: np.ndarray) -> np.ndarray:
+    """Who is proved to have no action."""
+    return np.isin(status, (Status.NONE, Status.NONE_WITHIN_BUDGET))
+
+
+def contradiction(stated: Count, own: Count) -> str:
+    """Why two counts of the same people cannot both be right; empty if they can.
+
+    Whom one of them leaves open, the other may count as they like.
+    """
+    same = (stated.n_people, stated.accepted) == (own.n_people, own.accepted)
+    if (
+        same
+        and stated.served <= own.served + own.unknown
+        and stated.without <= own.without + own.unknown
+        and own.served <= stated.served + stated.unknown
+        and own.without <= stated.without + stated.unknown
+    ):
+        return ""
+    who = "" if stated.group is None else f" of group {stated.group!r}"
+    return f"the record counts {_numbers(stated)}{who}; this check finds {_numbers(own)}."
+
+
+def _numbers(count: Count) -> str:
+    return (
+        f"{count.n_people} people, {count.accepted} accepted, {count.served} with an action, "
+        f"{count.without} without and {count.unknown} unknown"
+    )

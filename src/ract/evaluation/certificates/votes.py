@@ -1,0 +1,262 @@
+"""A guarantee for forests, boosters and other libraries' models: less needed, until it holds.
+
+Asking for fewer votes (or a lower probability) accepts more people and refuses nobody else, so the
+recourse risk falls. That gives a fixed sequence of models, from "everyone is accepted", whose risk
+is 0, to the model as it is:
+
+    votes needed     0    1    2   ...   38   39   40 | 41 ... 51
+    risk on n        0    0    0   ...  .03  .04  .05 | .06
+    bound            -   .02  .02  ...  .05  .06  .07 | .09        asked: 0.08
+                                                  ^ the last that passes is kept
+
+The walk starts at the safe end and stops at the first model whose Clopper-Pearson bound is above
+``max_risk``. To keep a model of larger risk, the first such model must have passed, which is as
+unlikely as asked: testing many models needs no correction. Since nobody gains recourse on the way,
+the walk's end is found by halving.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from ract._utils.errors import InvalidData, InvalidSpec
+from ract._utils.status import Status
+from ract.models.guarantee import clopper_pearson_upper, most_failures, sequence_people_needed
+from ract.models.imported import ImportedClassifier
+from ract.models.tree import RecourseTreeClassifier
+from ract.recourse.options import TIME_LIMIT
+from ract.recourse.problem import RecourseProblem
+from ract.recourse.reachable import reach
+from ract.trees.ensemble import TreeEnsemble, sigmoid
+from ract.trees.readers import read_model
+
+STEPS = 50
+# Margins beyond this have a probability of 0 or 1; halving it so often reaches the last place.
+LARGEST_MARGIN, BISECTIONS = 1e4, 80
+
+
+@dataclass(frozen=True)
+class RecourseGuarantee:
+    """A model whose recourse risk is bounded with confidence.
+
+    Parameters
+    ----------
+    model : classifier
+        A copy that needs fewer votes, for forests of ract, or a lower probability, for boosters of
+        ract and imported models; else the model that was given, to be used with ``threshold``.
+    votes_needed : int or None
+        Of a forest that votes.
+    threshold : float or None
+        Probability from which the desired class is given, of other models.
+    max_risk, confidence : float
+        What was asked for.
+    risk_bound : float
+        With the given confidence at most this share of people is without recourse.
+    empirical_risk : float
+        Share of the calibration people without recourse.
+    n_people : int
+        How many there were.
+    accepted_before, accepted : float
+        Shares of them who are accepted, before and after.
+    """
+
+    model: Any
+    votes_needed: int | None
+    threshold: float | None
+    max_risk: float
+    confidence: float
+    risk_bound: float
+    empirical_risk: float
+    n_people: int
+    accepted_before: float
+    accepted: float
+
+    def __str__(self) -> str:
+        return self.describe()
+
+    def describe(self) -> str:
+        """The guarantee in plain words."""
+        how = (
+            f"{self.votes_needed} votes are needed"
+            if self.threshold is None
+            else f"the desired class is given from a probability of {self.threshold:.3g}"
+        )
+        return (
+            f"With {100 * self.confidence:.4g}% confidence at most "
+            f"{100 * self.risk_bound:.3g}% of people are without recourse (asked: "
+            f"{100 * self.max_risk:.4g}%), from {self.n_people} held-out people, if {how}; "
+            f"{100 * self.accepted:.3g}% of them are accepted, {100 * self.accepted_before:.3g}% "
+            "before."
+        )
+
+
+def guarantee_recourse(
+    model: Any,
+    X: Any,
+    max_risk: float,
+    confidence: float = 0.95,
+    *,
+    budget: float | None = None,
+    actions: Any = None,
+    desired: Any = None,
+    reference: Any = None,
+    cost: Any = None,
+    time_limit: float | None = TIME_LIMIT,
+    n_jobs: int | None = None,
+    progress: bool = False,
+) -> RecourseGuarantee:
+    """Lower what a model asks for until its recourse risk is bounded.
+
+    Parameters
+    ----------
+    model : fitted classifier
+        A forest or booster of ract's, an imported model, or any that ``read_model``
+        takes. A tree of ract's gets its guarantee while it is fitted (its ``confidence``).
+    X : frame or array
+        Calibration people, who had no part in training.
+    max_risk : float
+        Largest acceptable share of people without recourse.
+    confidence : float
+    budget, actions, desired, reference, cost, time_limit, n_jobs, progress
+        As in ``ract.find_recourse``. People whom the search leaves open count as without, and so
+        do those who would have to hand in a missing value.
+
+    Examples
+    --------
+    >>> from ract import load_loans
+    >>> from ract.models.examples import loans_forest
+    >>> (forest, _), fresh = loans_forest(recourse_weight=0), load_loans(500, random_state=1)
+    >>> given = guarantee_recourse(forest, fresh.frame, max_risk=0.1)
+    >>> given.risk_bound <= 0.1, given.votes_needed <= forest.ensemble_.cutoff
+    (True, True)
+    """
+    for name, value in (("max_risk", max_risk), ("confidence", confidence)):
+        if not (isinstance(value, (int, float)) and 0 < value < 1):
+            raise InvalidSpec(f"{name} must lie between 0 and 1, got {value!r}.")
+    known = X if reference is None else reference
+
+    def at(threshold: float | None) -> Any:
+        return read_model(model, known, actions, desired=desired, threshold=threshold)
+
+    question = RecourseProblem(model, actions, desired, None, cost, budget, reference).encoded(X)
+    matrix, trees = question.matrix, question.ensemble
+    own = hasattr(model, "ensemble_")  # one of ract's classifiers, or an imported one
+    by_votes = own and trees.combine == "votes" and trees.n_trees > 1
+    if isinstance(model, RecourseTreeClassifier):
+        raise InvalidSpec(
+            "One tree has one vote, so there is nothing to lower; fit the RecourseTreeClassifier "
+            "with min_recourse and confidence, which relabels its leaves."
+        )
+    n = len(matrix)
+    tolerated = most_failures(n, max_risk, confidence) if n else -1
+    if tolerated < 0:
+        needed = sequence_people_needed(max_risk, confidence)
+        raise InvalidData(
+            f"{n} calibration people are too few for max_risk={max_risk:g} with confidence "
+            f"{confidence:g}: {needed} are needed even if all of them have recourse."
+        )
+
+    def ensemble(step: int) -> Any:
+        if by_votes:
+            return replace(trees, cutoff=step)
+        if step == STEPS:
+            return trees
+        threshold = _threshold(step, highest)
+        return _lowered(model, threshold) if own else at(threshold).ensemble
+
+    def without(step: int) -> np.ndarray:
+        """Who is without recourse at a step of the sequence; nobody at step 0."""
+        status = reach(
+            question.by(ensemble(step)), supply=False, time_limit=time_limit, n_jobs=n_jobs,
+            progress=progress,
+        )  # fmt: skip
+        return ~np.isin(status, (Status.ACCEPTED, Status.FOUND))
+
+    highest = _own_threshold(model)
+    last = int(trees.cutoff) if by_votes else STEPS
+    step = _last_that_passes(lambda k: int(without(k).sum()) <= tolerated, last)
+    chosen = ensemble(step)
+    before = float(trees.decide(matrix).mean())
+    failures = int(without(step).sum()) if step else 0
+    untouched = step == last
+    return RecourseGuarantee(
+        model=_with_trees(model, ensemble(step)) if own else model,
+        votes_needed=step if by_votes else None,
+        threshold=None if by_votes else _threshold(step, highest),
+        max_risk=max_risk,
+        confidence=confidence,
+        # The walk chose among models at one level, which is all that it shows; the model as it
+        # was is the end of the sequence, whose own failures may count.
+        risk_bound=0.0
+        if not step
+        else clopper_pearson_upper(failures if untouched else tolerated, n, confidence),
+        empirical_risk=failures / n,
+        n_people=n,
+        accepted_before=before,
+        accepted=float(chosen.decide(matrix).mean()),
+    )
+
+
+def _threshold(step: int, highest: float) -> float:
+    """Probability asked for at a step; the model's own at the last."""
+    return highest * step / STEPS
+
+
+def _own_threshold(model: Any) -> float:
+    """The probability from which a model decides for the desired class; mostly one half."""
+    trees = getattr(model, "ensemble_", None)
+    if trees is None or isinstance(model, ImportedClassifier) or trees.combine == "votes":
+        return 0.5
+    return float(sigmoid(trees.cutoff) if trees.combine == "sum" else trees.cutoff)
+
+
+def _last_that_passes(passes: Callable[[int], bool], last: int) -> int:
+    """The last step that passes of those from 1 to last, or 0; once one fails, all after it do."""
+    low, high = 0, last
+    if passes(last):
+        return last
+    while high - low > 1:
+        middle = (low + high) // 2
+        if passes(middle):
+            low = middle
+        else:
+            high = middle
+    return low
+
+
+def _with_trees(model: Any, trees: TreeEnsemble) -> Any:
+    """A copy of a model that decides by other trees."""
+    if isinstance(model, ImportedClassifier):
+        return replace(model, ensemble_=trees)
+    changed = copy.copy(model)
+    changed.ensemble_ = trees
+    return changed
+
+
+def _lowered(model: Any, probability: float) -> TreeEnsemble:
+    """The trees of a booster or an imported model, asked for a probability of the desired class."""
+    trees = model.ensemble_
+    if not isinstance(model, ImportedClassifier):
+        return trees.at_threshold(probability)
+    link = model.link
+    if trees.combine == "votes":  # a single tree
+        return replace(trees, label=(trees.value >= probability).astype(np.uint8))
+    if link is None:
+        return replace(trees, cutoff=probability, against=None)
+    second = model.desired_ == model.classes_[1]
+
+    def enough(score: float) -> bool:
+        at = np.array([score if second else -score])
+        share = link(at)[0] if second else 1 - link(at)[0]
+        return bool(share >= probability)
+
+    low, high = -LARGEST_MARGIN, LARGEST_MARGIN
+    for _ in range(BISECTIONS):
+        middle = (low + high) / 2
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return replace(trees, cutoff=high, against=None)

@@ -1,0 +1,168 @@
+"""How much recourse a model gives, and what it costs people.
+
+Every metric is called as ``metric(model, X, y=None, **options)``, which is also how scikit-learn
+calls a scorer: ``cross_val_score(model, X, y, scoring=recourse_ratio)`` works as it stands. Options
+are those of ``ract.find_recourse``; models of other libraries need ``actions`` there.
+
+Larger is better for ``recourse_ratio``, ``validity``, ``plausibility`` and ``causal_validity``;
+smaller for ``recourse_risk``, ``mean_cost``, ``sparsity`` and ``outlier_score``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ract.recourse.common.by_pattern import refuse_missing
+from ract.recourse.find import find_recourse
+from ract.recourse.plausible.plausibility import Plausibility
+from ract.recourse.reachable import has_recourse
+from ract.recourse.result import Recourse
+
+__all__ = [
+    "causal_validity",
+    "mean_cost",
+    "outlier_score",
+    "plausibility",
+    "recourse_ratio",
+    "recourse_risk",
+    "sparsity",
+    "validity",
+]
+
+# Options that the quick question of has_recourse takes too.
+QUICK = {
+    "actions", "budget", "cost", "desired", "max_changes", "n_jobs", "progress", "reference",
+    "threshold", "time_limit",
+}  # fmt: skip
+
+
+def recourse_ratio(model: Any, X: Any, y: Any = None, **options: Any) -> float:
+    """Share of people who are accepted or have an action within the budget (the paper's ratio).
+
+    People whose cheapest action only hands in missing values count as without.
+
+    Parameters
+    ----------
+    model : fitted classifier
+    X : frame or array
+        People.
+    y : ignored
+        So that it can be a scorer.
+    **options
+        Of ``ract.find_recourse``. The budget is the model's own unless one is given.
+
+    Examples
+    --------
+    >>> from sklearn.model_selection import cross_val_score
+    >>> from ract.models.examples import loans_tree
+    >>> tree, loans = loans_tree(600)
+    >>> cross_val_score(tree, loans.frame, loans.target, scoring=recourse_ratio, cv=3).round(2)
+    array([1.  , 1.  , 0.92])
+    """
+    return float(np.mean(served(model, X, **options)))
+
+
+def recourse_risk(model: Any, X: Any, y: Any = None, **options: Any) -> float:
+    """Share of people without an action within the budget: 1 minus ``recourse_ratio``."""
+    return 1.0 - recourse_ratio(model, X, **options)
+
+
+def served(model: Any, X: Any, **options: Any) -> np.ndarray:
+    """Who is accepted or has an action within the budget; those of unknown status have none.
+
+    Nor do those whose cheapest action only hands in missing values.
+    """
+    if set(options) <= QUICK and options.get("cost") is None and not _may_supply(model, options):
+        return has_recourse(model, X, strict=True, **options)
+    within: np.ndarray = _plans(model, X, options).within_budget
+    return within
+
+
+def _may_supply(model: Any, options: dict[str, Any]) -> bool:
+    """Whether some feature lets people hand in a missing value."""
+    space = options.get("actions")
+    if space is None and hasattr(model, "encoder_"):
+        space = model.encoder_.space
+    return any(feature.may_supply for feature in space or ())
+
+
+def validity(model: Any, X: Any, y: Any = None, **options: Any) -> float:
+    """Share of refused people for whom there is an action, whatever it costs.
+
+    With ``budget`` the share of refused people with an action within it. NaN if nobody is
+    refused.
+    """
+    options.setdefault("budget", np.inf)
+    recourse = _plans(model, X, options)
+    return _mean(recourse.found[~recourse.accepted])
+
+
+def mean_cost(model: Any, X: Any, y: Any = None, **options: Any) -> float:
+    """Mean cost of the actions of refused people who have one, whatever it costs.
+
+    NaN if nobody has one.
+    """
+    options.setdefault("budget", np.inf)
+    recourse = _plans(model, X, options)
+    return _mean(recourse.cost[recourse.found])
+
+
+def sparsity(model: Any, X: Any, y: Any = None, **options: Any) -> float:
+    """Mean number of features that the actions of refused people change."""
+    options.setdefault("budget", np.inf)
+    recourse = _plans(model, X, options)
+    return _mean(recourse.n_changes[recourse.found])
+
+
+def outlier_score(
+    model: Any, X: Any, y: Any = None, *, reference: Any = None, **options: Any
+) -> float:
+    """Mean outlier score of refused people after their actions, by an isolation forest.
+
+    The paper's measure of plausibility. As there, people without an action count as they are. It
+    takes no missing values.
+
+    Parameters
+    ----------
+    model, X, y, **options
+        As in ``recourse_ratio``; actions may cost anything unless a budget is given.
+    reference : frame or array, optional
+        People from whom the isolation forest learns; X by default.
+    """
+    options.setdefault("budget", np.inf)
+    recourse = _plans(model, X, {"reference": reference, **options})
+    refuse_missing(recourse.encoder.axes, "Outlier scores")
+    known = recourse.before if reference is None else recourse.encoder.matrix(reference)
+    after = recourse.after[~recourse.accepted]
+    return _mean(-Plausibility().fit(known).score(after)) if len(after) else float("nan")
+
+
+def plausibility(model: Any, X: Any, y: Any = None, **options: Any) -> float:
+    """Minus ``outlier_score``, so that larger is better."""
+    return -outlier_score(model, X, **options)
+
+
+def causal_validity(
+    model: Any, X: Any, y: Any = None, *, effects: Any = "estimate", **options: Any
+) -> float:
+    """Share of refused people with an action once effects of changes on other features follow.
+
+    Parameters
+    ----------
+    model, X, y, **options
+        As in ``recourse_ratio``; the budget is the model's own.
+    effects
+        As in ``ract.find_recourse``; estimated by DirectLiNGAM unless they are given.
+    """
+    recourse = _plans(model, X, {"effects": effects, **options})
+    return _mean(recourse.found[~recourse.accepted])
+
+
+def _plans(model: Any, X: Any, options: dict[str, Any]) -> Recourse:
+    return find_recourse(model, X, **{"explain": False, "strict": True, **options})
+
+
+def _mean(values: np.ndarray) -> float:
+    return float(np.mean(values)) if len(values) else float("nan")

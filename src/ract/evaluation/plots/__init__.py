@@ -1,0 +1,33 @@
+"""Drawings in scikit-learn's display style, made on this machine with matplotlib.
+
+Examples
+--------
+>>> from matplotlib.figure import Figure
+>>> from ract.models.examples import loans_tree
+>>> tree, loans = loans_tree(max_depth=3)
+>>> recourse = tree.recourse(loans.frame)
+>>> CostDisplay.from_recourse(recourse, ax=Figure().subplots()).ax_.get_xlabel()
+'cost of the cheapest plan'
+>>> person = int(recourse.found.argmax())
+>>> PlanDisplay.from_recourse(recourse, person, ax=Figure().subplots()).ax_.get_xlabel()
+'effort'
+>>> ax = plot_tree(tree, ax=Figure().subplots())
+>>> len(ax.texts) == len(tree.ensemble_.feature)
+True
+"""
+
+from ract.evaluation.plots.groups import GroupDisplay
+from ract.evaluation.plots.people import BudgetDisplay, CostDisplay, PlanDisplay
+from ract.evaluation.plots.promises import PromisesDisplay
+from ract.evaluation.plots.tradeoff import TradeoffDisplay
+from ract.evaluation.plots.tree import plot_tree
+
+__all__ = [
+    "BudgetDisplay",
+    "CostDisplay",
+    "GroupDisplay",
+    "PlanDisplay",
+    "PromisesDisplay",
+    "TradeoffDisplay",
+    "plot_tree",
+]

@@ -1,0 +1,287 @@
+"""Everything that an audit's page shows, as plain tables and numbers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ract._utils.errors import InvalidSpec
+from ract._utils.files import write_whole
+from ract.data.frames import read_table, take_rows
+from ract.data.group_sums import with_everyone
+from ract.evaluation.certificates import Certificate, certify
+from ract.evaluation.metrics.sendable import Sendable, sendable
+from ract.evaluation.report.counts import Counts
+from ract.evaluation.report.page import page
+from ract.models.judge import OutcomeJudge
+from ract.models.verdicts import summary_of
+from ract.recourse.calibration import LastingCurve
+from ract.recourse.find import find_recourse
+from ract.recourse.options import TIME_LIMIT
+from ract.recourse.problem import own_budget
+from ract.recourse.result import Recourse
+
+
+@dataclass(frozen=True)
+class Audit:
+    """An audit of a model on some people.
+
+    Parameters
+    ----------
+    title : str
+    model : dict
+        What the model is, in words.
+    n_people, n_searched : int
+        How many people there are, and for how many plans were searched.
+    budget : float
+    certificate : Certificate
+        On all of them.
+    metrics : DataFrame
+        As ``ract.evaluation.metrics.recourse_report``.
+    costs : DataFrame
+        How many people, of those searched, have each ``cost``: 0 if accepted, inf without a plan
+        at any cost, or with one that only hands in missing values. Beyond some 16 thousand
+        different costs of a population in parts, neighbours count as equal.
+    changes : DataFrame
+        By feature: share of plans that change it, and mean effort where they do.
+    held : DataFrame
+        By set of features that hold people without recourse: how many, and the median budget that
+        would do instead.
+    without : DataFrame
+        People without recourse, in words.
+    n_without, n_explained : int
+        How many of those searched have no plan within the budget, and how many of them have a
+        reason.
+    judged : dict, optional
+        The judge's bar, the share of accepted people it stands for, and the confidence of the
+        intervals, if there is a judge.
+    verdicts : DataFrame, optional
+        Which plans within the budget are earned and which are granted, by group.
+    lasting : LastingCurve, optional
+        How likely plans last, by their strength, if that was measured for the model.
+    promised : DataFrame, optional
+        By group: of the refused who were searched for, how many have a plan within the budget that
+        lasts as promised, how many have only a weaker one, none, or are unknown.
+    n_supplied : int
+        How many of those searched have a plan within the budget that only hands in missing values.
+    sendable : Sendable, optional
+        Which plans, as letters carry them, can be sent.
+    """
+
+    title: str
+    model: dict[str, str]
+    n_people: int
+    n_searched: int
+    budget: float
+    certificate: Certificate
+    metrics: pd.DataFrame
+    costs: pd.DataFrame
+    changes: pd.DataFrame
+    held: pd.DataFrame
+    without: pd.DataFrame
+    n_without: int
+    n_explained: int
+    judged: dict[str, float] | None = None
+    verdicts: pd.DataFrame | None = None
+    lasting: LastingCurve | None = None
+    promised: pd.DataFrame | None = None
+    n_supplied: int = 0
+    sendable: Sendable | None = None
+
+    def to_html(self, templates: str | Path | None = None) -> str:
+        """The audit as one page that needs nothing else.
+
+        Parameters
+        ----------
+        templates : path, optional
+            A folder of Jinja2 templates to use instead of those of the same name in
+            ``ract/report/templates``.
+
+        Raises
+        ------
+        InvalidSpec
+            If a template has a mistake, with its file and line.
+        """
+        return page(self, templates)
+
+    def save(self, path: str | Path, templates: str | Path | None = None) -> None:
+        """Write the page (see ``to_html``), whole or not at all."""
+        write_whole(path, self.to_html(templates))
+
+    def _repr_html_(self) -> str:
+        return self.to_html()
+
+
+def audit(
+    model: Any,
+    X: Any,
+    y: Any = None,
+    *,
+    groups: Any = None,
+    budget: float | None = None,
+    confidence: float = 0.95,
+    actions: Any = None,
+    desired: Any = None,
+    threshold: float | None = None,
+    reference: Any = None,
+    cost: Any = None,
+    training: Any = None,
+    judge: OutcomeJudge | None = None,
+    others: Any = (),
+    certificate: Certificate | None = None,
+    max_people: int | None = 5000,
+    time_limit: float | None = TIME_LIMIT,
+    title: str = "Recourse audit",
+    n_jobs: int | None = None,
+    progress: bool = False,
+) -> Audit:
+    """Audit a model: accuracy, recourse with a bound, groups, costs, and people without recourse.
+
+    Parameters
+    ----------
+    model, X, y
+        As in ``recourse_report``; bounds are for people who had no part in training.
+    groups : str or array (people,), optional
+        A column of X, or everyone's group.
+    budget, actions, desired, threshold, reference, cost, time_limit, n_jobs, progress
+        As in ``ract.find_recourse``.
+    confidence : float
+        Of the bounds and intervals.
+    training : frame or array, optional
+        As in ``ract.certify``.
+    judge : OutcomeJudge, optional
+        For which plans are earned and which are granted.
+    others : fitted classifiers, optional
+        Trained on other people, for which plans last; as in ``ract.evaluation.metrics.sendable``.
+    certificate : Certificate, optional
+        Of the whole population, as ``ract.apps.distributed`` makes it, if X is a sample of it.
+    max_people : int or None
+        Plans are searched for at most this many people, spread over the table; the certificate is
+        always on all of them. None for everyone.
+    title : str
+        Of the page.
+
+    Examples
+    --------
+    >>> from ract import load_loans
+    >>> from ract.models.examples import loans_forest
+    >>> (model, _), fresh = loans_forest(500), load_loans(500, random_state=1)
+    >>> found = audit(model, fresh.frame, fresh.target, groups="Education")
+    >>> found.n_people, found.to_html()[:15]
+    (500, '<!doctype html>')
+    """
+    if max_people is not None and max_people < 1:
+        raise InvalidSpec(f"max_people must be 1 or more, got {max_people!r}.")
+    how = {
+        "actions": actions, "desired": desired, "threshold": threshold, "reference": reference,
+        "cost": cost, "time_limit": time_limit, "n_jobs": n_jobs, "progress": progress,
+    }  # fmt: skip
+    if certificate is None:
+        certificate = certify(model, X, budget, confidence, groups, training=training, **how)
+    most, n_people = own_budget(model, budget), read_table(X).n_rows
+    if most != certificate.budget:
+        raise InvalidSpec(
+            f"The certificate is for a budget of {certificate.budget:g}, the audit for {most:g}."
+        )
+    if max_people is not None and n_people > max_people:
+        rows = np.linspace(0, n_people - 1, max_people).astype(int)
+        X, y = take_rows(X, rows), None if y is None else np.asarray(y)[rows]
+        if groups is not None and not isinstance(groups, str):
+            groups = np.asarray(groups)[rows]
+    accepted = certificate.share_accepted
+    counts = Counts.of(
+        model, X, y, most, groups=groups, judge=judge, accepted=accepted, **how
+    )  # fmt: skip
+    plans = find_recourse(model, X, budget=most, explain=False, strict=True, **how)
+    sent = sendable(plans, others=others, groups=groups, confidence=confidence)
+    found = audit_of(counts, model, certificate, confidence, title, judge, **how)
+    return replace(found, sendable=sent)
+
+
+def audit_of(
+    counts: Counts,
+    model: Any,
+    certificate: Certificate,
+    confidence: float,
+    title: str,
+    judge: OutcomeJudge | None,
+    **how: Any,
+) -> Audit:
+    """The audit of people who were counted; the first without recourse are explained.
+
+    Parameters
+    ----------
+    counts : Counts
+    model, certificate, confidence, title, judge, **how
+        As in ``audit``.
+    """
+    reasons = None
+    if counts.without is not None:
+        reasons = find_recourse(model, counts.without, budget=certificate.budget, **how)
+    judged = None
+    if judge is not None:
+        accepted = certificate.share_accepted
+        judged = {
+            "bar": judge.bar(accepted), "accepted": accepted, "confidence": judge.confidence,
+        }  # fmt: skip
+    return Audit(
+        title=title,
+        model=counts.model,
+        n_people=certificate.everyone.n_people,
+        n_searched=counts.n_people,
+        budget=certificate.budget,
+        certificate=certificate,
+        metrics=counts.metrics.table(confidence),
+        costs=counts.cost_table(),
+        changes=counts.changes(),
+        held=_held(reasons),
+        without=_without(reasons),
+        n_without=counts.n_without,
+        n_explained=0 if reasons is None else len(reasons),
+        judged=judged,
+        verdicts=None if counts.verdicts is None else summary_of(counts.verdicts),
+        lasting=getattr(model, "lasting_", None),
+        promised=None if counts.promised is None else _promised(counts.promised),
+        n_supplied=counts.n_supplied,
+    )
+
+
+def _promised(tallies: dict[Any, pd.Series]) -> pd.DataFrame:
+    everyone = with_everyone(tallies)
+    if not everyone[0][1]["only supplied"]:
+        everyone = [(group, counts.drop("only supplied")) for group, counts in everyone]
+    return pd.DataFrame([
+        {"group": group, **counts, "none": 2 * counts["refused"] - counts.sum()}
+        for group, counts in everyone
+    ])  # fmt: skip
+
+
+def _held(recourse: Recourse | None) -> pd.DataFrame:
+    """By set of features that hold people: how many they hold."""
+    budgets: dict[str, list[float]] = {}
+    for obstacle in recourse.obstacles.values() if recourse is not None else ():
+        nothing = "no release would do" if obstacle.proved else "not known"
+        budgets.setdefault(", ".join(obstacle.features) or nothing, []).append(obstacle.budget)
+    rows = [
+        (features, len(of_set), _median([budget for budget in of_set if not np.isnan(budget)]))
+        for features, of_set in sorted(budgets.items(), key=lambda item: -len(item[1]))
+    ]
+    return pd.DataFrame(rows, columns=["features", "people", "median budget"])
+
+
+def _median(known: list[float]) -> float:
+    return float(np.median(known)) if known else float("nan")
+
+
+def _without(recourse: Recourse | None) -> pd.DataFrame:
+    """People without recourse and why, in words."""
+    rows = [
+        (plan.person, plan.status, plan.describe())
+        for plan in (recourse if recourse is not None else ())
+        if not plan.has_recourse
+    ]
+    return pd.DataFrame(rows, columns=["person", "status", "why"])

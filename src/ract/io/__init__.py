@@ -1,0 +1,8 @@
+"""Models as files, to and from other formats.
+
+What is public stands in ``__init__.pyi``; it is imported on first use.
+"""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,0 +1,137 @@
+"""Trees as JSON that any language can walk."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ract._utils.version import __version__
+from ract.io.export.source import Source, sent_left
+from ract.trees.ensemble import TreeEnsemble
+from ract.trees.fingerprint import model_fingerprint
+from ract.trees.serialize import plain, space_parts
+
+# Models with missing values need a reader that knows them.
+FORMAT, VERSION, VERSION_WITH_MISSING = "ract trees", 1, 2
+
+
+def to_json(model: Any) -> dict[str, Any]:
+    """A model as JSON values.
+
+    Parameters
+    ----------
+    model : fitted classifier of ract, or imported model
+
+    Returns
+    -------
+    dict
+        ``columns`` says how to make the encoded columns of a person: the number in a column of
+        the table, or, where ``is`` stands, 1 if the column holds that value and 0 if not (``null``:
+        1 if the value is missing).
+        ``trees`` holds the nodes of each tree, from the root on. A split has ``column``,
+        ``at_most``, ``yes`` and ``no``: go to node ``yes`` if the encoded column is at most that,
+        else to ``no``; ``at_most`` is ``null`` where every known number is. Where numbers may be
+        missing, ``missing`` says which of the two a missing one takes. A leaf has ``vote``
+        (whether it is for the desired class) and ``value``.
+        ``decision`` says how leaves are combined: ``{"count": "votes", "needed": n}`` gives the
+        desired class to people with at least n votes; ``"mean"`` and ``"sum"`` compare the mean
+        of the values, or ``start`` plus their sum, with ``at_least`` (in single precision if
+        ``single``). Forests of scikit-learn compare with the mean of ``other`` values instead
+        where leaves have them; a tie is enough only if ``tie_wins``.
+        ``probability``, where other trees give it: the probability of the desired class is the
+        logistic curve of ``start`` plus the sum of the values of these ``trees``.
+
+    Examples
+    --------
+    >>> from ract import RecourseTreeClassifier
+    >>> X = [[1.0], [2.0], [3.0], [4.0]]
+    >>> model = RecourseTreeClassifier(min_samples_leaf=1, desired=1).fit(X, [0, 0, 1, 1])
+    >>> to_json(model)["trees"][0][0]
+    {'column': 0, 'at_most': 2.5, 'yes': 1, 'no': 2}
+    """
+    source = Source.of(model)
+    gives = source.gives
+    found = {
+        "format": FORMAT,
+        "version": VERSION_WITH_MISSING if _has_missing(source) else VERSION,
+        "ract": __version__,
+        "fingerprint": model_fingerprint(model),
+        "classes": plain(source.classes, "classes"),
+        "desired": plain(source.classes[source.k], "desired"),
+        "budget": plain(model.budget, "budget"),
+        "actions": space_parts(source.encoder.space),
+        "columns": _columns(source),
+        "decision": _decision(source),
+        "trees": _trees(source, source.ensemble),
+    }
+    if gives is not None:
+        found["probability"] = {"start": float(gives.base), "trees": _trees(source, gives)}
+    return found
+
+
+def _trees(source: Source, ensemble: TreeEnsemble) -> list[list[dict[str, Any]]]:
+    ends = [*ensemble.root[1:].tolist(), len(ensemble.feature)]
+    return [
+        _nodes(source, ensemble, first, last)
+        for first, last in zip(ensemble.root.tolist(), ends, strict=True)
+    ]
+
+
+def _columns(source: Source) -> list[dict[str, Any]]:
+    columns: list[dict[str, Any]] = []
+    for axis in source.encoder.axes:
+        feature = axis.feature
+        if feature.columns:
+            columns += [{"column": name} for name in feature.columns]
+        elif feature.is_categorical:
+            values = [*feature.categories, *([None] if axis.has_missing else [])]
+            columns += [{"column": feature.name, "is": value} for value in values]
+        else:
+            columns.append({"column": feature.name})
+    return columns
+
+
+def _has_missing(source: Source) -> bool:
+    return any(axis.has_missing for axis in source.encoder.axes)
+
+
+def _missing_numbers(source: Source) -> set[int]:
+    """Encoded columns of numbers that may be missing."""
+    axes = [axis for axis in source.encoder.axes if axis.has_missing]
+    return {axis.columns[0] for axis in axes if not axis.is_categorical}
+
+
+def _decision(source: Source) -> dict[str, Any]:
+    ensemble = source.ensemble
+    if ensemble.combine == "votes":
+        return {"count": "votes", "needed": int(ensemble.cutoff)}
+    if ensemble.against is not None:
+        return {"count": "mean", "tie_wins": bool(ensemble.cutoff <= 0.5)}
+    return {
+        "count": ensemble.combine,
+        "at_least": plain(ensemble.cutoff, "cutoff"),
+        "start": float(ensemble.base),
+        "single": ensemble.single,
+    }
+
+
+def _nodes(source: Source, ensemble: TreeEnsemble, first: int, last: int) -> list[dict[str, Any]]:
+    part = slice(first, last)
+    columns, cuts = ensemble.feature[part].tolist(), ensemble.threshold[part].tolist()
+    left, right = ensemble.left[part].tolist(), ensemble.right[part].tolist()
+    votes, values = ensemble.label[part].tolist(), ensemble.value[part].tolist()
+    against = None if ensemble.against is None else ensemble.against[part].tolist()
+    sent, missing = sent_left(ensemble)[part].tolist(), _missing_numbers(source)
+    nodes: list[dict[str, Any]] = []
+    for k, column in enumerate(columns):
+        if column >= 0:
+            at_most = None if math.isinf(cuts[k]) else cuts[k]
+            split = {"column": column, "at_most": at_most}
+            split |= {"yes": left[k] - first, "no": right[k] - first}
+            if column in missing:
+                split["missing"] = "yes" if sent[k] else "no"
+            nodes.append(split)
+            continue
+        leaf = {"vote": votes[k] == 1, "value": values[k]}
+        nodes.append(leaf if against is None else leaf | {"other": against[k]})
+    return nodes

@@ -1,0 +1,170 @@
+"""Writing model files."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from ract._utils.errors import InvalidSpec
+from ract._utils.files import write_whole
+from ract._utils.version import __version__
+from ract.data.csv import TableFormat
+from ract.io.archive import json_bytes, pack
+from ract.io.arrays import to_npy
+from ract.io.judge import judge_parts
+from ract.io.parameters import FITTED_NUMBERS, parameters_meta
+from ract.models.boosting import RecourseBoostingClassifier
+from ract.models.forest import RecourseForestClassifier
+from ract.models.imported import ImportedClassifier
+from ract.models.judge import OutcomeJudge
+from ract.models.tree import RecourseTreeClassifier
+from ract.models.tuned import TunedRecourseClassifierCV
+from ract.recourse.calibration import LastingCurve
+from ract.recourse.reasons.reference import choose_reference
+from ract.trees.fingerprint import model_fingerprint
+from ract.trees.serialize import model_parts, plain
+
+KINDS: dict[type, str] = {
+    RecourseTreeClassifier: "tree",
+    RecourseForestClassifier: "forest",
+    RecourseBoostingClassifier: "boosting",
+    ImportedClassifier: "imported",
+}
+
+
+def save_model(
+    model: Any,
+    target: str | Path,
+    *,
+    summary: Mapping[str, Any] | None = None,
+    certificates: Iterable[Mapping[str, Any]] = (),
+    judge: OutcomeJudge | None = None,
+    table: TableFormat | None = None,
+    keep_reference: Any = None,
+) -> None:
+    """Write a model file, whole or not at all.
+
+    It holds the action space, encoding, cost tables, trees and parameters as data; nothing in it
+    is ever run. Not kept: out-of-bag probabilities of single people, the number of threads, and
+    a generator given as ``random_state``.
+
+    Parameters
+    ----------
+    model : fitted classifier of ract, or ImportedClassifier
+    target : path
+        Usually ending in ``.ract``.
+    summary : mapping, optional
+        JSON values about the training, for people to read.
+    certificates : iterable of mappings, optional
+        Records in JSON values.
+    judge : OutcomeJudge, optional
+        A fitted judge of ract's own forests to keep with the model, for ``ract.io.load_judge``.
+    table : TableFormat, optional
+        How tables are written, for commands that read tables for this model.
+    keep_reference : frame or array, optional
+        People like those of training, of whom the rows of at most 100 at the margin of acceptance
+        are kept, so that ``reasons`` of the stored model can compare others with them. A model
+        that comes from such a file keeps its own.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from ract import load_model
+    >>> from ract.models.examples import loans_tree
+    >>> model, loans = loans_tree(300, max_depth=3)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save_model(model, f"{folder}/loans.ract")
+    ...     again = load_model(f"{folder}/loans.ract")
+    >>> bool((again.predict_proba(loans.frame) == model.predict_proba(loans.frame)).all())
+    True
+    """
+    write_whole(target, model_bytes(model, summary, certificates, judge, table, keep_reference))
+
+
+def model_bytes(
+    model: Any,
+    summary: Any = None,
+    certificates: Iterable[Any] = (),
+    judge: OutcomeJudge | None = None,
+    table: TableFormat | None = None,
+    keep_reference: Any = None,
+) -> bytes:
+    """The content of a model file."""
+    if isinstance(model, TunedRecourseClassifierCV):
+        check_is_fitted(model)
+        model = model.estimator_
+    kind = KINDS.get(type(model))
+    if kind is None:
+        raise InvalidSpec(
+            f"A {type(model).__name__} cannot be stored; RecourseTreeClassifier, "
+            "RecourseForestClassifier and RecourseBoostingClassifier can, and others after "
+            "ract.import_model(model, people)."
+        )
+    if kind != "imported":
+        check_is_fitted(model)
+    parts = model_parts(model)
+    meta: dict[str, Any] = {
+        "model": parts.meta,
+        "class_type": model.classes_.dtype.str,
+        "lasting": _lasting(getattr(model, "lasting_", None)),
+        "summary": _json(summary or {}, "summary"),
+        "certificates": [_json(record, "A certificate") for record in certificates],
+    }
+    if table is not None and table != TableFormat():
+        meta["table"] = table.to_record()
+    arrays = dict(parts.arrays)
+    if kind == "imported":
+        meta["source"] = model.source
+    else:
+        meta |= {"parameters": parameters_meta(model), "fitted": _fitted(model)}
+    reference = getattr(model, "reference_", None)
+    if keep_reference is not None:
+        reference = choose_reference(model.ensemble_, model.encoder_.matrix(keep_reference)).matrix
+    if reference is not None:
+        arrays["reference"] = reference
+    if judge is not None:
+        check_is_fitted(judge)
+        kept = judge_parts(judge, model)
+        meta["judge"] = kept.meta
+        arrays |= {f"judge.{name}": array for name, array in kept.arrays.items()}
+    head = {"ract": __version__, "kind": kind, "fingerprint": model_fingerprint(model)}
+    members = {f"{name}.npy": to_npy(array) for name, array in arrays.items()}
+    return pack({"model.json": json_bytes(meta), **members}, head)
+
+
+def _fitted(model: Any) -> dict[str, Any]:
+    """What fitting found out beside the model itself."""
+    meta: dict[str, Any] = {"frame": hasattr(model, "feature_names_in_")}
+    for name in FITTED_NUMBERS:
+        if np.isfinite(getattr(model, name, np.nan)):
+            meta[name] = plain(getattr(model, name), name)
+    if isinstance(model, RecourseTreeClassifier):
+        given = None if model.guarantee_ is None else asdict(model.guarantee_)
+        meta["guarantee_"] = given and {name: plain(value, name) for name, value in given.items()}
+    if isinstance(model, RecourseBoostingClassifier):
+        losses = model.validation_loss_
+        meta["n_iter"] = model.n_iter_
+        meta["validation_loss"] = None if losses is None else plain(losses, "validation_loss_")
+    return meta
+
+
+def _lasting(curve: LastingCurve | None) -> dict[str, Any] | None:
+    """How long plans last, as JSON values."""
+    if curve is None:
+        return None
+    points = [{k: plain(v, k) for k, v in asdict(point).items()} for point in curve.points]
+    return {"points": points, "confidence": curve.confidence, "lasting": curve.lasting}
+
+
+def _json(record: Any, what: str) -> Any:
+    """A record as it will be read back."""
+    try:
+        return json.loads(json.dumps(dict(record), allow_nan=False))
+    except (TypeError, ValueError) as error:
+        raise InvalidSpec(f"{what} must be a dict of JSON values: {error}.") from None

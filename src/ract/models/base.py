@@ -1,0 +1,409 @@
+"""What all learners share: scikit-learn's conventions at the public edge."""
+
+from __future__ import annotations
+
+import functools
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any, ClassVar, TypeVar
+
+import numpy as np
+from sklearn.base import ClassifierMixin, clone
+from sklearn.metrics import roc_auc_score
+from sklearn.model_selection import train_test_split
+from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+
+from ract._utils.errors import InvalidData, InvalidSpec, listing
+from ract._utils.renamed import current_parameters, refuse_old_parameters
+from ract._utils.signature import takes_keywords_of
+from ract._utils.status import Status
+from ract._utils.validation import is_number
+from ract.data.frames import is_frame, refuse_series, take_rows, without_columns
+from ract.models.cuts import CutRule, warn_if_few_refused
+from ract.models.fit_state import FitState
+from ract.models.monotonic import CHOICES, cheap_directions, directions_of_actions, is_choice
+from ract.models.out_of_core import is_stored, read_stored
+from ract.models.parameters import Table, check_parameters
+from ract.models.table import (
+    FEW_ROWS,
+    MOST_ROWS,
+    Prepared,
+    TableSpec,
+    TrainingRows,
+    as_classes,
+    read_in_memory,
+)
+from ract.recourse.calibration import LastingCurve, LastingWarning, calibrate
+from ract.recourse.exact.search import ExactSearch
+from ract.recourse.find import find_recourse
+from ract.recourse.problem import PROBLEM_KEYWORDS
+from ract.recourse.reasons import Reasons, find_reasons
+from ract.recourse.result import Recourse
+from ract.trees.ensemble import TreeEnsemble
+from ract.trees.grower import People
+from ract.trees.training import Setting, TrainingSet
+
+# For each person's search while strengths are measured; one that needs more counts as no plan.
+CALIBRATION_SECONDS = 1.0
+# What a replicate of the learner goes without, where it has it.
+# Share of the people on whom it is measured what monotone constraints cost.
+HELD_OUT = 1 / 3
+ALONE = {"lasting": None, "n_jobs": None, "verbose": 0, "oob_score": False}
+
+Init = TypeVar("Init", bound=Callable[..., None])
+
+
+def names_parameters(init: Init) -> Init:
+    """Let a constructor say what a parameter of version 0.2 is called today."""
+
+    @functools.wraps(init)
+    def checked(self: Any, *args: Any, **given: Any) -> None:
+        refuse_old_parameters(type(self).__name__, given, type(self)._get_param_names())
+        init(self, *args, **given)
+
+    return checked  # type: ignore[return-value]
+
+
+class RecourseClassifierMixin(ClassifierMixin):
+    """Reading tables and targets, predicting, and measuring recourse risk."""
+
+    _parameters: ClassVar[Table]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        tags.input_tags.allow_nan = True
+        return tags
+
+    def set_params(self, **params: Any) -> Any:
+        """Set parameters, as in scikit-learn."""
+        refuse_old_parameters(type(self).__name__, params, self._get_param_names())
+        return super().set_params(**params)
+
+    def __setstate__(self, state: Mapping[str, Any]) -> None:
+        super().__setstate__(self._current_state(dict(state)))
+
+    @classmethod
+    def _current_state(cls, state: dict[str, Any]) -> dict[str, Any]:
+        """What was pickled, by the names of today; those of version 0.2 are known by max_cells."""
+        if "max_cells" not in state:
+            return state
+        fitted = {name: value for name, value in state.items() if name.endswith("_")}
+        given = {name: value for name, value in state.items() if name not in fitted}
+        fitted["training_rows_"] = given.get("_rows_seen")
+        fitted.setdefault("min_leaf_share_", 0.0)
+        known = cls().get_params(deep=False)
+        chosen = current_parameters(given, known)
+        if "recourse_weight" not in chosen and "recourse_weight_" in fitted:
+            chosen["recourse_weight"] = fitted["recourse_weight_"]
+        return known | chosen | fitted
+
+    @property
+    def _needs_reach(self) -> bool:
+        return bool(self.recourse_weight != 0)
+
+    @property
+    def cut_rule(self) -> CutRule:
+        """How the cut of the score that decides is chosen."""
+        return CutRule.of(self)
+
+    @property
+    def _measures_afterwards(self) -> bool:
+        """Whether a fit needs many rows in memory once the trees are grown."""
+        return self.lasting is not None or self.cut_rule.needs_scores
+
+    @property
+    def table_spec(self) -> TableSpec:
+        """What reading a training table depends on."""
+        return TableSpec(
+            Setting(self.actions, self.cost, self.budget, self.max_bins),
+            self.desired,
+            self.class_weight,
+            self._needs_reach,
+            MOST_ROWS if self._measures_afterwards else FEW_ROWS,
+            self._n_threads,
+            getattr(self, "verbose", 0) > 0,
+        )
+
+    @property
+    def _n_threads(self) -> int | None:
+        n_jobs: int | None = getattr(self, "n_jobs", None)
+        return n_jobs
+
+    def check_parameters(self) -> None:
+        """Refuse parameters that are not as they may be, alone or together."""
+        check_parameters(self, self._parameters)
+        CutRule.of(self)
+        if is_choice(self.monotonic) and self.monotonic not in CHOICES:
+            raise InvalidSpec(
+                f"monotonic must be one of {listing(CHOICES)}, or a direction for each feature, "
+                f"got {self.monotonic!r}."
+            )
+
+    def prepare(self, X: Any, y: Any, sample_weight: Any = None) -> Prepared:
+        """Read, encode, bin and price a table, once for as many fits as wanted.
+
+        Parameters are those of ``fit``.
+        """
+        self.check_parameters()
+        if is_stored(X):
+            return read_stored(self.table_spec, X, y, sample_weight)
+        X, y = self._checked_table(X, y)
+        names = getattr(self, "feature_names_in_", None)
+        return read_in_memory(self.table_spec, X, y, sample_weight, names)
+
+    def fit_prepared(self, prepared: Prepared) -> Any:
+        """Fit on a table that was prepared, by this estimator or one that reads tables alike."""
+        self.check_parameters()
+        self.choose_monotonic(prepared.training)
+        return self._finish(self._grown(prepared), prepared.in_memory)
+
+    def _grown(self, prepared: Prepared) -> FitState:
+        """Grow a model."""
+        raise NotImplementedError
+
+    def _used(self, X: Any) -> Any:
+        """A table without the columns that the action space keeps from the model."""
+        return X if self.actions is None else without_columns(X, self.actions.unused)
+
+    def _finish(self, state: FitState, rows: TrainingRows) -> Any:
+        """Measure what is measured once a model is grown, and make this estimator that model."""
+        y = as_classes(rows.desired, state.classes, state.desired)
+        curve = self._lasting_curve(rows.X, y, rows.weights.sample)
+        chosen = self.monotonic_ if is_choice(self.monotonic) else None
+        replace(state, lasting=curve, monotonic=chosen).write_to(self)
+        some = np.unique(np.linspace(0, len(y) - 1, FEW_ROWS).astype(int))
+        matrix = state.encoder.matrix(take_rows(rows.X, some))
+        decided = state.ensemble.decide(matrix, n_jobs=self._n_threads)
+        warn_if_few_refused(decided, rows.weights.people[some])
+        return self
+
+    def choose_monotonic(self, training: TrainingSet) -> None:
+        """Decide on the constraints that ``monotonic`` leaves open, as ``monotonic_``.
+
+        Parameters
+        ----------
+        training : TrainingSet
+            On whose people they are chosen.
+        """
+        if not is_choice(self.monotonic):
+            return
+        self.monotonic_: dict[str, int] = {}
+        if self.monotonic == "none":
+            return
+        wanted = directions_of_actions(training.encoder)
+        if self.monotonic == "auto":
+            wanted = cheap_directions(wanted, self._auc_apart(training))
+        self.monotonic_ = wanted
+
+    @property
+    def directions(self) -> Any:
+        """The constraints that hold: as given, or as they were chosen."""
+        return self.monotonic_ if is_choice(self.monotonic) else self.monotonic
+
+    def _auc_apart(self, training: TrainingSet) -> Callable[[Mapping[str, int]], float]:
+        """From constraints to the AUC of a plain model with them, on a third of the people."""
+        people, weights = training.people, training.weights.people
+        inside, outside = train_test_split(
+            np.arange(len(people.desired)), test_size=HELD_OUT, stratify=people.desired,
+            random_state=split_seed(self.random_state),
+        )  # fmt: skip
+        inside, outside = np.sort(inside), np.sort(outside)
+        part, held_out = training.take(inside), people.take(outside)
+
+        def auc_of(directions: Mapping[str, int]) -> float:
+            learner = clone(self).set_params(
+                monotonic=dict(directions), recourse_weight=0.0, **self._quickly
+            )
+            scores = learner._scores_in_cells(part, held_out)
+            return float(roc_auc_score(held_out.desired, scores, sample_weight=weights[outside]))
+
+        return auc_of
+
+    @property
+    def _quickly(self) -> dict[str, Any]:
+        """Parameters of a model that is only asked how well it ranks."""
+        return {}
+
+    def _scores_in_cells(self, training: TrainingSet, people: People) -> np.ndarray:
+        """Scores of people, in the cells of a training set, by a model grown on it."""
+        raise NotImplementedError
+
+    def ensemble_on(self, training: TrainingSet, weight: float, floor: float) -> TreeEnsemble:
+        """The trees that decide, grown with other than the estimator's weight and floor."""
+        raise NotImplementedError
+
+    def calibrate(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        """Measure how strong plans must be to last, as a fit with ``lasting`` does.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As in ``fit``; the table that the model was fitted on.
+        """
+        check_is_fitted(self)
+        curve = self._lasting_curve(X, y, sample_weight)
+        if curve is not None:
+            self.lasting_: LastingCurve = curve
+        return self
+
+    def _as_replicate(self) -> Any:
+        """The learner for a part of the people, by which it is measured what lasts."""
+        known = self.get_params(deep=False)
+        return clone(self).set_params(**{k: v for k, v in ALONE.items() if k in known})
+
+    def _lasting_curve(self, X: Any, y: Any, sample_weight: Any) -> LastingCurve | None:
+        """How strong plans must be to last, if that was asked for."""
+        if self.lasting is None:
+            return None
+        try:
+            curve = calibrate(
+                self._as_replicate(), X, y, lasting=self.lasting, sample_weight=sample_weight,
+                random_state=split_seed(self.random_state), n_jobs=self._n_threads,
+                progress=getattr(self, "verbose", 0) > 0, time_limit=CALIBRATION_SECONDS,
+            )  # fmt: skip
+        except InvalidData:  # too few people
+            curve = LastingCurve((), 0.9, self.lasting)
+        if curve.strength_for(self.lasting) is None:
+            warnings.warn(str(curve).replace("\n", " "), LastingWarning, stacklevel=5)
+        return curve
+
+    def _checked_table(self, X: Any, y: Any) -> tuple[Any, np.ndarray]:
+        """Check X and y as scikit-learn does; frames keep their own types."""
+        X = self._used(X)
+        if is_frame(X):
+            X, y = validate_data(self, X, y, skip_check_array=True)
+            return X, column_or_1d(np.asarray(y), warn=True)
+        X, y = validate_data(
+            self, X, y, dtype=np.float64, ensure_min_samples=2, ensure_all_finite="allow-nan"
+        )
+        return X, y
+
+    def _check_table(self, X: Any, *, values: bool = True) -> Any:
+        """New people, refused as scikit-learn does if their columns are not those of training."""
+        check_is_fitted(self)
+        refuse_series(X)
+        X = self._used(X)
+        if is_frame(X) or not values:
+            return validate_data(self, X, reset=False, skip_check_array=True)
+        return validate_data(self, X, reset=False, dtype=np.float64, ensure_all_finite="allow-nan")
+
+    def _matrix(self, X: Any, *, undeclared: bool = True) -> np.ndarray:
+        """Encoded matrix of new people.
+
+        undeclared: whether values may be missing where training had none; a decision takes them.
+        """
+        X = self._check_table(X)
+        matrix: np.ndarray = self.encoder_.matrix(X, kinds=False, undeclared=undeclared)
+        return matrix
+
+    def _as_probabilities(self, share: np.ndarray) -> np.ndarray:
+        """Probabilities of both classes from those of the desired one."""
+        second = share if self.classes_[1] == self.desired_ else 1 - share
+        return np.column_stack([1 - second, second])
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Class of each person.
+
+        Parameters
+        ----------
+        X : frame or array
+        """
+        matrix = self._matrix(X)
+        decided = self.ensemble_.decide(matrix, n_jobs=self._n_threads)
+        return as_classes(decided, self.classes_, self.desired_)
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """The score that decides minus its cut: above 0 for the second of the ``classes_``.
+
+        Parameters
+        ----------
+        X : frame or array
+        """
+        matrix = self._matrix(X)
+        ahead = self.ensemble_.ahead(matrix, n_jobs=self._n_threads)
+        return ahead if self.classes_[1] == self.desired_ else -ahead
+
+    def decision_path(self, X: Any) -> Any:
+        """Nodes that each person passes, of all trees, as a sparse matrix (people x nodes)."""
+        matrix = self._matrix(X)
+        return self.ensemble_.decision_path(matrix)
+
+    @takes_keywords_of(find_recourse, more=PROBLEM_KEYWORDS)
+    def recourse(self, X: Any, **options: Any) -> Recourse:
+        """What each person can do to get the desired class.
+
+        Parameters
+        ----------
+        X : frame or array
+            People.
+        **options
+            The keywords of ``ract.find_recourse`` and of ``RecourseProblem``. Costs, rules and
+            budget are those of training where nothing else is said. A model that was fitted with
+            ``lasting`` gives plans that last so, unless ``strength`` or ``lasting`` is given.
+
+        Returns
+        -------
+        Recourse
+        """
+        self._check_table(X, values=options.get("strict", False))
+        curve = getattr(self, "lasting_", None)
+        if curve is not None:
+            options |= curve.default(options)
+        return find_recourse(self, X, **options)
+
+    @takes_keywords_of(find_reasons, more=PROBLEM_KEYWORDS)
+    def reasons(self, X: Any, **options: Any) -> Reasons:
+        """Why each refused person was refused.
+
+        Parameters
+        ----------
+        X : frame or array
+            People.
+        **options
+            The keywords of ``ract.find_reasons`` and of ``RecourseProblem``; ``reference`` is
+            needed unless the model comes from a file that keeps one.
+
+        Returns
+        -------
+        Reasons
+        """
+        self._check_table(X, values=options.get("strict", False))
+        return find_reasons(self, X, **options)
+
+    def recourse_risk(self, X: Any, budget: float | None = None) -> float:
+        """Share of people without an action to the desired class within the budget, exact.
+
+        Parameters
+        ----------
+        X : frame or array
+        budget : float, optional
+            That of training by default.
+        """
+        matrix = self._matrix(X, undeclared=False)
+        refused = matrix[~self.ensemble_.decide(matrix, n_jobs=self._n_threads)]
+        budget = self.budget if budget is None else budget
+        search = ExactSearch(self.ensemble_, self.encoder_.axes, self.cost_)
+        answers = search.attains(refused, budget, n_jobs=self._n_threads)
+        return float((answers != Status.FOUND).sum() / len(matrix))
+
+    def predict_log_proba(self, X: Any) -> np.ndarray:
+        """Logarithm of ``predict_proba``."""
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))
+
+    @property
+    def feature_importances_(self) -> np.ndarray:
+        """Share of all splits that use each feature."""
+        check_is_fitted(self)
+        counts = self.ensemble_.split_counts(self.encoder_.n_columns)
+        by_feature = np.bincount(
+            self.encoder_.feature_of_column, counts, minlength=self.n_features_in_
+        )
+        return by_feature / max(by_feature.sum(), 1)
+
+
+def split_seed(random_state: Any) -> int:
+    """A seed for who is held out, without moving a generator that was given."""
+    return int(random_state) if is_number(random_state, whole=True) else 0

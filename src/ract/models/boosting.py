@@ -1,0 +1,402 @@
+"""Recourse-aware gradient boosting."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from joblib import Parallel, delayed, effective_n_jobs
+from sklearn.base import BaseEstimator
+from sklearn.model_selection import StratifiedKFold, train_test_split
+from sklearn.utils import check_random_state
+
+from ract._utils.progress import track
+from ract._utils.validation import is_number
+from ract.data.actions import ActionSpace
+from ract.data.costs import Cost
+from ract.models.base import RecourseClassifierMixin, names_parameters, split_seed
+from ract.models.fit_state import BoostingState
+from ract.models.parameters import (
+    COMMON,
+    FRACTION,
+    INNER_SHARE,
+    MAX_FEATURES,
+    NONE,
+    POSITIVE_SHARE,
+    THREADS,
+    Table,
+    between,
+    features_per_split,
+    monotonic_directions,
+    number,
+    number_of_people,
+    one_of,
+    whole,
+)
+from ract.models.table import Prepared
+from ract.recourse.replicates import PART
+from ract.trees.booster import Boosted, BoostRules, CellRows, Patience, boost
+from ract.trees.cooperation import Cooperation, Cut, Job, cooperate
+from ract.trees.ensemble import TreeEnsemble, logit, sigmoid
+from ract.trees.grower import People
+from ract.trees.training import TrainingSet
+
+# "auto" stops early from this many people on, as in scikit-learn.
+MANY_PEOPLE = 10_000
+# The middle of the weights that are tried for a goal: a point counts at most so much of a person.
+UNIT = 0.25
+# Fits by which the cut of a booster without replicates is chosen, if people's scores decide it.
+N_FOLDS = 3
+# By how much the loss of held-out people has to fall.
+TOL = 1e-7
+
+
+class RecourseBoostingClassifier(RecourseClassifierMixin, BaseEstimator):
+    """Gradient boosting in which refused people have a way back that lasts.
+
+    Trees add up to the log-odds of the desired class, each a Newton step of log loss on cells of
+    the features, as in scikit-learn's ``HistGradientBoostingClassifier``. With a weight on
+    recourse, plain boosters on parts of the people (replicates) say where each person could get
+    to, and a few boosters (members) learn from the people and, at these points, to accept. The mean
+    of the members' scores decides, and the replicates give the probabilities.
+
+    Parameters
+    ----------
+    actions, desired, cost, budget, lasting
+        As in ``RecourseTreeClassifier``.
+    recourse_weight : float
+        The most that a point which somebody could get to counts, beside a person who counts 1. 0 is
+        a plain booster. ``TunedRecourseClassifierCV`` finds the weight that a goal needs.
+    learning_rate : float
+        What the values of leaves are multiplied by.
+    max_iter : int
+        Number of trees; of each replicate and member, where recourse has a weight.
+    max_leaf_nodes : int, optional
+        Limit of a tree; None for no limit. The leaf that gains most is split next.
+    min_samples_leaf : int or float
+        People in a leaf, as a number or as a share of all. Points do not count.
+    l2_regularization : float
+    max_features : float, int, "sqrt", "log2" or None
+        Features looked at for each split, drawn anew.
+    subsample : float
+        Share of the people that each tree is grown on.
+    max_bins : int
+        A feature with more distinct values than this is cut at quantiles.
+    n_replicates : int
+        Plain boosters that say where people could get to; the mean of five others decides, which
+        are lifted there. With none, a single booster asks itself: as much recourse today, in a
+        fraction of the time, but it seldom lasts.
+    early_stopping : bool or "auto"
+        Stop when the loss of held-out people has not fallen for ten trees: of a share
+        ``validation_fraction``; for a replicate, of the people it does not see. "auto" does
+        so with more than 10000 people.
+    validation_fraction : float
+    class_weight : dict or "balanced", optional
+        As in scikit-learn: what errors weigh. A point weighs as a person does on average. Costs
+        and budgets are those of the people, whatever their class.
+    monotonic : array-like of int (features,) or dict, optional
+        1 for a feature that may only raise the score, -1 for one that may only lower it, 0 for no
+        constraint. In the order of the columns, or by their names; not for categorical features.
+        Members are constrained, besides, where all replicates agree on the direction of a feature
+        that may change.
+    threshold : float, optional
+        Decide for the desired class from this probability of the score that decides on; from one
+        half on by default. While growing, recourse is about the same decision.
+    approval_rate : float, optional
+        Choose the threshold so that about this share of people gets the desired class, by members
+        that have not seen them.
+    max_bad_rate : float, optional
+        Choose the lowest threshold at which, in the same way, at most this share of those who get
+        the desired class are undesired.
+    n_jobs : int, optional
+        Threads, as in joblib: for replicates and members, for the rows of a single booster where
+        there are many, and for predicting. The model is the same for any number.
+    verbose : int
+        Above 0, show a progress bar with the time left.
+    random_state : int, RandomState or None
+        For who is in which part, and for drawing people and features.
+
+    Attributes
+    ----------
+    ensemble_ : TreeEnsemble
+        The trees that decide: for the desired class where their sum is at least its cut-off, the
+        log-odds of ``threshold_``.
+    threshold_ : float
+        Only with ``threshold``, ``approval_rate`` or ``max_bad_rate``.
+    probability_ensemble_ : TreeEnsemble or None
+        Those of the replicates, whose mean log-odds are the probabilities; None if it is
+        ``ensemble_`` that gives them.
+    n_iter_ : int
+        Trees, of each member.
+    validation_loss_ : array or None
+        Mean loss of held-out people before the first tree and after each; None where nobody was
+        held out for the model as a whole.
+    classes_, desired_, encoder_, cost_, feature_importances_
+        As in ``RecourseTreeClassifier``.
+    recourse_weight_, lasting_, reference_
+        As in ``RecourseTreeClassifier``.
+    n_features_in_, feature_names_in_
+
+    Examples
+    --------
+    >>> from ract import load_loans
+    >>> loans = load_loans(n_people=1000)
+    >>> model = RecourseBoostingClassifier(loans.actions, max_iter=20, random_state=0)
+    >>> model.fit(loans.frame, loans.target).predict(loans.frame.head(3))
+    array(['approved', 'approved', 'refused'], dtype=object)
+    >>> model.ensemble_.n_trees, model.ensemble_.cutoff
+    (100, 0.0)
+    """
+
+    _parameters: ClassVar[Table] = {
+        **COMMON,
+        **THREADS,
+        "learning_rate": (between(0, np.inf, "a number above 0", ends="()"),),
+        "max_iter": (whole(1),),
+        "max_leaf_nodes": (NONE, whole(2)),
+        "min_samples_leaf": (whole(1), FRACTION),
+        "l2_regularization": (number(0),),
+        "max_features": MAX_FEATURES,
+        "subsample": (POSITIVE_SHARE,),
+        "n_replicates": (whole(0),),
+        "early_stopping": (one_of(True, False, "auto"),),
+        "validation_fraction": (INNER_SHARE,),
+    }
+
+    # Trees without a loss that falls, after which growing stops early.
+    patience: ClassVar[int] = 10
+    # Boosters whose mean decides, where there are replicates.
+    n_members: ClassVar[int] = 5
+    # The probability of the desired class to which points that people could get to are lifted.
+    anchor_strength: ClassVar[float] = 0.82
+
+    @names_parameters
+    def __init__(
+        self,
+        actions: ActionSpace | None = None,
+        *,
+        desired: Any = None,
+        cost: str | Cost = "percentile",
+        budget: float = 0.3,
+        recourse_weight: float = 0.25,
+        lasting: float | None = None,
+        learning_rate: float = 0.1,
+        max_iter: int = 100,
+        max_leaf_nodes: int | None = 8,
+        min_samples_leaf: int | float = 50,
+        l2_regularization: float = 1.0,
+        max_features: Any = 0.6,
+        subsample: float = 0.8,
+        max_bins: int = 256,
+        n_replicates: int = 6,
+        early_stopping: bool | Literal["auto"] = False,
+        validation_fraction: float = 0.1,
+        class_weight: Any = None,
+        monotonic: Any = None,
+        threshold: float | None = None,
+        approval_rate: float | None = None,
+        max_bad_rate: float | None = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        random_state: Any = None,
+    ) -> None:
+        self.actions = actions
+        self.desired = desired
+        self.cost = cost
+        self.budget = budget
+        self.recourse_weight = recourse_weight
+        self.lasting = lasting
+        self.learning_rate = learning_rate
+        self.max_iter = max_iter
+        self.max_leaf_nodes = max_leaf_nodes
+        self.min_samples_leaf = min_samples_leaf
+        self.l2_regularization = l2_regularization
+        self.max_features = max_features
+        self.subsample = subsample
+        self.max_bins = max_bins
+        self.n_replicates = n_replicates
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.class_weight = class_weight
+        self.monotonic = monotonic
+        self.threshold = threshold
+        self.approval_rate = approval_rate
+        self.max_bad_rate = max_bad_rate
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> RecourseBoostingClassifier:
+        """Grow the trees.
+
+        Parameters
+        ----------
+        X : frame or array (people x features), path or pyarrow data set
+            A Parquet file, or a folder of them, is read twice in batches and need not fit in
+            memory; ``y`` and ``sample_weight`` are then names of its columns.
+        y : array (people,)
+        sample_weight : array (people,), optional
+            How much each person counts, for errors, costs and recourse alike.
+        """
+        return self.fit_prepared(self.prepare(X, y, sample_weight))
+
+    def _grown(self, prepared: Prepared) -> BoostingState:
+        training, weight = prepared.training, float(self.recourse_weight)
+        members, replicates, cut = self._boosted(training, weight)
+        losses = members[0].losses
+        return BoostingState(
+            **prepared.state,
+            ensemble=_mean_of(members, training, cut),
+            probability_ensemble=_mean_of(replicates, training, 0.0) if replicates else None,
+            recourse_weight=weight,
+            threshold=float(sigmoid(cut)) if self.cut_rule else None,
+            n_iter=max(map(len, members)),
+            validation_loss=np.array(losses) if losses else None,
+        )
+
+    def _boost_rules(self, training: TrainingSet) -> BoostRules:
+        axes, n_people = training.grid.axes, len(training.weights.growing)
+        return BoostRules(
+            max_iter=self.max_iter,
+            learning_rate=self.learning_rate,
+            max_leaf_nodes=self.max_leaf_nodes,
+            min_samples_leaf=number_of_people(self.min_samples_leaf, n_people),
+            l2_regularization=self.l2_regularization,
+            max_features=features_per_split(self.max_features, len(axes)),
+            subsample=self.subsample,
+            directions=monotonic_directions(self.directions, training.encoder, axes),
+        )
+
+    def _boosted(
+        self, training: TrainingSet, weight: float
+    ) -> tuple[list[Boosted], list[Boosted], float]:
+        """Members, replicates, and the log-odds that the desired class needs."""
+        if not self.cut_rule or (weight > 0 and self.n_replicates > 0):
+            return self._boosted_at(training, weight, 0.0)
+        # A plain booster tells about where the cut will be, so that recourse can be about it.
+        start = self._cut_apart(training, 0.0, 0.0) if weight > 0 else 0.0
+        members, replicates, _ = self._boosted_at(training, weight, start)
+        return members, replicates, self._cut_apart(training, weight, start)
+
+    def _cut_apart(self, training: TrainingSet, weight: float, start: float) -> float:
+        """The cut by boosters that were grown without the person, in three folds."""
+        if self.threshold is not None:
+            return logit(self.threshold)
+        people = training.people
+        codes, scores = np.ascontiguousarray(people.cells.T), np.empty(len(people.desired))
+        folds = StratifiedKFold(N_FOLDS, shuffle=True, random_state=split_seed(self.random_state))
+        for inside, outside in folds.split(codes, people.desired):
+            part = training.take(inside)
+            [model], _, _ = self._boosted_at(part, weight, start)
+            scores[outside] = model.scores(np.ascontiguousarray(codes[outside]))
+        return self.cut_rule.choose(scores, people.desired, training.weights.people)
+
+    def _boosted_at(
+        self, training: TrainingSet, weight: float, start: float
+    ) -> tuple[list[Boosted], list[Boosted], float]:
+        """Members, replicates and their cut; without a weight, a plain booster alone.
+
+        start: where the cut of a booster without replicates will be, about.
+        """
+        rules, rng = self._boost_rules(training), check_random_state(self.random_state)
+        people, weights = training.people, training.weights
+        growing = np.ascontiguousarray(weights.growing)
+        rows = CellRows.of(np.ascontiguousarray(people.cells.T), people.desired, growing)
+        stops = self.early_stopping is True or (
+            self.early_stopping == "auto" and rows.n_people > MANY_PEOPLE
+        )
+        patience = Patience(rows, self.patience, TOL) if stops else None
+        how: dict[str, Any] = {
+            "n_threads": effective_n_jobs(self.n_jobs),
+            "watch": partial(
+                track, total=self.max_iter, description="Boosting", show=self.verbose > 0
+            ),
+        }
+        if weight > 0:
+            margin = logit(self.anchor_strength) + start
+            cooperation = Cooperation(
+                weight, margin, self.n_replicates, self.n_members, self._cut_of_scores(training)
+            )
+            # A point counts as a person does on average, whatever classes weigh.
+            scale = 1.0 if self.class_weight is None else growing.sum() / weights.people.sum()
+            return cooperate(
+                people, rows, weights.people * scale, rules, cooperation, rng,
+                patience=patience, run=self._in_threads, **how,
+            )  # fmt: skip
+        seeds = [int(seed) for seed in rng.randint(2**31 - 1, size=rules.max_iter)]
+        if patience is not None:
+            inside, outside = train_test_split(
+                np.arange(rows.n_people), test_size=self.validation_fraction,
+                stratify=people.desired, random_state=seeds[0],
+            )  # fmt: skip
+            patience = replace(patience, rows=rows.take(np.sort(outside)))
+            rows = rows.take(np.sort(inside))
+        return [boost(people, rows, rules, seeds, patience=patience, **how)], [], 0.0
+
+    def _cut_of_scores(self, training: TrainingSet) -> Cut | None:
+        """Chooses the cut of members and replicates from log-odds; None for one half."""
+        rule, people, weights = self.cut_rule, training.people, training.weights
+        if rule.threshold is not None:
+            needed = logit(rule.threshold)
+            return lambda _: needed
+        if not rule:
+            return None
+        return lambda scores: rule.choose(scores, people.desired, weights.people)
+
+    def _in_threads(self, jobs: Sequence[Job]) -> list[Any]:
+        done = Parallel(n_jobs=self.n_jobs, prefer="threads", return_as="generator")(
+            delayed(job)() for job in jobs
+        )
+        return list(track(done, len(jobs), "Boosting", show=self.verbose > 0))
+
+    def _scores_in_cells(self, training: TrainingSet, people: People) -> np.ndarray:
+        [model], _, _ = self._boosted_at(training, 0.0, 0.0)
+        return model.scores(np.ascontiguousarray(people.cells.T))
+
+    def ensemble_on(self, training: TrainingSet, weight: float, floor: float) -> TreeEnsemble:
+        """The trees that decide, grown with another than the estimator's weight."""
+        members, _, cut = self._boosted(training, weight)
+        return _mean_of(members, training, cut)
+
+    def _as_replicate(self) -> Any:
+        # On fewer people, leaves of as many would make coarser trees, which agree more with each
+        # other than the trees that the promise is about.
+        fewest = self.min_samples_leaf
+        if is_number(fewest, whole=True):
+            fewest = max(1, round(PART * fewest))
+        return super()._as_replicate().set_params(min_samples_leaf=fewest)
+
+    def weight_unit(self, desired: np.ndarray, weights: np.ndarray) -> float:
+        """The middle of the weights that are tried for a goal."""
+        return UNIT
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Probability of each class.
+
+        By the replicates, which have learned from people alone, where there are some.
+
+        Parameters
+        ----------
+        X : frame or array
+        """
+        matrix = self._matrix(X)
+        gives = self.probability_ensemble_ or self.ensemble_
+        return self._as_probabilities(sigmoid(gives.score(matrix, n_jobs=self.n_jobs)))
+
+    def apply(self, X: Any) -> np.ndarray:
+        """Leaf of each person in each tree, as nodes of ``ensemble_`` (people x trees)."""
+        matrix = self._matrix(X)
+        return self.ensemble_.apply(matrix)
+
+
+def _mean_of(models: Sequence[Boosted], training: TrainingSet, cut: float) -> TreeEnsemble:
+    """The trees of boosters whose mean decides."""
+    scale = 1 / len(models)
+    trees = [tree for model in models for tree in model.cell_trees(training.people, scale)]
+    votes = TreeEnsemble.from_cell_trees(trees, training.grid, votes_needed=1)
+    base = float(np.mean([model.base for model in models]))
+    label = (votes.value > 0).astype(np.uint8)  # which class a leaf favours by itself
+    return replace(votes, label=label, combine="sum", cutoff=cut, base=base)

@@ -1,0 +1,399 @@
+"""The recourse-aware forest."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from joblib import Parallel, delayed
+from sklearn.base import BaseEstimator
+from sklearn.utils import check_random_state
+
+from ract._utils.progress import track
+from ract._utils.status import Status
+from ract.data.actions import ActionSpace
+from ract.data.costs import Cost
+from ract.models.base import names_parameters
+from ract.models.fit_state import ForestState
+from ract.models.labelled import LABELLED, LabelledTreesMixin
+from ract.models.out_of_bag import GrownTree, out_of_bag, shares_out_of_bag
+from ract.models.parameters import (
+    FRACTION,
+    NONE,
+    THREADS,
+    YES_OR_NO,
+    Table,
+    number_drawn,
+    whole,
+)
+from ract.models.table import Prepared
+from ract.recourse.common.problem import check_categories
+from ract.recourse.exact.search import ExactSearch
+from ract.trees.cover import own_leaves, relabelled
+from ract.trees.ensemble import TreeEnsemble
+from ract.trees.grower import People, Rules, draw_people, grow_tree
+from ract.trees.training import TrainingSet
+
+# Plain trees that tell about where a cut will be, before the forest is grown for it.
+N_PILOT = 20
+
+
+class RecourseForestClassifier(LabelledTreesMixin, BaseEstimator):
+    """A forest in which refused people have a way back.
+
+    Its trees are grown like those of ``RecourseTreeClassifier``, each on a bootstrap sample and
+    with a few features drawn per split, and decide by the majority of their leaf labels, which
+    carry the recourse.
+
+    Parameters
+    ----------
+    actions, desired, cost, budget, recourse_weight, lasting
+        As in ``RecourseTreeClassifier``.
+    n_estimators : int
+        Number of trees.
+    criterion, min_leaf_share, max_bins, class_weight, monotonic
+        As in ``RecourseTreeClassifier``.
+    max_depth, min_samples_leaf, max_features
+        As in scikit-learn.
+    max_samples : int or float, optional
+        How many people to draw for each tree, with replacement, as a number or as a share of
+        all; as many as there are by default.
+    min_recourse : float, optional
+        Relabel the leaves of each tree until, of the people it was grown on, at least this share
+        attains a desired leaf of it.
+    threshold : float, optional
+        Decide for the desired class from this mean share of desired people in a person's leaves
+        on. By default the majority of the trees' labels decides, as in the paper. While growing,
+        recourse is about the same decision.
+    approval_rate : float, optional
+        Choose the threshold so that about this share of people gets the desired class, by trees
+        that were grown without them.
+    max_bad_rate : float, optional
+        Choose the lowest threshold at which, in the same way, at most this share of those who get
+        the desired class are undesired.
+    oob_score : bool
+        Score each person by the trees that were grown without them.
+    n_jobs : int, optional
+        Threads for growing and predicting, as in joblib. The model is the same for any number.
+    verbose : int
+        Above 0, show a progress bar with the time left.
+    random_state : int, RandomState or None
+        For bootstrap samples and feature sampling.
+
+    Attributes
+    ----------
+    ensemble_ : TreeEnsemble
+        All trees; its cut-off is the number of votes needed, or ``threshold_``.
+    threshold_ : float
+        The mean share of leaves that is needed. Only with ``threshold``, ``approval_rate`` or
+        ``max_bad_rate``.
+    oob_score_ : float
+        Accuracy of the decisions of trees grown without the person. Only with ``oob_score``.
+    oob_decision_function_ : array (people x 2)
+        Their probabilities; NaN for people in every sample and for those without weight.
+    oob_recourse_ratio_ : float
+        Share of people whom those trees accept, or who have an action within the budget that
+        makes them do so, by exact search; of at most 1000 people spread over the table.
+    classes_, desired_, encoder_, cost_, feature_importances_
+        As in ``RecourseTreeClassifier``.
+    recourse_weight_, min_leaf_share_, lasting_, reference_, grid_error_
+        As in ``RecourseTreeClassifier``.
+    n_features_in_, feature_names_in_
+
+    Examples
+    --------
+    >>> from ract import load_loans
+    >>> loans = load_loans(n_people=1000)
+    >>> forest = RecourseForestClassifier(loans.actions, n_estimators=20, random_state=0)
+    >>> forest.fit(loans.frame, loans.target).predict(loans.frame.head(3))
+    array(['approved', 'approved', 'refused'], dtype=object)
+    >>> forest.ensemble_.n_trees, forest.ensemble_.cutoff
+    (20, 11)
+    """
+
+    _parameters: ClassVar[Table] = {
+        **LABELLED,
+        **THREADS,
+        "n_estimators": (whole(1),),
+        "max_samples": (NONE, whole(1), FRACTION),
+        "oob_score": (YES_OR_NO,),
+    }
+
+    @names_parameters
+    def __init__(
+        self,
+        actions: ActionSpace | None = None,
+        *,
+        n_estimators: int = 100,
+        desired: Any = None,
+        cost: str | Cost = "percentile",
+        budget: float = 0.3,
+        recourse_weight: float = 0.1,
+        lasting: float | None = None,
+        criterion: Literal["gini", "entropy", "error"] = "gini",
+        max_depth: int | None = None,
+        min_samples_leaf: int | float = 20,
+        min_leaf_share: float | None = None,
+        max_features: Any = "sqrt",
+        max_bins: int = 256,
+        max_samples: int | float | None = None,
+        class_weight: Any = None,
+        monotonic: Any = None,
+        min_recourse: float | None = None,
+        threshold: float | None = None,
+        approval_rate: float | None = None,
+        max_bad_rate: float | None = None,
+        oob_score: bool = False,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        random_state: Any = None,
+    ) -> None:
+        self.actions = actions
+        self.n_estimators = n_estimators
+        self.desired = desired
+        self.cost = cost
+        self.budget = budget
+        self.recourse_weight = recourse_weight
+        self.lasting = lasting
+        self.criterion = criterion
+        self.max_depth = max_depth
+        self.min_samples_leaf = min_samples_leaf
+        self.min_leaf_share = min_leaf_share
+        self.max_features = max_features
+        self.max_bins = max_bins
+        self.max_samples = max_samples
+        self.class_weight = class_weight
+        self.monotonic = monotonic
+        self.min_recourse = min_recourse
+        self.threshold = threshold
+        self.approval_rate = approval_rate
+        self.max_bad_rate = max_bad_rate
+        self.oob_score = oob_score
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.random_state = random_state
+
+    @property
+    def _measures_afterwards(self) -> bool:
+        return super()._measures_afterwards or self.oob_score
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> RecourseForestClassifier:
+        """Grow the forest.
+
+        Parameters
+        ----------
+        X : frame or array (people x features), path or pyarrow data set
+            A Parquet file, or a folder of them, is read twice in batches and need not fit in
+            memory; ``y`` and ``sample_weight`` are then names of its columns.
+        y : array (people,)
+        sample_weight : array (people,), optional
+            How much each person counts, for errors, costs and recourse alike. Everyone with a
+            weight above 0 is as likely to be drawn for a bootstrap sample.
+        """
+        return self.fit_prepared(self.prepare(X, y, sample_weight))
+
+    def _grown(self, prepared: Prepared) -> ForestState:
+        if self.oob_score:  # searches: better refused now
+            check_categories(prepared.training.encoder.axes)
+        cut = self.first_cut(prepared.training)
+        return self._state(prepared, self._trees(self.growth(prepared.training, cut)))
+
+    def fit_grown(self, prepared: Prepared, trees: Sequence[GrownTree]) -> RecourseForestClassifier:
+        """Become the forest of trees that were grown elsewhere, on a table that was read.
+
+        Parameters
+        ----------
+        prepared : Prepared
+        trees : sequence of GrownTree
+            In the order of ``seeds``.
+        """
+        return self._finish(self._state(prepared, trees), prepared.in_memory)
+
+    def growth(self, training: TrainingSet, cut: float | None) -> Growth:
+        """What growing a tree of this forest needs beside its seed.
+
+        Parameters
+        ----------
+        training : TrainingSet
+        cut : float or None
+            That of ``first_cut``.
+        """
+        return self._growth(training, float(self.recourse_weight), self._floor, cut)
+
+    def _growth(
+        self, training: TrainingSet, weight: float, floor: float, cut: float | None
+    ) -> Growth:
+        n_drawn = number_drawn(self.max_samples, len(training.weights.growing))
+        rules = self._rules(training, weight, floor, cut)
+        max_risk = None if self.min_recourse is None else self._max_risk
+        return Growth(training, rules, n_drawn, max_risk)
+
+    def first_cut(self, training: TrainingSet) -> float | None:
+        """About where the score will be cut, by a few plain trees; None if labels decide."""
+        rule = self.cut_rule
+        if not rule or rule.threshold is not None:
+            return rule.threshold
+        growth = replace(self._growth(training, 0.0, 0.0, None), max_risk=None)
+        seeds = self.seeds[:N_PILOT]
+        trees = Parallel(n_jobs=self.n_jobs, prefer="threads")(
+            delayed(growth.tree)(seed) for seed in seeds
+        )
+        return self._chosen_cut(training, trees, np.arange(len(training.people.desired)))
+
+    def _chosen_cut(
+        self, training: TrainingSet, trees: Sequence[GrownTree], rows: np.ndarray
+    ) -> float:
+        """The cut that meets a rate, by trees that were grown without the person.
+
+        rows: which of everyone with a weight the training people are.
+        """
+        if self.threshold is not None:
+            return float(self.threshold)
+        shares = shares_out_of_bag(trees, training.people, rows)
+        return self.cut_rule.choose(shares, training.people.desired, training.weights.people)
+
+    @property
+    def seeds(self) -> list[int]:
+        """A seed for each tree."""
+        seeds = check_random_state(self.random_state).randint(2**31 - 1, size=self.n_estimators)
+        return [int(seed) for seed in seeds]
+
+    def _trees(self, growth: Growth) -> list[GrownTree]:
+        """A tree for each seed."""
+        seeds = self.seeds
+        grown = Parallel(n_jobs=self.n_jobs, prefer="threads", return_as="generator")(
+            delayed(growth.tree)(seed) for seed in seeds
+        )
+        return list(track(grown, len(seeds), "Growing trees", show=self.verbose > 0))
+
+    def _state(self, prepared: Prepared, trees: Sequence[GrownTree]) -> ForestState:
+        cut, known = None, prepared.in_memory
+        if self.cut_rule:
+            everyone = len(prepared.training.people.desired) == known.n_all
+            rows = np.arange(known.n_all) if everyone else known.rows
+            cut = self._chosen_cut(prepared.training, trees, rows)
+        state = ForestState(
+            **prepared.state,
+            ensemble=_deciding(trees, prepared.training, cut),
+            recourse_weight=float(self.recourse_weight),
+            min_leaf_share=self._floor,
+            threshold=cut,
+        )
+        if not self.oob_score:
+            return state
+        return self._scored_out_of_bag(state, prepared, [(one.seed, one.n_drawn) for one in trees])
+
+    @property
+    def _quickly(self) -> dict[str, Any]:
+        return {"n_estimators": min(self.n_estimators, N_PILOT)}
+
+    def _scores_in_cells(self, training: TrainingSet, people: People) -> np.ndarray:
+        trees = [one.tree for one in self._trees(self._growth(training, 0.0, 0.0, None))]
+        return np.mean([tree.share[own_leaves(tree, people)] for tree in trees], axis=0)
+
+    def ensemble_on(self, training: TrainingSet, weight: float, floor: float) -> TreeEnsemble:
+        """The trees grown with another than the estimator's weight and floor."""
+        about, cut = self.first_cut(training), None
+        trees = self._trees(self._growth(training, weight, floor, about))
+        if about is not None:
+            cut = self._chosen_cut(training, trees, np.arange(len(training.people.desired)))
+        return _deciding(trees, training, cut)
+
+    def _scored_out_of_bag(
+        self, state: ForestState, prepared: Prepared, draws: Sequence[tuple[int, int]]
+    ) -> ForestState:
+        """The state with scores of people by the trees whose sample they are not in.
+
+        draws: seed and sample size of each tree.
+        """
+        known = prepared.in_memory
+        matrix = state.encoder.matrix(known.X)
+        bag = out_of_bag(state.ensemble, draws, matrix, known.rows, known.n_all)
+        scored, needed = bag.scored, bag.n_trees // 2 + 1.0
+        if not scored.all():
+            warnings.warn(
+                f"{(~scored).sum()} people are in every tree's sample and have no out-of-bag "
+                "score; more trees would leave everyone out of some.",
+                stacklevel=6,
+            )
+        with np.errstate(invalid="ignore"):
+            share = bag.sums / bag.n_trees
+            decided = bag.votes >= needed
+            if state.threshold is not None:
+                needed = np.full(len(scored), state.threshold)
+                decided = share >= needed
+            right = (decided == known.desired)[scored]
+            accuracy = float(right.sum() / np.float64(len(right)))
+        probabilities = None
+        if known.is_everyone:
+            probabilities = np.full((prepared.n_rows, 2), np.nan)
+            second = share if state.classes[1] == state.desired else 1 - share
+            probabilities[prepared.growing] = np.column_stack([1 - second, second])
+        refused = (scored & ~decided)[bag.asked]
+        asked = bag.asked[refused]
+        matrix = matrix[asked]  # no more than is needed: the search takes memory too
+        search = ExactSearch(state.ensemble, state.encoder.axes, state.cost)
+        answers = search.attains(
+            matrix, self.budget, trees=bag.left_out[refused], needed=needed[asked],
+            n_jobs=self.n_jobs,
+        )  # fmt: skip
+        without = int((answers != Status.FOUND).sum())
+        ratio = 1 - without / max(int(scored[bag.asked].sum()), 1)
+        return replace(
+            state, oob_score=accuracy, oob_decision_function=probabilities,
+            oob_recourse_ratio=ratio,
+        )  # fmt: skip
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Mean share of each class in a person's leaves."""
+        matrix = self._matrix(X)
+        sums = self.ensemble_.totals(matrix, n_jobs=self.n_jobs)[1]
+        return self._as_probabilities(sums / self.ensemble_.n_trees)
+
+    def apply(self, X: Any) -> np.ndarray:
+        """Leaf of each person in each tree, as nodes of ``ensemble_`` (people x trees)."""
+        matrix = self._matrix(X)
+        return self.ensemble_.apply(matrix)
+
+
+def _deciding(trees: Sequence[GrownTree], training: TrainingSet, cut: float | None) -> TreeEnsemble:
+    """The trees, which decide by the majority of their labels or by a cut of their mean share."""
+    cells = [one.tree for one in trees]
+    forest = TreeEnsemble.from_cell_trees(cells, training.grid, len(cells) // 2 + 1)
+    return forest if cut is None else forest.at_threshold(cut)
+
+
+@dataclass(frozen=True)
+class Growth:
+    """Everything that the trees of a forest share; a seed makes the difference.
+
+    Parameters
+    ----------
+    training : TrainingSet
+    rules : Rules
+    n_drawn : int
+        Size of a bootstrap sample.
+    max_risk : float or None
+    """
+
+    training: TrainingSet
+    rules: Rules
+    n_drawn: int
+    max_risk: float | None
+
+    def tree(self, seed: int) -> GrownTree:
+        """Grow the tree of a seed; all it keeps is in proportion to its nodes."""
+        people, weights = self.training.people, self.training.weights
+        times, next_seed = draw_people(len(weights.growing), self.n_drawn, seed)
+        sample = weights.sample
+        plain = sample is None and (weights.growing == 1).all()
+        growing = times if plain else weights.growing * times
+        sample_weight = times if sample is None else sample * times
+        tree = grow_tree(people, growing, self.rules, next_seed, sample_weight)
+        if self.max_risk is not None:
+            tree = relabelled(tree, people, sample_weight, self.max_risk)
+        tree = replace(tree, covered=np.zeros(0, np.bool_), masses=np.zeros((0, 3)))
+        return GrownTree(tree, seed, self.n_drawn, len(weights.growing))

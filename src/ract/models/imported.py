@@ -1,0 +1,174 @@
+"""Models of other libraries that can be saved, used and searched like ract's own."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ract._utils.errors import InvalidSpec
+from ract._utils.signature import takes_keywords_of
+from ract.data.actions import ActionSpace
+from ract.data.costs import Cost, FittedCost, fit_cost, refuse_percent
+from ract.data.encoder import Encoder
+from ract.recourse.calibration import LastingCurve
+from ract.recourse.find import find_recourse
+from ract.recourse.problem import PROBLEM_KEYWORDS
+from ract.recourse.reasons import Reasons, find_reasons
+from ract.recourse.result import Recourse
+from ract.trees.ensemble import TreeEnsemble
+from ract.trees.readers import TreeModel, read_model
+from ract.trees.readers.agree import check_decisions
+from ract.trees.readers.curves import curve_of, record_of
+from ract.trees.readers.model import OwnModel
+from ract.trees.readers.reading import Curve
+from ract.trees.readers.steps import unwrapped
+
+
+@dataclass(frozen=True)
+class ImportedClassifier:
+    """A model of another library, in ract's own form.
+
+    Made by ``import_model`` or ``load_model``. Neither the library nor the steps of a pipeline are
+    needed any more: thresholds are in the units of the user's table.
+
+    Parameters
+    ----------
+    encoder_ : Encoder
+    ensemble_ : TreeEnsemble
+    cost_ : FittedCost
+        Effort of an action.
+    classes_ : array of two labels
+    desired_ : label
+    link : callable, optional
+        From margins of the second class to its probabilities.
+    budget : float
+        Largest acceptable cost of an action.
+    source : str
+        What it was imported from, for people to read.
+    lasting_ : LastingCurve, optional
+        How likely plans last, by their strength.
+    reference_ : float (people, columns), optional
+        People at the margin of acceptance, encoded, to compare others with; of a file that keeps
+        them.
+    """
+
+    encoder_: Encoder
+    ensemble_: TreeEnsemble
+    cost_: FittedCost
+    classes_: np.ndarray
+    desired_: Any
+    link: Curve | None = None
+    budget: float = math.inf
+    source: str = ""
+    lasting_: LastingCurve | None = None
+    reference_: np.ndarray | None = None
+
+    @property
+    def n_features_in_(self) -> int:
+        """Number of columns of the user's table."""
+        return len(self.encoder_.feature_names)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Class of each person, as the model's own library decides."""
+        decided = self.ensemble_.decide(self.encoder_.matrix(X, kinds=False))
+        other = self.classes_[self.classes_ != self.desired_][0]
+        return np.where(decided, self.desired_, other).astype(self.classes_.dtype)
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Probability of each class (people x 2).
+
+        That of the desired class is the library's own, bit for bit; for XGBoost, whose curve is
+        computed by its library, to within the last places of single precision.
+        """
+        desired = np.asarray(self._tree.probability(X), np.float64)
+        second = desired if self.classes_[1] == self.desired_ else 1 - desired
+        return np.column_stack([1 - second, second])
+
+    def score(self, X: Any, y: Any) -> float:
+        """Share of people whose class is predicted."""
+        return float(np.mean(self.predict(X) == np.asarray(y)))
+
+    @takes_keywords_of(find_recourse, more=PROBLEM_KEYWORDS)
+    def recourse(self, X: Any, **options: Any) -> Recourse:
+        """What each person can do to get the desired class; options as ``find_recourse``.
+
+        With a curve of ``ract.calibrate`` that names a probability, plans last so unless
+        ``strength`` or ``lasting`` is given.
+        """
+        if self.lasting_ is not None:
+            options |= self.lasting_.default(options)
+        return find_recourse(self, X, **options)
+
+    @takes_keywords_of(find_reasons, more=PROBLEM_KEYWORDS)
+    def reasons(self, X: Any, **options: Any) -> Reasons:
+        """Why each refused person was refused; options as ``ract.find_reasons``."""
+        return find_reasons(self, X, **options)
+
+    @property
+    def _tree(self) -> TreeModel:
+        return TreeModel(
+            self.encoder_, self.ensemble_, self.classes_, self.desired_, self.n_features_in_,
+            self.link,
+        )  # fmt: skip
+
+
+def import_model(
+    model: Any,
+    people: Any,
+    actions: ActionSpace | None = None,
+    *,
+    desired: Any = None,
+    threshold: float | None = None,
+    cost: str | Cost = "percentile",
+    budget: float = 0.3,
+    lasting: LastingCurve | None = None,
+) -> ImportedClassifier:
+    """Take over a fitted model of scikit-learn, LightGBM or XGBoost, with its pipeline.
+
+    The result decides as the model does, has ``recourse``, and can be saved to a model file.
+
+    Parameters
+    ----------
+    model, people, actions, desired, threshold
+        As in ``ract.trees.readers.read_model``.
+    cost : str or Cost
+        How effort is measured; learned from the people.
+    budget : float
+        Largest acceptable cost of an action; as in ``fit`` 0.3 unless it is given, inf for none.
+    lasting : LastingCurve, optional
+        From ``ract.calibrate`` with the same learner: how strong plans must be to last.
+
+    Examples
+    --------
+    >>> from sklearn.ensemble import RandomForestClassifier
+    >>> from ract import ActionSpace, Feature
+    >>> people = np.random.default_rng(0).normal(size=(100, 3))
+    >>> forest = RandomForestClassifier(n_estimators=5).fit(people, people[:, 0] > 0)
+    >>> imported = import_model(forest, people, ActionSpace([Feature("x0")]))
+    >>> bool((imported.predict(people) == forest.predict(people)).all())
+    True
+    """
+    tree = read_model(model, people, actions, desired=desired, threshold=threshold)
+    if isinstance(tree, OwnModel):
+        raise InvalidSpec(f"{type(model).__name__} is one of ract's own; save it as it is.")
+    if (
+        isinstance(budget, bool)
+        or not isinstance(budget, (int, float, np.number))
+        or not budget >= 0
+    ):
+        raise InvalidSpec(f"budget must be a number of 0 or more, got {budget!r}.")
+    matrix = tree.encoder.matrix(people)
+    check_decisions(model, tree, people, matrix, threshold)
+    fitted = fit_cost(
+        cost, list(matrix.T), tree.encoder.weights, missing=tree.encoder.missing_cells
+    )
+    refuse_percent(fitted, budget)
+    kind = type(unwrapped(model)[1])
+    return ImportedClassifier(
+        tree.encoder, tree.ensemble, fitted, tree.classes, tree.desired,
+        curve_of(record_of(tree.link)), float(budget),
+        f"{kind.__module__.split('.')[0]}.{kind.__name__}", lasting,
+    )  # fmt: skip

@@ -1,0 +1,103 @@
+"""What tree and forest share: leaves with labels, and a recourse that they carry."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ract._utils.errors import InvalidSpec
+from ract.models.base import RecourseClassifierMixin
+from ract.models.monotonic import is_choice
+from ract.models.parameters import (
+    COMMON,
+    FRACTION,
+    MAX_FEATURES,
+    NONE,
+    SHARE,
+    Table,
+    between,
+    features_per_split,
+    monotonic_directions,
+    number_of_people,
+    one_of,
+    whole,
+)
+from ract.models.weight_search import impurity_of_all
+from ract.trees.grower import CRITERIA, Rules
+from ract.trees.training import TrainingSet
+
+LABELLED: Table = {
+    **COMMON,
+    "criterion": (one_of(*CRITERIA),),
+    "max_depth": (NONE, whole(1)),
+    "min_samples_leaf": (whole(1), FRACTION),
+    "min_leaf_share": (NONE, SHARE),
+    "max_features": MAX_FEATURES,
+    "min_recourse": (NONE, between(0, 1, "a share of at least 0 and below 1", ends="[)")),
+}
+
+
+class LabelledTreesMixin(RecourseClassifierMixin):
+    """Growing rules of trees whose leaves are labelled."""
+
+    @property
+    def _needs_reach(self) -> bool:
+        return super()._needs_reach or self.min_recourse is not None
+
+    @property
+    def _max_risk(self) -> float:
+        """The share of people whom relabelling may leave without recourse."""
+        return round(1 - (self.min_recourse or 0.0), 12)
+
+    @property
+    def _floor(self) -> float:
+        return float(self.min_leaf_share or 0.0)
+
+    def weight_unit(self, desired: np.ndarray, weights: np.ndarray) -> float:
+        """What a weight of recourse stands against: the impurity of everyone together."""
+        return impurity_of_all(desired, weights, self.criterion)
+
+    def _rules(
+        self, training: TrainingSet, recourse_weight: float, floor: float, cut: float | None
+    ) -> Rules:
+        """Growing rules in numbers of people and axes; cut: where the score will be, about.
+
+        With a cut leaves are labelled by their shares, as the decision counts them, so that none
+        becomes desired for the recourse that this would bring.
+        """
+        axes, n_people = training.grid.axes, len(training.weights.growing)
+        return Rules(
+            recourse_weight=recourse_weight * self._scale_of_errors(training),
+            cut=0.5 if cut is None else cut,
+            criterion=self.criterion,
+            max_depth=self.max_depth,
+            min_samples_leaf=number_of_people(self.min_samples_leaf, n_people),
+            min_leaf_share=floor if cut is None else cut,
+            max_features=features_per_split(self.max_features, len(axes)),
+            monotonic=monotonic_directions(self.directions, training.encoder, axes),
+        )
+
+    def _scale_of_errors(self, training: TrainingSet) -> float:
+        """By how much class weights raise the impurity that a weight of recourse stands against."""
+        if self.class_weight is None:
+            return 1.0
+        weights, desired = training.weights, training.people.desired
+        of_errors, of_people = (
+            self.weight_unit(desired, each) * float(each.sum())
+            for each in (weights.growing, weights.people)
+        )
+        return of_errors / of_people
+
+    def check_parameters(self) -> None:
+        """Refuse parameters that are not as they may be, alone or together."""
+        super().check_parameters()
+        if self.min_recourse is not None and self.cut_rule:
+            raise InvalidSpec(
+                "min_recourse flips the labels of leaves, which decide only without threshold, "
+                f"approval_rate and max_bad_rate; leave one of them out, got {self.min_recourse!r}."
+            )
+        is_free = self.monotonic is None or (is_choice(self.monotonic) and self.monotonic == "none")
+        if self.min_recourse is not None and not is_free:
+            raise InvalidSpec(
+                f"monotonic needs min_recourse to be None, got {self.min_recourse!r}: relabelling "
+                "flips single leaves, whatever their order."
+            )

@@ -1,0 +1,440 @@
+"""The recourse-aware classification tree."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.model_selection import StratifiedKFold, train_test_split
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from ract._utils.errors import InvalidSpec
+from ract.data.actions import ActionSpace
+from ract.data.costs import Cost
+from ract.data.frames import read_table, take_rows
+from ract.data.grid import Grid
+from ract.models.base import names_parameters, split_seed
+from ract.models.fit_state import TreeState
+from ract.models.guarantee import Guarantee, relabel
+from ract.models.labelled import LABELLED, LabelledTreesMixin
+from ract.models.out_of_core import is_stored
+from ract.models.parameters import INNER_SHARE, NONE, Table, desired_class, one_of
+from ract.models.table import Prepared, classes_of, prepare_rows, weights_of
+from ract.trees.attain import Attainment
+from ract.trees.cover import exact_cover, greedy_cover, own_leaves, relabelled
+from ract.trees.ensemble import TreeEnsemble
+from ract.trees.grower import CellTree, People, Rules, grow_tree
+from ract.trees.training import TrainingSet, people_on, space_for_part
+
+# How leaves are chosen for relabelling, without confidence and with it.
+PLAIN, CONFIDENT = ("greedy", "exact"), ("sequence", "pac")
+# Fits by which a cut is chosen that depends on people's scores.
+N_FOLDS = 5
+
+
+class RecourseTreeClassifier(LabelledTreesMixin, BaseEstimator):
+    """A classification tree in which refused people have a way back.
+
+    Grown top down like CART, but each split and its labels weigh, beside the errors, the people
+    whom it leaves without an affordable action towards the desired class (Algorithm 1 of the
+    paper). Leaves can then be relabelled until at most a stated share of people is without
+    recourse (Algorithm 3), with a guarantee for people yet unseen.
+
+    Parameters
+    ----------
+    actions : ActionSpace, optional
+        What people may change. Without one everything may change freely.
+    desired : label, optional
+        The class that people want; needed unless the action space names it.
+    cost : str or Cost
+        Effort of an action: "percentile", "relative", "kernel-percentile", "range", "std", "mad",
+        or an object, such as ``PercentileCost(exact=True)`` or one of your own whose norm is
+        "max".
+    budget : float
+        Largest acceptable cost of an action.
+    recourse_weight : float
+        Weight of a person without recourse against a misclassified one. 0 is a plain model and
+        skips all work on recourse. ``TunedRecourseClassifierCV`` finds the weight that a goal
+        needs.
+    lasting : float, optional
+        Measure how strong plans must be to last with this probability when the model is trained
+        again on other people, by ten fits on two fifths of the people each (``ract.calibrate``).
+        ``recourse`` then gives such plans.
+    criterion : {"gini", "entropy", "error"}
+        What a split lowers, beside the number of people without recourse. "error" is the
+        paper's, and the first of equal splits wins.
+    max_depth, min_samples_leaf, max_features
+        As in scikit-learn.
+    min_leaf_share : float, optional
+        A leaf may be labelled desired only if at least this share of its people is, by weight,
+        whatever recourse that would bring; splits are chosen with this in mind. None sets no
+        floor. ``min_recourse`` goes before it: relabelling flips every leaf that it needs.
+    max_bins : int
+        A feature with more distinct values than this is cut at quantiles.
+    class_weight : dict or "balanced", optional
+        As in scikit-learn: what errors weigh. Costs, budgets and recourse are those of the
+        people, whatever their class.
+    monotonic : {"auto", "all", "none"}, array-like of int (features,) or dict, optional
+        "all": doing more of what the action space allows never harms, whatever it costs in
+        accuracy: features that may only be raised never harm by rising, those that may only be
+        lowered never by falling. "auto" keeps those that together cost at most 0.005 of AUC, on
+        people held out inside the training data. Or by feature:
+        1 for a feature that may only help: raising it never turns a desired decision into an
+        undesired one and never lowers the desired class's probability. -1 for one that may only
+        harm, 0 for no constraint. In the order of the columns, or by their names; not for
+        categorical features, and not together with ``min_recourse``, which flips single leaves.
+    min_recourse : float, optional
+        Relabel leaves until at least this share of people is accepted or has recourse.
+    confidence : float, optional
+        With ``min_recourse``: hold people out and make the limit hold, with this confidence, for
+        the population that they were drawn from, each held-out person counting once. Without
+        it the limit holds for the training people.
+    validation_fraction : float
+        Share of people held out when ``confidence`` is given.
+    relabelling : {"auto", "greedy", "exact", "sequence", "pac"}
+        How leaves are chosen for ``min_recourse``. Without ``confidence``: greedily, or at the
+        least cost ("exact"). With it: by testing a fixed sequence of nested relabellings with an
+        exact binomial bound, or by the paper's Proposition 3 ("pac"). "auto" is "greedy" and
+        "sequence", which is tighter than "pac".
+    threshold : float, optional
+        Decide for the desired class from this share of desired people in a leaf on. By default
+        labels decide, as in the paper. While growing, recourse is about the same decision.
+    approval_rate : float, optional
+        Choose the threshold so that about this share of people gets the desired class, by shares
+        of leaves that were grown without them (five folds).
+    max_bad_rate : float, optional
+        Choose the lowest threshold at which, in the same way, at most this share of those who get
+        the desired class are undesired.
+    random_state : int, RandomState or None
+        For feature sampling and for who is held out.
+
+    Attributes
+    ----------
+    classes_ : array of shape (2,)
+    desired_ : label
+    ensemble_ : TreeEnsemble
+    encoder_ : Encoder
+        With the completed action space in ``encoder_.space``.
+    cost_ : FittedCost
+    recourse_risk_ : float
+        Share of the training people without recourse, exact. Only when recourse had a weight
+        or ``min_recourse`` was given; use ``recourse_risk`` otherwise.
+    recourse_weight_ : float
+        The weight that was used.
+    min_leaf_share_ : float
+        The floor that was used; 0 for none.
+    reference_ : float array (people x encoded columns)
+        People at the margin of acceptance, encoded. Only from a file that keeps them.
+    threshold_ : float
+        The share of a leaf that is needed. Only with ``threshold``, ``approval_rate`` or
+        ``max_bad_rate``.
+    lasting_ : LastingCurve
+        With ``lasting``: how likely plans last, by their strength; ``print`` says it in words.
+    monotonic_ : dict
+        Features and their directions, where ``monotonic`` is "auto", "all" or "none".
+    guarantee_ : Guarantee or None
+    grid_error_ : float
+        Of a fit on stored people: by what share of them the rank of a threshold may be off.
+    feature_importances_ : array
+        Share of splits by feature.
+    n_features_in_, feature_names_in_
+
+    Examples
+    --------
+    >>> from ract import load_loans
+    >>> loans = load_loans(n_people=1000)
+    >>> tree = RecourseTreeClassifier(loans.actions, recourse_weight=0.1, max_depth=4)
+    >>> tree.fit(loans.frame, loans.target).predict(loans.frame.head(3))
+    array(['approved', 'approved', 'refused'], dtype=object)
+    >>> plain = RecourseTreeClassifier(loans.actions, recourse_weight=0, max_depth=4)
+    >>> risk = plain.fit(loans.frame, loans.target).recourse_risk(loans.frame)
+    >>> tree.recourse_risk_ < risk
+    True
+    """
+
+    _parameters: ClassVar[Table] = {
+        **LABELLED,
+        "confidence": (NONE, INNER_SHARE),
+        "validation_fraction": (INNER_SHARE,),
+        "relabelling": (one_of("auto", *PLAIN, *CONFIDENT),),
+    }
+
+    @names_parameters
+    def __init__(
+        self,
+        actions: ActionSpace | None = None,
+        *,
+        desired: Any = None,
+        cost: str | Cost = "percentile",
+        budget: float = 0.3,
+        recourse_weight: float = 0.1,
+        lasting: float | None = None,
+        criterion: Literal["gini", "entropy", "error"] = "gini",
+        max_depth: int | None = None,
+        min_samples_leaf: int | float = 1,
+        min_leaf_share: float | None = None,
+        max_features: Any = None,
+        max_bins: int = 256,
+        class_weight: Any = None,
+        monotonic: Any = None,
+        min_recourse: float | None = None,
+        confidence: float | None = None,
+        validation_fraction: float = 0.3,
+        relabelling: Literal["auto", "greedy", "exact", "sequence", "pac"] = "auto",
+        threshold: float | None = None,
+        approval_rate: float | None = None,
+        max_bad_rate: float | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.actions = actions
+        self.desired = desired
+        self.cost = cost
+        self.budget = budget
+        self.recourse_weight = recourse_weight
+        self.lasting = lasting
+        self.criterion = criterion
+        self.max_depth = max_depth
+        self.min_samples_leaf = min_samples_leaf
+        self.min_leaf_share = min_leaf_share
+        self.max_features = max_features
+        self.max_bins = max_bins
+        self.class_weight = class_weight
+        self.monotonic = monotonic
+        self.min_recourse = min_recourse
+        self.confidence = confidence
+        self.validation_fraction = validation_fraction
+        self.relabelling = relabelling
+        self.threshold = threshold
+        self.approval_rate = approval_rate
+        self.max_bad_rate = max_bad_rate
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> RecourseTreeClassifier:
+        """Grow the tree.
+
+        Parameters
+        ----------
+        X : frame or array (people x features), path or pyarrow data set
+            A Parquet file, or a folder of them, is read twice in batches and need not fit in
+            memory; ``y`` and ``sample_weight`` are then names of its columns.
+        y : array (people,)
+        sample_weight : array (people,), optional
+            How much each person counts, for errors, costs and recourse alike.
+        """
+        if self.confidence is None:
+            return self.fit_prepared(self.prepare(X, y, sample_weight))
+        self.check_parameters()
+        if is_stored(X):
+            raise InvalidSpec(
+                "confidence needs the whole table in memory, to hold people out; leave it out and "
+                "certify the model on other people."
+            )
+        rng = check_random_state(self.random_state)
+        prepared, held_out = self._prepare_apart(X, y, sample_weight, rng)
+        seed = int(rng.randint(2**31 - 1))
+        self.choose_monotonic(prepared.training)
+        return self._finish(self._state(prepared, seed, held_out), prepared.in_memory)
+
+    def _prepare_apart(
+        self, X: Any, y: Any, sample_weight: Any, rng: np.random.RandomState
+    ) -> tuple[Prepared, tuple[Any, np.ndarray]]:
+        """A part of the people to grow the tree on, and the others, by whom it is relabelled."""
+        X, y = self._checked_table(X, y)
+        spec, classes = self.table_spec, classes_of(y)
+        wanted = desired_class(self.desired, self.actions, classes)
+        weights = weights_of(sample_weight, y, self.class_weight)
+        # Not stratified: the bounds are for people drawn at random.
+        growing, held_out = train_test_split(
+            np.arange(len(y)), test_size=self.validation_fraction, random_state=rng
+        )
+        growing, held_out = (rows[weights.growing[rows] > 0] for rows in (growing, held_out))
+        space = space_for_part(self.actions, read_table(X), read_table(take_rows(X, growing)))
+        spec = replace(spec, setting=replace(spec.setting, actions=space))
+        names = getattr(self, "feature_names_in_", None)
+        prepared = prepare_rows(spec, X, y, classes, wanted, weights, growing, names)
+        desired = (y[held_out] == wanted).astype(np.uint8)
+        return prepared, (take_rows(X, held_out), desired)
+
+    def _grown(self, prepared: Prepared) -> TreeState:
+        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        return self._state(prepared, seed, None)
+
+    def _state(
+        self, prepared: Prepared, seed: int, held_out: tuple[Any, np.ndarray] | None
+    ) -> TreeState:
+        """Grow the tree and relabel its leaves, by those who are held out if there are some."""
+        training, weight, floor = prepared.training, float(self.recourse_weight), self._floor
+        tree, cut = self._cut_tree(training, weight, floor, seed)
+        guarantee = None
+        if held_out is not None:
+            tree, guarantee = self._guaranteed(tree, training, held_out)
+        elif self.min_recourse is not None:
+            tree = self._relabelled(tree, training)
+        return TreeState(
+            **prepared.state,
+            ensemble=TreeEnsemble.from_cell_trees([tree], training.grid, votes_needed=1),
+            recourse_weight=weight,
+            min_leaf_share=floor,
+            threshold=cut,
+            guarantee=guarantee,
+            recourse_risk=self._risk(tree, training),
+        )
+
+    def _scores_in_cells(self, training: TrainingSet, people: People) -> np.ndarray:
+        rules = self._rules(training, 0.0, 0.0, None)
+        tree = _grow(training, rules, split_seed(self.random_state))
+        return tree.share[own_leaves(tree, people)]
+
+    def ensemble_on(self, training: TrainingSet, weight: float, floor: float) -> TreeEnsemble:
+        """The tree grown with another than the estimator's weight and floor."""
+        tree, _ = self._cut_tree(training, weight, floor, split_seed(self.random_state))
+        if self.min_recourse is not None:
+            tree = self._relabelled(tree, training)
+        return TreeEnsemble.from_cell_trees([tree], training.grid, votes_needed=1)
+
+    def _cut_tree(
+        self, training: TrainingSet, weight: float, floor: float, seed: int
+    ) -> tuple[CellTree, float | None]:
+        """The tree, its leaves labelled by the cut if there is one, and the cut."""
+        rule = self.cut_rule
+        if not rule:
+            return _grow(training, self._rules(training, weight, floor, None), seed), None
+        folds = _folds(training, split_seed(self.random_state))
+
+        def chosen(rules: Rules) -> float:
+            if rule.threshold is not None:
+                return rule.threshold
+            scores = _shares_apart(training, rules, seed, folds)
+            return rule.choose(scores, training.people.desired, training.weights.people)
+
+        # A plain tree tells about where the cut will be, so that recourse can be about it.
+        about = chosen(self._rules(training, 0.0, 0.0, None))
+        rules = self._rules(training, weight, floor, about)
+        tree, cut = _grow(training, rules, seed), chosen(rules)
+        return replace(tree, label=(tree.share >= cut).astype(np.uint8)), cut
+
+    def _relabelled(self, tree: CellTree, training: TrainingSet) -> CellTree:
+        """The tree with leaves flipped until enough people have recourse (Algorithm 3)."""
+        cover = exact_cover if self.relabelling == "exact" else greedy_cover
+        people = training.weights.people
+        assert self._max_risk is not None
+        return relabelled(tree, training.people, people, self._max_risk, cover)
+
+    def _guaranteed(
+        self, tree: CellTree, training: TrainingSet, held_out: tuple[Any, np.ndarray]
+    ) -> tuple[CellTree, Guarantee]:
+        """The tree with leaves flipped until enough people have recourse, by held-out people."""
+        columns = training.encoder.encode(held_out[0])
+        # Nobody has recourse by handing in a missing value, whatever it may be.
+        axes = tuple(axis.without_supply() for axis in training.grid.axes)
+        grid = replace(training.grid, axes=axes)
+        people = people_on(grid, training.cost, columns, held_out[1], self.budget, with_reach=True)
+        assert self._max_risk is not None and self.confidence is not None
+        labels, guarantee = relabel(
+            tree,
+            training.people,
+            training.weights.people,
+            people,
+            max_risk=self._max_risk,
+            confidence=self.confidence,
+            method="pac" if self.relabelling == "pac" else "sequence",
+        )
+        return replace(tree, label=labels), guarantee
+
+    def _risk(self, tree: CellTree, training: TrainingSet) -> float | None:
+        """Share of the training people without recourse, where reach is known."""
+        if not self._needs_reach:
+            return None
+        covered = tree.covered
+        if self.min_recourse is not None or self.cut_rule:
+            covered = Attainment(tree, training.people).desired_reached(tree.label) > 0
+        people = training.weights.people
+        return float(people[~covered].sum() / people.sum())
+
+    def check_parameters(self) -> None:
+        """Refuse parameters that are not as they may be, alone or together."""
+        super().check_parameters()
+        if self.confidence is not None and not self.min_recourse:
+            raise InvalidSpec(
+                "confidence needs min_recourse above 0: the share of people it speaks of, got "
+                f"{self.min_recourse!r}."
+            )
+        fits = ("auto", *(PLAIN if self.confidence is None else CONFIDENT))
+        if self.relabelling not in fits:
+            state = "without" if self.confidence is None else "with"
+            raise InvalidSpec(
+                f"relabelling must be one of {', '.join(map(repr, fits))} {state} confidence, got "
+                f"{self.relabelling!r}."
+            )
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Share of each class in a person's leaf."""
+        leaf = self.apply(X)
+        return self._as_probabilities(self.ensemble_.value[leaf])
+
+    def apply(self, X: Any) -> np.ndarray:
+        """Leaf of each person, as a node of ``ensemble_``."""
+        matrix = self._matrix(X)
+        return self.ensemble_.apply(matrix)[:, 0]
+
+    def desired_reached(self, X: Any, budget: float | None = None) -> np.ndarray:
+        """How many desired leaves each person can reach within the budget.
+
+        Parameters
+        ----------
+        X : frame or array
+        budget : float, optional
+            That of training by default.
+        """
+        matrix = self._matrix(X, undeclared=False)
+        budget = self.budget if budget is None else budget
+        ensemble, axes = self.ensemble_, self.encoder_.axes
+        splits = ensemble.feature >= 0
+        grid = Grid.from_splits(axes, ensemble.feature[splits], ensemble.threshold[splits])
+        nobody = np.zeros(len(matrix), np.uint8)  # classes play no part
+        people = people_on(grid, self.cost_, matrix.T, nobody, budget, with_reach=True)
+        return Attainment(ensemble.on_grid(grid)[0], people).desired_reached(ensemble.label)
+
+    def recourse_risk(self, X: Any, budget: float | None = None) -> float:
+        """Share of people without an action to the desired class within the budget, exact."""
+        return float(np.mean(self.desired_reached(X, budget) == 0))
+
+    def get_depth(self) -> int:
+        """Depth of the tree."""
+        check_is_fitted(self)
+        return int(self.ensemble_.depth.max())
+
+    def get_n_leaves(self) -> int:
+        """Number of leaves."""
+        check_is_fitted(self)
+        return len(self.ensemble_.leaves)
+
+
+def _folds(training: TrainingSet, seed: int) -> list[np.ndarray]:
+    """Who is held out of which fit, with equal shares of both classes."""
+    desired = training.people.desired
+    n_folds = max(2, min(N_FOLDS, int(np.bincount(desired, minlength=2).min())))
+    splits = StratifiedKFold(n_folds, shuffle=True, random_state=seed)
+    return [held_out for _, held_out in splits.split(desired, desired)]
+
+
+def _shares_apart(
+    training: TrainingSet, rules: Rules, seed: int, folds: Sequence[np.ndarray]
+) -> np.ndarray:
+    """Everyone's share of desired people in a leaf of a tree that was grown without them."""
+    shares, weights = np.empty(len(training.people.desired)), training.weights
+    for held_out in folds:
+        growing, people = weights.growing.copy(), weights.people.copy()
+        growing[held_out] = people[held_out] = 0
+        tree = grow_tree(training.people, growing, rules, seed, people)
+        shares[held_out] = tree.share[own_leaves(tree, training.people)[held_out]]
+    return shares
+
+
+def _grow(training: TrainingSet, rules: Rules, seed: int) -> CellTree:
+    weights = training.weights
+    return grow_tree(training.people, weights.growing, rules, seed, weights.people)

@@ -1,0 +1,279 @@
+"""Tuning the weight of recourse to a goal, as a meta-estimator."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.model_selection import train_test_split
+from sklearn.utils.validation import check_is_fitted
+
+from ract._utils.errors import InvalidData, InvalidSpec
+from ract._utils.signature import takes_keywords_of
+from ract.data.actions import ActionSpace
+from ract.data.costs import FittedCost
+from ract.data.encoder import Encoder
+from ract.data.frames import take_rows
+from ract.models.base import RecourseClassifierMixin, split_seed
+from ract.models.parameters import NONE, SHARE, Table, check_parameters, instance
+from ract.models.table import Prepared
+from ract.models.weight_search import (
+    FLOORS,
+    HELD_OUT,
+    Trial,
+    Validation,
+    WeightSearch,
+    choose_weight,
+    choose_weight_and_floor,
+)
+from ract.recourse.common.problem import check_categories
+from ract.recourse.find import find_recourse
+from ract.recourse.problem import PROBLEM_KEYWORDS
+from ract.recourse.reasons import Reasons, find_reasons
+from ract.recourse.result import Recourse
+from ract.trees.ensemble import TreeEnsemble
+from ract.trees.training import TrainingSet
+
+# The goal when none is stated, and how few people the search can do with.
+MIN_RECOURSE, FEWEST = 0.95, 50
+
+
+class TunedRecourseClassifierCV(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
+    """The weight of recourse that a goal needs, and the classifier fitted with it.
+
+    About three weights are tried on four fifths of the people and measured on the rest. If the
+    estimator measures what lasts (``lasting``), the goal is about plans that last: then
+    ``min_leaf_share`` is chosen too, unless the estimator has one, in at most ten trials of two
+    models each, trained on different people.
+
+    Parameters
+    ----------
+    estimator : RecourseTreeClassifier, RecourseForestClassifier or RecourseBoostingClassifier
+        Its ``recourse_weight`` is set by the search.
+    min_recourse : float, optional
+        The most accurate model with at least this share of people who are accepted or have an
+        action within the budget (with ``lasting``, one that a model of other people accepts
+        too); 0.95 if no goal is given.
+    max_auc_loss : float, optional
+        The goal the other way round: the most recourse at an AUC at most this much below that of
+        no weight.
+
+    Attributes
+    ----------
+    estimator_ : classifier
+        Fitted on everyone with the chosen weight; this is what ``save_model`` stores.
+    recourse_weight_ : float
+    weight_search_ : WeightSearch
+        The trials, the goal and whether it was met; ``weight_search_.to_frame()``.
+    classes_, n_features_in_, feature_names_in_
+
+    Examples
+    --------
+    >>> from ract import RecourseTreeClassifier
+    >>> from ract.data.datasets import load_loans
+    >>> loans = load_loans(600)
+    >>> tree = RecourseTreeClassifier(loans.actions, max_depth=4, random_state=0)
+    >>> tuned = TunedRecourseClassifierCV(tree, min_recourse=0.9).fit(loans.frame, loans.target)
+    >>> tuned.weight_search_.met, tuned.estimator_.recourse_weight == tuned.recourse_weight_
+    (True, True)
+    """
+
+    _parameters: ClassVar[Table] = {
+        "estimator": (instance(RecourseClassifierMixin, "a classifier of ract"),),
+        "min_recourse": (NONE, SHARE),
+        "max_auc_loss": (NONE, SHARE),
+    }
+
+    def __init__(
+        self,
+        estimator: Any,
+        *,
+        min_recourse: float | None = None,
+        max_auc_loss: float | None = None,
+    ) -> None:
+        self.estimator = estimator
+        self.min_recourse = min_recourse
+        self.max_auc_loss = max_auc_loss
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        tags.input_tags.allow_nan = True
+        return tags
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> TunedRecourseClassifierCV:
+        """Choose the weight and fit the classifier with it.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As the estimator takes them.
+        """
+        check_parameters(self, self._parameters)
+        if self.min_recourse is not None and self.max_auc_loss is not None:
+            raise InvalidSpec("Give either min_recourse or max_auc_loss as the goal, not both.")
+        reader = clone(self.estimator).set_params(recourse_weight=1.0)  # so that reach is known
+        prepared = reader.prepare(X, y, sample_weight)
+        check_categories(prepared.training.encoder.axes)  # searches: better refused now
+        search = _Tuning.of(reader, prepared, self.min_recourse, self.max_auc_loss).search()
+        chosen: dict[str, Any] = {"recourse_weight": search.weight}
+        if search.floor is not None:
+            chosen["min_leaf_share"] = search.floor
+        self.estimator_ = clone(self.estimator).set_params(**chosen).fit(X, y, sample_weight)
+        self.weight_search_, self.recourse_weight_ = search, search.weight
+        self.classes_ = self.estimator_.classes_
+        self.n_features_in_ = self.estimator_.n_features_in_
+        if hasattr(self.estimator_, "feature_names_in_"):
+            self.feature_names_in_ = self.estimator_.feature_names_in_
+        return self
+
+    @property
+    def _fitted(self) -> Any:
+        check_is_fitted(self, "estimator_")
+        return self.estimator_
+
+    @property
+    def actions(self) -> ActionSpace | None:
+        """The estimator's action space."""
+        actions: ActionSpace | None = self.estimator.actions
+        return actions
+
+    @property
+    def budget(self) -> float:
+        """The estimator's budget."""
+        return float(self.estimator.budget)
+
+    @property
+    def desired_(self) -> Any:
+        """The class that people want."""
+        return self._fitted.desired_
+
+    @property
+    def ensemble_(self) -> TreeEnsemble:
+        """The trees that decide."""
+        trees: TreeEnsemble = self._fitted.ensemble_
+        return trees
+
+    @property
+    def encoder_(self) -> Encoder:
+        """From the user's table to encoded columns."""
+        encoder: Encoder = self._fitted.encoder_
+        return encoder
+
+    @property
+    def cost_(self) -> FittedCost:
+        """What actions cost."""
+        cost: FittedCost = self._fitted.cost_
+        return cost
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Class of each person."""
+        predicted: np.ndarray = self._fitted.predict(X)
+        return predicted
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Probability of each class."""
+        probability: np.ndarray = self._fitted.predict_proba(X)
+        return probability
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """The score that decides minus its cut: above 0 for the second of the ``classes_``."""
+        score: np.ndarray = self._fitted.decision_function(X)
+        return score
+
+    @takes_keywords_of(find_recourse, more=PROBLEM_KEYWORDS)
+    def recourse(self, X: Any, **options: Any) -> Recourse:
+        """What each person can do to get the desired class; keywords of ``ract.find_recourse``."""
+        found: Recourse = self._fitted.recourse(X, **options)
+        return found
+
+    @takes_keywords_of(find_reasons, more=PROBLEM_KEYWORDS)
+    def reasons(self, X: Any, **options: Any) -> Reasons:
+        """Why each refused person was refused; keywords of ``ract.find_reasons``."""
+        found: Reasons = self._fitted.reasons(X, **options)
+        return found
+
+
+@dataclass(frozen=True)
+class _Tuning:
+    """Trials of one estimator on one table.
+
+    Parameters
+    ----------
+    estimator : classifier of ract
+    trained : list of TrainingSet
+        The people that trials grow on; two halves of them where plans are to last.
+    validation : Validation
+    unit : float
+        Of weights.
+    """
+
+    estimator: Any
+    trained: list[TrainingSet]
+    validation: Validation
+    unit: float
+    max_auc_loss: float | None
+
+    @classmethod
+    def of(
+        cls,
+        estimator: Any,
+        prepared: Prepared,
+        min_recourse: float | None,
+        max_auc_loss: float | None,
+    ) -> _Tuning:
+        """Deal people into those that trials grow on and those that they are measured on."""
+        known, seed = prepared.in_memory, split_seed(estimator.random_state)
+        desired, weights = known.desired.astype(np.uint8), known.weights
+        smallest = int(np.bincount(desired, minlength=2).min())
+        if len(desired) < FEWEST or smallest < FEWEST // 10:
+            raise InvalidData(
+                f"Tuning the weight needs {FEWEST} people or more, {FEWEST // 10} of each class, "
+                f"got {len(desired)} and {smallest}; give the estimator a number instead."
+            )
+        grow_on, hold_out = train_test_split(
+            np.arange(len(desired)), test_size=HELD_OUT, stratify=desired, random_state=seed
+        )
+        parts = [grow_on]
+        if estimator.lasting is not None:
+            parts = train_test_split(
+                grow_on, test_size=0.5, stratify=desired[grow_on], random_state=seed
+            )
+        grow_on, hold_out = np.sort(grow_on), np.sort(hold_out)
+        trained = [prepared.part(np.sort(part), with_reach=True) for part in parts]
+        estimator.choose_monotonic(prepared.training)
+        if min_recourse is None and max_auc_loss is None:
+            min_recourse = MIN_RECOURSE
+        validation = Validation(
+            trained[0].encoder.matrix(take_rows(known.X, hold_out)), desired[hold_out],
+            weights.people[hold_out], [(part.encoder.axes, part.cost) for part in trained],
+            estimator.budget, min_recourse, getattr(estimator, "n_jobs", None),
+            estimator.lasting or 0.0,
+        )  # fmt: skip
+        unit = estimator.weight_unit(desired[grow_on], weights.people[grow_on])
+        return cls(estimator, trained, validation, unit, max_auc_loss)
+
+    def search(self) -> WeightSearch:
+        """Try weights, and floors where plans are to last."""
+        goals: dict[str, Any] = {
+            "min_recourse": self.validation.goal,
+            "max_auc_loss": self.max_auc_loss,
+            "n_people": len(self.validation.desired),
+        }
+        given = self.estimator.get_params(deep=False).get("min_leaf_share", 0.0)
+        if self.estimator.lasting is None:
+            return choose_weight(lambda weight: self.trial(weight, given or 0), self.unit, **goals)
+        floors = FLOORS if given is None else (given,)
+        return choose_weight_and_floor(self.lasting_trial, self.unit, floors, **goals)
+
+    def trial(self, weight: float, floor: float) -> Trial:
+        """What a weight gives held-out people."""
+        ensemble = self.estimator.ensemble_on(self.trained[0], weight, floor)
+        return self.validation.trial(weight, ensemble)
+
+    def lasting_trial(self, weight: float, floor: float) -> Trial:
+        """The same, of plans that a model of other people accepts too."""
+        halves = [self.estimator.ensemble_on(half, weight, floor) for half in self.trained]
+        return self.validation.lasting_trial(weight, floor, halves)

@@ -1,0 +1,150 @@
+"""Which plans a notice offers, in which order, and where a reason is found in them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import pandas as pd
+
+from ract.recourse.few_changes import against
+from ract.recourse.plan import Change, Plan
+from ract.recourse.reasons import Reasons
+from ract.recourse.result import Recourse
+
+MOST_PLANS = 3
+
+
+def ways_of(plan: Plan, reasons: Any = None) -> list[Plan]:
+    """What a notice offers: at most three plans, in their order.
+
+    First comes a change that a reason says is enough alone, then few changes, then little effort.
+    Plans that go against a reason are left out if there are others, and so are plans of which it is
+    not proved that doing more is fine; a plan that asks for all of one before it goes too.
+
+    Parameters
+    ----------
+    plan : Plan
+        With its alternatives.
+    reasons : PersonReasons, optional
+    """
+    ways = [way for way in (plan, *plan.alternatives) if way.changes]
+    ways = [way for way in ways if not against(way, reasons)] or ways
+    ways = [way for way in ways if is_safe(way)] or ways
+    first = {name: k for k, name in enumerate(sufficient(reasons))}
+
+    def order(way: Plan) -> tuple[int, int, float]:
+        asked = [change.feature for change in way.changes if not change.by_itself]
+        rank = first.get(asked[0], len(first)) if len(asked) == 1 else len(first)
+        return rank, len(asked), way.cost
+
+    return _without_needless(sorted(ways, key=order))[:MOST_PLANS]
+
+
+def is_safe(way: Plan) -> bool:
+    """Whether doing more than a plan asks is proved to be fine, or there is no more to do."""
+    ends = ((c.switch and not c.ordered) or c.supplied or c.by_itself for c in way.changes)
+    return way.at_least or all(ends)
+
+
+def sufficient(reasons: Any) -> list[str]:
+    """Features of which a reason says that changing them alone is enough."""
+    given = () if reasons is None else reasons.reasons
+    return [reason.feature for reason in given if reason.alone and reason.changeable]
+
+
+def only_change(way: Plan, feature: str) -> bool:
+    """Whether a plan asks for a change of this feature and nothing else."""
+    return [change.feature for change in way.changes if not change.by_itself] == [feature]
+
+
+def with_sufficient(
+    find: Callable[..., Recourse],
+    X: pd.DataFrame,
+    plans: Sequence[Plan],
+    reasons: Reasons,
+    **options: Any,
+) -> list[Plan]:
+    """The same plans, with the change that a reason says is enough alone where none has it.
+
+    Parameters
+    ----------
+    find : callable
+        ``model.recourse``.
+    X : pandas frame
+        The people of these plans, in their order.
+    plans : sequence of Plan
+    reasons : Reasons
+        Of these people, in their order.
+    options
+        Of ``find``, as they were for these plans.
+    """
+    offered, given = list(plans), list(reasons)
+    features = [axis.feature for axis in reasons.question.encoder.axes]
+    actionable = [feature.name for feature in features if feature.actionable or feature.may_supply]
+    for rank in range(MOST_PLANS):
+        rows, rules, sought = [], {}, []
+        for k, (plan, why) in enumerate(zip(offered, given, strict=True)):
+            names = sufficient(why)[rank : rank + 1]
+            ways = (plan, *plan.alternatives)
+            if names and not any(only_change(way, names[0]) for way in ways):
+                rows.append(k)
+                sought.append(names[0])
+                rules[plan.person] = dict.fromkeys(
+                    (name for name in actionable if name != names[0]), "fixed"
+                )
+        if not rows:
+            continue
+        one_change = {"overrides": rules, "max_changes": 1, "n_alternatives": 0, "explain": False}
+        found = find(X.iloc[rows], **options | one_change)
+        for j, (k, name) in enumerate(zip(rows, sought, strict=True)):
+            if only_change(found[j], name):
+                offered[k] = _with_way(offered[k], found[j])
+    return offered
+
+
+def _with_way(plan: Plan, way: Plan) -> Plan:
+    if not plan.changes:
+        return way
+    return replace(plan, alternatives=(*plan.alternatives, way))
+
+
+def _without_needless(ways: Sequence[Plan]) -> list[Plan]:
+    """Ways in their order, but none that asks for all of one before it and does not last longer."""
+    kept: list[Plan] = []
+    for way in ways:
+        if not any(
+            _asks_for_all(way, other) and (way.lasting or 0.0) <= (other.lasting or 0.0)
+            for other in kept
+        ):
+            kept.append(way)
+    return kept
+
+
+def _asks_for_all(way: Plan, other: Plan) -> bool:
+    """Whether who goes a way does all that another one asks for."""
+    changes = {change.feature: change for change in way.changes}
+    return all(
+        needed.feature in changes and _does(changes[needed.feature], needed)
+        for needed in other.changes
+        if not needed.by_itself
+    )
+
+
+def _does(change: Change, needed: Change) -> bool:
+    """Whether a change is as much as another one of the same feature."""
+    if needed.switch or change.by_itself:
+        return bool(change.after == needed.after)
+    if needed.supplied:
+        (low, high), (least, most) = (_proved(one) for one in (change, needed))
+        return least <= low and high <= most
+    own, goal, least = (float(v) for v in (needed.before, change.goal, needed.goal))
+    return goal >= least if least > own else goal <= least
+
+
+def _proved(change: Change) -> tuple[float, float]:
+    """The ends of a change's range, infinite where there is none."""
+    low, high = change.low, change.high
+    return -math.inf if low is None else low, math.inf if high is None else high

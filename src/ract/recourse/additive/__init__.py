@@ -1,0 +1,1 @@
+"""Exact search for costs that add up over features."""

@@ -1,0 +1,250 @@
+"""Do plans last? Whether models that were trained on other people accept them too."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import joblib
+import numpy as np
+import pandas as pd
+from scipy.stats import binomtest
+
+from ract._utils.errors import InvalidData, InvalidSpec
+from ract._utils.files import write_whole
+from ract._utils.progress import track
+from ract._utils.statistics import NOTHING, Estimate
+from ract.data.frames import read_table, take_rows
+from ract.data.groups import groups_of
+from ract.recourse.replicates import PLANNERS, Replicates, Strength
+
+# The first is what the decision needs, whatever that is.
+STRENGTHS = (0.0, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95)
+
+
+@dataclass(frozen=True)
+class LastingRecourse:
+    """How many plans last, of refused people who were in neither model's training.
+
+    Parameters
+    ----------
+    trials : DataFrame
+        One row per refused person and strength: person (row of X), planner, judge (their folds),
+        strength (asked for), status, won (the strength of the plan), cost, changes, lasts, group.
+    confidence : float
+        Of intervals.
+    """
+
+    trials: pd.DataFrame
+    confidence: float
+
+    @property
+    def strengths(self) -> list[Strength]:
+        """What plans had to win, in the order in which it was asked."""
+        strengths: list[Strength] = self.trials["strength"].unique().tolist()
+        return strengths
+
+    def share(self, strength: Strength, *, fallback: bool = False) -> Estimate:
+        """Share of the refused who have a plan of a strength that lasts.
+
+        Parameters
+        ----------
+        strength : float or "most"
+            One of those that were asked for.
+        fallback : bool
+            Give the strongest plan to those who have none of the strength; "most" must have been
+            asked for.
+        """
+        wanted = self._at(strength)
+        lasts = wanted["lasts"].to_numpy(bool)
+        if fallback:
+            without = ~found_in(wanted)
+            lasts = np.where(without, self._at("most")["lasts"].to_numpy(bool), lasts)
+        return exact_share(int(lasts.sum()), len(lasts), self.confidence)
+
+    def kept(self, strength: Strength) -> Estimate:
+        """Share of the plans of a strength that last."""
+        plans = self._at(strength)
+        plans = plans[found_in(plans)]
+        return exact_share(int(plans["lasts"].sum()), len(plans), self.confidence)
+
+    def to_frame(self, by: str | Sequence[str] = ()) -> pd.DataFrame:
+        """Lasting recourse by strength.
+
+        Parameters
+        ----------
+        by : str or list of str
+            Further columns of ``trials`` to divide by, such as "group", "changes" or "planner".
+        """
+        rows = []
+        names = ["strength", *([by] if isinstance(by, str) else by)]
+        for key, part in self.trials.groupby(names, sort=False, dropna=False):
+            found = found_in(part)
+            n, n_lasting = len(part), int(part["lasts"].sum())
+            estimate = exact_share(n_lasting, n, self.confidence)
+            kept = n_lasting / found.sum() if found.any() else np.nan
+            mean = part["cost"][found].mean() if found.any() else np.nan
+            unknown = int((part["status"] == "unknown").sum())
+            rows.append((*key, n, int(found.sum()), unknown, n_lasting, estimate.value,
+                         estimate.low, estimate.high, kept, mean))  # fmt: skip
+        columns = ["refused", "plans", "unknown", "last", "lasting recourse", "low", "high"]
+        return pd.DataFrame(rows, columns=[*names, *columns, "share of plans", "mean cost"])
+
+    def _at(self, strength: Strength) -> pd.DataFrame:
+        part = self.trials[self.trials["strength"] == strength]
+        if len(self.trials) and not len(part):
+            raise InvalidSpec(f"Strength {strength!r} was not asked for; {self.strengths} were.")
+        return part
+
+
+def exact_share(hits: int, n: int, confidence: float) -> Estimate:
+    """A share with the interval of Clopper and Pearson.
+
+    >>> estimate = exact_share(95, 100, 0.9)
+    >>> round(estimate.low, 3), round(estimate.high, 3)
+    (0.898, 0.98)
+    """
+    if n == 0:
+        return NOTHING
+    interval = binomtest(hits, n).proportion_ci(confidence, method="exact")
+    return Estimate(hits / n, float(interval.low), float(interval.high))
+
+
+def found_in(trials: pd.DataFrame) -> np.ndarray:
+    """Which trials have a plan."""
+    return trials["status"].isin(["optimal", "found"]).to_numpy()
+
+
+def lasting_recourse(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    *,
+    strengths: Sequence[Strength] = STRENGTHS,
+    n_refused: int | None = None,
+    groups: Any = None,
+    sample_weight: Any = None,
+    confidence: float = 0.9,
+    random_state: int = 0,
+    checkpoint: str | Path | None = None,
+    n_jobs: int | None = None,
+    progress: bool = False,
+    **options: Any,
+) -> LastingRecourse:
+    """Whether plans hold when the same learner is trained on other people.
+
+    Ten replicates of the learner are fitted, each on two fifths of the people; plans are found on
+    one and judged by another that shares nobody with it, for people who are in neither.
+
+    Parameters
+    ----------
+    estimator : classifier
+        Not fitted; any that scikit-learn can clone and ``ract.find_recourse`` can read.
+    X : frame or array
+    y : array (people,)
+    strengths : sequence of float or "most"
+        What plans must win, ascending; 0 stands for what the decision needs.
+    n_refused : int, optional
+        About how many refused people to ask for; all of them by default.
+    groups : str or array (people,), optional
+        A column of X, or everyone's group.
+    sample_weight : array (people,), optional
+        For fitting.
+    confidence : float
+        Of intervals.
+    random_state : int
+        Of the folds and of who is asked.
+    checkpoint : path, optional
+        A file to which finished parts are written, so that a run that was ended goes on there.
+    n_jobs : int, optional
+        Threads.
+    progress : bool
+        Show a bar with the time left.
+    **options
+        Of ``ract.find_recourse``: ``actions`` (needed for other libraries' learners),
+        ``budget``, ``max_changes`` and so on.
+
+    Returns
+    -------
+    LastingRecourse
+
+    Examples
+    --------
+    >>> from ract import RecourseForestClassifier, load_loans
+    >>> loans = load_loans(n_people=600)
+    >>> forest = RecourseForestClassifier(loans.actions, n_estimators=20, random_state=0)
+    >>> found = lasting_recourse(
+    ...     forest, loans.frame, loans.target, strengths=[0, 0.8], n_refused=80)
+    >>> found.kept(0.8).value > found.kept(0).value
+    True
+    """
+    replicates = Replicates(
+        estimator, X, y, sample_weight, random_state, n_jobs, options, progress
+    )  # fmt: skip
+    parts = _Checkpoint.at(checkpoint, replicates, tuple(strengths), n_refused)
+    if len(parts.done) < len(PLANNERS):
+        n_each = None if n_refused is None else -(-n_refused // len(PLANNERS))
+        asked = [slice(n_each)] * len(strengths)
+        todo = [k for k in range(len(PLANNERS)) if k not in parts.done]
+        replicates.models  # noqa: B018  fitted before the next bar is shown
+        found = ((k, replicates.trials(k, strengths, asked)) for k in todo)
+        for k, trials in track(found, len(todo), "Asking other models", show=progress):
+            parts.add(k, trials)
+    trials = pd.concat([parts.done[k] for k in sorted(parts.done)], ignore_index=True)
+    of_whom = np.full(len(replicates.y), None, object)
+    for group, rows in ({} if groups is None else groups_of(X, groups)).items():
+        of_whom[rows] = group
+    trials["group"] = of_whom[trials["person"].to_numpy(int)]
+    # Strength by strength, each with its people in order: rows of two strengths stand alike.
+    order = {strength: k for k, strength in enumerate(strengths)}
+    trials["order"] = trials["strength"].map(order)
+    trials = trials.sort_values(["order", "person"], ignore_index=True).drop(columns="order")
+    return LastingRecourse(trials, confidence)
+
+
+@dataclass
+class _Checkpoint:
+    """Finished parts of a run, kept in a file if there is one."""
+
+    path: Path | None
+    key: str
+    done: dict[int, pd.DataFrame]
+
+    @classmethod
+    def at(
+        cls,
+        path: str | Path | None,
+        run: Replicates,
+        strengths: tuple[Strength, ...],
+        n_refused: int | None,
+    ) -> _Checkpoint:
+        """What a file holds of a run."""
+        if path is None:
+            return cls(None, "", {})
+        options = {name: value for name, value in run.options.items() if name != "n_jobs"}
+        key = joblib.hash(
+            (run.estimator.get_params(), repr(run.estimator), read_table(run.X).names,
+             take_rows(run.X, np.arange(len(run.y))), run.y, strengths, n_refused,
+             run.sample_weight, run.random_state, repr(options))
+        )  # fmt: skip
+        found = cls(Path(path), key, {})
+        if found.path is not None and found.path.exists():
+            try:
+                held = json.loads(found.path.read_text("utf-8"))
+                same = held["key"] == key
+            except (ValueError, KeyError, TypeError):
+                raise InvalidData(f"{path} is no checkpoint of lasting_recourse.") from None
+            if not same:
+                raise InvalidData(f"{path} is the checkpoint of another run; name another file.")
+            found.done = {int(k): pd.DataFrame(part) for k, part in held["parts"].items()}
+        return found
+
+    def add(self, k: int, trials: pd.DataFrame) -> None:
+        """Keep a part."""
+        self.done[k] = trials
+        if self.path is not None:
+            parts = {str(k): part.to_dict("list") for k, part in self.done.items()}
+            write_whole(self.path, json.dumps({"key": self.key, "parts": parts}))

@@ -1,0 +1,140 @@
+"""Feature tweaking, the paper's Algorithm 2: the nearest point of every leaf that may help."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ract._kernels.search import leaves as kernel
+from ract._utils.status import Status
+from ract.data.costs import FittedCost
+from ract.data.encoder import Axis
+from ract.recourse.common.answers import Answer
+from ract.recourse.common.by_pattern import refuse_missing
+from ract.recourse.common.point_cost import PointCost
+from ract.recourse.common.problem import Problem
+from ract.recourse.common.search import Batch, Search
+from ract.recourse.exact.decide import Model
+from ract.recourse.exact.squeeze import Squeeze
+from ract.trees.ensemble import TreeEnsemble
+
+
+class LeafSearch(Search):
+    """For each leaf that may help, the person's nearest point in it; the cheapest that is accepted.
+
+    A fast search for any ensemble and cost. It looks at one leaf at a time, so that it can miss
+    actions that only several trees together allow; in a single tree it misses nothing.
+
+    Parameters
+    ----------
+    ensemble : TreeEnsemble
+        Candidates are the leaves with the desired label (votes), with a value of at least the
+        cutoff (means), or with a value above that of the person's own leaf in the tree (sums).
+    axes : sequence of Axis
+    cost : FittedCost
+        With norm "max", "l1" or "l2", or the Mahalanobis distance. Under the latter the nearest
+        point of a leaf is the one that is nearest in each feature, which need not be the cheapest.
+    """
+
+    def __init__(self, ensemble: TreeEnsemble, axes: Sequence[Axis], cost: FittedCost) -> None:
+        refuse_missing(axes, "Leaves and live regions", categories=False)
+        self._point_cost = PointCost(cost, axes)
+        self._problem = problem = Problem(ensemble, axes, self._point_cost.by_column)
+        self._model = Model.of(problem)
+        self._model.simplified  # noqa: B018  worked out once, before threads ask for it
+        self._leaves = _leaves(self._model)
+
+    def fill(self, batch: Batch) -> None:
+        """Nodes count the points that were put to the ensemble."""
+        problem, people, answers = self._problem, batch.people, batch.answers
+        changes = batch.limits.changes_of(len(problem.grid.axes))
+        cells = problem.cells(people)
+        points, numbers = cells.copy(), np.empty((len(people), 4))
+
+        def search(i: int, costs: np.ndarray, stop: np.ndarray) -> None:
+            self._one(
+                people[i], cells[i], costs, batch.budgets[i], changes, stop, points[i], numbers[i]
+            )
+
+        answers.seconds = problem.for_each(search, people, cells, batch.limits)
+        status, answers.cost, answers.bound, nodes = numbers.T.copy()
+        answers.status, answers.nodes = status.astype(np.int8), nodes.astype(np.int64)
+        answers.values = problem.values(people, cells, points)
+
+    def cheapest(
+        self, person: np.ndarray, budget: float, max_nodes: int, stop: np.ndarray
+    ) -> tuple[Answer, np.ndarray]:
+        """One person's answer and encoded values after it, for searches that begin with this one.
+
+        The search knows no nodes; ``max_nodes`` is there as in ``ExactSearch``.
+        """
+        problem, row = self._problem, person[None]
+        [own] = problem.cells(row)
+        [costs] = problem.costs(row, own[None])
+        point, numbers = own.copy(), np.empty(4)
+        self._one(person, own, costs, budget, len(costs), stop, point, numbers)
+        status, cost, bound, nodes = numbers.tolist()
+        found = Answer(
+            Status(int(status)), cost, bound, point if np.isfinite(cost) else None, int(nodes)
+        )
+        return found, problem.values_of(person, own, point)
+
+    def _one(
+        self, person: np.ndarray, own: np.ndarray, costs: np.ndarray, budget: float,
+        max_changes: int, stop: np.ndarray, point: np.ndarray, numbers: np.ndarray,
+    ) -> None:  # fmt: skip
+        problem, model, point_cost = self._problem, self._model, self._point_cost
+        joint, forest = point_cost.joint(problem, person, own), problem.forest
+        squeeze = Squeeze.of(problem, own, costs)
+        if squeeze is not None:
+            model, forest = model.squeezed(squeeze), squeeze.forest(forest)
+            own, costs = squeeze.point(own), squeeze.rows(costs, np.inf)
+            if len(joint.moves):
+                joint = joint._replace(moves=squeeze.rows(joint.moves, 0.0))
+        accepting, rules = model.decides_by
+        if problem.ensemble.combine == "votes":  # a small forest answers for the budget's box
+            left = model.within(model.simplified, own, costs, budget)
+            accepting, rules = model.decides_in(left)
+        kernel.search_leaves(
+            forest, self._leaves, accepting, rules, own, costs,
+            problem.grid.n_cells, problem.categorical, point_cost.norm, joint, budget, max_changes,
+            stop, point, numbers,
+        )  # fmt: skip
+        if squeeze is not None:
+            point[:] = squeeze.cells(point)
+
+
+def _leaves(model: Model) -> kernel.Leaves:
+    """What leaves give and which are candidates."""
+    ensemble = model.problem.ensemble
+    combine, is_leaf = ensemble.combine, ensemble.feature < 0
+    value = ensemble.label if combine == "votes" else ensemble.value
+    value = value.astype(np.float64)
+    if combine == "sum":
+        candidate = is_leaf
+    else:
+        candidate = is_leaf & (value >= (1.0 if combine == "votes" else ensemble.cutoff))
+    others = np.where(is_leaf & ~candidate, value, -np.inf)
+    rest = np.maximum.reduceat(others, ensemble.root)
+    sizes = np.diff(np.append(ensemble.root, len(value)))
+    return kernel.Leaves(
+        value=value,
+        worth=_worth(ensemble, candidate, value),
+        rest=rest,
+        gain=combine == "sum",
+        tree=np.repeat(np.arange(ensemble.n_trees, dtype=np.int32), sizes),
+        depth=int(ensemble.depth.max()),
+        least=model.least,
+    )
+
+
+def _worth(ensemble: TreeEnsemble, candidate: np.ndarray, value: np.ndarray) -> np.ndarray:
+    """Most that a candidate below each node gives; -inf without one."""
+    worth = np.where(candidate, value, -np.inf).tolist()
+    parent = ensemble.parent.tolist()
+    for node in range(len(worth) - 1, -1, -1):  # children stand after their parents
+        above = parent[node]
+        if above >= 0 and worth[node] > worth[above]:
+            worth[above] = worth[node]
+    return np.array(worth)

@@ -1,0 +1,229 @@
+"""Actions that lead to people who exist: outlier scores, and the cheapest plausible action."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, cast
+
+import numpy as np
+from sklearn.ensemble import IsolationForest
+from sklearn.neighbors import LocalOutlierFactor
+
+from ract._utils.errors import InvalidData, InvalidSpec, listing
+from ract._utils.status import Status
+from ract.recourse.common.limits import LARGEST
+from ract.recourse.common.parallel import for_each
+from ract.recourse.common.problem import Problem
+from ract.recourse.common.search import Batch, Search
+from ract.recourse.exact.search import ExactSearch
+from ract.recourse.leaves import LeafSearch
+from ract.recourse.plan import Obstacle
+from ract.recourse.plausible.walks import Walks
+
+METHODS = ("isolation_forest", "local_outlier_factor")
+AMONG = ("all", "desired")
+
+PLAIN_NODES = 10_000
+
+
+class Plausibility:
+    """How much a row of encoded values looks like one of the training people.
+
+    Parameters
+    ----------
+    method : {"isolation_forest", "local_outlier_factor"}
+        Outlier score of scikit-learn. The paper uses isolation forests; the local outlier factor
+        measures distances, in standard deviations of each column.
+    max_outliers : float
+        Share of the training people who may count as implausible; it sets the threshold.
+    among : {"all", "desired"}
+        Whether to compare with all training people, or with those of the desired class.
+    random_state : int
+        Of the isolation forest.
+
+    Attributes
+    ----------
+    threshold_ : float
+        Least score of a plausible row.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> people = rng.normal(size=(500, 2))
+    >>> plausibility = Plausibility(max_outliers=0.05).fit(people)
+    >>> plausibility.is_plausible([[0.0, 0.1], [4.0, -4.0]])
+    array([ True, False])
+    """
+
+    def __init__(
+        self,
+        method: Literal["isolation_forest", "local_outlier_factor"] = "isolation_forest",
+        *,
+        max_outliers: float = 0.1,
+        among: Literal["all", "desired"] = "all",
+        random_state: int = 0,
+    ) -> None:
+        if method not in METHODS:
+            raise InvalidSpec(f"method must be one of {listing(METHODS)}, got {method!r}.")
+        if among not in AMONG:
+            raise InvalidSpec(f"among must be one of {listing(AMONG)}, got {among!r}.")
+        if not 0 <= max_outliers < 1:
+            raise InvalidSpec(f"max_outliers must be a share below 1, got {max_outliers!r}.")
+        self.method, self.among = method, among
+        self.max_outliers, self.random_state = max_outliers, random_state
+
+    def fit(self, matrix: Any, desired: Any = None) -> Plausibility:
+        """Learn what people look like.
+
+        Parameters
+        ----------
+        matrix : float (people, columns)
+            Encoded training people.
+        desired : bool (people,), optional
+            Who has the desired class; needed with ``among="desired"``.
+        """
+        matrix = _checked(matrix)
+        if self.among == "desired":
+            matrix = matrix[_mask(desired, len(matrix))]
+        if len(matrix) < 2:
+            raise InvalidData(f"Plausibility needs at least 2 people, got {len(matrix)}.")
+        self.n_columns_ = matrix.shape[1]
+        spread = matrix.std(axis=0)
+        self._scale = np.where(spread > 0, spread, 1.0)
+        if self.method == "isolation_forest":
+            self._model = IsolationForest(random_state=self.random_state).fit(matrix)
+            scores = self._model.score_samples(matrix)
+        else:
+            neighbours = min(20, len(matrix) - 1)
+            self._model = LocalOutlierFactor(n_neighbors=neighbours, novelty=True)
+            scores = self._model.fit(matrix / self._scale).negative_outlier_factor_
+        self.threshold_ = float(np.quantile(scores, self.max_outliers))
+        return self
+
+    def score(self, values: Any) -> np.ndarray:
+        """Score of each row; higher is more plausible.
+
+        That of an isolation forest is minus the outlier score of the paper, between -1 and 0;
+        that of the local outlier factor is minus the factor, about -1 for ordinary people.
+        """
+        values = _checked(values)
+        if not hasattr(self, "threshold_"):
+            raise InvalidSpec("Plausibility has not seen any people yet; call fit first.")
+        if values.shape[1] != self.n_columns_:
+            raise InvalidData(f"Expected {self.n_columns_} encoded columns, got {values.shape[1]}.")
+        if not len(values):
+            return np.zeros(0)
+        scaled = values if self.method == "isolation_forest" else values / self._scale
+        scores: np.ndarray = self._model.score_samples(scaled)
+        return scores
+
+    def is_plausible(self, values: Any) -> np.ndarray:
+        """Whether each row scores at least as high as the threshold."""
+        return self.score(values) >= self.threshold_
+
+
+def plausibility_of(spec: Any, known: np.ndarray) -> Plausibility:
+    """A plausibility, or the name of one; learned from known people unless it is fitted."""
+    plausibility: Any = spec
+    if isinstance(spec, str) and spec in METHODS:
+        plausibility = Plausibility(cast(Any, spec))
+    if not isinstance(plausibility, Plausibility):
+        raise InvalidSpec(f"plausibility must be a Plausibility or the name of one, got {spec!r}.")
+    return plausibility if hasattr(plausibility, "threshold_") else plausibility.fit(known)
+
+
+def _checked(values: Any) -> np.ndarray:
+    try:
+        matrix = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InvalidData("Plausibility takes a matrix of encoded numbers.") from None
+    if matrix.ndim != 2:
+        raise InvalidData(f"Plausibility takes a matrix, got {matrix.ndim} dimension(s).")
+    if not np.isfinite(matrix).all():
+        row, column = np.argwhere(~np.isfinite(matrix))[0]
+        raise InvalidData(
+            f"Row {row} holds {matrix[row, column]} in column {column}; numbers must be finite."
+        )
+    return matrix
+
+
+def _mask(desired: Any, n_people: int) -> np.ndarray:
+    if desired is None:
+        raise InvalidSpec("among='desired' needs to know who has the desired class.")
+    mask = np.asarray(desired)
+    if mask.shape != (n_people,) or mask.dtype != np.bool_:
+        raise InvalidData(
+            f"desired must be True or False for each of {n_people} people, got {mask.dtype} "
+            f"of shape {mask.shape}."
+        )
+    return mask
+
+
+class PlausibleSearch(Search):
+    """A cheap action for each person that leads to a plausible row.
+
+    Ways start from the action that is cheapest without regard to plausibility, from where the
+    desired regions around accepted people, who are plausible themselves, cost least to enter, and
+    from the person where efforts add up.
+    They lead on towards accepted people, nearest first: a feature at a time, the cheapest first
+    and as far as the person can go. Of all rows on the way, the cheapest that has the desired
+    class and is plausible wins, with the fewest changes among equals.
+
+    Answers are ``FOUND`` or ``UNKNOWN``; where the exact search applies, an action of it that is
+    proved cheapest and happens to be plausible is ``OPTIMAL``, and where it proved that there is
+    none, there is ``NONE``. People who have the desired class stay as they are.
+
+    Parameters
+    ----------
+    problem : Problem
+        The model, and what actions cost.
+    plausibility : Plausibility
+        Fitted.
+    reference : float (people, columns)
+        Encoded people, such as the training people; those who have the desired class and are
+        plausible are used.
+    """
+
+    def __init__(self, problem: Problem, plausibility: Plausibility, reference: np.ndarray) -> None:
+        self._problem, self._plausibility = problem, plausibility
+        self._walks = Walks(problem, plausibility.is_plausible, reference)
+        model = problem.ensemble, problem.grid.axes, problem.cost
+        self._first: ExactSearch | LeafSearch = (
+            ExactSearch.prepared(*model) if problem.cost.norm == "max" else LeafSearch(*model)
+        )
+
+    def fill(self, batch: Batch) -> None:
+        """Nodes count the rows that were scored."""
+        people, budgets, answers = batch.people, batch.budgets, batch.answers
+        if batch.limits.max_changes is not None:
+            raise InvalidSpec("max_changes and plausibility cannot be asked for together.")
+        accepted = self._problem.ensemble.decide(people)
+
+        def search(i: int, stop: np.ndarray) -> None:
+            if accepted[i]:
+                answers.status[i], answers.cost[i] = Status.OPTIMAL, 0.0
+                return
+            known = None
+            first, values = self._first.cheapest(people[i], budgets[i], PLAIN_NODES, stop)
+            answers.bound[i] = first.bound
+            if first.status == Status.NONE:
+                answers.status[i] = Status.NONE
+                anyhow, _ = self._first.cheapest(people[i], LARGEST, PLAIN_NODES, stop)
+                # Another budget may help, but which is the least is not known.
+                needed = np.inf if anyhow.status == Status.NONE else np.nan
+                answers.obstacles[i] = Obstacle((), False, needed)
+                return
+            if first.point is not None:
+                known = values
+                if self._plausibility.is_plausible(values[None])[0]:
+                    answers.status[i], answers.cost[i] = first.status, first.cost
+                    answers.values[i] = values
+                    if first.status == Status.OPTIMAL:
+                        return
+            found, price, answers.nodes[i] = self._walks.cheapest(
+                people[i], budgets[i], known, stop
+            )
+            if price < answers.cost[i]:
+                answers.status[i], answers.cost[i] = Status.FOUND, price
+                answers.values[i] = found
+
+        answers.seconds = for_each(search, len(people), batch.limits)

@@ -1,0 +1,226 @@
+"""What recourse is asked about: a model, what people may change, at what cost, within what."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypedDict
+
+import numpy as np
+import pandas as pd
+
+from ract._utils.errors import InvalidData, InvalidSpec, listing
+from ract._utils.signature import refuse_unknown_keywords
+from ract.data.actions import ActionSpace
+from ract.data.costs import Cost, FittedCost, fit_cost, refuse_percent
+from ract.data.encoder import Encoder
+from ract.data.frames import Table, read_table, without_columns
+from ract.data.invalid_rows import InvalidRows, set_aside_invalid
+from ract.recourse.common.limits import check_budget
+from ract.recourse.question import Question
+from ract.trees.readers import read_model
+from ract.trees.readers.agree import check_decisions
+from ract.trees.readers.steps import unwrapped
+
+
+class ProblemKeywords(TypedDict, total=False):
+    """The keywords of a ``RecourseProblem``, where a bare model is given instead of one."""
+
+    actions: ActionSpace | None
+    desired: Any
+    threshold: float | None
+    cost: str | Cost | None
+    budget: float | None
+    reference: Any
+
+
+PROBLEM_KEYWORDS = tuple(ProblemKeywords.__annotations__)
+
+
+@dataclass(frozen=True, eq=False)
+class RecourseProblem:
+    """A model, what people may change, how effort is measured and how much of it is acceptable.
+
+    Everything that asks about recourse takes a problem, or a model with the same keywords.
+
+    Parameters
+    ----------
+    model : fitted classifier
+        One of ract's, or any tree, forest or boosted model of scikit-learn, LightGBM, XGBoost or
+        CatBoost, alone or at the end of a pipeline. Or a list of models over the same columns:
+        plans are the cheapest that all of them accept, by the first one's cost, rules and budget,
+        and their strength is the least that a model gives them.
+    actions : ActionSpace, optional
+        What people may change; that of training for ract's own models. Where none was ever
+        given, every feature may change, as an ``AssumedActions`` warning says.
+    desired : label, optional
+        The class that people want.
+    threshold : float, optional
+        Decide by a probability of at least this, not by the model's own rule; for a forest of
+        ract's, by at least this share of votes.
+    cost : str or Cost, optional
+        How effort is measured: that of training, or "percentile".
+    budget : float, optional
+        Most that a plan may cost: that of training, or no limit.
+    reference : frame or array, optional
+        People like those of training, from whom costs (and, for other libraries' models, kinds,
+        bounds and categories) are learned; the people asked about by default.
+
+    Examples
+    --------
+    >>> from ract import find_recourse, has_recourse
+    >>> from ract.models.examples import loans_forest
+    >>> model, loans = loans_forest()
+    >>> problem = RecourseProblem(model, budget=0.1)
+    >>> people = loans.frame.head(20)
+    >>> int(has_recourse(problem, people).sum()), int(find_recourse(problem, people).found.sum())
+    (14, 1)
+    """
+
+    model: Any
+    actions: ActionSpace | None = None
+    desired: Any = None
+    threshold: float | None = None
+    cost: str | Cost | None = None
+    budget: float | None = None
+    reference: Any = None
+
+    @classmethod
+    def of(cls, model: Any, keywords: Mapping[str, Any], asked_by: str) -> RecourseProblem:
+        """The problem that was given, or the one that a model and keywords make.
+
+        Parameters
+        ----------
+        model : RecourseProblem or fitted classifier
+        keywords : mapping
+            Of ``RecourseProblem``; none beside a problem.
+        asked_by : str
+            The function whose keywords they are, for an error.
+        """
+        refuse_unknown_keywords(asked_by, keywords, frozenset(PROBLEM_KEYWORDS))
+        if not isinstance(model, RecourseProblem):
+            return cls(model, **keywords)
+        if given := [name for name, value in keywords.items() if value is not None]:
+            raise InvalidSpec(
+                f"{asked_by} was given a RecourseProblem, which says {listing(given)} itself; use "
+                "dataclasses.replace to make another problem."
+            )
+        return model
+
+    def encoded(self, X: Any) -> Question:
+        """The problem about people, all of whose rows must be valid: encoded, with its cost."""
+        X = self._used(X)
+        return self._several(X, read_table(X))
+
+    def encoded_valid(self, X: Any, *, strict: bool = False) -> tuple[Question, InvalidRows | None]:
+        """The problem about people whose rows are valid, and the invalid rows if there are any.
+
+        strict: refuse the table if a row is invalid.
+        """
+        X = self._used(X)
+        table = read_table(X)  # refuses an empty one
+        try:
+            return self._several(X, table), None
+        except InvalidData:
+            if strict:
+                raise
+            encoder = self._known_encoder()
+            people, invalid = set_aside_invalid(X, encoder)
+            changed = self.actions is not None or self.cost is not None
+            learns = self.reference is None and (encoder is None or changed)
+            if not invalid.messages and encoder is not None:
+                return self._several(people, None), None  # numbers that were written as text
+            if not invalid.messages or (learns and not len(people)):
+                raise
+        question = self._several(people, None)
+        labels = None if isinstance(people, pd.DataFrame) else pd.Index(invalid.valid)
+        return replace(question, row_labels=labels), invalid
+
+    def _used(self, X: Any) -> Any:
+        """A table without the columns that the first model's action space keeps from it."""
+        several = isinstance(self.model, (list, tuple)) and len(self.model) > 0
+        declared = getattr(self.model[0] if several else self.model, "actions", None)
+        unused: frozenset[str] = getattr(declared, "unused", frozenset())
+        return X if X is None else without_columns(X, unused)
+
+    def _several(self, X: Any, table: Table | None) -> Question:
+        """One question to a model, or to several over the same columns."""
+        if not isinstance(self.model, (list, tuple)):
+            return self._one(X, table)
+        if not len(self.model):
+            raise InvalidSpec("The list of models is empty.")
+        first, also = replace(self, model=self.model[0])._one(X, table), []
+        for k, model in enumerate(self.model[1:], start=2):
+            rules = None if hasattr(model, "ensemble_") else first.encoder.space
+            problem = replace(
+                self, model=model, actions=rules, desired=first.tree.desired, cost=None
+            )
+            other = problem._one(first.people, None)
+            _check_columns(k, other.encoder, first.encoder, bounds=rules is not None)
+            also.append(other)
+        return replace(first, also=tuple(also))
+
+    def _one(self, X: Any, table: Table | None) -> Question:
+        model, reference, threshold = self.model, self._used(self.reference), self.threshold
+        known = X if reference is None else reference
+        tree = read_model(model, known, self.actions, desired=self.desired, threshold=threshold)
+        budget, matrix = own_budget(model, self.budget), np.empty((0, tree.encoder.n_columns))
+        narrow: dict[int, Any] = {}
+        if len(X):
+            table = read_table(X) if table is None else table
+            matrix = tree.encoder.matrix(table)
+            _check_order(table.names, tree.encoder.feature_names)
+            narrow = tree.encoder.narrow(table)
+            check_decisions(model, tree, X, matrix, threshold)
+        if self.cost is None and hasattr(model, "cost_"):
+            fitted: FittedCost = model.cost_
+        else:
+            learned_from = matrix if reference is None else tree.encoder.matrix(reference)
+            fitted = fit_cost(
+                "percentile" if self.cost is None else self.cost,
+                list(learned_from.T),
+                tree.encoder.weights,
+                exact=True,
+                missing=tree.encoder.missing_cells,
+                features=[axis.columns for axis in tree.encoder.axes],
+            )
+        refuse_percent(fitted, budget)
+        return Question(model, tree, X, matrix, fitted, budget, reference, threshold, narrow=narrow)
+
+    def _known_encoder(self) -> Encoder | None:
+        """The encoder that is known before any of the people were read."""
+        model = self.model[0] if isinstance(self.model, (list, tuple)) else self.model
+        if self.reference is None:
+            return getattr(unwrapped(model)[1], "encoder_", None)
+        return read_model(
+            model, self.reference, self.actions, desired=self.desired, threshold=self.threshold
+        ).encoder
+
+
+def _check_columns(k: int, other: Encoder, first: Encoder, *, bounds: bool) -> None:
+    """Refuse a model over other encoded columns, or whose own steps leave people less room."""
+    same = other.column_names == first.column_names
+    for mine, theirs in zip(other.axes, first.axes, strict=False):
+        same = same and (mine.feature.name, mine.columns) == (theirs.feature.name, theirs.columns)
+        same = same and (not bounds or mine.feature.bounds == theirs.feature.bounds)
+    if not same:
+        raise InvalidSpec(
+            f"Model {k} takes other columns, categories or bounds than the first one: "
+            f"{listing(other.column_names, 30)} and not {listing(first.column_names, 30)}."
+        )
+
+
+def _check_order(names: Sequence[str], trained: Sequence[str]) -> None:
+    """Refuse columns in another order than in training, as the models themselves do."""
+    if tuple(names) != tuple(trained):
+        raise InvalidData(
+            f"The table's columns are in another order than in training: {listing(names, 30)} and "
+            f"not {listing(trained, 30)}."
+        )
+
+
+def own_budget(model: Any, budget: float | None = None) -> float:
+    """The budget that was given, or the model's own, or no limit."""
+    if budget is None:
+        budget = getattr(model, "budget", np.inf) if hasattr(model, "ensemble_") else np.inf
+    return check_budget(budget)

@@ -1,0 +1,130 @@
+"""Reasons for people: from a model and a table to what hurt each of them."""
+
+from __future__ import annotations
+
+from typing import Any, Unpack
+
+import numpy as np
+
+from ract._utils.errors import InvalidSpec
+from ract.recourse.common.limits import Limits, check_count
+from ract.recourse.options import TIME_LIMIT
+from ract.recourse.problem import ProblemKeywords, RecourseProblem
+from ract.recourse.question import Question
+from ract.recourse.reasons.mending import Mending, mend
+from ract.recourse.reasons.principal import Principal, principal_reasons
+from ract.recourse.reasons.reference import (
+    N_REFERENCE,
+    Against,
+    Reference,
+    check_kept,
+    choose_reference,
+    kept_reference,
+)
+from ract.recourse.reasons.result import Reasons
+from ract.recourse.reasons.shapley import cutoff_of, score_of, shapley_values
+
+MAX_REASONS = 4
+
+
+def find_reasons(
+    model: Any,
+    X: Any,
+    *,
+    against: Against = "margin",
+    n_reference: int | None = N_REFERENCE,
+    max_reasons: int = MAX_REASONS,
+    responsiveness: bool = True,
+    time_limit: float | None = TIME_LIMIT,
+    max_nodes: int | None = None,
+    n_jobs: int | None = None,
+    progress: bool = False,
+    strict: bool = False,
+    **problem: Unpack[ProblemKeywords],
+) -> Reasons:
+    """Why each refused person was refused, and whether a reason can be mended.
+
+    How much each feature moved the score that decides (the share of votes, the mean probability,
+    or the sum of scores) is its interventional Shapley value against reference people: exact, and
+    all values of a person add up to their score less the mean one of the reference. The features
+    that lowered it most are the principal reasons. All columns of a category are one feature.
+
+    Parameters
+    ----------
+    model : fitted classifier or RecourseProblem
+        Not a list of models.
+    X : frame or array
+        People, in the columns of the training table.
+    against : {"margin", "accepted", "mean"}
+        Whom of them: the tenth of the accepted with the lowest scores (20 at least), all who are
+        accepted, or everyone.
+    n_reference : int, optional
+        The most people to compare with, evenly spread over the scores of those; None for all.
+    max_reasons : int
+        How many principal reasons to give at most. A feature that did not hurt is none, nor is one
+        to which less than a hundredth of the harm is due.
+    responsiveness : bool
+        Find out for each reason whether it can be mended alone, with others, or not at all.
+    time_limit : float or None
+        Seconds for the searches of each person; what they leave open is unknown.
+    max_nodes : int, optional
+        Nodes of each of their questions, as in ``ract.find_recourse``.
+    n_jobs : int, optional
+        Threads.
+    progress : bool
+        Show a bar with the time left.
+    strict : bool
+        Refuse the whole table if a row cannot be read, as in ``ract.find_recourse``.
+    **problem
+        The keywords of ``RecourseProblem``, where a bare model is given. ``reference`` is a table
+        of people to compare with, such as the training table; without one, those that the model
+        has kept (``save_model(..., keep_reference=people)``).
+
+    Examples
+    --------
+    >>> from ract.models.examples import loans_forest
+    >>> model, loans = loans_forest()
+    >>> reasons = find_reasons(model, loans.frame.head(20), reference=loans.frame)
+    >>> reasons
+    Reasons of 20 people: 13 accepted, 7 refused
+    >>> [reason.feature for reason in reasons[2].reasons]
+    ['LatePayments', 'Debt', 'ExistingLoans', 'YearsEmployed']
+    """
+    check_count("max_reasons", max_reasons)
+    if n_reference is not None and check_count("n_reference", n_reference) < 1:
+        raise InvalidSpec("n_reference must be 1 or more, or None for all; got 0.")
+    asked = RecourseProblem.of(model, problem, "find_reasons")
+    if isinstance(asked.model, (list, tuple)):
+        raise InvalidSpec(f"Reasons are those of one model, got a list of {len(asked.model)}.")
+    limits = Limits(None, time_limit, n_jobs, progress, max_nodes)
+    if asked.reference is None:
+        check_kept(asked.model, against)
+    question, invalid = asked.encoded_valid(X, strict=strict)
+    compared = _reference(question, against, n_reference)
+    ensemble, axes = question.ensemble, question.encoder.axes
+    parts = shapley_values(
+        ensemble, axes, question.matrix, compared.matrix, n_jobs=n_jobs, progress=progress
+    )
+    refused = np.flatnonzero(~question.decide(n_jobs=n_jobs)).tolist()
+    found = {row: principal_reasons(parts[row], max_reasons) for row in refused}
+    mendings = _mendings(question, found, limits) if responsiveness else {}
+    score = score_of(ensemble, question.matrix, n_jobs)
+    return Reasons(question, compared, parts, score, cutoff_of(ensemble), found, mendings, invalid)
+
+
+def _reference(question: Question, against: Against, n_reference: int | None) -> Reference:
+    if question.reference is None:
+        return kept_reference(question.model, question.ensemble, against)
+    return choose_reference(question.ensemble, question.known, against, n_reference)
+
+
+def _mendings(
+    question: Question, found: dict[int, list[Principal]], limits: Limits
+) -> dict[tuple[int, int], Mending]:
+    """What mending each reason does, by person and feature."""
+    pairs = [(row, reason.axis) for row, reasons in found.items() for reason in reasons]
+    larger = [reason.larger for reasons in found.values() for reason in reasons]
+    if not pairs:
+        return {}
+    rows, axes = zip(*pairs, strict=True)
+    return dict(zip(pairs, mend(question, rows, axes, larger, limits), strict=True))

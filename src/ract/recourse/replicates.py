@@ -1,0 +1,215 @@
+"""Replicates of a learner on disjoint people: who plans, who judges, and for whom.
+
+People are dealt into five folds. A *planner* is the learner fitted on two of them, its *judge* the
+same learner fitted on two others; people of the fifth are in neither. Ten fits give thirty such
+triples, and everyone draws one:
+
+    folds     1   2   3   4   5
+    planner   x   x                  finds a plan of some strength for a person of fold 5
+    judge             x   x          accepts the person who has carried it out, or not
+
+Given the fitted models people are independent: one yes or no each. Bootstrap samples of the same
+people would share people with the planner and be too hopeful.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import combinations
+from typing import Any
+
+import joblib
+import numpy as np
+import pandas as pd
+from sklearn.base import clone
+from sklearn.model_selection import StratifiedKFold
+
+from ract._utils.errors import InvalidData, InvalidSpec
+from ract._utils.progress import track
+from ract.data.encoder import Encoder
+from ract.data.frames import read_table, take_rows
+from ract.recourse.find import inquire
+from ract.recourse.strengths import AtStrengths
+from ract.trees.readers.from_own import is_own
+from ract.trees.training import space_for_part
+
+N_FOLDS = 5
+PLANNERS = tuple(combinations(range(N_FOLDS), 2))
+PART = 2 / N_FOLDS  # of the people, on whom each is fitted
+
+# Of a trial: who was asked, what about and what came of it.
+COLUMNS = [
+    "person", "planner", "judge", "strength", "status", "won", "cost", "changes", "lasts",
+]  # fmt: skip
+
+Strength = float | str
+
+
+@dataclass
+class Replicates:
+    """Ten fits of a learner, and everyone's planner and judge among them.
+
+    fold, planner int (people,): everyone's. order: everyone, in the order in which to ask.
+
+    Parameters
+    ----------
+    estimator : classifier
+    X : frame or array
+    y : array (people,)
+    sample_weight : array (people,) or None
+    random_state : int
+    n_jobs : int or None
+    options : dict
+        Of ``find_recourse``.
+    progress : bool
+    """
+
+    estimator: Any
+    X: Any
+    y: np.ndarray
+    sample_weight: np.ndarray | None = None
+    random_state: int = 0
+    n_jobs: int | None = None
+    options: dict[str, Any] = field(default_factory=dict)
+    progress: bool = False
+    fold: np.ndarray = field(init=False)
+    planner: np.ndarray = field(init=False)
+    order: np.ndarray = field(init=False)
+    _asked: dict[int, AtStrengths] = field(init=False, default_factory=dict, repr=False)
+
+    def __post_init__(self) -> None:
+        self.y, table = np.asarray(self.y), read_table(self.X)
+        if table.n_rows != len(self.y):
+            raise InvalidSpec(f"X has {table.n_rows} rows but y has {len(self.y)}.")
+        classes, counts = np.unique(self.y, return_counts=True)
+        if len(classes) < 2 or counts.min() < 2 * N_FOLDS:
+            raise InvalidData(
+                f"Replicates need {2 * N_FOLDS} people or more of either class, got "
+                f"{dict(zip(classes.tolist(), counts.tolist(), strict=True))}."
+            )
+        if self.sample_weight is not None:
+            self.sample_weight = np.asarray(self.sample_weight, float)
+        self.options = {"explain": False, "n_jobs": self.n_jobs, **self.options}
+        n, rng = len(self.y), np.random.default_rng(self.random_state)
+        folds = StratifiedKFold(N_FOLDS, shuffle=True, random_state=self.random_state)
+        self.fold = np.empty(n, int)
+        for k, (_, rows) in enumerate(folds.split(np.zeros(n), self.y)):
+            self.fold[rows] = k
+        # The planner of each person: one of the six pairs of the four other folds.
+        pairs = np.array(
+            [[k for k, pair in enumerate(PLANNERS) if f not in pair] for f in range(N_FOLDS)]
+        )
+        self.planner = pairs[self.fold, rng.integers(0, pairs.shape[1], n)]
+        self.order = rng.permutation(n)
+
+    def judge(self, person: int) -> int:
+        """Who judges for a person: the model of the two folds that are left."""
+        used = {int(self.fold[person]), *PLANNERS[self.planner[person]]}
+        return PLANNERS.index(tuple(k for k in range(N_FOLDS) if k not in used))
+
+    def rows_of(self, k: int) -> np.ndarray:
+        """The people on whom a replicate is fitted."""
+        return np.flatnonzero(np.isin(self.fold, PLANNERS[k]))
+
+    @cached_property
+    def models(self) -> list[Any]:
+        """The replicates, one for every pair of folds."""
+        fits = joblib.Parallel(n_jobs=self.n_jobs, prefer="threads", return_as="generator")(
+            joblib.delayed(self._model)(k) for k in range(len(PLANNERS))
+        )
+        return list(track(fits, len(PLANNERS), "Fitting replicates", show=self.progress))
+
+    def _model(self, k: int) -> Any:
+        return fit_on(self.rows_of(k), self.estimator, self.X, self.y, self.sample_weight)
+
+    @cached_property
+    def refused(self) -> list[np.ndarray]:
+        """Whom each planner refuses of those whose planner it is, in the order in which to ask."""
+        refused = []
+        for k, model in enumerate(self.models):
+            people = self.order[self.planner[self.order] == k]
+            if len(people):
+                decided = np.asarray(model.predict(take_rows(self.X, people)))
+                people = people[decided != self._desired(model)]
+            refused.append(people)
+        return refused
+
+    def trials(
+        self, k: int, strengths: Sequence[Strength], people: Sequence[slice]
+    ) -> pd.DataFrame:
+        """Trials of some people whose planner is model k.
+
+        Parameters
+        ----------
+        k : int
+        strengths : sequence
+        people : sequence of slice
+            Who is asked at each strength, of those whom the planner refuses.
+        """
+        refused = self.refused[k]
+        places = [np.arange(len(refused))[asked] for asked in people]
+        place = np.concatenate(places)
+        if not len(place):
+            return pd.DataFrame(columns=COLUMNS)
+        plans_of = self._planning(k, int(place.max()) + 1)
+        plans = [plans_of.at(s, rows) for s, rows in zip(strengths, places, strict=True)]
+
+        def all_of(name: str) -> np.ndarray:
+            return np.concatenate([getattr(each, name) for each in plans])
+
+        judges = np.array([self.judge(i) for i in refused[place]])
+        lasts, found = np.zeros(len(place), bool), all_of("found")
+        ends = np.concatenate([each.answers.ends for each in plans])
+        encoder = plans_of.inquiry.question.encoder
+        for j in np.unique(judges[found]):  # once each, about the plans of all strengths
+            own = np.flatnonzero(found & (judges == j))
+            lasts[own] = self._accepts(j, encoder, ends[own], refused[place[own]])
+        asked = np.repeat(np.array(strengths, object), [len(rows) for rows in places])
+        columns = (
+            refused[place], k, judges, asked, all_of("status"), all_of("strength"),
+            all_of("cost"), all_of("n_changes"), lasts,
+        )  # fmt: skip
+        return pd.DataFrame(dict(zip(COLUMNS, columns, strict=True)))
+
+    def _accepts(
+        self, j: int, encoder: Encoder, ends: np.ndarray, people: np.ndarray
+    ) -> np.ndarray:
+        """Whether a judge accepts people where their plans end, as the planner's encoder has it."""
+        judge = self.models[j]
+        if is_own(judge) and judge.encoder_.column_names == encoder.column_names:
+            return np.asarray(judge.ensemble_.decide(ends))
+        after = encoder.decode(ends, like=take_rows(self.X, people))
+        return np.asarray(np.asarray(judge.predict(after)) == self._desired(judge))
+
+    def _planning(self, k: int, n: int) -> AtStrengths:
+        """A planner's questions to the first of those whom it refuses."""
+        if k not in self._asked or len(self._asked[k].inquiry.question.matrix) < n:
+            model, options = self.models[k], dict(self.options)
+            if not hasattr(model, "cost_"):  # it knows no people of its own
+                options.setdefault("reference", take_rows(self.X, self.rows_of(k)))
+            people = take_rows(self.X, self.refused[k][:n])
+            self._asked[k] = AtStrengths(inquire(model, people, **options))
+        return self._asked[k]
+
+    def _desired(self, model: Any) -> Any:
+        if hasattr(model, "desired_"):
+            return model.desired_
+        desired = self.options.get("desired")
+        if desired is None:
+            desired = getattr(self.options.get("actions"), "desired", None)
+        return model.classes_[1] if desired is None else desired
+
+
+def fit_on(
+    rows: np.ndarray, estimator: Any, X: Any, y: np.ndarray, sample_weight: np.ndarray | None = None
+) -> Any:
+    """A replicate of a learner: a clone of it, fitted on some of the people."""
+    replicate, part = clone(estimator), take_rows(X, rows)
+    if "actions" in replicate.get_params(deep=False):
+        # Others may have categories that nobody here has.
+        space = space_for_part(replicate.actions, read_table(X), read_table(part))
+        replicate.set_params(actions=space)
+    weights = {} if sample_weight is None else {"sample_weight": sample_weight[rows]}
+    return replicate.fit(part, y[rows], **weights)

@@ -1,5 +1,0 @@
-"""The audit of a model: what it decides, who has recourse, and who has not."""
-
-from ract.report.audit import Audit, audit
-
-__all__ = ["Audit", "audit"]

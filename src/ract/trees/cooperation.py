@@ -1,0 +1,357 @@
+"""Boosting for recourse: people are lifted at the points that they could truly get to.
+
+    minimise  loss of people  +  weight x loss of the best point within each person's reach
+
+By the envelope theorem the slope of the second part lies at the current best points, which join
+the people as rows labelled desired. A model that chooses its own points lifts slivers that the next
+model knows nothing of. So others choose them:
+
+    replicates   plain boosters on parts of the people; each finds a best point of its own
+    directions   where all of them agree that more of a feature is better (or worse), and it is so
+                 from one end of the feature to the other
+    members      boosters on larger parts, monotone in these directions, lifted at points that are
+                 spread over the replicates
+
+The mean of the members decides. Without replicates a single booster moves its own points.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from ract._kernels.boost import lines
+from ract._kernels.boost.walk import add_values
+from ract.trees.booster import Boosted, BoostRules, CellRows, Lift, Patience, boost
+from ract.trees.grower import People, flat_tables
+
+# Shares of the people that a replicate and a member see.
+REPLICATE_SHARE, MEMBER_SHARE = 0.4, 0.7
+# Of the largest weight of a point: what it has at first, and what each tree below the margin adds.
+FIRST, STEP = 0.4, 0.08
+POINTS = 2  # of everyone in a member
+WELL_ABOVE = 1.5  # a margin, in log-odds: no better point is looked for
+SWEEPS = 2  # over all axes, of a search for the best point
+N_ASKED = 200  # people who are asked for the direction of a feature
+# A booster that moves its own points: the first tree to do so, how often, and with how many sweeps.
+WARM, EVERY, OWN_SWEEPS = 5, 10, 1
+
+Job = Callable[[], Any]
+# From everyone's log-odds, NaN where nobody can say, to the log-odds that the desired class needs.
+Cut = Callable[[np.ndarray], float]
+Run = Callable[[Sequence[Job]], list[Any]]
+
+
+def one_by_one(jobs: Sequence[Job]) -> list[Any]:
+    """Run jobs in their order."""
+    return [job() for job in jobs]
+
+
+@dataclass(frozen=True)
+class Cooperation:
+    """What makes a model cooperate.
+
+    Parameters
+    ----------
+    weight : float
+        The largest weight of a point, beside its person's.
+    margin : float
+        Log-odds to which points are lifted, above the cut.
+    n_replicates, n_members : int
+    cut : callable, optional
+        Chooses the cut from log-odds; 0 by default.
+    """
+
+    weight: float
+    margin: float
+    n_replicates: int
+    n_members: int
+    cut: Cut | None = None
+
+    def cut_of(
+        self, models: Sequence[Boosted], parts: Sequence[np.ndarray], rows: CellRows
+    ) -> float:
+        """The cut of the mean of models, by those that have not seen the person."""
+        return 0.0 if self.cut is None else self.cut(scores_outside(models, parts, rows))
+
+    def above(self, cut: float) -> Cooperation:
+        """The same where the desired class needs other log-odds."""
+        return replace(self, margin=self.margin + cut)
+
+    def lift(self, **more: Any) -> Lift:
+        """How points pull."""
+        return Lift(self.margin, FIRST * self.weight, STEP * self.weight, self.weight, **more)
+
+
+@dataclass(frozen=True)
+class Cells:
+    """People's cells and reach, a person's cells together.
+
+    Parameters
+    ----------
+    people : People
+    home, lowest, highest : unsigned (people, axes)
+    """
+
+    people: People
+    home: np.ndarray
+    lowest: np.ndarray
+    highest: np.ndarray
+
+    @classmethod
+    def of(cls, people: People) -> Cells:
+        """The other way round than people have them."""
+        parts = (people.cells, people.lowest, people.highest)
+        return cls(people, *(np.ascontiguousarray(part.T) for part in parts))
+
+    @property
+    def movable(self) -> np.ndarray:
+        """Axes on which someone can move."""
+        people = self.people
+        moves = [
+            (lowest != highest).any() or (lowest != cells).any() if table is None
+            else bool((table & ~np.eye(len(table), dtype=bool)).any())
+            for cells, lowest, highest, table in zip(
+                people.cells, people.lowest, people.highest, people.can_enter, strict=True
+            )
+        ]  # fmt: skip
+        return np.flatnonzero(moves)
+
+    def reach(self, rows: np.ndarray) -> Any:
+        """The reach of some people."""
+        can_enter, tables, _, _ = flat_tables(self.people.can_enter)
+        layout = np.column_stack([self.people.n_cells, tables]).astype(np.int64)
+        return lines.Reach(
+            self.home[rows], self.lowest[rows], self.highest[rows], layout, can_enter
+        )
+
+
+def trees_of(model: Boosted, n_axes: int) -> Any:
+    """The trees of a model, and which of them split on each axis."""
+    uses = np.zeros((n_axes, len(model)), np.bool_)
+    for t, nodes in enumerate(model.nodes):
+        uses[nodes[nodes[:, 0] >= 0, 0], t] = True
+    starts = np.cumsum([0, *uses.sum(axis=1)]).astype(np.int64)
+    return lines.Trees(*model.flat(), np.nonzero(uses)[1].astype(np.int32), starts)
+
+
+def agreed_directions(models: Sequence[Any], cells: Cells, given: Sequence[int]) -> tuple[int, ...]:
+    """Directions of axes on which all models agree; those that were given stay.
+
+    An axis is asked by moving people over all that they reach of it, all else equal. A constraint
+    holds for the whole axis, of which people may reach little: a direction that taken together the
+    models contradict from end to end is none. (A small capital gain goes with a low income, a large
+    one with a high income.)
+
+    Parameters
+    ----------
+    models : sequence of lines.Trees
+    cells : Cells
+    given : sequence of int
+        By axis; empty for none.
+    """
+    directions = np.array(given or (0,) * cells.home.shape[1], np.int64)
+    some = np.linspace(0, len(cells.home) - 1, min(N_ASKED, len(cells.home))).astype(np.int64)
+    home, reach = cells.home[some], cells.reach(some)
+    for axis in cells.movable:
+        if cells.people.can_enter[axis] is not None or directions[axis] != 0:
+            continue
+        known = np.flatnonzero(home[:, axis] != cells.people.missing_cells[axis])
+        asked = known.astype(np.uint32)
+        gains = [lines.gains_to_ends(home, asked, axis, reach, model) for model in models]
+        if min(gains) > 0 or max(gains) < 0:
+            whole = _whole_axis(reach, axis, cells.people)
+            total = sum(lines.gains_to_ends(home, asked, axis, whole, model) for model in models)
+            if total * gains[0] > 0:
+                directions[axis] = int(np.sign(gains[0]))
+    return tuple(directions.tolist()) if directions.any() else ()
+
+
+def _whole_axis(reach: Any, axis: int, people: People) -> Any:
+    """The reach of people who could go anywhere on an axis."""
+    lowest, highest = reach.lowest.copy(), reach.highest.copy()
+    lowest[:, axis] = 0
+    highest[:, axis] = people.n_cells[axis] - 1 - (people.missing_cells[axis] >= 0)
+    return reach._replace(lowest=lowest, highest=highest)
+
+
+def best_points(
+    model: Any,
+    cells: Cells,
+    rows: np.ndarray,
+    directions: Sequence[int],
+    base: float,
+    enough: float,
+) -> np.ndarray:
+    """The best points of some people by a model; at the end of their reach along directions.
+
+    Parameters
+    ----------
+    model : lines.Trees
+    cells : Cells
+    rows : int (people,)
+    directions : sequence of int
+        By axis; empty for none.
+    base : float
+        What the model's scores start from.
+    enough : float
+        A point with this score is good enough.
+    """
+    points, axes = cells.home[rows], cells.movable
+    if directions:
+        along = np.array(directions)[axes]
+        for axis, direction in zip(axes, along, strict=True):
+            if direction != 0:
+                known = points[:, axis] != cells.people.missing_cells[axis]
+                end = (cells.highest if direction > 0 else cells.lowest)[rows, axis]
+                points[known, axis] = end[known]
+        axes = axes[along == 0]
+    everyone, scores = np.arange(len(rows), dtype=np.uint32), np.full(len(rows), base)
+    add_values(points, everyone, model.nodes, model.value, model.root, scores)
+    lines.ascend(points, everyone, axes, cells.reach(rows), model, enough, SWEEPS, scores)
+    return points
+
+
+def cooperate(
+    people: People,
+    rows: CellRows,
+    sample_weight: np.ndarray,
+    rules: BoostRules,
+    cooperation: Cooperation,
+    rng: np.random.RandomState,
+    *,
+    patience: Patience | None = None,
+    run: Run = one_by_one,
+    **how: Any,
+) -> tuple[list[Boosted], list[Boosted], float]:
+    """Members whose mean gives refused people a way back, the replicates, and the members' cut.
+
+    Parameters
+    ----------
+    people : People
+        With their reach.
+    rows : CellRows
+        The same people.
+    sample_weight : float64 (people,)
+        What the point of each counts, times the weight of points.
+    rules : BoostRules
+    cooperation : Cooperation
+    rng : RandomState
+    patience : Patience, optional
+        Replicates are stopped by the loss of the people outside their part; members have as many
+        trees. Of a booster that moves its own points, that of the people in it.
+    run : callable
+        Runs independent jobs, in threads perhaps.
+    **how
+        Of a booster that moves its own points: ``before``, ``n_threads``, ``watch`` as in boost.
+    """
+    cells, n = Cells.of(people), len(rows.codes)
+    if cooperation.n_replicates == 0:
+        seeds, how = _seeds(rng, rules), {"patience": patience, **how}
+        alone = _on_its_own(cells, rows, sample_weight, rules, cooperation, seeds, **how)
+        return [alone], [], 0.0
+
+    def part(share: float) -> np.ndarray:
+        return np.sort(rng.permutation(n)[: max(1, round(share * n))])
+
+    parts = [part(REPLICATE_SHARE) for _ in range(cooperation.n_replicates)]
+    outside = [np.setdiff1d(np.arange(n), one) for one in parts]
+    replicates = run(
+        [
+            partial(
+                boost, people, rows.take(inside), rules, _seeds(rng, rules),
+                patience=None if patience is None else replace(patience, rows=rows.take(others)),
+            )
+            for inside, others in zip(parts, outside, strict=True)
+        ]
+    )  # fmt: skip
+    cooperation = cooperation.above(cooperation.cut_of(replicates, parts, rows))
+    trees = [trees_of(replicate, rows.codes.shape[1]) for replicate in replicates]
+    directions = agreed_directions(trees, cells, rules.directions)
+    rules = replace(rules, directions=directions, max_iter=max(map(len, replicates)))
+    n_members = cooperation.n_members
+    parts = [part(MEMBER_SHARE if n_members > 1 else 1.0) for _ in range(n_members)]
+    # Everyone has points of several replicates, in each member of others as far as there are some.
+    n_points = min(POINTS, cooperation.n_replicates)
+    start = rng.randint(cooperation.n_replicates, size=n)
+    turns = np.arange(n_points)[:, None]
+    chooser = [
+        (start[one] + n_points * m + turns) % cooperation.n_replicates
+        for m, one in enumerate(parts)
+    ]
+    points = [np.tile(cells.home[one], (n_points, 1, 1)) for one in parts]
+
+    def choose(k: int) -> None:
+        asked = [np.nonzero(of_member == k) for of_member in chooser]
+        people_asked = [one[at[1]] for one, at in zip(parts, asked, strict=True)]
+        everyone = np.unique(np.concatenate(people_asked))
+        enough = cooperation.margin + WELL_ABOVE
+        best = best_points(trees[k], cells, everyone, directions, replicates[k].base, enough)
+        for found, at, people_of in zip(points, asked, people_asked, strict=True):
+            found[at] = best[np.searchsorted(everyone, people_of)]
+
+    run([partial(choose, k) for k in range(cooperation.n_replicates)])
+    members = run(
+        [
+            partial(
+                boost, people,
+                rows.take(one).with_points(
+                    np.concatenate(codes), np.tile(sample_weight[one], n_points)
+                ),
+                rules, _seeds(rng, rules), lift=cooperation.lift(share=1 / n_points),
+            )
+            for one, codes in zip(parts, points, strict=True)
+        ]
+    )  # fmt: skip
+    return members, replicates, cooperation.cut_of(members, parts, rows)
+
+
+def scores_outside(
+    models: Sequence[Boosted], parts: Sequence[np.ndarray], rows: CellRows
+) -> np.ndarray:
+    """Everyone's mean log-odds by the models whose part of the people they are not in.
+
+    NaN for who is in all parts.
+    """
+    sums, counts = np.zeros(rows.n_people), np.zeros(rows.n_people)
+    for model, inside in zip(models, parts, strict=True):
+        outside = np.ones(rows.n_people, np.bool_)
+        outside[inside] = False
+        sums[outside] += model.scores(np.ascontiguousarray(rows.codes[: rows.n_people][outside]))
+        counts[outside] += 1
+    with np.errstate(invalid="ignore"):
+        return sums / counts
+
+
+def _on_its_own(
+    cells: Cells,
+    rows: CellRows,
+    sample_weight: np.ndarray,
+    rules: BoostRules,
+    cooperation: Cooperation,
+    seeds: Sequence[int],
+    **how: Any,
+) -> Boosted:
+    """A booster that moves its own points now and then; how: as boost takes it."""
+    n, axes = rows.n_people, cells.movable
+    both = rows.with_points(cells.home, sample_weight)
+    reach, points = cells.reach(np.arange(n)), both.codes[n:]
+
+    def move(t: int, model: Boosted, scores: np.ndarray) -> None:
+        if t < WARM or (t - WARM) % EVERY:
+            return
+        below = np.flatnonzero(scores[n:] < cooperation.margin).astype(np.uint32)
+        order = np.random.default_rng(seeds[t]).permutation(axes)
+        trees = trees_of(model, points.shape[1])
+        lines.ascend(points, below, order, reach, trees, cooperation.margin, OWN_SWEEPS, scores[n:])
+
+    lift = cooperation.lift(move=move)
+    return boost(cells.people, both, rules, seeds, lift=lift, **how)
+
+
+def _seeds(rng: np.random.RandomState, rules: BoostRules) -> list[int]:
+    return [int(seed) for seed in rng.randint(2**31 - 1, size=rules.max_iter)]

@@ -1,0 +1,142 @@
+"""Reading LightGBM's classifiers, from the text of the model."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy.sparse import csr_matrix
+
+from ract._utils.errors import InvalidData, InvalidSpec
+from ract.data.frames import is_frame
+from ract.trees.readers.curves import CLogistic
+from ract.trees.readers.reading import Reading, codes_in, end_to_end, two_classes
+
+# Bits of a split's decision_type.
+CATEGORICAL = 1
+DEFAULT_LEFT = 2
+MISSING_TYPE = 12
+ZERO = 4  # zero_as_missing; 8 for NaN, 0 if nothing was missing
+# LightGBM's kZeroThreshold, a single. Rows of arrays and pandas frames drop values up to this size
+# and so make them zero, also where a threshold is the negative of it; Arrow and CSR keep them.
+NEAR_ZERO = float(np.float32(1e-35))
+
+
+def read_lightgbm(model: Any, people: Any) -> Reading:
+    """The trees of a fitted LGBMClassifier or of a binary Booster.
+
+    ``people`` is the table that the model itself is given, None after other steps.
+    """
+    booster = getattr(model, "booster_", model)
+    classes = np.array([0, 1])
+    if booster is not model:
+        classes = two_classes(model.classes_, type(model).__name__)
+    head, *blocks = booster.model_to_string().split("\nend of trees")[0].split("\nTree=")
+    header = _items(head)
+    if not blocks:
+        raise InvalidSpec("The LightGBM model has no trees.")
+    link = CLogistic(_steepness(header))
+    averages = "average_output" in header
+    # Arrays of anything but floats are turned into singles on the way in.
+    rounds = isinstance(people, np.ndarray) and people.dtype not in (np.float32, np.float64)
+    by_arrow = is_frame(people) and not isinstance(people, pd.DataFrame)
+
+    def ask(seen: np.ndarray) -> np.ndarray:
+        # Sparse rows are compared as they are; values near zero have become zero before, or not.
+        seen = csr_matrix(seen, dtype=np.float32 if rounds else np.float64)
+        margin = booster.predict(seen, raw_score=True)
+        # Those of a forest are divided only on the way to probabilities.
+        return margin / len(blocks) if averages else margin
+
+    trees = end_to_end([_arrays(_items(block)) for block in blocks])
+    return Reading(
+        classes=classes,
+        n_columns=int(header["max_feature_idx"]) + 1,
+        ask=ask,
+        combine="mean" if averages else "sum",
+        rounds=rounds,
+        near_zero=0.0 if by_arrow else NEAR_ZERO,
+        link=link,
+        chooses=lambda margin: link(margin) > 0.5,
+        labels=_labels(booster, people),
+        gap=(-NEAR_ZERO, NEAR_ZERO) if trees["in_gap"].any() else None,
+        **trees,
+    )
+
+
+def _items(block: str) -> dict[str, str]:
+    pairs = (line.partition("=") for line in block.splitlines() if line)
+    return {key: value for key, _, value in pairs}
+
+
+def _steepness(header: dict[str, str]) -> float:
+    objective, *settings = header.get("objective", "custom").split()
+    if objective != "binary" or header["num_tree_per_iteration"] != "1":
+        raise InvalidSpec(f"The LightGBM objective is {objective!r}; only 'binary' is supported.")
+    return float(dict(setting.split(":") for setting in settings if ":" in setting)["sigmoid"])
+
+
+def _labels(booster: Any, people: Any) -> dict[int, list[Any]]:
+    """Labels of the pandas category columns, which LightGBM turns into codes by their order."""
+    known = booster.pandas_categorical or []
+    if not isinstance(people, pd.DataFrame):
+        columns = []
+    else:
+        kinds = enumerate(people.dtypes)
+        columns = [j for j, kind in kinds if isinstance(kind, pd.CategoricalDtype)]
+    if len(columns) != len(known):
+        raise InvalidData(
+            f"The LightGBM model was trained with {len(known)} pandas category column(s), "
+            f"the table has {len(columns)}."
+        )
+    return dict(zip(columns, known, strict=True))
+
+
+def _arrays(tree: dict[str, str]) -> dict[str, Any]:
+    """Inner nodes first, then leaves; LightGBM numbers leaves -1, -2, ..."""
+    if tree.get("is_linear", "0") != "0":
+        raise InvalidSpec("LightGBM's linear trees are not supported; train without linear_tree.")
+    n_leaves = int(tree["num_leaves"])
+    n_inner = n_leaves - 1
+    value = np.zeros(n_inner + n_leaves)
+    value[n_inner:] = _numbers(tree, "leaf_value", float)
+    column = np.full(len(value), -1)
+    threshold = np.zeros(len(value))
+    missing_left, in_gap = np.zeros(len(value), bool), np.zeros(len(value), bool)
+    sides = {side: np.full(len(value), -1) for side in ("left", "right")}
+    codes: dict[int, np.ndarray] = {}
+    if n_inner:
+        column[:n_inner] = _numbers(tree, "split_feature", int)
+        threshold[:n_inner] = _numbers(tree, "threshold", float)
+        kind = _numbers(tree, "decision_type", int)
+        missing_left[:n_inner] = _missing_left(kind, threshold[:n_inner])
+        in_gap[:n_inner] = ((kind & MISSING_TYPE) == ZERO) & ((kind & CATEGORICAL) == 0)
+        for side, children in sides.items():
+            child = _numbers(tree, f"{side}_child", int)
+            children[:n_inner] = np.where(child < 0, n_inner + ~child, child)
+        codes = _codes(tree, kind, threshold)
+    arrays = {"column": column, "threshold": threshold, "value": value, **sides}
+    return arrays | {"missing_left": missing_left, "in_gap": in_gap, "codes": codes}
+
+
+def _missing_left(kind: np.ndarray, threshold: np.ndarray) -> np.ndarray:
+    """Where a missing value goes; a feature that has none in training takes it for zero."""
+    default_left = (kind & DEFAULT_LEFT) != 0
+    missing = np.where((kind & MISSING_TYPE) == 0, threshold >= 0, default_left)
+    return missing & ((kind & CATEGORICAL) == 0)
+
+
+def _codes(tree: dict[str, str], kind: np.ndarray, threshold: np.ndarray) -> dict[int, np.ndarray]:
+    """Categories that go left, from bits in words of 32; a split's threshold says which words."""
+    codes = {}
+    for node in np.flatnonzero(kind & CATEGORICAL):
+        ends = _numbers(tree, "cat_boundaries", int)
+        which = int(threshold[node])
+        words = _numbers(tree, "cat_threshold", int)[ends[which] : ends[which + 1]]
+        codes[int(node)] = codes_in(words)
+    return codes
+
+
+def _numbers(tree: dict[str, str], key: str, kind: type) -> np.ndarray:
+    return np.array([kind(text) for text in tree[key].split()])

@@ -1,0 +1,67 @@
+"""Reading ract's own models behind the steps of a pipeline."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ract._utils.errors import InvalidSpec
+from ract.trees.ensemble import TreeEnsemble
+from ract.trees.readers.curves import Logistic
+from ract.trees.readers.layout import Layout
+from ract.trees.readers.reading import Reading
+
+
+def is_own(model: Any) -> bool:
+    """Whether a model is one of ract's own, or was imported."""
+    return all(hasattr(model, name) for name in ("ensemble_", "encoder_", "desired_"))
+
+
+def takes_threshold(model: Any) -> bool:
+    """Whether a model was trained by ract, so that it may decide by another share of its leaves."""
+    return hasattr(model, "max_bins")
+
+
+def read_own(model: Any) -> Reading:
+    """The trees of a model over the columns of its own table, which must be numbers."""
+    encoder, ensemble = model.encoder_, model.ensemble_
+    position = encoder.feature_of_column
+    codes: dict[int, np.ndarray] = {}
+    for axis in encoder.axes:
+        feature = axis.feature
+        if not feature.is_categorical or feature.columns:
+            continue
+        if not all(isinstance(value, (int, np.integer)) for value in feature.categories):
+            raise InvalidSpec(
+                f"{type(model).__name__} takes {feature.name!r} as text after other steps; encode "
+                "it as numbers before the model, or let the model encode the whole table."
+            )
+        for k, column in enumerate(axis.columns):
+            others = np.delete(np.array(feature.categories, np.int64), k)
+            codes |= dict.fromkeys(np.flatnonzero(ensemble.feature == column).tolist(), others)
+    inner = ensemble.feature >= 0
+    return Reading(
+        classes=np.asarray(model.classes_),
+        n_columns=len(encoder.feature_names),
+        ask=lambda seen: seen[:, 0],  # decisions are compared, not scores
+        column=np.where(inner, position[np.maximum(ensemble.feature, 0)], -1).astype(np.int32),
+        threshold=ensemble.threshold,
+        left=ensemble.left,
+        right=ensemble.right,
+        missing_left=np.zeros(len(inner), bool),
+        value=ensemble.value,
+        root=ensemble.root,
+        combine="sum",
+        codes=codes,
+        link=Logistic() if hasattr(model, "probability_ensemble_") else None,
+    )
+
+
+def own_ensemble(model: Any, layout: Layout) -> TreeEnsemble:
+    """A model's trees in a layout; its probabilities are means of their values."""
+    ensemble = model.ensemble_
+    label, value = ensemble.label[layout.node], ensemble.value[layout.node]
+    against = None if ensemble.against is None else ensemble.against[layout.node]
+    return replace(ensemble, **layout.trees, label=label, value=value, against=against)

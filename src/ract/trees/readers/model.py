@@ -1,0 +1,92 @@
+"""A binary classifier of trees, whatever library it comes from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ract.data.encoder import Encoder
+from ract.trees.ensemble import TreeEnsemble
+from ract.trees.readers.reading import Curve
+
+
+@dataclass(frozen=True)
+class TreeModel:
+    """A binary classifier of trees over encoded columns.
+
+    Parameters
+    ----------
+    encoder : Encoder
+        From the user's own table to encoded columns.
+    ensemble : TreeEnsemble
+        Over encoded columns, with thresholds in the user's own units. Labels of leaves say
+        which class a leaf favours by itself; only a single tree decides by them.
+    classes : array of two labels
+    desired : label
+    n_features : int
+        Number of columns of the user's table.
+    link : callable, optional
+        From margins of the second class to its probabilities; None if scores are probabilities.
+
+    Examples
+    --------
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> from ract import ActionSpace, Feature
+    >>> from ract.trees import read_model
+    >>> people = np.array([[1.0], [2.0], [3.0], [4.0]])
+    >>> tree = DecisionTreeClassifier(max_depth=1).fit(people, ["no", "no", "no", "yes"])
+    >>> model = read_model(tree, people, ActionSpace([Feature("x0")]))
+    >>> float(model.ensemble.threshold[0])  # the largest double that the tree rounds to 3.5
+    3.5000001192092896
+    >>> model.decide(np.array([[3.4], [3.6]]))
+    array([False,  True])
+    """
+
+    encoder: Encoder
+    ensemble: TreeEnsemble
+    classes: np.ndarray
+    desired: Any
+    n_features: int
+    link: Curve | None = None
+
+    def score(self, X: Any, *, n_jobs: int | None = None) -> np.ndarray:
+        """The model's own score of the desired class, bit for bit.
+
+        A probability for trees and forests, a margin (log odds as a rule) for boosted trees;
+        in single precision for XGBoost. Of trees that vote, the mean share of their leaves.
+        """
+        matrix, ensemble = self.encoder.matrix(X, kinds=False), self.ensemble
+        if ensemble.combine != "votes":
+            return ensemble.score(matrix, n_jobs=n_jobs)
+        return ensemble.totals(matrix, n_jobs=n_jobs)[1] / ensemble.n_trees
+
+    def probability(self, X: Any, *, n_jobs: int | None = None) -> np.ndarray:
+        """The model's own probability of the desired class."""
+        score = self.score(X, n_jobs=n_jobs)
+        if self.link is None:
+            return score
+        if self.desired == self.classes[1]:
+            return self.link(score)
+        return 1 - self.link(-score)
+
+    def decide(self, X: Any, *, n_jobs: int | None = None) -> np.ndarray:
+        """Whether the model gives each person the desired class."""
+        return self.ensemble.decide(self.encoder.matrix(X, kinds=False), n_jobs=n_jobs)
+
+
+@dataclass(frozen=True)
+class OwnModel(TreeModel):
+    """One of ract's own classifiers, which is a TreeEnsemble already."""
+
+    model: Any = None
+
+    def score(self, X: Any, *, n_jobs: int | None = None) -> np.ndarray:
+        """The model's own probability of the desired class."""
+        return self.model.predict_proba(X)[:, self.classes.tolist().index(self.desired)]
+
+    def decide(self, X: Any, *, n_jobs: int | None = None) -> np.ndarray:
+        """Whether the model gives each person the desired class."""
+        matrix = self.encoder.matrix(X, kinds=False, undeclared=True)
+        return self.ensemble.decide(matrix, n_jobs=n_jobs)

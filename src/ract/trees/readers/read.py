@@ -1,0 +1,265 @@
+"""From a fitted model and a table of people to an encoder and a TreeEnsemble on its columns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from ract._utils.errors import InvalidData, InvalidSpec, listing
+from ract.data.actions import ActionSpace, Feature, warn_of_unrestricted
+from ract.data.encoder import Encoder
+from ract.data.frames import is_frame, read_table
+from ract.trees.readers.agree import check_decisions, check_scores
+from ract.trees.readers.from_catboost import read_catboost
+from ract.trees.readers.from_lightgbm import read_lightgbm
+from ract.trees.readers.from_own import is_own, own_ensemble, read_own, takes_threshold
+from ract.trees.readers.from_sklearn import preparation_of, read_sklearn
+from ract.trees.readers.from_xgboost import read_xgboost
+from ract.trees.readers.layout import lay_out
+from ract.trees.readers.model import OwnModel, TreeModel
+from ract.trees.readers.pullback import pull_back
+from ract.trees.readers.reading import SUPPORTED, Reading
+from ract.trees.readers.scoring import comparable, ensemble_of
+from ract.trees.readers.seen import Seen
+from ract.trees.readers.steps import Column, first_columns, follow, unwrapped
+from ract.trees.readers.wrappers import Cut, Rule, rule_of
+
+
+def read_model(
+    model: Any,
+    people: Any,
+    actions: ActionSpace | None = None,
+    *,
+    desired: Any = None,
+    threshold: float | None = None,
+) -> TreeModel:
+    """Read a fitted binary classifier of trees, exactly.
+
+    Scores and decisions are those of the model's own library for every table that the model
+    takes, down to the last bit: thresholds are carried back through the steps of a pipeline
+    and the library's rounding, and scores are added up in the library's order and precision.
+    (A scikit-learn forest that predicts in several threads adds up in no fixed order; the
+    scores here are those of one thread.) Decisions on up to 1000 of the people are compared with
+    the model's own ``predict``, and a model that differs is refused.
+
+    Parameters
+    ----------
+    model : fitted classifier
+        scikit-learn's DecisionTreeClassifier, ExtraTreeClassifier, RandomForestClassifier,
+        ExtraTreesClassifier, GradientBoostingClassifier or HistGradientBoostingClassifier,
+        LightGBM's LGBMClassifier or Booster, XGBoost's XGBClassifier, XGBRFClassifier or
+        Booster, CatBoost's CatBoostClassifier, or a model of ract, alone or at the end of a
+        Pipeline whose steps work column by column, or in a GridSearchCV; all but models of ract
+        also in a CalibratedClassifierCV (of one model), a FixedThresholdClassifier or a
+        TunedThresholdClassifierCV.
+    people : frame or array
+        A complete table like the one that the model was trained on; kinds, bounds and
+        categories are read off it.
+    actions : ActionSpace, optional
+        Without one, those of a model of ract; or else kinds are read off the table and every
+        feature may change. If nothing was declared, an ``AssumedActions`` warning says so. A
+        column that a model takes as categories is categorical. Bounds that a step of the pipeline
+        rejects (Box-Cox takes nothing below zero) are moved to where it takes values.
+    desired : label, optional
+        The class that people want: that of the action space, or else the second one.
+    threshold : float, optional
+        Decide by a probability of the desired class of at least this, not by the model's
+        own rule; of a forest of ract by at least this share of votes, of a booster of ract by
+        that of the score that decides.
+
+    Examples
+    --------
+    >>> from sklearn.ensemble import RandomForestClassifier
+    >>> people = np.random.default_rng(0).normal(size=(100, 3))
+    >>> income_is_high = people[:, 0] > 0.1
+    >>> forest = RandomForestClassifier(n_estimators=5, random_state=0).fit(people, income_is_high)
+    >>> model = read_model(forest, people, ActionSpace([Feature("x0")]))
+    >>> bool((model.score(people) == forest.predict_proba(people)[:, 1]).all())
+    True
+    """
+    if not isinstance(model, type) and hasattr(model, "get_params"):
+        check_is_fitted(model)
+    if desired is None and actions is not None:
+        desired = actions.desired
+    steps, last = unwrapped(model)
+    rule, own = rule_of(model), is_own(last)
+    if own:
+        _check_own(last, rule, desired, threshold, alone=not steps)
+        if not steps:
+            return _own(last, people, actions, threshold)
+        desired = last.desired_
+    threshold = _checked(threshold)
+    reading = read_own(last) if own else rule.applied(_read(last, None if steps else people))
+    k = _position(desired, reading.classes)
+    cut = rule.cut if threshold is None else Cut(reading.classes[k], threshold)
+    reading = comparable(reading, k, cut)
+    names, framed = read_table(people).names, is_frame(people)
+    columns = _columns(steps, last, reading, names, framed)
+    encoder = _encoder(people, actions, names, columns)
+    _check_categories(encoder, columns)
+    preparation = preparation_of(last)
+    seen = Seen(
+        encoder, people, columns, reading, steps if preparation is None else [*steps, preparation]
+    )
+    layout = lay_out(reading, pull_back(seen))
+    ensemble = own_ensemble(last, layout) if own else ensemble_of(reading, layout, k, cut)
+    result = TreeModel(
+        seen.tightened(), ensemble, reading.classes, reading.classes[k], len(names), reading.link
+    )
+    if not own:
+        check_scores(result, seen, k, type(last).__name__)
+    check_decisions(model, result, seen.people, seen.matrix, threshold)
+    return result
+
+
+def _check_own(
+    model: Any, rule: Rule, desired: Any, threshold: float | None, *, alone: bool
+) -> None:
+    """Refuse to turn one of ract's own models into another one."""
+    if rule != Rule() or (threshold is not None and not (alone and takes_threshold(model))):
+        raise InvalidSpec(
+            f"{type(model).__name__} decides by a rule of its own and takes no threshold; a forest "
+            "or booster of ract does, and a model of another library when it is read."
+        )
+    if desired is not None and desired != model.desired_:
+        raise InvalidSpec(
+            f"desired is {desired!r}, but the model was trained for "
+            f"{np.asarray(model.desired_).item()!r}."
+        )
+
+
+def _own(
+    model: Any, people: Any, actions: ActionSpace | None, threshold: float | None
+) -> TreeModel:
+    encoder, ensemble = model.encoder_, model.ensemble_
+    if threshold is not None:
+        ensemble = ensemble.at_threshold(_checked(threshold))
+    if actions is None:
+        if getattr(model, "actions", encoder.space) is None:  # an imported model has none
+            warn_of_unrestricted(encoder.space)
+    else:
+        encoder = Encoder(people, actions)
+        if encoder.column_names != model.encoder_.column_names:
+            raise InvalidSpec(
+                f"The action space encodes the table as {listing(encoder.column_names)}, the model "
+                f"was trained on {listing(model.encoder_.column_names)}."
+            )
+    return OwnModel(
+        encoder, ensemble, model.classes_, model.desired_, model.n_features_in_, model=model
+    )
+
+
+def _read(model: Any, people: Any) -> Reading:
+    """The reading of the library that a model comes from."""
+    libraries = {kind.__module__.split(".")[0] for kind in type(model).__mro__}
+    is_booster, reading = type(model).__name__ == "Booster", None
+    if "lightgbm" in libraries and (is_booster or hasattr(model, "classes_")):
+        reading = read_lightgbm(model, people)
+    elif "xgboost" in libraries and (is_booster or hasattr(model, "n_classes_")):
+        reading = read_xgboost(model, people)
+    elif "catboost" in libraries and hasattr(model, "classes_"):
+        reading = read_catboost(model, people)
+    elif "sklearn" in libraries:
+        reading = read_sklearn(model)
+    if reading is None:
+        raise InvalidSpec(f"{type(model).__name__} cannot be read; supported are {SUPPORTED}.")
+    return reading
+
+
+def _columns(
+    steps: Sequence[Any], model: Any, reading: Reading, names: Sequence[str], framed: bool
+) -> list[Column]:
+    """Where each column that the model sees comes from in the user's table."""
+    if steps:
+        columns = first_columns(steps, names, framed)
+        for step in steps:
+            columns = follow(step, columns)
+    else:
+        if reading.n_columns != len(names):
+            raise InvalidData(
+                f"The model was trained on {reading.n_columns} columns, the table has {len(names)}."
+            )
+        if framed and reading.names is not None and reading.names != tuple(names):
+            raise InvalidData(
+                f"The model was trained on the columns {listing(reading.names, 30)}, in this "
+                f"order; the table has {listing(names, 30)}."
+            )
+        columns = [Column(j) for j in range(len(names))]
+    if preparation_of(model) is not None:  # puts the columns that it takes as categories first
+        is_category = np.asarray(model.is_categorical_)
+        columns = [columns[j] for j in np.argsort(~is_category, kind="stable")]
+        categorical = set(range(int(is_category.sum())))
+    else:
+        categorical = reading.categorical
+    return [
+        replace(column, by_category=True, known=reading.known.get(j, column.known))
+        if j in categorical
+        else column
+        for j, column in enumerate(columns)
+    ]
+
+
+def _encoder(
+    people: Any, actions: ActionSpace | None, names: Sequence[str], columns: Sequence[Column]
+) -> Encoder:
+    """An encoder that takes as categories whatever the model does."""
+    table = read_table(people)
+    space = ActionSpace.infer(table) if actions is None else actions
+    completed = space.complete(table)
+    features = {feature.name: feature for feature in space}
+    in_groups = {column for feature in space for column in feature.columns}
+    for name in dict.fromkeys(names[column.position] for column in columns if column.by_category):
+        if name in in_groups:
+            continue
+        given = features.get(name, Feature(name, change="fixed"))
+        if completed[name].kind in ("categorical", "binary"):
+            continue
+        if actions is not None and given.kind is not None:
+            raise InvalidSpec(
+                f"Feature {name!r} is declared {given.kind!r}, but the model takes its values as "
+                "categories; declare it 'categorical'."
+            )
+        given = given if actions is not None else given.blank()
+        features[name] = replace(given, kind="categorical")
+    return Encoder(table, space.with_features(features.values()))
+
+
+def _check_categories(encoder: Encoder, columns: Sequence[Column]) -> None:
+    """Refuse categories on which a step would raise an error."""
+    features = {feature.name: feature for feature in encoder.space}
+    for column in columns:
+        feature = features.get(encoder.feature_names[column.position])
+        if column.known is None or feature is None:
+            continue
+        unknown = [value for value in feature.categories if value not in column.known]
+        if unknown:
+            raise InvalidData(
+                f"Feature {feature.name!r} has {listing(unknown)}, on which the model was not "
+                f"trained; it takes {listing(column.known, 20)}."
+            )
+
+
+def _position(desired: Any, classes: np.ndarray) -> int:
+    if desired is None:
+        return 1
+    if desired not in classes.tolist():
+        raise InvalidSpec(
+            f"desired is {desired!r}, which is not a class of the model; "
+            f"its classes are {listing(classes.tolist())}."
+        )
+    return classes.tolist().index(desired)
+
+
+def _checked(threshold: Any) -> float | None:
+    if threshold is None:
+        return None
+    number = isinstance(threshold, (int, float, np.integer, np.floating))
+    if not number or isinstance(threshold, bool) or not 0 < threshold <= 1:
+        raise InvalidSpec(
+            f"threshold must be a probability above 0 and at most 1, got {threshold!r}."
+        )
+    return float(threshold)

@@ -1,0 +1,21 @@
+"""Ledgers of tests sign with keys of their own, and close what they open."""
+
+import gc
+
+import pytest
+
+
+@pytest.fixture(scope="session", autouse=True)
+def ledger_keys(tmp_path_factory):
+    """Where keys lie, unless a test says otherwise."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("RACT_LEDGER_KEY", str(tmp_path_factory.mktemp("keys") / "ledger.key"))
+        yield
+
+
+@pytest.fixture(autouse=True)
+def nothing_left_open(request):
+    """Connections are closed by their owners, not when memory is tidied: that would be an error."""
+    yield
+    if request.node.path.parent.name in ("ledger", "web"):
+        gc.collect()

@@ -1,0 +1,258 @@
+"""Pages without a browser: who sees them, what they say, and what forms do."""
+
+import re
+
+import pytest
+
+from ract.apps.ledger import check_receipt
+from ract.apps.web.live import Rules
+from ract.apps.web.views import View, best_language, rules_of, words
+
+HOSTILE = "<script>alert(1)</script>'; DROP TABLE ract_events; --{{ 7*7 }}"
+
+
+@pytest.fixture
+def refused(served, people):
+    """The case of someone who is refused and has a plan, and their link."""
+    for i, row in enumerate(people):
+        (made,) = served.service.decide([f"A-{i}"], [row], True, "Test")
+        if not made.accepted:
+            case = served.service.cases.get(made.case)
+            if served.service.ways(case, Rules()).each:
+                served.client.get(served.service.link(case)[0])
+                return case
+    raise AssertionError("nobody has a plan")
+
+
+def sign_in(served, role):
+    answer = served.client.post("/login", data={"key": served.keys[role]})
+    assert answer.status_code == 303
+    return answer.headers["location"]
+
+
+def fields(page):
+    """Names and values of the fields of a page's forms of values, as a browser would send them."""
+    page = page.partition("/redeem")[0]
+    found = dict(re.findall(r'name="(value:\w+)" value="([^"]*)" step', page))
+    for name, options in re.findall(r'<select name="(value:\w+)">(.*?)</select>', page, re.S):
+        found[name] = re.search(r'value="([^"]*)" selected', options)[1]
+    for name in re.findall(r'name="(value:\w+)" value="1" checked', page):
+        found[name] = "1"
+    return found
+
+
+def redeeming(promise, now, evidence="seen"):
+    """Fields of the form that redeems a promise."""
+    given = {"promise": promise.id}
+    for name, value in now.items():
+        given[f"value:{name}"] = ("1" if value else "") if isinstance(value, bool) else str(value)
+        if value != promise.before[name]:
+            given[f"evidence:{name}"] = evidence
+    return given
+
+
+def test_words_are_the_same_in_every_language():
+    def keys(space):
+        return {
+            k: keys(v) if not isinstance(v, str) else v.count("{") for k, v in vars(space).items()
+        }
+
+    assert keys(words("en")) == keys(words("de")) == keys(words("fr"))
+    assert best_language("de-CH,en;q=0.8") == "de" and best_language("xx") == "en"
+
+
+def test_the_story_of_an_applicant_without_a_script(served, refused):
+    client, service = served.client, served.service
+    page = client.get("/my").text
+    assert "Decision on your application" in page and "I cannot do that" in page
+    first = re.search(r'name="lock" value="(\w+)" data-lock', page)[1]
+    other = client.post("/my/plans", data={"lock": first}).text
+    assert f'value="{first}" checked' in other and f'data-lock="{first}"' not in other
+    part = client.post("/my/plans", data={"lock": first}, headers={"x-fragment": "1"}).text
+    assert part.strip() in other and "<html" not in part
+    token = re.search(r'name="way" value="(\w+)"', part)[1]
+    for _ in range(2):  # pressed twice
+        answer = client.post("/my/accept", data={"lock": first, "way": token})
+        assert answer.status_code == 303
+    (promise,) = service.ledger.of(refused.person)
+    assert promise.by == "applicant" and first not in promise.region.asked
+    page = client.get("/my").text
+    assert "Our promise to you" in page and service.settings.promise_days == 180
+    assert View(service, "en").day(service.last_day()) in page
+    receipt = client.get(f"/my/receipt/{promise.id}").json()
+    assert check_receipt(receipt, service.ledger.store.ring) == []
+    assert client.get(f"/my/receipt/{'0' * 32}").status_code == 403
+    values = fields(page) | {f"value:{k}": str(v) for k, v in promise.after.items()}
+    for name, value in promise.after.items():
+        if isinstance(value, bool):
+            values[f"value:{name}"] = "1" if value else ""
+    assert client.post("/my/report", data=values).status_code == 303
+    page = client.get("/my").text
+    assert "our promise means a yes" in page and not service.cases.get(refused.id).accepted
+    sign_in(served, "case-worker")
+    desk = client.get("/desk", params={"search": refused.person}).text
+    assert "has reported a change" in desk
+    case = client.get(f"/desk/{refused.id}").text
+    assert "Check them before you decide" in case and " → " in case and "When promised" in case
+    unseen = redeeming(promise, promise.after, evidence="")
+    answer = client.post(f"/desk/{refused.id}/redeem", data=unseen)
+    assert answer.status_code == 200 and "Write down what shows these changes" in answer.text
+    assert service.ledger.get(promise.id).status == "open"
+    given = redeeming(promise, promise.after, evidence="Payslip of May")
+    assert client.post(f"/desk/{refused.id}/redeem", data=given).status_code == 303
+    happened = service.ledger.history(refused.person)
+    assert set(happened["details"][1]["evidence"].values()) == {"Payslip of May"}
+    assert happened["by"][1] == "The case-worker"
+    assert service.ledger.get(promise.id).status == "redeemed"
+    assert "accepted by a promise" in client.get(f"/desk/{refused.id}").text
+    page = client.get("/my").text
+    assert "We said yes" in page and "we kept our promise" in page
+
+
+def test_what_a_case_worker_does(served, refused, people):
+    client, service = served.client, served.service
+    assert client.get("/desk").headers["location"] == "/login"
+    assert client.post("/login", data={"key": "ract-guessed"}).status_code == 401
+    assert sign_in(served, "case-worker") == "/desk"
+    page = client.get(f"/desk/{refused.id}").text
+    token = re.search(r'name="way" value="(\w+)"', page)[1]
+    assert client.post(f"/desk/{refused.id}/offer", data={"way": token}).status_code == 303
+    (promise,) = service.ledger.of(refused.person)
+    assert promise.by == "The case-worker"
+    given = fields(page)
+    answer = client.post(f"/desk/{refused.id}/redeem", data=redeeming(promise, promise.before))
+    assert answer.status_code == 200 and "This is missing" in answer.text
+    client.post(f"/desk/{refused.id}/note", data={"text": HOSTILE})
+    page = client.get(f"/desk/{refused.id}").text
+    assert "<script>alert" not in page and "&lt;script&gt;" in page and "{{ 7*7 }}" in page
+    link = client.post(f"/desk/{refused.id}/link").text
+    address = re.search(r'value="(http://127.0.0.1/my/[\w.-]+)"', link)[1]
+    assert client.get(address).status_code == 303
+    assert "do not work any more" in client.post(f"/desk/{refused.id}/unlink").text
+    assert client.get(address).status_code == 401
+    client.post(f"/desk/{refused.id}/withdraw", data={"promise": promise.id, "reason": "Forged"})
+    assert service.ledger.get(promise.id).status == "withdrawn"
+    assert "withdrawn until" in client.get(f"/desk/{refused.id}").text
+    client.get(service.link(refused)[0])
+    page = client.get("/my").text
+    assert "A promise was withdrawn" in page and "Forged" in page
+    new = client.post("/desk", data=given | {"person": HOSTILE})
+    assert new.status_code == 303
+    assert "<script>alert" not in client.get(new.headers["location"]).text
+    assert "<script>alert" not in client.get("/desk", params={"search": HOSTILE}).text
+    wrong = client.post("/desk", data=given | {"person": "A-x", "value:Income": HOSTILE})
+    assert (
+        wrong.status_code == 422 and "valid number" in wrong.text and "<script>a" not in wrong.text
+    )
+    assert client.post(f"/desk/{refused.id}/fly").status_code == 403
+    assert client.get("/desk/0").status_code == 404
+    assert client.get(f"/desk/{refused.id}/notice").status_code == 200
+    assert client.get("/auditor").status_code == 403
+    token = client.cookies["ract_session"]
+    foreign = {"origin": "http://evil.example"}
+    assert client.post("/logout", headers=foreign).status_code == 403
+    assert client.post("/logout").headers["location"] == "/login"
+    assert client.get("/desk").status_code == 303
+    client.cookies.set("ract_session", token)
+    stolen = client.get("/desk")
+    client.cookies.delete("ract_session")
+    assert stolen.status_code == 303 and service.state.in_session(token) is None
+    key = {"key": served.keys["case-worker"]}
+    assert client.post("/login", data=key, headers=foreign).status_code == 403
+    assert bool(service.ledger.verify())
+
+
+@pytest.mark.filterwarnings("ignore::ract.evaluation.certificates.certify.CertificateWarning")
+def test_what_an_auditor_sees(served, refused):
+    client, service = served.client, served.service
+    way = next(iter(service.ways(refused, Rules()).each))
+    service.accept(refused, Rules(), way, "Test")
+    assert sign_in(served, "auditor") == "/auditor"
+    page = client.get("/auditor").text
+    assert "The ledger is as it was written." in page and refused.person in page
+    found = service.ledger.verify()
+    assert found.head in page and found.signed.signature in page and "earned" in page
+    report = client.get("/auditor/report")
+    assert report.status_code == 200 and "Audit of the newest" in report.text
+    with service.ledger.store.engine.begin() as db:
+        db.exec_driver_sql("UPDATE ract_events SET at = '2020' WHERE kind = 'offered'")
+    page = client.get("/auditor").text
+    assert "The ledger is not as it was written" in page and " was changed" in page
+
+
+def test_pages_say_what_is_wrong_in_the_language_of_their_reader(served, refused, monkeypatch):
+    client = served.client
+    for link in ("x", "a.b", served.service.session("0")):
+        answer = client.get(f"/my/{link}", headers={"accept-language": "de"})
+        assert answer.status_code == 401 and "Bitte fragen Sie uns nach einem neuen" in answer.text
+    gone = client.post("/my/accept", data={"way": "0"})
+    assert gone.status_code == 404 and "Please look again" in gone.text
+    wrong = client.post("/my/report", data={"value:Income": HOSTILE})
+    assert wrong.status_code == 422 and "<script>alert" not in wrong.text
+    chosen = client.get("/my?language=fr")
+    assert "Décision" in chosen.text and 'lang="fr"' in chosen.text
+    assert "Décision" in client.get("/my").text  # from now on
+    client.cookies.clear()
+    assert client.get("/my").status_code == 401
+
+
+def test_forms_of_other_sites_are_refused(served, refused):
+    for headers in ({"origin": "http://evil.example"}, {"sec-fetch-site": "cross-site"}):
+        answer = served.client.post("/my/accept", data={"way": "0"}, headers=headers)
+        assert answer.status_code == 403
+    same = {"origin": "http://127.0.0.1"}
+    assert served.client.post("/my/plans", data={}, headers=same).status_code == 200
+
+
+def test_headers_keep_browsers_safe(served, refused):
+    for path in ("/my", "/login", "/static/page.js"):
+        headers = served.client.get(path).headers
+        policy = headers["content-security-policy"]
+        assert "script-src 'self'" in policy and "default-src 'none'" in policy
+        assert "unsafe" not in policy
+        assert headers["x-content-type-options"] == "nosniff"
+        assert headers["x-frame-options"] == "DENY" and headers["cache-control"] == "no-store"
+    page = served.client.get("/my").text
+    assert not re.search(r"<script>|style=|onclick=|https?://", page)
+    cookie = served.client.get(served.service.link(refused)[0]).headers["set-cookie"]
+    assert "HttpOnly" in cookie and "SameSite=lax" in cookie and "Path=/my" in cookie
+
+
+def test_the_rules_of_a_form(served):
+    live = served.service.live
+    given = {"lock": ["Income", HOSTILE], "high:Savings": ["50000"], "high:Debt": ["x"],
+             "low:Debt": ["0"], "high:Income": ["60000"], "low:LoanAmount": ["nan"]}  # fmt: skip
+    rules = rules_of(live, given)
+    assert rules.locked == ["Income"] and set(rules.bounds) == {"Savings"}
+    assert rules.bounds["Savings"].upper == 50000 and rules.bounds["Savings"].lower is None
+
+
+def test_a_model_that_says_yes_since_is_told_to_the_applicant(served, refused, monkeypatch):
+    monkeypatch.setattr(type(served.service.live), "accepted", lambda live, frame: [True])
+    assert "Our rules have changed" in served.client.get("/my").text
+    sign_in(served, "case-worker")
+    assert served.client.get(f"/desk/{refused.id}").status_code == 200
+
+
+def test_four_eyes(serve, people):
+    """What redeems or withdraws a promise is done when somebody else asks for the same."""
+    served = serve(four_eyes=True)
+    service, client = served.service, served.client
+    rows = [row for row in people if not service.live.accepted([row])[0]][:6]
+    keys = [f"F-{k}" for k in range(len(rows))]
+    first, second = service.offer(keys, service.plans(rows), by="Desk")[:2]
+    (made,) = service.decide([first.person], [dict(first.before)], True, "Desk")
+    given = redeeming(first, first.after)
+    sign_in(served, "case-worker")
+    for _ in range(2):  # the same person twice is not two
+        page = client.post(f"/desk/{made.case}/redeem", data=given).text
+        assert "A second person has to confirm it" in page
+    assert service.ledger.get(first.id).status == "open"
+    sign_in(served, "admin")
+    other = redeeming(first, first.after | {"Income": first.after["Income"] + 1})
+    assert "second person" in client.post(f"/desk/{made.case}/redeem", data=other).text
+    assert client.post(f"/desk/{made.case}/redeem", data=given).status_code == 303
+    assert service.ledger.get(first.id).status == "redeemed"
+    assert not service.withdraw(second, "Forged.", "One")
+    assert service.withdraw(second, "Forged.", "Two")
+    assert service.ledger.get(second.id).status == "withdrawn" and bool(service.ledger.verify())

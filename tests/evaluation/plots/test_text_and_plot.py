@@ -1,0 +1,87 @@
+import sys
+
+import matplotlib as mpl
+import matplotlib.colors
+import matplotlib.figure
+import numpy as np
+import pandas as pd
+import pytest
+
+from ract import ActionSpace, Feature, RecourseTreeClassifier
+from ract.data.datasets import load_loans
+from ract.evaluation.plots import plot_tree
+from ract.evaluation.plots.style import DESIRED, RECOURSE, UNDESIRED
+from ract.evaluation.text import export_text
+
+mpl.use("Agg")
+
+
+@pytest.fixture(scope="module")
+def model():
+    loans = load_loans(n_people=1000)
+    return RecourseTreeClassifier(loans.actions, recourse_weight=1.0, max_depth=4).fit(
+        loans.frame, loans.target
+    )
+
+
+def leaf_lines(text):
+    return [line for line in text.splitlines() if "%" in line]
+
+
+def test_text_has_every_leaf_and_marks_those_for_recourse(model):
+    text = export_text(model)
+    ensemble, leaves = model.ensemble_, model.ensemble_.leaves
+    assert len(leaf_lines(text)) == len(leaves)
+    against = (ensemble.label[leaves] == 1) & (ensemble.value[leaves] < 0.5)
+    assert text.count("for recourse") == against.sum() > 0
+    assert text.count("refused (") == (ensemble.label[leaves] == 0).sum()
+
+
+def test_text_of_each_kind_of_split():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {
+            "i": rng.integers(0, 4, 300),
+            "x": rng.choice([-1.5, -0.501, 0.493, 2.0], 300),
+            "c": rng.choice(["red", "blue", "green"], 300),
+            "b": rng.random(300) < 0.5,
+        }
+    )
+    actions = ActionSpace([Feature(name) for name in frame], desired=True)
+    for y, left, right in (
+        (frame["i"] > 1, "i <= 1", "i >= 2"),
+        (frame["c"] == "red", "c is not red", "c is red"),
+        (frame["b"], "b is 0", "b is 1"),
+        (frame["x"] > 0.0, "x <= -0.00", "x > -0.00"),
+    ):
+        model = RecourseTreeClassifier(actions, recourse_weight=0, max_bins=300)
+        text = export_text(model.fit(frame, y.to_numpy()))
+        assert text.splitlines()[0] == f"|--- {left}"
+        assert f"|--- {right}" in text.splitlines()
+
+
+def test_deep_branches_are_cut(model):
+    assert export_text(model, max_depth=1).count("...") == 2
+
+
+def test_drawing_has_a_box_per_node_and_colours_by_label(model, tmp_path):
+    figure = mpl.figure.Figure()
+    ax = plot_tree(model, ax=figure.subplots())
+    boxes = [t.get_bbox_patch().get_facecolor() for t in ax.texts]
+    assert len(boxes) == len(model.ensemble_.feature)
+    colours = [mpl.colors.to_hex(c) for c in boxes]
+    text = export_text(model)
+    assert colours.count(RECOURSE) == text.count("for recourse")
+    assert colours.count(UNDESIRED) == text.count("refused (")
+    assert colours.count(DESIRED) + colours.count(RECOURSE) == (
+        len(leaf_lines(text)) - text.count("refused (")
+    )
+    figure.savefig(tmp_path / "tree.png")
+    assert (tmp_path / "tree.png").stat().st_size > 5_000
+    assert len(plot_tree(model, ax=figure.subplots(), max_depth=1).texts) == 3
+
+
+def test_a_missing_matplotlib_says_what_to_install(model, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
+    with pytest.raises(ImportError, match=r'pip install "ract\[plot\]"'):
+        plot_tree(model)

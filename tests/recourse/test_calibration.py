@@ -1,0 +1,368 @@
+"""How strong plans must be to last: the measurement, the test in sequence, what models keep."""
+
+import dataclasses
+import itertools
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import binom
+from sklearn.ensemble import RandomForestClassifier
+
+from ract import (
+    ActionSpace,
+    RecourseForestClassifier,
+    RecourseTreeClassifier,
+    calibrate,
+    import_model,
+    load_model,
+    save_model,
+)
+from ract._utils.errors import InvalidData, InvalidFile, InvalidSpec
+from ract.data.datasets import load_loans
+from ract.evaluation.metrics import lasting_recourse
+from ract.recourse import LastingCurve, LastingWarning, calibration
+from ract.recourse.calibration import FEWEST_PLANS, Point, error_of
+from ract.recourse.replicates import PLANNERS, Replicates
+
+
+@pytest.fixture(scope="module")
+def loans():
+    return load_loans(n_people=1500)
+
+
+def forest_of(loans, **given):
+    given = {"n_estimators": 20, "min_samples_leaf": 20, "recourse_weight": 0.3} | given
+    return RecourseForestClassifier(loans.actions, random_state=0, **given)
+
+
+@pytest.fixture(scope="module")
+def lasting(loans):
+    forest = forest_of(loans)
+    strengths = (0.0, 0.7, 0.85, "most")
+    return lasting_recourse(
+        forest, loans.frame, loans.target, strengths=strengths, n_refused=100, groups="Purpose"
+    )
+
+
+def test_planner_judge_and_person_share_nobody(loans):
+    run = Replicates(None, loans.frame, loans.target)
+    assert len(PLANNERS) == 10
+    triples = set()
+    for person in range(len(loans.frame)):
+        planner, judge = int(run.planner[person]), run.judge(person)
+        sets = [set(run.rows_of(planner)), set(run.rows_of(judge)), {person}]
+        for one, other in itertools.combinations(sets, 2):
+            assert not one & other
+        triples.add((int(run.fold[person]), planner, judge))
+    assert len(triples) == 30
+
+
+def test_trials_are_what_the_models_themselves_say(loans, lasting):
+    """Refitted here by hand: plans of the planner, put to the judge."""
+    labels = np.asarray(loans.target)
+    run = Replicates(None, loans.frame, labels)
+    trials = lasting.trials
+    for k in (0, 7):
+        own = trials[(trials["planner"] == k) & (trials["strength"] == 0.7)]
+        planner = forest_of(loans).fit(loans.frame.iloc[run.rows_of(k)], labels[run.rows_of(k)])
+        people = loans.frame.iloc[own["person"].to_numpy()]
+        assert (planner.predict(people) == "refused").all()
+        plans = planner.recourse(people, strength=0.7)
+        found = own["status"].isin(["optimal", "found"]).to_numpy()
+        assert (plans.found == found).all()
+        assert plans.cost[found] == pytest.approx(own["cost"].to_numpy()[found])
+        for j in own["judge"].unique():
+            judge = forest_of(loans).fit(loans.frame.iloc[run.rows_of(j)], labels[run.rows_of(j)])
+            mine = (own["judge"] == j).to_numpy() & found
+            after = judge.predict(plans.counterfactuals[mine]) == "approved"
+            assert after.tolist() == own["lasts"].to_numpy()[mine].tolist()
+
+
+def test_stronger_plans_last_longer_and_shares_add_up(lasting):
+    table = lasting.to_frame()
+    assert table["share of plans"].iloc[2] > table["share of plans"].iloc[0]
+    assert (table["last"] <= table["plans"]).all() and (table["plans"] <= table["refused"]).all()
+    assert (table["low"] <= table["lasting recourse"]).all()
+    whole = lasting.to_frame(by=["group", "changes"]).groupby("strength", sort=False)["last"].sum()
+    assert whole.tolist() == table["last"].tolist()
+    with_fallback = lasting.share(0.85, fallback=True).value
+    assert with_fallback >= lasting.share(0.85).value
+    at, most = (lasting.trials[lasting.trials["strength"] == s] for s in (0.85, "most"))
+    found = at["status"].isin(["optimal", "found"]).to_numpy()
+    by_hand = np.where(found, at["lasts"].to_numpy(), most["lasts"].to_numpy()).mean()
+    assert with_fallback == pytest.approx(by_hand)
+    with pytest.raises(InvalidSpec, match="was not asked for"):
+        lasting.kept(0.5)
+
+
+def test_a_run_goes_on_from_its_checkpoint(loans, tmp_path, monkeypatch):
+    given = {"strengths": (0.0, 0.8), "n_refused": 40}
+    few = loans.frame.head(500), loans.target[:500]
+    whole = lasting_recourse(forest_of(loans), *few, **given)
+    path, trials = tmp_path / "run.json", Replicates.trials
+
+    def ends(self, k, *asked):
+        if k == 4:
+            raise KeyboardInterrupt
+        return trials(self, k, *asked)
+
+    monkeypatch.setattr(Replicates, "trials", ends)
+    with pytest.raises(KeyboardInterrupt):
+        lasting_recourse(forest_of(loans), *few, checkpoint=path, **given)
+    assert len(json.loads(path.read_text())["parts"]) == 4
+    asked = []
+    monkeypatch.setattr(
+        Replicates, "trials", lambda self, k, *given: asked.append(k) or trials(self, k, *given)
+    )
+    again = lasting_recourse(forest_of(loans), *few, checkpoint=path, **given)
+    assert asked == [4, 5, 6, 7, 8, 9]
+    pd.testing.assert_frame_equal(again.trials, whole.trials)
+    with pytest.raises(InvalidData, match="another run"):
+        lasting_recourse(forest_of(loans), *few, checkpoint=path, strengths=(0.0,), n_refused=40)
+    path.write_text("[]")
+    with pytest.raises(InvalidData, match="no checkpoint"):
+        lasting_recourse(forest_of(loans), *few, checkpoint=path, **given)
+
+
+def test_learners_of_other_libraries_are_measured_too(loans):
+    numbers = loans.frame.select_dtypes("number")
+    space = ActionSpace.infer(numbers, fixed=["Age"], desired="approved")
+    learner = RandomForestClassifier(n_estimators=15, min_samples_leaf=20, random_state=0)
+    curve = calibrate(
+        learner, numbers, loans.target, lasting=0.6, strengths=[0, 0.6, 0.7], n_refused=200,
+        actions=space, budget=0.5,
+    )  # fmt: skip
+    assert curve.points[0].plans >= curve.points[-1].plans
+    fitted = learner.fit(numbers, loans.target)
+    imported = import_model(fitted, numbers, space, budget=0.5, lasting=curve)
+    refused = numbers[imported.predict(numbers) == "refused"].head(20)
+    assert imported.recourse(refused, strength=0.6, explain=False).found.any()
+
+
+def test_how_many_are_tested_follows_from_people_who_are_not(loans, monkeypatch):
+    asked, ask = [], calibration._ask
+    monkeypatch.setattr(calibration, "_ask", lambda *given: asked.append(ask(*given)) or asked[-1])
+    monkeypatch.setattr(calibration, "FEWEST_PLANS", 80)
+    monkeypatch.setattr(calibration, "ENOUGH_PLANS", 40)
+    strengths = [0.6, 0.8, 0.99]
+    curve = calibrate(
+        forest_of(loans), loans.frame, loans.target, strengths=strengths, n_refused=200
+    )
+    counted, *tested = asked
+    tested = pd.concat(tested)
+    assert not set(counted["person"]) & set(tested["person"])
+    assert counted["strength"].unique().tolist() == strengths
+    for point in curve.points:
+        own = counted[counted["strength"] == point.strength]
+        share = own["status"].isin(["optimal", "found"]).mean()
+        part = tested[tested["strength"] == point.strength]
+        assert point.refused == len(part) <= min(180, 10 * np.ceil(4 / share))
+        assert point.plans == part["status"].isin(["optimal", "found"]).sum()
+        assert point.last == part["lasts"].sum() <= point.plans
+        assert (part.groupby("planner").size() <= np.ceil(4 / share)).all()
+    assert [point.strength for point in curve.points] == [0.6, 0.8]  # few win 99%
+    assert curve.points[0].refused < curve.points[1].refused
+    # With a probability to promise, nothing is tested below the first strength that fails.
+    asked.clear()
+    for lasting, n_tested in ((0.9999, 1), (0.05, 2)):
+        short = calibrate(
+            forest_of(loans), loans.frame, loans.target, lasting=lasting, strengths=strengths,
+            n_refused=200,
+        )  # fmt: skip
+        assert short.points == curve.points[2 - n_tested :]
+
+
+# The test in sequence
+
+
+def curve_of(*seen, lasting=0.9):
+    return LastingCurve(
+        tuple(Point(s, n, 300, n, last, (0.9, 1.0)) for s, n, last in seen), 0.9, lasting
+    )
+
+
+def naive_lower(n, last):
+    """The share at which so many or more plans last with probability 0.1, by bisection."""
+    low, high = 0.0, 1.0
+    for _ in range(60):
+        middle = (low + high) / 2
+        if binom.sf(last - 1, n, middle) < 0.1:
+            low = middle
+        else:
+            high = middle
+    return low
+
+
+def test_bounds_are_exact():
+    for n, last in ((100, 95), (120, 120), (37, 20)):
+        curve = curve_of((0.7, n, last))
+        assert curve.at_least(curve.points[0]) == pytest.approx(naive_lower(n, last), abs=1e-9)
+
+
+def test_the_bound_holds_for_the_plans_of_one_more_planner():
+    """Planners whose shares differ; the new one, of more people, less so than they."""
+    rng = np.random.default_rng(0)
+    with_spread = without = 0
+    for _ in range(1000):
+        *own, new = rng.beta(58, 3.7, 11)  # a mean of .94, give or take .03
+        new = 0.94 + np.sqrt(0.4) * (new - 0.94)
+        sizes = rng.integers(12, 22, 10)
+        lasts = rng.binomial(sizes, own)
+        error = error_of(lasts / sizes, sizes)
+        n, last = int(sizes.sum()), int(lasts.sum())
+        point = Point(0.8, n, 300, n, last, (0.9, 1.0), error)
+        curve = LastingCurve((point,), 0.9)
+        with_spread += curve.at_least(point) <= new
+        without += curve.at_least(dataclasses.replace(point, error=0.0)) <= new
+    assert with_spread >= 880 and without <= with_spread - 20
+
+
+def test_planners_alike_leave_the_bound_of_people():
+    sizes = np.full(10, 20)
+    error = error_of(np.full(10, 0.95), sizes)
+    assert error == pytest.approx(np.sqrt(0.95 * 0.05 / 190), rel=0.03)
+    assert error_of(np.array([1.0]), np.array([50])) == 0.0
+
+
+def test_the_sequence_begins_where_plans_are_enough_and_ends_at_the_first_failure():
+    seen = [(0.6, 250, 240), (0.7, 220, 180), (0.8, 200, 194), (0.9, 150, 149), (0.95, 60, 30)]
+    curve = curve_of(*seen)
+    assert FEWEST_PLANS > 60
+    assert curve.strength_for(0.9) == 0.8  # not 0.6, which stands behind a failure
+    assert curve.strength_for(0.97) == 0.9
+    assert curve.strength_for(0.999) is None
+    assert curve_of((0.8, 60, 60)).strength_for(0.5) is None  # too few
+
+
+def test_a_curve_says_what_it_promises_and_what_it_does_not():
+    text = str(curve_of((0.6, 200, 100), (0.8, 150, 147)))
+    assert "of strength 0.8 lasts with a probability of at least 90%" in text
+    assert "of 150 such plans, 147" in text and "50% of the refused" in text
+    assert "No strength was shown" in str(curve_of((0.6, 200, 100)))
+    assert "too few people" in str(LastingCurve((), 0.9, 0.9))
+
+
+# Models
+
+
+@pytest.fixture(scope="module")
+def fitted(loans):
+    return forest_of(loans, lasting=0.7, n_jobs=2).fit(loans.frame, loans.target)
+
+
+def test_a_model_keeps_its_curve_and_gives_plans_that_last(loans, fitted, tmp_path):
+    strength = fitted.lasting_.strength_for(0.7)
+    assert strength is not None and 0.5 < strength < 1
+    refused = loans.frame[fitted.predict(loans.frame) == "refused"].head(60)
+    plans = fitted.recourse(refused)
+    assert plans.lasts.any() and (plans.found & ~plans.lasts).any()
+    assert (plans.strength[plans.lasts] >= strength).all()
+    assert (plans.strength[plans.found & ~plans.lasts] < strength).all()
+    strongest = fitted.recourse(refused, strength="most")
+    weaker = plans.found & ~plans.lasts
+    assert np.array_equal(plans.strength[weaker], strongest.strength[weaker])
+    assert {plan.lasting for plan in plans} == {0.7, None}
+    summary = plans.summary()
+    assert summary["plans that last (70%)"] == plans.lasts.sum()
+    assert summary["strongest plans, without that promise"] == weaker.sum()
+    assert not fitted.recourse(refused, strength=0, explain=False).lasts.any()
+    save_model(fitted, tmp_path / "m.ract")
+    again = load_model(tmp_path / "m.ract")
+    assert again.lasting_ == fitted.lasting_ and again.lasting == 0.7
+    assert np.array_equal(again.recourse(refused).cost, plans.cost)
+
+
+def test_the_whole_curve_answers_other_probabilities(loans, fitted):
+    refused = loans.frame[fitted.predict(loans.frame) == "refused"].head(20)
+    easier = fitted.recourse(refused, lasting=0.6)
+    assert easier.cost[easier.lasts].mean() <= fitted.recourse(refused).cost.max()
+    with pytest.raises(InvalidSpec, match="No strength was shown"):
+        fitted.recourse(refused, lasting=0.9999)
+    with pytest.raises(InvalidSpec, match="either strength or lasting"):
+        fitted.recourse(refused, lasting=0.6, strength=0.8)
+    plain = forest_of(loans).fit(loans.frame, loans.target)
+    with pytest.raises(InvalidSpec, match="was not measured"):
+        plain.recourse(refused, lasting=0.9)
+
+
+def test_the_model_itself_is_the_same_with_and_without(loans, fitted):
+    plain = forest_of(loans).fit(loans.frame, loans.target)
+    assert np.array_equal(plain.ensemble_.threshold, fitted.ensemble_.threshold)
+    assert not hasattr(plain, "lasting_")
+
+
+def test_a_promise_that_cannot_be_made_is_a_warning(loans):
+    few = loans.frame.head(200), loans.target[:200]
+    tree = RecourseTreeClassifier(loans.actions, max_depth=4, lasting=0.9)
+    with pytest.warns(LastingWarning, match="No strength was shown"):
+        tree.fit(*few)
+    refused = few[0][tree.predict(few[0]) == "refused"].head(5)
+    plans = tree.recourse(refused)
+    assert not plans.lasts.any()
+    fewer = [*np.flatnonzero(few[1] == "refused")[:6], *np.flatnonzero(few[1] == "approved")[:40]]
+    with pytest.warns(LastingWarning, match="too few people"):
+        tree.fit(few[0].iloc[fewer], few[1].iloc[fewer])
+
+
+@pytest.mark.parametrize("lasting", [0, 1, 1.5, -0.1, "most", True])
+def test_what_is_no_probability_is_refused(loans, lasting):
+    with pytest.raises(InvalidSpec, match="lasting must be a probability between 0 and 1"):
+        forest_of(loans, lasting=lasting).fit(loans.frame.head(100), loans.target[:100])
+
+
+def test_damaged_numbers_in_a_file_are_refused(fitted):
+    from ract.io.load import _lasting
+    from ract.io.save import _lasting as as_json
+
+    good = as_json(fitted.lasting_)
+    assert _lasting(json.loads(json.dumps(good))) == fitted.lasting_
+    for damage in (
+        {"points": 3}, {"confidence": 2}, {"points": [{}]}, {"lasting": "x"},
+        {"points": [good["points"][0] | {"last": 10**6}]}, {"points": good["points"][::-1]},
+        {"points": [good["points"][0] | {"spread": [1]}]},
+        {"points": [good["points"][0] | {"error": -1}]},
+    ):  # fmt: skip
+        with pytest.raises(InvalidFile):
+            _lasting(good | damage)
+
+
+def test_curves_hold_no_people(fitted):
+    assert set(dataclasses.asdict(fitted.lasting_)) == {"points", "confidence", "lasting"}
+
+
+# Where else it is shown
+
+
+def test_the_audit_says_whose_plans_last(loans, fitted):
+    from ract.evaluation.report import audit
+
+    fresh = load_loans(200, random_state=3)
+    found = audit(fitted, fresh.frame, fresh.target, groups="Education")
+    strength = fitted.lasting_.strength_for(0.7)
+    refused = fresh.frame[fitted.predict(fresh.frame) == "refused"]
+    plans = fitted.recourse(refused, explain=False)
+    everyone = found.promised.iloc[0]
+    assert everyone["refused"] == len(refused)
+    assert everyone["promised"] == plans.lasts.sum()
+    assert everyone["weaker"] == (plans.found & ~plans.lasts).sum()
+    assert (plans.strength[plans.lasts] >= strength).all()
+    by_group = found.promised.iloc[1:].drop(columns="group").sum()
+    assert by_group.tolist() == found.promised.drop(columns="group").iloc[0].tolist()
+    page = found.to_html()
+    assert "Do plans last?" in page and "lasts with a probability of at least 70%" in page
+    plain = audit(forest_of(loans).fit(loans.frame, loans.target), fresh.frame)
+    assert plain.promised is None and "Do plans last?" not in plain.to_html()
+
+
+def test_a_tradeoff_curve_measures_lasting_recourse_on_request(loans):
+    from ract.evaluation import tradeoff_curve
+
+    few = loans.frame.head(600), loans.target[:600]
+    forest = forest_of(loans, n_estimators=10)
+    curve = tradeoff_curve(forest, *few, values=[0.0, 0.5], cv=2, strength=0.7)
+    table = curve.to_frame()
+    assert (table["lasting low"] <= table["lasting"]).all()
+    assert table["lasting"].iloc[1] > table["lasting"].iloc[0]
+    assert "lasting" not in tradeoff_curve(forest, *few, values=[0.0], cv=2).to_frame()

@@ -1,0 +1,118 @@
+"""Small edges of the Python interface: what is meant, or one clear sentence."""
+
+import re
+import sys
+
+import numpy as np
+import pytest
+from sklearn.tree import DecisionTreeClassifier
+
+import ract
+from ract import ActionSpace, Feature, RecourseForestClassifier, RecourseTreeClassifier
+from ract._utils.errors import InvalidData, InvalidSpec, how_to_install
+from ract.data.costs import ScaledCost
+from ract.data.datasets import load_loans
+from ract.recourse.plan import Obstacle, Plan
+
+LOANS = load_loans(300)
+PEOPLE = LOANS.frame.set_axis([f"p{i}" for i in range(300)])
+APPROVED = (LOANS.target == "approved").astype(int)
+
+
+@pytest.fixture(scope="module")
+def tree():
+    model = RecourseTreeClassifier(LOANS.actions, desired=1, max_depth=3, random_state=0)
+    return model.fit(LOANS.frame, APPROVED)
+
+
+@pytest.fixture(scope="module")
+def imported():
+    numbers = LOANS.frame.select_dtypes("number")
+    model = DecisionTreeClassifier(max_depth=3).fit(numbers, APPROVED)
+    return ract.import_model(model, numbers, ActionSpace([Feature("Income")]), desired=1)
+
+
+def test_one_person_as_a_series_is_refused_with_what_to_write(tree, imported):
+    sentence = r"is one person as a Series; write people.loc\[\['p3'\]\] for a table of one"
+    for ask in (tree.recourse, tree.predict, tree.reasons):
+        with pytest.raises(InvalidData, match=sentence):
+            ask(PEOPLE.loc["p3"])
+    for ask in (ract.find_recourse, ract.recourse_status, ract.certify):
+        with pytest.raises(InvalidData, match=sentence):
+            ask(tree, PEOPLE.loc["p3"])
+    with pytest.raises(InvalidData, match=sentence):
+        imported.recourse(PEOPLE.loc["p3"])
+    assert len(tree.recourse(PEOPLE.loc[["p3"]])) == 1
+
+
+def test_plans_are_taken_by_position(tree):
+    plans = tree.recourse(PEOPLE[:20])
+    with pytest.raises(TypeError, match=r"by position, such as \[0\], got 'p3'; .*get_loc\('p3'\)"):
+        plans["p3"]
+    with pytest.raises(TypeError, match="by position"):
+        plans[1.5]
+    assert plans[plans.labels.get_loc("p3")].person == "p3"
+    assert plans[np.int64(3)].person == plans[-17].person == "p3"
+
+
+def test_a_budget_in_percent_is_refused(tree, imported):
+    sentence = "budget is 30, but this cost is a share of people, from 0 to 1: write 0.3"
+    with pytest.raises(InvalidSpec, match=sentence):
+        tree.recourse(PEOPLE[:3], budget=30)
+    with pytest.raises(InvalidSpec, match=sentence):
+        ract.certify(tree, PEOPLE[:3], budget=30)
+    with pytest.raises(InvalidSpec, match=sentence):
+        RecourseForestClassifier(LOANS.actions, desired=1, budget=30).fit(LOANS.frame, APPROVED)
+    numbers = LOANS.frame.select_dtypes("number")
+    model = DecisionTreeClassifier(max_depth=3).fit(numbers, APPROVED)
+    with pytest.raises(InvalidSpec, match=sentence):
+        ract.import_model(model, numbers, ActionSpace([Feature("Income")]), desired=1, budget=30)
+    for budget in (0, 1, 1.0, np.inf):
+        tree.recourse(PEOPLE[:3], budget=budget)
+    tree.recourse(PEOPLE[:3], budget=30, cost=ScaledCost("std"))  # which has no such end
+
+
+def test_a_large_weight_allows_a_large_budget():
+    heavy = ActionSpace([Feature("Income", weight=50.0)], desired=1)
+    model = RecourseTreeClassifier(heavy, max_depth=2, budget=30).fit(LOANS.frame, APPROVED)
+    assert model.budget == 30
+
+
+def test_an_unknown_option_is_that_of_the_function_that_was_called(tree, imported):
+    for model in (tree, imported):
+        with pytest.raises(TypeError, match=r"^recourse\(\) got an .*'budgt'. Did .* 'budget'"):
+            model.recourse(PEOPLE[:3], budgt=0.3)
+        with pytest.raises(TypeError, match=r"^reasons\(\) got an .* Did you mean 'max_reasons'"):
+            model.reasons(PEOPLE[:3], max_reason=3)
+    with pytest.raises(TypeError, match=r"recourse\w*\(\) got an .* Did you mean 'budget'"):
+        ract.has_recourse(tree, PEOPLE[:3], budgt=0.3)
+
+
+def test_one_default_budget(imported):
+    assert imported.budget == RecourseTreeClassifier().budget == RecourseForestClassifier().budget
+
+
+@pytest.mark.parametrize(("label", "said"), [(1, "class 1"), (True, "class True"), ("yes", "yes")])
+def test_classes_are_named_as_such(label, said):
+    def plan(status, **given):
+        return Plan("p", label, status, np.inf, 0.0, 0.3, **given).describe()
+
+    assert plan("accepted") == f"Already {said}: nothing to change."
+    assert plan("none") == f"No allowed change leads to {said}."
+    assert plan("none", needed=0.0) == f"No allowed change leads to {said}."
+    assert plan("none", needed=0.7) == f"No allowed change leads to {said} with a strength of 0.7."
+
+
+@pytest.mark.parametrize("budget", [0.3, 0.1 + 0.2, 0.123456789])
+@pytest.mark.parametrize("more", [1e-12, 1e-7, 0.0004, 0.05])
+def test_a_budget_that_would_do_is_more_than_the_one_that_does_not(budget, more):
+    needed = budget + more
+    plan = Plan("p", 1, "none within budget", np.inf, 0.0, budget, (), Obstacle((), True, needed))
+    said, enough = (float(number) for number in re.findall(r"budget of ([\d.e-]+\d)", str(plan)))
+    assert said == budget and enough >= needed > budget
+    assert enough <= needed + 0.001
+
+
+def test_what_to_install_is_said_for_this_very_python():
+    assert how_to_install("serve").endswith('-m pip install "ract[serve]"')
+    assert sys.executable in how_to_install("serve")
