@@ -91,14 +91,7 @@ class Scored:
 
     def strength(self, share: float) -> float | None:
         """The strength that is this share of the way from the cut to certainty; None for 0."""
-        if share == 0:
-            return None
-        start, cutoff = self.trees.share_at_zero, float(self.trees.cutoff)
-        if self.trees.combine == "votes":
-            at = cutoff / self.trees.n_trees
-        else:
-            at = 1 / (1 + np.exp(-cutoff)) if start is None else start + cutoff
-        return float(at + share * (1 - at))
+        return None if share == 0 else self.trees.strength_above(share)
 
     def recourse(self, people: pd.DataFrame, **options: Any) -> Recourse:
         """Plans at the cut."""

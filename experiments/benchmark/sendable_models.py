@@ -45,6 +45,9 @@ class Entry:
         Whether it is held to the directions of the action space.
     limits : bool
         Whether the size of changes is limited from outside, as the check of sizes has it.
+    shaped : bool
+        Whether its action space has limits relative to the person and round steps, as proposed
+        spaces have.
     rate_option : str
         The option that takes the table's approval rate, if training is to know it.
     by_leaves : bool
@@ -63,6 +66,7 @@ class Entry:
     ours: bool = False
     monotone: bool = False
     limits: bool = False
+    shaped: bool = False
     rate_option: str = ""
     by_leaves: bool = False
     strengths: tuple[float, ...] = NOT_CUT
@@ -77,7 +81,10 @@ class Entry:
             options[self.rate_option] = rate
         learner = getattr(import_module(module), name)
         if self.ours:
-            return learner(data.actions, desired=data.desired, **options)
+            space = data.actions
+            if self.shaped:
+                space = ActionSpace(space.features, space.desired, "size", "round")
+            return learner(space, desired=data.desired, **options)
         return Encoded(learner(**options), data.actions, data.desired, monotone=self.monotone)
 
     def settings(self) -> dict[str, Any]:
@@ -88,7 +95,8 @@ class Entry:
             "defaults": {key: repr(given.default) for key, given in parameters.items()},
             "source": self.source, "options": dict(self.options),
             "choices": [dict(choice) for choice in self.choices], "search": dict(self.search),
-            "monotone": self.monotone, "limits": self.limits, "rate_option": self.rate_option,
+            "monotone": self.monotone, "limits": self.limits, "shaped": self.shaped,
+            "rate_option": self.rate_option,
             "by_leaves": self.by_leaves, "strengths": list(self.strengths),
         }  # fmt: skip
 
@@ -179,6 +187,8 @@ BOOSTED = tuple(
     for leaves in (4, 8, 31)
     for rate in (0.03, 0.1)
 )
+# The limits relative to the person take the place of a budget.
+NO_BUDGET: Options = {"budget": 1.0}
 # What is asked of searches on models that know no limits of their own.
 SHORT_AND_SAFE: Options = {"max_changes": 3, "at_least": True}
 # The paper's question: the cheapest plan within the budget, whatever it looks like.
@@ -187,8 +197,14 @@ CHEAPEST: Options = {"max_changes": None, "at_least": False}
 ENTRIES = {
     entry.name: entry
     for entry in (
-        Entry("ract", "ract forest, defaults", FOREST, ours=True),
-        Entry("ract-boosting", "ract boosting, defaults", BOOSTER, ours=True),
+        Entry(
+            "ract", "ract boosting, proposed limits", BOOSTER, NO_BUDGET, ours=True, shaped=True,
+            rate_option="approval_rate",
+        ),
+        Entry(
+            "ract-forest", "ract forest, proposed limits", FOREST, NO_BUDGET, ours=True,
+            shaped=True, rate_option="approval_rate",
+        ),
         Entry("ract-old", "ract forest, old defaults", FOREST, search=CHEAPEST, ours=True),
         Entry(
             "ract-limited", "ract forest, old defaults, limits in the search only", FOREST,

@@ -1,14 +1,19 @@
+import itertools
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from ract._kernels.boost import lines
 from ract.trees.booster import Boosted, BoostRules, boost
 from ract.trees.cooperation import (
+    N_LIFTED,
     Cells,
     Cooperation,
     agreed_directions,
     best_points,
     cooperate,
+    focused,
     trees_of,
 )
 from tests.builders import CELLS, MISSING_CELLS, people_in_cells, rows_with_points
@@ -151,3 +156,39 @@ def test_refused_people_get_a_way_back(n_replicates):
     )
     assert (len(members), len(replicates)) == ((1, 0) if n_replicates == 0 else (2, 3))
     assert share_served(members) > share_served([plain]) + 0.05
+
+
+def test_the_features_in_focus_lift_most_one_after_the_other(boosted):
+    """By hand: every axis beside those chosen, every cell of the axes for every refused person."""
+    people, model = boosted
+    cells, margin = Cells.of(people), 0.5
+    trees = trees_of(model, len(CELLS))
+    cooperation = Cooperation(0.1, margin, 1, 1, n_focus=2)
+    found = focused([(model.base, trees)], cells, (), cooperation)
+    refused = np.flatnonzero(model.scores(cells.home) < margin)
+    rows = refused[np.linspace(0, len(refused) - 1, min(N_LIFTED, len(refused))).astype(int)]
+
+    def lifted(axes):
+        total = 0.0
+        for i in rows:
+            options = [sorted(within_reach(people, i, axis)) for axis in axes]
+            choices = np.array(list(itertools.product(*options)), dtype=cells.home.dtype)
+            points = np.repeat(cells.home[i][None], len(choices), axis=0)
+            points[:, axes] = choices
+            total += min(model.scores(points).max(), margin)
+        return total
+
+    first = max(range(len(CELLS)), key=lambda axis: lifted([axis]))
+    assert found.focus[0] == first and found.movable.tolist() == list(found.focus)
+    # The second is found by ascent along one axis at a time, which need not be the best of pairs.
+    pairs = {axis: lifted([first, axis]) for axis in range(len(CELLS)) if axis != first}
+    assert pairs[found.focus[1]] >= sorted(pairs.values())[-2]
+
+
+def test_points_move_only_on_the_axes_in_focus(boosted):
+    people, model = boosted
+    cells = replace(Cells.of(people), focus=(1,))
+    rows = np.arange(100)
+    points = best_points(trees_of(model, len(CELLS)), cells, rows, (), model.base, np.inf)
+    moved = (points != cells.home[rows]).any(axis=0)
+    assert moved[1] and moved.sum() == 1

@@ -6,9 +6,11 @@ import functools
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
+import pandas as pd
 from sklearn.base import ClassifierMixin, clone
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import train_test_split
@@ -36,6 +38,7 @@ from ract.models.table import (
 )
 from ract.recourse.calibration import LastingCurve, LastingWarning, calibrate
 from ract.recourse.exact.search import ExactSearch
+from ract.recourse.few_changes import MAX_CHANGES, few_changes, is_limited
 from ract.recourse.find import find_recourse
 from ract.recourse.problem import PROBLEM_KEYWORDS
 from ract.recourse.reasons import Reasons, find_reasons
@@ -46,9 +49,14 @@ from ract.trees.training import Setting, TrainingSet
 
 # For each person's search while strengths are measured; one that needs more counts as no plan.
 CALIBRATION_SECONDS = 1.0
-# What a replicate of the learner goes without, where it has it.
 # Share of the people on whom it is measured what monotone constraints cost.
 HELD_OUT = 1 / 3
+# Options of ``recourse`` that say what plans are to be like; without any, they are as in letters.
+SHAPES_PLANS = frozenset({
+    "max_changes", "at_least", "strength", "lasting", "method", "margin", "ranges", "prefer",
+    "effects", "plausibility", "relations", "earned", "actions", "cost",
+})  # fmt: skip
+# What a replicate of the learner goes without, where it has it.
 ALONE = {"lasting": None, "n_jobs": None, "verbose": 0, "oob_score": False}
 
 Init = TypeVar("Init", bound=Callable[..., None])
@@ -171,7 +179,7 @@ class RecourseClassifierMixin(ClassifierMixin):
         """Measure what is measured once a model is grown, and make this estimator that model."""
         y = as_classes(rows.desired, state.classes, state.desired)
         curve = self._lasting_curve(rows.X, y, rows.weights.sample)
-        chosen = self.monotonic_ if is_choice(self.monotonic) else None
+        chosen = getattr(self, "monotonic_", None)
         replace(state, lasting=curve, monotonic=chosen).write_to(self)
         some = np.unique(np.linspace(0, len(y) - 1, FEW_ROWS).astype(int))
         matrix = state.encoder.matrix(take_rows(rows.X, some))
@@ -187,20 +195,25 @@ class RecourseClassifierMixin(ClassifierMixin):
         training : TrainingSet
             On whose people they are chosen.
         """
-        if not is_choice(self.monotonic):
+        choice = self.monotonic
+        relabels = getattr(self, "min_recourse", None) is not None
+        if choice is None and is_limited(training.encoder.space) and not relabels:
+            choice = "auto"
+        vars(self).pop("monotonic_", None)
+        if not is_choice(choice):
             return
         self.monotonic_: dict[str, int] = {}
-        if self.monotonic == "none":
+        if choice == "none":
             return
         wanted = directions_of_actions(training.encoder)
-        if self.monotonic == "auto":
+        if choice == "auto":
             wanted = cheap_directions(wanted, self._auc_apart(training))
         self.monotonic_ = wanted
 
     @property
     def directions(self) -> Any:
         """The constraints that hold: as given, or as they were chosen."""
-        return self.monotonic_ if is_choice(self.monotonic) else self.monotonic
+        return getattr(self, "monotonic_", self.monotonic)
 
     def _auc_apart(self, training: TrainingSet) -> Callable[[Mapping[str, int]], float]:
         """From constraints to the AUC of a plain model with them, on a third of the people."""
@@ -343,14 +356,25 @@ class RecourseClassifierMixin(ClassifierMixin):
             budget are those of training where nothing else is said. A model that was fitted with
             ``lasting`` gives plans that last so, unless ``strength`` or ``lasting`` is given.
 
+            Where the action space limits changes relative to the person (``limits="size"``), plans
+            are those that letters carry, unless options say otherwise: at most three changes,
+            proved to hold for everyone who does more, and as strong as they can be.
+            ``ract.find_recourse`` answers the bare question.
+
         Returns
         -------
         Recourse
         """
         self._check_table(X, values=options.get("strict", False))
+        for_people = SHAPES_PLANS.isdisjoint(options) and is_limited(self.encoder_.space)
         curve = getattr(self, "lasting_", None)
         if curve is not None:
             options |= curve.default(options)
+        if for_people:
+            options["at_least"] = True
+            if isinstance(X, pd.DataFrame) and X.index.is_unique:
+                return few_changes(partial(find_recourse, self), X, **options)
+            options["max_changes"] = MAX_CHANGES
         return find_recourse(self, X, **options)
 
     @takes_keywords_of(find_reasons, more=PROBLEM_KEYWORDS)

@@ -170,6 +170,9 @@ class RecourseBoostingClassifier(RecourseClassifierMixin, BaseEstimator):
     patience: ClassVar[int] = 10
     # Boosters whose mean decides, where there are replicates.
     n_members: ClassVar[int] = 5
+    # With limits relative to the person, in how many features points may differ from their people:
+    # plans for people have at most three changes, and which features they need differs.
+    n_focus: ClassVar[int] = 4
     # The probability of the desired class to which points that people could get to are lifted.
     anchor_strength: ClassVar[float] = 0.82
 
@@ -318,8 +321,9 @@ class RecourseBoostingClassifier(RecourseClassifierMixin, BaseEstimator):
         if weight > 0:
             margin = logit(self.anchor_strength) + start
             cooperation = Cooperation(
-                weight, margin, self.n_replicates, self.n_members, self._cut_of_scores(training)
-            )
+                weight, margin, self.n_replicates, self.n_members, self._cut_of_scores(training),
+                self.n_focus if training.encoder.space.limits == "size" else None,
+            )  # fmt: skip
             # A point counts as a person does on average, whatever classes weigh.
             scale = 1.0 if self.class_weight is None else growing.sum() / weights.people.sum()
             return cooperate(

@@ -9,6 +9,8 @@ model knows nothing of. So others choose them:
     replicates   plain boosters on parts of the people; each finds a best point of its own
     directions   where all of them agree that more of a feature is better (or worse), and it is so
                  from one end of the feature to the other
+    focus        where plans are to be short: the few features that together lift refused people
+                 most, by the replicates; points differ from their people in these alone
     members      boosters on larger parts, monotone in these directions, lifted at points that are
                  spread over the replicates
 
@@ -37,6 +39,10 @@ POINTS = 2  # of everyone in a member
 WELL_ABOVE = 1.5  # a margin, in log-odds: no better point is looked for
 SWEEPS = 2  # over all axes, of a search for the best point
 N_ASKED = 200  # people who are asked for the direction of a feature
+# Refused people who are asked for the features in focus. With fewer, or with some of the replicates
+# only, models of two halves of a table chose other features, and neither honoured the plans of the
+# other.
+N_LIFTED = 400
 # A booster that moves its own points: the first tree to do so, how often, and with how many sweeps.
 WARM, EVERY, OWN_SWEEPS = 5, 10, 1
 
@@ -64,6 +70,8 @@ class Cooperation:
     n_replicates, n_members : int
     cut : callable, optional
         Chooses the cut from log-odds; 0 by default.
+    n_focus : int, optional
+        In how many features points may differ from their people; in all by default.
     """
 
     weight: float
@@ -71,6 +79,7 @@ class Cooperation:
     n_replicates: int
     n_members: int
     cut: Cut | None = None
+    n_focus: int | None = None
 
     def cut_of(
         self, models: Sequence[Boosted], parts: Sequence[np.ndarray], rows: CellRows
@@ -95,12 +104,15 @@ class Cells:
     ----------
     people : People
     home, lowest, highest : unsigned (people, axes)
+    focus : tuple of int, optional
+        The axes on which points are looked for; all by default.
     """
 
     people: People
     home: np.ndarray
     lowest: np.ndarray
     highest: np.ndarray
+    focus: tuple[int, ...] | None = None
 
     @classmethod
     def of(cls, people: People) -> Cells:
@@ -110,7 +122,9 @@ class Cells:
 
     @property
     def movable(self) -> np.ndarray:
-        """Axes on which someone can move."""
+        """Axes on which someone can move, of those in focus."""
+        if self.focus is not None:
+            return np.array(self.focus, dtype=np.intp)
         people = self.people
         moves = [
             (lowest != highest).any() or (lowest != cells).any() if table is None
@@ -210,10 +224,62 @@ def best_points(
                 end = (cells.highest if direction > 0 else cells.lowest)[rows, axis]
                 points[known, axis] = end[known]
         axes = axes[along == 0]
-    everyone, scores = np.arange(len(rows), dtype=np.uint32), np.full(len(rows), base)
-    add_values(points, everyone, model.nodes, model.value, model.root, scores)
+    everyone, scores = np.arange(len(rows), dtype=np.uint32), _scores(model, points, base)
     lines.ascend(points, everyone, axes, cells.reach(rows), model, enough, SWEEPS, scores)
     return points
+
+
+def focused(
+    models: Sequence[tuple[float, Any]],
+    cells: Cells,
+    directions: Sequence[int],
+    cooperation: Cooperation,
+) -> Cells:
+    """The same people, with the few axes in focus that together lift refused people most.
+
+    Axes are taken one after the other, each the one that lifts most beside those before it. A
+    person who is lifted to the margin counts no more for being lifted beyond it.
+
+    Parameters
+    ----------
+    models : sequence of (float, lines.Trees)
+        What the scores of each start from, and its trees.
+    cells : Cells
+    directions : sequence of int
+    cooperation : Cooperation
+        With the number of axes and the margin.
+    """
+    everyone = np.arange(len(cells.home))
+    refused = np.flatnonzero(
+        np.mean([_scores(model, cells.home, base) for base, model in models], axis=0)
+        < cooperation.margin
+    )
+    at = np.linspace(0, len(refused) - 1, min(N_LIFTED, len(refused))).astype(np.int64)
+    rows = everyone[refused[at]]
+
+    def lifted(axes: tuple[int, ...]) -> float:
+        some, total = replace(cells, focus=axes), 0.0
+        for base, model in models:
+            points = best_points(model, some, rows, directions, base, cooperation.margin)
+            total += float(np.minimum(_scores(model, points, base), cooperation.margin).sum())
+        return total
+
+    left, chosen = cells.movable.tolist(), ()
+    while left and len(chosen) < (cooperation.n_focus or 0):
+        best = max(left, key=lambda axis: lifted((*chosen, axis)))
+        chosen = (*chosen, best)
+        left.remove(best)
+    return replace(cells, focus=chosen)
+
+
+def _scores(model: Any, points: np.ndarray, base: float) -> np.ndarray:
+    """The scores of points by a model."""
+    scores = np.full(len(points), base)
+    add_values(
+        points, np.arange(len(points), dtype=np.uint32), model.nodes, model.value, model.root,
+        scores,
+    )  # fmt: skip
+    return scores
 
 
 def cooperate(
@@ -273,6 +339,9 @@ def cooperate(
     trees = [trees_of(replicate, rows.codes.shape[1]) for replicate in replicates]
     directions = agreed_directions(trees, cells, rules.directions)
     rules = replace(rules, directions=directions, max_iter=max(map(len, replicates)))
+    if cooperation.n_focus is not None:
+        asked = [(one.base, of_one) for one, of_one in zip(replicates, trees, strict=True)]
+        cells = focused(asked, cells, directions, cooperation)
     n_members = cooperation.n_members
     parts = [part(MEMBER_SHARE if n_members > 1 else 1.0) for _ in range(n_members)]
     # Everyone has points of several replicates, in each member of others as far as there are some.

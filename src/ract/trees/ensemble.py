@@ -343,6 +343,24 @@ class TreeEnsemble:
         start = self.share_at_zero or 0
         return replace(self, label=label, combine="mean", cutoff=threshold - start, against=None)
 
+    def strength_above(self, share: float) -> float:
+        """The strength at a share of the way from what the decision needs to certainty.
+
+        >>> forest = TreeEnsemble(
+        ...     feature=np.full(4, -1, np.int32), threshold=np.zeros(4),
+        ...     left=np.full(4, -1, np.int32), right=np.full(4, -1, np.int32),
+        ...     label=np.array([0, 1, 1, 1], np.uint8), value=np.zeros(4),
+        ...     root=np.arange(4, dtype=np.int32), combine="votes", cutoff=3)
+        >>> forest.strength_above(0.4)
+        0.85
+        """
+        start, needed = self.share_at_zero, float(self.cutoff)
+        if self.combine == "votes":
+            needed = 0.5 if self.n_trees == 1 else needed / self.n_trees
+        else:
+            needed = float(sigmoid(needed)) if start is None else start + needed
+        return needed + share * (1 - needed)
+
     def stronger(self, strength: float) -> TreeEnsemble:
         """The same trees, which decide for the desired class only at a strength of at least this.
 

@@ -164,6 +164,7 @@ def propose(
         )  # fmt: skip
     wanted = y.to_numpy() == (classes[1] if desired is None else desired)
     space = propose_changes(space, X, wanted, found, decided=wishes.moved, keep=wishes.keep)
+    space = ActionSpace(space.features, space.desired, "size", "round")
     _note_leaks(X, wanted, target, found)
     _note_many_categories(space, found)
     lines = {f"table.{key}": list(said) for key, said in (comments or {}).items()}
