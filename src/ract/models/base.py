@@ -10,7 +10,6 @@ from functools import partial
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
-import pandas as pd
 from sklearn.base import ClassifierMixin, clone
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import train_test_split
@@ -38,7 +37,7 @@ from ract.models.table import (
 )
 from ract.recourse.calibration import LastingCurve, LastingWarning, calibrate
 from ract.recourse.exact.search import ExactSearch
-from ract.recourse.few_changes import MAX_CHANGES, few_changes, is_limited
+from ract.recourse.few_changes import is_limited, plans_for_people
 from ract.recourse.find import find_recourse
 from ract.recourse.problem import PROBLEM_KEYWORDS
 from ract.recourse.reasons import Reasons, find_reasons
@@ -199,7 +198,8 @@ class RecourseClassifierMixin(ClassifierMixin):
         relabels = getattr(self, "min_recourse", None) is not None
         if choice is None and is_limited(training.encoder.space) and not relabels:
             choice = "auto"
-        vars(self).pop("monotonic_", None)
+        if hasattr(self, "monotonic_"):
+            del self.monotonic_
         if not is_choice(choice):
             return
         self.monotonic_: dict[str, int] = {}
@@ -371,10 +371,7 @@ class RecourseClassifierMixin(ClassifierMixin):
         if curve is not None:
             options |= curve.default(options)
         if for_people:
-            options["at_least"] = True
-            if isinstance(X, pd.DataFrame) and X.index.is_unique:
-                return few_changes(partial(find_recourse, self), X, **options)
-            options["max_changes"] = MAX_CHANGES
+            return plans_for_people(partial(find_recourse, self), X, **options)
         return find_recourse(self, X, **options)
 
     @takes_keywords_of(find_reasons, more=PROBLEM_KEYWORDS)

@@ -82,6 +82,22 @@ def few_changes(
     return Recourse(found.question, answers, found.invalid_rows)
 
 
+def plans_for_people(find: Callable[..., Recourse], X: Any, **options: Any) -> Recourse:
+    """The plans that letters carry: short, and proved to hold for everyone who does more.
+
+    Parameters
+    ----------
+    find, options
+        As in ``few_changes``.
+    X : frame or array
+        People; of a table without labels of its own, who has no short plan has none here.
+    """
+    options["at_least"] = True
+    if isinstance(X, pd.DataFrame) and X.index.is_unique:
+        return few_changes(find, X, **options)
+    return find(X, max_changes=MAX_CHANGES, **options)
+
+
 def _may_be_stronger(found: Recourse, options: dict[str, Any]) -> bool:
     """Whether the strength of plans is left to us."""
     asked = options.get("strength") is not None or options.get("lasting") is not None

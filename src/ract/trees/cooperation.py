@@ -118,7 +118,8 @@ class Cells:
     def of(cls, people: People) -> Cells:
         """The other way round than people have them."""
         parts = (people.cells, people.lowest, people.highest)
-        return cls(people, *(np.ascontiguousarray(part.T) for part in parts))
+        home, lowest, highest = (np.ascontiguousarray(part.T) for part in parts)
+        return cls(people, home, lowest, highest)
 
     @property
     def movable(self) -> np.ndarray:
@@ -249,13 +250,12 @@ def focused(
     cooperation : Cooperation
         With the number of axes and the margin.
     """
-    everyone = np.arange(len(cells.home))
     refused = np.flatnonzero(
         np.mean([_scores(model, cells.home, base) for base, model in models], axis=0)
         < cooperation.margin
     )
     at = np.linspace(0, len(refused) - 1, min(N_LIFTED, len(refused))).astype(np.int64)
-    rows = everyone[refused[at]]
+    rows = refused[at]
 
     def lifted(axes: tuple[int, ...]) -> float:
         some, total = replace(cells, focus=axes), 0.0
@@ -264,7 +264,8 @@ def focused(
             total += float(np.minimum(_scores(model, points, base), cooperation.margin).sum())
         return total
 
-    left, chosen = cells.movable.tolist(), ()
+    left: list[int] = cells.movable.tolist()
+    chosen: tuple[int, ...] = ()
     while left and len(chosen) < (cooperation.n_focus or 0):
         best = max(left, key=lambda axis: lifted((*chosen, axis)))
         chosen = (*chosen, best)

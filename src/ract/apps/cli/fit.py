@@ -28,7 +28,13 @@ class Parameters:
     """Parameters of the estimators."""
 
     n_estimators: options.NEstimators = 100
-    budget: options.Budget = 0.3
+    budget: Annotated[
+        float | None,
+        typer.Option(
+            help="Largest acceptable cost of an action; by default 0.3, or 1 where the action file "
+            "limits changes."
+        ),
+    ] = None
     recourse_weight: Annotated[
         str | None,
         typer.Option(
@@ -47,12 +53,12 @@ class Parameters:
         float | None, typer.Option(help="With auto: the most recourse at this loss of AUC.")
     ] = None
     lasting: Annotated[
-        float,
+        float | None,
         typer.Option(
             help="Measure how strong plans must be to last with this probability when the model "
-            "is trained again on other people; 0 does not."
+            "is trained again on other people; 0 does not. By default 0.9, or 0 for boosting."
         ),
-    ] = 0.9
+    ] = None
     keep_reference: options.KeepReference = False
     cost: Annotated[
         str,
@@ -120,7 +126,13 @@ def fit(
     output: options.ModelOutput,
     *,
     actions: options.Actions = None,
-    model: options.ModelKind = "forest",
+    model: Annotated[
+        str | None,
+        typer.Option(
+            help="forest, tree or boosting; by default boosting where the action file limits "
+            "changes, as ract init writes it, and no option of forests is given; else a forest."
+        ),
+    ] = None,
     parameters: Parameters,
     weights: Annotated[
         str | None,
@@ -172,10 +184,16 @@ def fit(
     form = format_of(csv, kept)
     given = asdict(parameters) | {
         "recourse_weight": _weight(parameters.recourse_weight),
-        "lasting": parameters.lasting or None,
         "monotonic": _directions(monotone or []),
         "cost": kept_cost(parameters.cost, exact=parameters.exact_costs),
     }
+    is_limited = space is not None and space.limits == "size"
+    model = model or _kind_for(given, is_limited=is_limited)
+    if given["budget"] is None:  # limits relative to the person take its place
+        given["budget"] = 1.0 if is_limited else 0.3
+    if given["lasting"] is None:
+        given["lasting"] = 0.0 if model == "boosting" else 0.9
+    given["lasting"] = given["lasting"] or None
     goal = _goal(given, parameters)
     estimator = estimator_for(
         model, actions=space, verbose=1,
@@ -239,6 +257,12 @@ def fit(
     if found is not None:
         sentence += f"\n{found}"
     print_summary(summary | {"file": str(output)}, sentence, as_json=json)
+
+
+def _kind_for(given: dict[str, Any], *, is_limited: bool) -> str:
+    """The kind of model where none is named: that whose plans can be sent most often."""
+    asks_for_labels = any(given[name] != nothing for name, nothing in LABELS_ONLY.items())
+    return "boosting" if is_limited and not asks_for_labels else "forest"
 
 
 def _warn_of_protected(estimator: Any, X: Any, n_jobs: int) -> None:

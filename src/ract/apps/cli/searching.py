@@ -70,7 +70,13 @@ class Plans:
             given["actions"] = space.restricted(features or None, forbidden=forbidden or ())
         if for_people:
             given |= {"ranges": True, "at_least": self.strength != "most"}
-        return given
+            return given
+        # What was not asked for is left to the model, whose plans are then those of letters.
+        unasked = {
+            "max_changes": None, "strength": None, "lasting": None, "margin": 0.0,
+            "ranges": False, "at_least": False,
+        }  # fmt: skip
+        return {k: v for k, v in given.items() if k not in unasked or v != unasked[k]}
 
 
 @dataclass

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from ract.evaluation.report.page import page
 from ract.models.judge import OutcomeJudge
 from ract.models.verdicts import summary_of
 from ract.recourse.calibration import LastingCurve
+from ract.recourse.few_changes import plans_for_people
 from ract.recourse.find import find_recourse
 from ract.recourse.options import TIME_LIMIT
 from ract.recourse.problem import own_budget
@@ -196,7 +198,7 @@ def audit(
     counts = Counts.of(
         model, X, y, most, groups=groups, judge=judge, accepted=accepted, **how
     )  # fmt: skip
-    plans = find_recourse(model, X, budget=most, explain=False, strict=True, **how)
+    plans = _letters(model, X, budget=most, explain=False, strict=True, **how)
     sent = sendable(plans, others=others, groups=groups, confidence=confidence)
     found = audit_of(counts, model, certificate, confidence, title, judge, **how)
     return replace(found, sendable=sent)
@@ -248,6 +250,12 @@ def audit_of(
         promised=None if counts.promised is None else _promised(counts.promised),
         n_supplied=counts.n_supplied,
     )
+
+
+def _letters(model: Any, X: Any, **how: Any) -> Recourse:
+    """The plans that letters carry."""
+    find = getattr(model, "recourse", partial(find_recourse, model))
+    return plans_for_people(find, X, **how)
 
 
 def _promised(tallies: dict[Any, pd.Series]) -> pd.DataFrame:
