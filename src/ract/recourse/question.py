@@ -64,6 +64,8 @@ class Question:
     decides : bool
         Whether the model decides about people; a judge of outcomes does not, it only has to agree
         with plans.
+    months : int, optional
+        The time that plans may take.
     """
 
     model: Any
@@ -80,6 +82,7 @@ class Question:
     narrow: Mapping[int, Any] = field(default_factory=dict)
     also: tuple[Question, ...] = ()
     decides: bool = True
+    months: int | None = None
 
     def of_rows(self, rows: np.ndarray) -> Question:
         """The same question about some of the people, all of whom could be read."""
