@@ -132,8 +132,10 @@ class Question:
         """What people may change by the model's own action space, where it has one."""
         if not isinstance(self.tree, OwnModel):
             return self.encoder.axes
-        axes: tuple[Axis, ...] = self.tree.model.encoder_.axes
-        return axes
+        return tuple(
+            replace(rule, feature=replace(rule.feature, within=axis.feature.within))
+            for rule, axis in zip(self.tree.model.encoder_.axes, self.encoder.axes, strict=True)
+        )  # what a time leaves is no option
 
     @cached_property
     def axes_without_supply(self) -> tuple[Axis, ...]:

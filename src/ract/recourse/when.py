@@ -8,7 +8,7 @@ elsewhere they are asked in their order.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -35,14 +35,19 @@ def at_month(question: Question, month: int) -> Question:
     for axis in encoder.axes:
         if axis.feature.drift:
             matrix[:, axis.columns[0]] += drift_of(axis.feature, month)
-    then = Encoder.of_space(encoder.space.within(month), encoder.feature_names)
     return replace(
-        question,
-        matrix=then.held(matrix, question.narrow),
-        tree=replace(question.tree, encoder=then),
+        within_months(question, month),
+        matrix=encoder.held(matrix, question.narrow),
         also=tuple(at_month(one, month) for one in question.also),
         reference=question.people if question.reference is None else question.reference,
     )
+
+
+def within_months(question: Question, months: float) -> Question:
+    """The same question about people as they are, with what they reach in some months."""
+    encoder = question.encoder
+    then = Encoder.of_space(encoder.space.within(months), encoder.feature_names)
+    return replace(question, tree=replace(question.tree, encoder=then))
 
 
 class Months:
@@ -214,23 +219,13 @@ class Months:
             table.values, table.outcomes = today.copy(), np.where(have[:, None], ends, today)
             for axis in self._axes:
                 columns = list(axis.columns)
-                here = np.ix_(have & moved[:, columns].any(axis=1), columns)
-                table.values[here] = ends[here]
+                who = (have & moved[:, columns].any(axis=1))[:, None]
+                table.values[:, columns] = np.where(who, ends[:, columns], today[:, columns])
             needed = np.full(len(ends), float(month))
         else:
-            needed = self._needed(today, ends, month)
+            needed = months_needed(self._axes, today, ends, month)
         table.month = np.where(have, needed, np.nan)
         table.month_bound = np.where(table.status == Status.UNKNOWN, 0.0, month + 1.0)
-
-    def _needed(self, today: np.ndarray, values: np.ndarray, last: int) -> np.ndarray:
-        """The first month by which each plan can be carried out, where nothing drifts."""
-        needed = np.full(len(today), float(last))
-        for month in range(last - 1, -1, -1):
-            late = np.zeros(len(today), bool)
-            for axis in self._axes:
-                late |= _is_late(axis, today, values, month)
-            needed[~late] = month
-        return needed
 
     def ended(self, answers: Answers) -> Answers:
         """With the last month in which people are accepted if they do no more than their plan."""
@@ -251,10 +246,32 @@ class Months:
             held = self.question.encoder.held(values, self.question.narrow)
             refused = ~replace(self.question, matrix=held).decide()
             answers.until[going[refused]] = month - 1.0
-            going, start = going[~refused], [m for m, no in zip(start, refused) if not no]
+            start = [m for m, out in zip(start, refused.tolist(), strict=True) if not out]
+            going = going[~refused]
             if not len(going):
                 break
         return answers
+
+
+def months_needed(
+    axes: Sequence[Axis], today: np.ndarray, values: np.ndarray, last: int
+) -> np.ndarray:
+    """The first month by which each plan can be carried out; inf if not by the last one.
+
+    Parameters
+    ----------
+    axes : sequence of Axis
+    today, values : float (plans, columns)
+        Encoded, before and after.
+    last : int
+    """
+    needed = np.full(len(today), np.inf)
+    for month in range(last, -1, -1):
+        late = np.zeros(len(today), bool)
+        for axis in axes:
+            late |= _is_late(axis, today, values, month)
+        needed[~late] = month
+    return needed
 
 
 def _is_late(axis: Axis, today: np.ndarray, values: np.ndarray, month: int) -> np.ndarray:

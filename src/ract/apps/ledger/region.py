@@ -142,7 +142,10 @@ class Regions:
 
     def __init__(self, recourse: Recourse, pinned: Collection[str] = ()) -> None:
         if recourse.answers.outcomes is not None:
-            raise InvalidSpec("Plans with effects cannot be promised: people end at other values.")
+            raise InvalidSpec(
+                "Plans with effects, or by a month that features drift to, cannot be promised: "
+                "people end at other values; ActionSpace.within has plans of a time from today's."
+            )
         axes = recourse.encoder.axes
         names = [axis.feature.name for axis in axes]
         if unknown := [name for name in pinned if name not in names]:
