@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -42,18 +41,14 @@ def prepare(folder: Path) -> tuple[Path, tuple[Path, ...], Callable[[Any, str], 
     """Fit the model and write its notices' settings; how to show them once they are served."""
     from ract import ActionSpace, OutcomeJudge, RecourseForestClassifier, save_model
     from ract.apps.cli.messages import say
-    from ract.apps.ledger.promise import MONTH
-    from ract.apps.web.settings import Settings
     from ract.data.datasets import load_loans
 
     say(f"Training a model on {N_APPLICANTS:,} made-up loan applications ...")
     loans = load_loans(N_APPLICANTS)
     # Whoever is refused becomes older while a promise lasts.
     ages = [replace(f, drift=1 / 12) if f.name == "Age" else f for f in loans.actions]
-    # Plans are carried out while it lasts, and so the model is trained for what is done in time.
-    months = timedelta(days=Settings.promise_days) // MONTH
     forest = RecourseForestClassifier(
-        ActionSpace(ages, loans.desired).within(months),
+        ActionSpace(ages, loans.desired).within("1 year"),
         n_estimators=N_TREES,
         budget=0.3,
         recourse_weight=0.2,
