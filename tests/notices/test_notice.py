@@ -662,13 +662,15 @@ def test_time_is_said_with_its_day_in_every_language():
     waits = replace(PLAN, changes=(older,), month=4.0, until=17.0)
     for language, pace, wait, then in (
         ("en", "At a usual pace this takes 4 months, until July 9, 2026.",
-         "you would meet today\u2019s criteria in 4 months, on July 9, 2026, and until August 8, 2027.",
+         "you would meet today\u2019s criteria in 4 months, on July 9, 2026, and until "
+         "August 8, 2027.",
          "will then be about 32"),
         ("de", "Im üblichen Tempo dauert das 4 Monate, bis zum 9. Juli 2026.",
          "erfüllen Sie die Kriterien von heute in 4 Monaten, am 9. Juli 2026, und bis zum "
          "8. August 2027.", "ist dann etwa 32"),
         ("fr", "Au rythme habituel, cela prend 4 mois, jusqu\u2019au 9 juillet 2026.",
-         "vous remplirez les critères d\u2019aujourd\u2019hui dans 4 mois, le 9 juillet 2026, et jusqu\u2019au "
+         "vous remplirez les critères d\u2019aujourd\u2019hui dans 4 mois, "
+         "le 9 juillet 2026, et jusqu\u2019au "
          "8 août 2027.", "sera alors d\u2019environ 32"),
     ):  # fmt: skip
         write = notices(language)

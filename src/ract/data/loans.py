@@ -44,7 +44,7 @@ _ACTIONS = ActionSpace(
         Feature("LatePayments", "integer", "fixed", lower=0, upper=6),
         Feature(
             "Education", "categorical", "increase", categories=tuple(_SHARES["Education"]),
-            delay="2 years",
+            delay=24,
         ),
         Feature("YearsEmployed", "integer", "increase", lower=0, upper=10, pace=1, per="year"),
         Feature("ExistingLoans", "integer", "decrease", lower=0, upper=5, pace=4, per="year"),

@@ -203,12 +203,12 @@ class Notices:
         longest = max((way for way in ways if way.month), key=lambda w: w.month or 0, default=None)
         if longest is None or longest.month is None:
             return {"takes": 0, "waits": False, "ready": "", "over": ""}
-        over = longest.until is not None and longest.waits
+        over = 0.0 if longest.until is None or not longest.waits else longest.until
         return {
             "takes": int(longest.month),
             "waits": longest.waits,
             "ready": self._day_after(math.ceil(longest.month * MONTH)),
-            "over": self._day_after(math.floor(longest.until * MONTH)) if over else "",
+            "over": self._day_after(math.floor(over * MONTH)),
         }
 
     def _labels(self, features: Iterable[str]) -> list[str]:
