@@ -274,6 +274,16 @@ def months_needed(
     return needed
 
 
+def add_months(recourse: Any, last: int) -> None:
+    """Write down how many months plans from today's values take, which are done by a last one."""
+    axes, before = recourse.encoder.axes, recourse.before
+    tables = [(slice(None), recourse.answers), *recourse.answers.alternatives.items()]
+    for who, table in tables:
+        today = np.broadcast_to(before[who], table.values.shape)
+        takes = months_needed(axes, today, table.values, last)
+        table.month = np.where(table.found, takes, np.nan)
+
+
 def _is_late(axis: Axis, today: np.ndarray, values: np.ndarray, month: int) -> np.ndarray:
     """Whose change of a feature takes longer than some months; handing in a value takes none."""
     columns, feature = list(axis.columns), replace(axis.feature, within=float(month))

@@ -117,6 +117,7 @@ def test_the_demonstration_has_something_for_everyone(tmp_path, capsys):
     for promise in promises:
         check_in_time(promise.before, promise.after, (promise.expires - promise.offered).days)
     for way in service.ways(case, Rules()).each.values():
+        assert way[0].month <= 5
         for before, after in zip(
             way.people.to_dict("records"), way.counterfactuals.to_dict("records"), strict=True
         ):

@@ -25,7 +25,7 @@ from ract.recourse.options import Options
 from ract.recourse.problem import RecourseProblem
 from ract.recourse.question import Question
 from ract.recourse.result import Recourse
-from ract.recourse.when import within_months
+from ract.recourse.when import add_months, within_months
 from ract.trees.fingerprint import model_fingerprint
 
 Rows = Sequence[Mapping[str, Any]]
@@ -164,10 +164,13 @@ class Live:
             inquiry = Inquiry.about(question, Options.of(**how), overrides=own)
             return inquiry.answered(strength, lasting)
 
-        return few_changes(
+        found = few_changes(
             find, frame, overrides={i: own for i, own in overrides.items() if own},
             at_least=True, ranges=True, n_jobs=1, time_limit=min(SECONDS, each / 2), **options,
         )  # fmt: skip
+        if months is not None:
+            add_months(found, int(months))
+        return found
 
     def reasons(self, frame: pd.DataFrame, seconds: float) -> Any:
         """Why one person was refused; None where that cannot be said."""
