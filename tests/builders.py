@@ -558,3 +558,9 @@ class SecondClassForest(WantsSecondClass, RecourseForestClassifier):
 
 class SecondClassBooster(WantsSecondClass, RecourseBoostingClassifier):
     """A booster for scikit-learn's checks."""
+
+
+def timeless(loans):
+    """A data set whose changes take no time, for tests that are about something else."""
+    features = (dataclasses.replace(f, pace=None, delay=0.0) for f in loans.actions)
+    return dataclasses.replace(loans, actions=loans.actions.with_features(features))

@@ -654,3 +654,27 @@ def test_what_is_enough_alone_is_searched_for_where_no_plan_has_it():
             assert len(ways[0].changes) == 1
         assert len({is_safe(way) for way in ways}) <= 1
     assert n_added > 3 and n_first > 0
+
+
+def test_time_is_said_with_its_day_in_every_language():
+    takes = replace(PLAN, month=4.0, until=36.0)
+    older = Change("Age", 31, 32, 0.0, by_itself=True)
+    waits = replace(PLAN, changes=(older,), month=4.0, until=17.0)
+    for language, pace, wait, then in (
+        ("en", "At a usual pace this takes 4 months, until July 9, 2026.",
+         "you would meet today\u2019s criteria in 4 months, on July 9, 2026, and until "
+         "August 8, 2027.",
+         "will then be about 32"),
+        ("de", "Im üblichen Tempo dauert das 4 Monate, bis zum 9. Juli 2026.",
+         "erfüllen Sie die Kriterien von heute in 4 Monaten, am 9. Juli 2026, und bis zum "
+         "8. August 2027.", "ist dann etwa 32"),
+        ("fr", "Au rythme habituel, cela prend 4 mois, jusqu\u2019au 9 juillet 2026.",
+         "vous remplirez les critères d\u2019aujourd\u2019hui dans 4 mois, "
+         "le 9 juillet 2026, et jusqu\u2019au "
+         "8 août 2027.", "sera alors d\u2019environ 32"),
+    ):  # fmt: skip
+        write = notices(language)
+        assert pace in prose(write.render(takes, form="text"))
+        said = prose(write.render(waits, form="text"))
+        assert wait in said and then in said and pace not in said
+        assert pace not in prose(write.render(PLAN, form="text"))

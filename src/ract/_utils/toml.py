@@ -23,7 +23,10 @@ HEADER = """\
 #   weight         effort of changing this feature relative to the others (1 if left out)
 #   missing        stays | supply: may someone without a value hand one in?
 #   supply_cost    effort of handing one in (that of a usual change if left out)
-#   per_month      how much it grows each month by itself (0 if left out)
+#   pace           how far it can move each month: 300, "5%", or [up, down]
+#   drift          how much it grows each month by itself (0 if left out)
+#   per            month | year: what pace and drift are counted by
+#   delay          months before a change counts (0 if left out)
 #   use            false keeps it out of the model altogether
 #   max_change     how far a number may move from the person's own value
 #   max_relative   the same as a share of that value, or of the median where that is larger

@@ -36,23 +36,28 @@ _SHARES = {
 }
 
 # Bounds are those of the model, not of a draw: every draw lies within them (the supports of
-# the roots and of the noise add up to less), and all draws share one space.
+# the roots and of the noise add up to less), and all draws share one space. Paces are those of
+# a household that tries: a year of work takes a year, a degree two, raises a tenth a year.
 _ACTIONS = ActionSpace(
     [
         Feature("Age", "integer", "fixed", lower=28, upper=70),
         Feature("LatePayments", "integer", "fixed", lower=0, upper=6),
-        Feature("Education", "categorical", "increase", categories=tuple(_SHARES["Education"])),
-        Feature("YearsEmployed", "integer", "increase", lower=0, upper=10),
-        Feature("ExistingLoans", "integer", "decrease", lower=0, upper=5),
+        Feature(
+            "Education", "categorical", "increase", categories=tuple(_SHARES["Education"]),
+            delay=24,
+        ),
+        Feature("YearsEmployed", "integer", "increase", lower=0, upper=10, pace=1, per="year"),
+        Feature("ExistingLoans", "integer", "decrease", lower=0, upper=5, pace=4, per="year"),
         Feature("Guarantor", "binary", "any", lower=0, upper=1),
         Feature("Purpose", "categorical", "any", categories=tuple(_SHARES["Purpose"])),
-        Feature("Income", "continuous", "increase", lower=26_000, upper=174_000),
-        Feature("Debt", "continuous", "decrease", lower=0, upper=92_000),
-        Feature("Savings", "continuous", "increase", lower=0, upper=130_000),
+        Feature("Income", "continuous", "increase", lower=26_000, upper=174_000,
+                pace="10%", per="year"),
+        Feature("Debt", "continuous", "decrease", lower=0, upper=92_000, pace=1_000),
+        Feature("Savings", "continuous", "increase", lower=0, upper=130_000, pace=1_000),
         Feature("LoanAmount", "continuous", "any", lower=1_000, upper=76_000),
     ],
     desired=APPROVED,
-)
+)  # fmt: skip
 
 
 class _Equation(NamedTuple):

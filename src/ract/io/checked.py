@@ -89,7 +89,7 @@ def _feature(meta: Any) -> Feature:
         columns=tuple(texts(meta, "columns")),
         missing=None if meta.get("missing") is None else entry(meta, "missing", str),
         supply_cost=said("supply_cost"),
-        per_month=0.0 if meta.get("per_month") is None else number(meta, "per_month"),
+        drift=0.0 if meta.get("per_month") is None else number(meta, "per_month"),
         max_change=said("max_change", infinite=True),
         max_relative=said("max_relative"),
         median=said("median"),
@@ -97,6 +97,10 @@ def _feature(meta: Any) -> Feature:
         unit=entry(meta, "unit", str) if "unit" in meta else "",
         label=entry(meta, "label", str) if "label" in meta else "",
         use=True if meta.get("use") is None else entry(meta, "use", bool),
+        pace=meta.get("pace"),  # checked by the feature, and so is per
+        per=meta.get("per", "month"),
+        delay=0.0 if meta.get("delay") is None else number(meta, "delay"),
+        within=said("within"),
     )
 
 

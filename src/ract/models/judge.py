@@ -223,7 +223,7 @@ class OutcomeJudge(BaseEstimator):
     def _space(self, X: Any) -> ActionSpace:
         """Kinds and categories of the columns; all fixed, since nobody acts here."""
         space = (ActionSpace([]) if self.actions is None else self.actions).complete(X)
-        fixed = (replace(f, change="fixed") for f in space)
+        fixed = (f.moving("fixed") for f in space)
         return ActionSpace(fixed, self.desired_, space.limits, space.steps)
 
     def _read_target(self, X: Any, y: np.ndarray) -> np.ndarray:

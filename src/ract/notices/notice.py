@@ -27,6 +27,7 @@ from ract.trees.fingerprint import model_fingerprint
 
 Form = Literal["html", "text", "json"]
 FORMS: tuple[Form, ...] = get_args(Form)
+MONTH = 365.25 / 12  # days
 
 WIDTH = 78
 
@@ -187,6 +188,7 @@ class Notices:
             ],
             "beyond": _beyond(ways),
             **_lasting(plan, ways),
+            **self._time(ways),
             "unknown": plan.status == Status.UNKNOWN.word,
             "held": self._labels(() if obstacle is None else obstacle.features),
             "barred": self._labels(() if obstacle is None else obstacle.options),
@@ -195,6 +197,19 @@ class Notices:
             "not_considered": [one_line(thing) for thing in details.not_considered],
             "record": record_of(self, plan, ways, reasons, said),
         }  # fmt: skip
+
+    def _time(self, ways: list[Plan]) -> dict[str, Any]:
+        """How many months the longest way takes, whether it is to wait, and the days."""
+        longest = max((way for way in ways if way.month), key=lambda w: w.month or 0, default=None)
+        if longest is None or longest.month is None:
+            return {"takes": 0, "waits": False, "ready": "", "over": ""}
+        over = 0.0 if longest.until is None or not longest.waits else longest.until
+        return {
+            "takes": int(longest.month),
+            "waits": longest.waits,
+            "ready": self._day_after(math.ceil(longest.month * MONTH)),
+            "over": self._day_after(math.floor(over * MONTH)),
+        }
 
     def _labels(self, features: Iterable[str]) -> list[str]:
         return [one_line(self.settings.label(name)) for name in features]

@@ -112,11 +112,13 @@ def _with_way(plan: Plan, way: Plan) -> Plan:
 
 
 def _without_needless(ways: Sequence[Plan]) -> list[Plan]:
-    """Ways in their order, but none that asks for all of one before it and does not last longer."""
+    """Ways in their order, but none that asks for all of one before it and is no better."""
     kept: list[Plan] = []
     for way in ways:
         if not any(
-            _asks_for_all(way, other) and (way.lasting or 0.0) <= (other.lasting or 0.0)
+            _asks_for_all(way, other)
+            and (way.lasting or 0.0) <= (other.lasting or 0.0)
+            and (way.month or 0.0) >= (other.month or 0.0)
             for other in kept
         ):
             kept.append(way)

@@ -4,6 +4,7 @@ from .calibration import calibrate as calibrate
 from .few_changes import along_reasons as along_reasons
 from .few_changes import few_changes as few_changes
 from .find import find_recourse as find_recourse
+from .find import time_frontier as time_frontier
 from .lasting import LastingRecourse as LastingRecourse
 from .lasting import lasting_recourse as lasting_recourse
 from .plan import Change as Change
@@ -42,4 +43,5 @@ __all__ = [
     "has_recourse",
     "lasting_recourse",
     "recourse_status",
+    "time_frontier",
 ]

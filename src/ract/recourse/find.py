@@ -5,19 +5,24 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any, Unpack
 
 import numpy as np
+import pandas as pd
 
 from ract._utils.errors import InvalidSpec
 from ract._utils.status import Status
+from ract.data.actions.pace import whole_months
 from ract.recourse.common.answers import Answers
+from ract.recourse.common.limits import check_count
 from ract.recourse.common.overrides import Override, groups_of
 from ract.recourse.dispatch import Entry, Task, answer, resolved, search_for
 from ract.recourse.options import TIME_LIMIT, Options
 from ract.recourse.problem import PROBLEM_KEYWORDS, ProblemKeywords, RecourseProblem
 from ract.recourse.question import Question
 from ract.recourse.result import Recourse
+from ract.recourse.when import HORIZON, Months
 
 
 def find_recourse(
@@ -34,6 +39,7 @@ def find_recourse(
     margin: float = 0.0,
     ranges: bool = False,
     at_least: bool = False,
+    by: float | str | None = None,
     overrides: Mapping[Any, Mapping[str, Override]] | None = None,
     relations: Iterable[Any] = (),
     plausibility: Any = None,
@@ -89,6 +95,11 @@ def find_recourse(
         Plans hold for everyone who does more: every value from the plan's on, in its direction
         and up to the feature's bounds, is proved to serve, all changes together. Where no such
         plan is found within the budget, the plan is given with ranges as wide as can be proved.
+    by : float or str, optional
+        The time that plans may take: whole months, or a text such as "6 months". Changes run in
+        parallel, each at the pace of its feature (``Feature.pace``, ``delay``), features that move
+        by themselves are where they will be (``drift``), and to wait can be a plan. Plans are the
+        cheapest of all months up to it, or the earliest (36 months at most) with ``cost="time"``.
     overrides : mapping, optional
         By a person's label (the index of a pandas frame, else the row number): features that
         differ for them, as "fixed", another direction, or a ``Feature``. What a ``Feature``
@@ -125,7 +136,9 @@ def find_recourse(
         known from ract's own models or from ``reference``.
     **problem
         The keywords of ``RecourseProblem``, where a bare model is given: ``actions``, ``desired``,
-        ``threshold``, ``cost``, ``budget``, ``reference``.
+        ``threshold``, ``cost``, ``budget``, ``reference``. With ``cost="time"`` plans are those of
+        the earliest month in which there is one, and of these the cheapest by the model's own
+        cost, which the budget limits too; ``Recourse.month`` has the months.
 
     Examples
     --------
@@ -158,10 +171,17 @@ def find_recourse(
         progress=progress,
     )
     asked = RecourseProblem.of(model, problem, "find_recourse")
+    earliest = isinstance(asked.cost, str) and asked.cost == "time"
+    if earliest:
+        asked = replace(asked, cost=None)
     question, invalid = asked.encoded_valid(X, strict=strict)
     rules = overrides if invalid is None else invalid.without(overrides)
     inquiry = Inquiry.about(question, options, earned=earned, overrides=rules)
-    return Recourse.with_invalid(inquiry.answered(strength, lasting), invalid)
+    if by is None and not earliest:
+        return Recourse.with_invalid(inquiry.answered(strength, lasting), invalid)
+    last = HORIZON if by is None else whole_months(by)
+    found = inquiry.in_time(last, strength, lasting, earliest=earliest)
+    return Recourse.with_invalid(found, invalid)
 
 
 @dataclass(frozen=True)
@@ -237,6 +257,49 @@ class Inquiry:
             _give_strongest(question, self, options, answers)
         _confirm(question, answers)
         return Recourse(question, answers)
+
+    def in_time(
+        self,
+        last: int,
+        strength: float | str | None = None,
+        lasting: float | None = None,
+        *,
+        earliest: bool = False,
+    ) -> Recourse:
+        """The cheapest plans by a month, or those of the earliest month up to it."""
+        if isinstance(strength, str) or self.options.effects is not None:
+            what = "effects" if self.options.effects is not None else f"strength={strength!r}"
+            raise InvalidSpec(f"{what} and a time (by, cost='time') cannot be asked for together.")
+        question = self.question
+        if lasting is not None and strength is None:
+            strength = _lasting_strength(question.model, lasting)
+        months = self.by_month(last, strength)
+        answers = months.earliest() if earliest else months.cheapest()
+        without = np.flatnonzero(~answers.found)
+        if lasting is not None:
+            answers.weaker = np.zeros(len(answers.status), bool)
+            if len(without):  # the strongest that there is in the end
+                others = self.by_month(last, None, lasting).at(without, last)
+                others.weaker = others.found
+                answers.put(without, others)
+        question = replace(question.at_strength(strength), lasting=lasting, months=last)
+        return Recourse(question, months.ended(answers))
+
+    def by_month(
+        self, last: int, strength: float | None = None, lasting: float | None = None
+    ) -> Months:
+        """The same question about people in every month up to a last one."""
+        list(groups_of(np.arange(0), self.question.labels, self.question.encoder.axes,
+                       self.overrides))  # refuses what overrides cannot say  # fmt: skip
+        options = replace(self.options, explain=False)
+
+        def ask(question: Question, rows: np.ndarray, most: np.ndarray) -> Answers:
+            some = question.of_rows(rows)
+            rules = {k: rule for k, rule in (self.overrides or {}).items() if k in some.labels}
+            part = replace(self, question=some, options=options, overrides=rules)
+            return part.answered(strength, lasting, most=most).answers
+
+        return Months(self.question, ask, last)
 
 
 def inquire(
@@ -335,3 +398,52 @@ def _confirm(question: Question, answers: Answers) -> None:
             "reported as unknown.",
             stacklevel=4,
         )
+
+
+def time_frontier(
+    model: Any, X: Any, *, by: float | str = HORIZON, n_points: int = 5, **keywords: Any
+) -> pd.DataFrame:
+    """What plans cost that take some months: from the earliest to the cheapest.
+
+    Parameters
+    ----------
+    model : fitted classifier or RecourseProblem
+    X : frame or array
+        People, in the columns of the training table; all rows must be valid.
+    by : float or str
+        The time that plans may take: whole months, or a text such as "1 year".
+    n_points : int
+        Most rows for each person: the first and the last month, and those between in which the
+        cost falls most.
+    **keywords
+        Of ``RecourseProblem`` and ``find_recourse``, but no strength.
+
+    Returns
+    -------
+    DataFrame
+        A row for each month in which a plan is cheaper than all before: "person", "month", "cost",
+        "status" ("optimal" if no plan by then is cheaper) and "plan" in words. People who are
+        accepted already, or have no plan, have none.
+
+    Examples
+    --------
+    >>> from ract.models.examples import loans_forest
+    >>> model, loans = loans_forest(600, n_estimators=10)
+    >>> table = time_frontier(model, loans.frame.head(50), by="1 year")
+    >>> bool((table.groupby("person")["cost"].diff().dropna() < 0).all())
+    True
+    """
+    check_count("n_points", n_points)
+    inquiry = inquire(model, X, **keywords)
+    question, last = inquiry.question, whole_months(by)
+    rows = []
+    for row, plans in inquiry.by_month(last).costs().items():
+        months = sorted(plans)
+        falls = [plans[a].cost[0] - plans[b].cost[0] for a, b in pairwise(months)]
+        between = sorted(range(1, len(months) - 1), key=lambda k: -falls[k - 1])
+        ends = [0, len(months) - 1][: min(n_points, len(months))]
+        some = question.of_rows(np.array([row]))
+        for k in sorted([*ends, *between[: max(0, n_points - 2)]]):
+            plan = Recourse(replace(some, months=last), plans[months[k]])[0]
+            rows.append((plan.person, months[k], plan.cost, plan.status, plan.describe()))
+    return pd.DataFrame(rows, columns=["person", "month", "cost", "status", "plan"])

@@ -184,6 +184,12 @@ class Plan:
         a number, and every later (or earlier) category of one that may only rise (or fall).
     message : str
         What is wrong with a row that cannot be read.
+    month : float or None
+        The month in which the plan is done, where time counts.
+    until : float or None
+        The last month up to which it is accepted if nothing more is done; None without an end.
+    by : int or None
+        The months that plans may take.
     """
 
     person: Any
@@ -200,6 +206,14 @@ class Plan:
     lasting: float | None = None
     at_least: bool = False
     message: str = ""
+    month: float | None = None
+    until: float | None = None
+    by: int | None = None
+
+    @property
+    def waits(self) -> bool:
+        """Whether it is to wait, and nothing else."""
+        return bool(self.changes) and all(change.by_itself for change in self.changes)
 
     @property
     def only_supplied(self) -> bool:
@@ -227,13 +241,27 @@ class Plan:
         handed = [change.describe() for change in self.changes if change.supplied]
         others = sorted((c for c in self.changes if not c.supplied), key=lambda c: c.by_itself)
         text = "; ".join(change.describe() for change in others)
-        sentences = [*handed, *([text] if text else [])]
+        sentences = [*handed, *([text] if text else []), *self._when()]
         return " ".join(f"{text[0].upper()}{text[1:]}." for text in sentences)
+
+    def _when(self) -> list[str]:
+        """What is said about time."""
+        if self.month is None:
+            return []
+        months = f"{self.month:.0f} month{'' if self.month == 1 else 's'}"
+        said = [f"this takes {months}"] if self.month else []
+        if self.waits:
+            said = [f"if nothing else changes, you would meet today's criteria in {months}"]
+        if self.until is not None:
+            said += [f"acceptance is proved from month {self.month:.0f} to month {self.until:.0f}"]
+        return said
 
     def _why_none(self) -> str:
         text = f"No allowed change leads to {class_in_words(self.desired)}"
         if self.needed:
             text += f" with a strength of {exact_number(self.needed)}"
+        if self.by is not None:
+            text += f" within {self.by} months"
         if self.status == Status.NONE_WITHIN_BUDGET.word:
             text += f" within the budget of {exact_number(self.budget)}"
         obstacle = self.obstacle

@@ -64,6 +64,8 @@ class Question:
     decides : bool
         Whether the model decides about people; a judge of outcomes does not, it only has to agree
         with plans.
+    months : int, optional
+        The time that plans may take.
     """
 
     model: Any
@@ -80,6 +82,7 @@ class Question:
     narrow: Mapping[int, Any] = field(default_factory=dict)
     also: tuple[Question, ...] = ()
     decides: bool = True
+    months: int | None = None
 
     def of_rows(self, rows: np.ndarray) -> Question:
         """The same question about some of the people, all of whom could be read."""
@@ -129,8 +132,10 @@ class Question:
         """What people may change by the model's own action space, where it has one."""
         if not isinstance(self.tree, OwnModel):
             return self.encoder.axes
-        axes: tuple[Axis, ...] = self.tree.model.encoder_.axes
-        return axes
+        return tuple(
+            replace(rule, feature=replace(rule.feature, within=axis.feature.within))
+            for rule, axis in zip(self.tree.model.encoder_.axes, self.encoder.axes, strict=True)
+        )  # what a time leaves is no option
 
     @cached_property
     def axes_without_supply(self) -> tuple[Axis, ...]:

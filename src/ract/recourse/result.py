@@ -110,7 +110,7 @@ class Recourse(ByPerson[Plan]):
     def strength(self) -> np.ndarray:
         """What each plan wins, as ``find_recourse`` measures strength; NaN without a plan."""
         strength = self.answers.strength
-        return np.full(len(self), np.nan) if strength is None else strength
+        return self._by_person(strength)
 
     @property
     def lasts(self) -> np.ndarray:
@@ -119,6 +119,31 @@ class Recourse(ByPerson[Plan]):
             return np.zeros(len(self), bool)
         weaker = self.answers.weaker
         return self.found if weaker is None else self.found & ~weaker
+
+    @property
+    def month(self) -> np.ndarray:
+        """Where time counts (``by``, ``cost="time"``): the month in which each plan is done.
+
+        0 for those who are accepted already, NaN without a plan. A plan without changes is to wait.
+        """
+        return self._by_person(self.answers.month)
+
+    @property
+    def month_bound(self) -> np.ndarray:
+        """How many months from now on are proved to have no plan, with ``cost="time"``."""
+        return self._by_person(self.answers.month_bound)
+
+    @property
+    def until(self) -> np.ndarray:
+        """The last month up to which each person is accepted who does no more than their plan.
+
+        Features that drift may end it; months are looked at up to the larger of 36 and ``by``.
+        inf where nothing drifts, NaN without a plan.
+        """
+        return self._by_person(self.answers.until)
+
+    def _by_person(self, values: np.ndarray | None) -> np.ndarray:
+        return np.full(len(self), np.nan) if values is None else values
 
     @cached_property
     def before(self) -> np.ndarray:
@@ -182,7 +207,8 @@ class Recourse(ByPerson[Plan]):
         Nobody has to change for such a plan, and nothing shows that the values are true, so that
         it is counted apart.
         """
-        return self.found & ~(self.changed & ~self.supplied).any(axis=1)
+        supplied = self.supplied.any(axis=1)  # to wait is to hand in nothing
+        return self.found & supplied & ~(self.changed & ~self.supplied).any(axis=1)
 
     @property
     def n_changes(self) -> np.ndarray:
@@ -388,6 +414,9 @@ class Recourse(ByPerson[Plan]):
             alternatives, strength, self.question.strength,
             self.question.lasting if lasts else None,
             table.beyond is not None and bool(table.beyond[row]),
+            month=None if table.month is None else _limit(table.month[row]),
+            until=None if table.until is None else _limit(table.until[row]),
+            by=self.question.months,
         )  # fmt: skip
 
 

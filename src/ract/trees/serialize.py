@@ -32,9 +32,11 @@ TREE_ARRAYS = {
 }
 # Only where they say something, so that models without them keep their fingerprints.
 _IF_SAID = {
-    "missing": None, "supply_cost": None, "per_month": 0.0, "max_change": None,
+    "missing": None, "supply_cost": None, "drift": 0.0, "max_change": None,
     "max_relative": None, "median": None, "step": None, "unit": "", "label": "", "use": True,
+    "pace": None, "per": "month", "delay": 0.0, "within": None,
 }  # fmt: skip
+_STORED_AS = {"drift": "per_month"}  # its name in 0.2, on which fingerprints rest
 
 
 @dataclass(frozen=True)
@@ -80,7 +82,9 @@ def space_parts(space: ActionSpace) -> dict[str, Any]:
     """An action space as JSON values."""
     features = [
         {
-            f.name: plain(getattr(feature, f.name), f"Feature {feature.name!r}")
+            _STORED_AS.get(f.name, f.name): plain(
+                getattr(feature, f.name), f"Feature {feature.name!r}"
+            )
             for f in fields(Feature)
             if f.name not in _IF_SAID or getattr(feature, f.name) != _IF_SAID[f.name]
         }

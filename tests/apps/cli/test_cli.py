@@ -1,4 +1,5 @@
 import inspect
+import re
 import subprocess
 import sys
 from dataclasses import fields
@@ -21,12 +22,15 @@ runner = CliRunner()
 
 def test_demo_shows_two_forests_and_what_people_can_do(tmp_path):
     page = tmp_path / "audit.html"
-    result = runner.invoke(app, ["demo", "--n-people", "2", "--budget", "0.2", "-o", str(page)])
+    result = runner.invoke(app, ["demo", "--n-people", "12", "--budget", "0.2", "-o", str(page)])
     assert result.exit_code == 0, result.output
     assert "2000 loan applications" in result.output
     assert "Increasing only" in result.output
     assert "recourse-aware" in result.output
-    assert result.output.count("Applicant ") == 2
+    assert result.output.count("Applicant ") == 12
+    said = " ".join(result.output.split())
+    takes = [int(months) for months in re.findall(r"This takes (\d+) months?\.", said)]
+    assert takes and max(takes) <= 12 and "Change Education" not in said
     assert "Raise" in result.output or "Lower" in result.output
     assert "audit.html" in result.output.replace("\n", "")
     assert page.read_text(encoding="utf-8").startswith("<!doctype html>")

@@ -12,6 +12,7 @@ from ract.apps.cli import app
 from ract.apps.ledger import Ledger
 from ract.data.datasets import load_loans
 from ract.trees import model_fingerprint
+from tests.builders import timeless
 
 
 @pytest.fixture(scope="module")
@@ -19,7 +20,7 @@ def folder(tmp_path_factory):
     """A model, a candidate of other people, and people who ask."""
     folder = tmp_path_factory.mktemp("promises")
     for name, seed in (("model", 0), ("candidate", 1)):
-        loans = load_loans(500, random_state=seed)
+        loans = timeless(load_loans(500, random_state=seed))
         forest = RecourseForestClassifier(loans.actions, n_estimators=8, random_state=seed)
         save_model(forest.fit(loans.frame, loans.target), folder / f"{name}.ract")
     people = load_loans(40, random_state=2).frame

@@ -17,6 +17,7 @@ from ract.apps.web.service import Service, publish
 from ract.apps.web.settings import Settings
 from ract.apps.web.state import State
 from ract.data.datasets import load_loans
+from tests.builders import timeless
 
 
 @pytest.fixture(scope="module")
@@ -24,7 +25,7 @@ def folder(tmp_path_factory):
     """A model, and a candidate of other people."""
     folder = tmp_path_factory.mktemp("serve")
     for name, seed in (("model", 0), ("candidate", 1)):
-        loans = load_loans(500, random_state=seed)
+        loans = timeless(load_loans(500, random_state=seed))
         forest = RecourseForestClassifier(loans.actions, n_estimators=8, random_state=seed)
         save_model(forest.fit(loans.frame, loans.target), folder / f"{name}.ract")
     return folder
@@ -110,4 +111,25 @@ def test_the_demonstration_has_something_for_everyone(tmp_path, capsys):
     audit = service.audit()
     assert 0 < audit.lasting <= 1 and sum(audit.earned.values()) > 0
     assert audit.verified and audit.promises["open"] > 0
+    # What is shown can be done before it ends, by paces that are written down again here.
+    promises = service.ledger.open()
+    assert len(promises) > 1
+    for promise in promises:
+        check_in_time(promise.before, promise.after, (promise.expires - promise.offered).days)
+    for way in service.ways(case, Rules()).each.values():
+        assert way[0].month <= 5
+        for before, after in zip(
+            way.people.to_dict("records"), way.counterfactuals.to_dict("records"), strict=True
+        ):
+            check_in_time(before, after, settings.promise_days)
     service.close()
+
+
+def check_in_time(before, after, days):
+    months = days / (365.25 / 12)
+    assert after["Education"] == before["Education"] and months < 24
+    assert after["YearsEmployed"] - before["YearsEmployed"] <= months / 12
+    assert before["ExistingLoans"] - after["ExistingLoans"] <= months / 3
+    assert after["Income"] <= before["Income"] * (1 + 0.1 * months / 12)
+    assert before["Debt"] - after["Debt"] <= 1_000 * months
+    assert after["Savings"] - before["Savings"] <= 1_000 * months

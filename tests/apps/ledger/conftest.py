@@ -6,11 +6,12 @@ import pytest
 
 from ract import RecourseForestClassifier
 from ract.data.datasets import load_loans
+from tests.builders import timeless
 
 
 @pytest.fixture(scope="session")
 def loans():
-    return load_loans(n_people=900)
+    return timeless(load_loans(n_people=900))
 
 
 @pytest.fixture(scope="session")

@@ -80,7 +80,7 @@ def _end(region, axis, side):
 
 
 def test_what_moves_by_itself_has_room_until_the_end_or_shortens_the_promise(loans, rng):
-    ages = [replace(f, per_month=1 / 12) if f.name == "Age" else f for f in loans.actions]
+    ages = [replace(f, drift=1 / 12) if f.name == "Age" else f for f in loans.actions]
     space = ActionSpace(ages, loans.actions.desired)
     model = RecourseForestClassifier(space, n_estimators=15, random_state=0)
     model.fit(loans.frame, loans.target)

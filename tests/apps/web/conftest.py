@@ -22,6 +22,7 @@ from ract.apps.web.keys import ROLES
 from ract.apps.web.service import publish
 from ract.apps.web.state import State
 from ract.data.datasets import load_loans
+from tests.builders import timeless
 
 with warnings.catch_warnings():
     # Newer versions would rather have httpx2, which older ones do not know.
@@ -34,7 +35,7 @@ def files(tmp_path_factory):
     """A model that gives reasons and has kept a judge, and one of other people."""
     folder = tmp_path_factory.mktemp("models")
     for name, seed in (("model", 0), ("candidate", 7)):
-        loans = load_loans(700, random_state=seed)
+        loans = timeless(load_loans(700, random_state=seed))
         forest = RecourseForestClassifier(
             loans.actions, n_estimators=10, recourse_weight=0.3, random_state=seed,
         )  # fmt: skip

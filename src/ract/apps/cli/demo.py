@@ -10,6 +10,7 @@ import typer
 from ract.apps.cli import options
 
 N_APPLICANTS, N_NEW, N_TREES = 2000, 1000, 50
+TIME = "1 year"
 FORESTS = (("plain forest", 0.0), ("recourse-aware forest", 0.2))
 
 
@@ -53,11 +54,13 @@ def demo(
         f"a budget of {budget:g} means: overtake no more than {budget:.0%} of all applicants in "
         "any feature"
     )
+    console.print(f"Changes take their time, and here they take no more than {TIME}.")
+    actions = loans.actions.within(TIME)
     table = Table("model", "accuracy", "has recourse")
     for name, weight in FORESTS:
         with console.status(f"Training the {name} ..."):
             model = RecourseForestClassifier(
-                loans.actions, n_estimators=N_TREES, budget=budget, recourse_weight=weight,
+                actions, n_estimators=N_TREES, budget=budget, recourse_weight=weight,
                 random_state=random_state,
             ).fit(loans.frame, loans.target)  # fmt: skip
             recourse = model.recourse(new.frame, explain=False)
@@ -67,7 +70,7 @@ def demo(
 
     refused = new.frame.iloc[np.flatnonzero(recourse.status != "accepted")[:n_people]]
     console.print(f"[bold]What {len(refused)} people whom the second forest refuses can do[/]")
-    for plan in model.recourse(refused, n_alternatives=1):
+    for plan in model.recourse(refused, n_alternatives=1, by=TIME):
         console.print(f"\n[bold]Applicant {plan.person}[/] (cost {plan.cost:.2f})")
         console.print(f"  {plan.describe()}", highlight=False)
         for other in plan.alternatives:

@@ -39,6 +39,9 @@ class Plans:
     margin: Annotated[
         float, typer.Option(help="Plans hold if changes fall short by up to this share.")
     ] = 0.0
+    by: Annotated[
+        str | None, typer.Option(help="Time that plans may take, such as '6 months'.")
+    ] = None
     features: Annotated[
         list[str] | None, typer.Option(help="Only this feature may change. May be given again.")
     ] = None

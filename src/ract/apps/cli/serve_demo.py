@@ -46,9 +46,9 @@ def prepare(folder: Path) -> tuple[Path, tuple[Path, ...], Callable[[Any, str], 
     say(f"Training a model on {N_APPLICANTS:,} made-up loan applications ...")
     loans = load_loans(N_APPLICANTS)
     # Whoever is refused becomes older while a promise lasts.
-    ages = [replace(f, per_month=1 / 12) if f.name == "Age" else f for f in loans.actions]
+    ages = [replace(f, drift=1 / 12) if f.name == "Age" else f for f in loans.actions]
     forest = RecourseForestClassifier(
-        ActionSpace(ages, loans.desired),
+        ActionSpace(ages, loans.desired).within("1 year"),
         n_estimators=N_TREES,
         budget=0.3,
         recourse_weight=0.2,

@@ -17,6 +17,7 @@ from ract.apps.ledger.promise import MONTH
 from ract.apps.ledger.region import Region, Regions
 from ract.data.frames import read_table
 from ract.recourse.result import Recourse
+from ract.recourse.when import months_needed
 from ract.trees.fingerprint import model_fingerprint
 
 LONGEST = 200  # characters of a person's key, and of a request's
@@ -40,7 +41,8 @@ def drafts(
     """A draft for everyone who has a plan; see ``Ledger.offer``.
 
     Whoever cannot be promised anything until the end of today, because what moves by itself leaves
-    what is proved before, gets none.
+    what is proved before, gets none; nor does anyone whose plan takes longer than the promise lasts
+    (``Feature.pace``).
     """
     keys = [str(key) for key in (recourse.labels if people is None else people)]
     if len(keys) != len(recourse):
@@ -51,10 +53,12 @@ def drafts(
     regions, model = Regions(recourse, pinned), _fingerprint(recourse)
     before, after = _rows(recourse.people), _rows(recourse.counterfactuals)
     months = (until - now) / MONTH
+    values = recourse.before, recourse.after
+    takes = months_needed(recourse.encoder.axes, *values, math.floor(months))
     for i in np.flatnonzero(recourse.found).tolist():
         region, proved = regions.of(i, months)
         end = until if proved >= months else day_before(now + proved * MONTH, until.tzinfo)
-        if end > now:
+        if end > now and takes[i] <= (end - now) / MONTH:
             details = _details(recourse, i, region, end)
             details |= {"before": before[i], "after": after[i], "model": model, "person": keys[i]}
             yield Draft(keys[i], end, details)

@@ -186,7 +186,7 @@ def _ends(promise: Promise, question: Question, k: int) -> tuple[np.ndarray, np.
                 continue
             low[a] = -np.inf if limit.low is None else limit.low
             high[a] = np.inf if limit.high is None else limit.high
-        elif axis.feature.per_month and not axis.is_categorical:
+        elif axis.feature.drift and not axis.is_categorical:
             then = drifted(axis.feature, low[a], months)
             low[a], high[a] = min(low[a], then), max(high[a], then)
     return low, high

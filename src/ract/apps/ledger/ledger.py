@@ -137,7 +137,7 @@ class Ledger:
         """Promise the plans of a result to everyone who has one.
 
         All of them are kept, or none. A promise ends earlier where features that move by
-        themselves (``Feature.per_month``) would leave what is proved.
+        themselves (``Feature.drift``) would leave what is proved.
 
         Parameters
         ----------

@@ -4,7 +4,7 @@ A region has an interval for every number and one category for every other featu
 plan changes have the plan's own range. The others begin at the person's value and are widened as
 far as everyone inside is proved to be accepted, so that a small change elsewhere does not cost
 the promise. Fixed features, and those that the lender pins, stay at the person's value. Features
-that move by themselves (``Feature.per_month``), such as an age, must have room for every month
+that move by themselves (``Feature.drift``), such as an age, must have room for every month
 until the promise ends; where that cannot be proved, it ends earlier. No interval goes further than
 the bounds that were declared or, where none were, than the middle 98% of the training table:
 
@@ -142,7 +142,10 @@ class Regions:
 
     def __init__(self, recourse: Recourse, pinned: Collection[str] = ()) -> None:
         if recourse.answers.outcomes is not None:
-            raise InvalidSpec("Plans with effects cannot be promised: people end at other values.")
+            raise InvalidSpec(
+                "Plans with effects, or by a month that features drift to, cannot be promised: "
+                "people end at other values; ActionSpace.within has plans of a time from today's."
+            )
         axes = recourse.encoder.axes
         names = [axis.feature.name for axis in axes]
         if unknown := [name for name in pinned if name not in names]:
@@ -213,7 +216,7 @@ class Regions:
         moving = [
             a
             for a, axis in enumerate(axes)
-            if axis.feature.per_month and not asked[a] and not np.isnan(low[a])
+            if axis.feature.drift and not asked[a] and not np.isnan(low[a])
         ]
         if not moving:
             return months
@@ -308,7 +311,7 @@ class Boxes:
 
 def drifted(feature: Feature, own: float, months: float) -> float:
     """The furthest that a feature moves by itself: someone of 31 is 32 any day from now on."""
-    change = feature.per_month * months
+    change = feature.monthly_drift * months
     if feature.kind == "integer":
         change = math.copysign(math.ceil(abs(change)), change)
     return own + change

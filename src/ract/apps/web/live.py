@@ -25,6 +25,7 @@ from ract.recourse.options import Options
 from ract.recourse.problem import RecourseProblem
 from ract.recourse.question import Question
 from ract.recourse.result import Recourse
+from ract.recourse.when import add_months, within_months
 from ract.trees.fingerprint import model_fingerprint
 
 Rows = Sequence[Mapping[str, Any]]
@@ -128,7 +129,15 @@ class Live:
         encoder = self.model.encoder_
         return np.asarray(encoder.matrix(Records(encoder.feature_names, rows)))
 
-    def plans(self, rows: Rows, rules: Sequence[Rules], each: float, **options: Any) -> Recourse:
+    def plans(
+        self,
+        rows: Rows,
+        rules: Sequence[Rules],
+        each: float,
+        *,
+        months: float | None = None,
+        **options: Any,
+    ) -> Recourse:
         """Plans of few changes for everyone, each under their own rules.
 
         Parameters
@@ -137,6 +146,8 @@ class Live:
         rules : sequence of Rules
         each : float
             Seconds for one person, who is searched for twice if few changes are not enough.
+        months : float, optional
+            The time that plans may take, at the pace of each feature.
         options
             Of ``find_recourse``.
         """
@@ -147,15 +158,19 @@ class Live:
         def find(some: pd.DataFrame, **how: Any) -> Recourse:
             how |= {} if curve is None else curve.default(how)
             strength, lasting = how.pop("strength", None), how.pop("lasting", None)
-            question = replace(self.question, people=some, matrix=matrix[some.index])
+            asked = self.question if months is None else within_months(self.question, months)
+            question = replace(asked, people=some, matrix=matrix[some.index])
             own = how.pop("overrides", None)
             inquiry = Inquiry.about(question, Options.of(**how), overrides=own)
             return inquiry.answered(strength, lasting)
 
-        return few_changes(
+        found = few_changes(
             find, frame, overrides={i: own for i, own in overrides.items() if own},
             at_least=True, ranges=True, n_jobs=1, time_limit=min(SECONDS, each / 2), **options,
         )  # fmt: skip
+        if months is not None:
+            add_months(found, int(months))
+        return found
 
     def reasons(self, frame: pd.DataFrame, seconds: float) -> Any:
         """Why one person was refused; None where that cannot be said."""

@@ -30,6 +30,7 @@ from ract.apps.ledger import (
 from ract.apps.ledger.cases import NotFound
 from ract.apps.ledger.chain import Event
 from ract.apps.ledger.drafts import plain, until_of, zone_of
+from ract.apps.ledger.promise import MONTH
 from ract.apps.ledger.tables import events
 from ract.apps.web.keys import LINK, SESSION
 from ract.apps.web.live import Live, Rows, Rules
@@ -171,10 +172,11 @@ class Service:
         """Plans for people, each under their own rules, for a few at a time."""
         live, own = self.live, rules or [Rules()] * len(rows)
         each = self.settings.time_limit / len(rows)
+        months = timedelta(days=self.settings.promise_days) // MONTH
         for first in range(0, len(rows), part):
             still_wanted()
             some = slice(first, first + part)
-            yield live.plans(rows[some], own[some], each, **options)
+            yield live.plans(rows[some], own[some], each, months=months, **options)
 
     def ways(self, case: Case, rules: Rules) -> Ways:
         """What the person of a case can do."""

@@ -18,6 +18,7 @@ from ract.data.actions.names import (
     fixed_feature,
     past_by_name,
     protected_feature,
+    unit_of_time,
 )
 from ract.data.actions.space import ActionSpace
 
@@ -61,10 +62,23 @@ def propose_changes(
                 known = None if space.desired is None else _trend(feature, X, wanted, len(space))
                 feature = _directed(feature, known, space.desired, found)
         _note_zeros(feature, X, found)
+        _note_time(feature, found)
         features.append(feature)
     proposed = space.with_features(features)
     _note_auc(proposed, X, wanted, found)
     return proposed
+
+
+def _note_time(feature: Feature, found: Findings) -> None:
+    """Propose how fast something moves that counts years or months, by its name."""
+    unit = unit_of_time(feature.name)
+    if unit is None or not feature.use or not feature.is_number:
+        return
+    what, why = ("pace", "more of it takes its time") if feature.actionable else (
+        "drift", "it grows by itself"
+    )  # fmt: skip
+    said = f'if it counts {unit}s, {why}: {what} = 1 with per = "{unit}".'
+    found.note(feature.name, said, say=False)
 
 
 def _fixed(feature: Feature, found: Findings, keep: Collection[str]) -> Feature:

@@ -9,6 +9,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from ract._utils.errors import InvalidSpec, listing
+from ract.data.actions.pace import Pace, Per, as_pace, check_time, months_of, room_in_time
 from ract.data.edge import ceiling
 
 Kind = Literal["continuous", "integer", "binary", "categorical"]
@@ -67,12 +68,23 @@ class Feature:
         reachable, keep to it; searches with effects, plausibility or relations do not.
     unit, label : str
         What texts call it: "EUR", "%", "Monthly income".
-    per_month : float
-        How much a number grows each month by itself, such as 1 for months since an event and 1/12
-        for an age; promises make room for it.
+    drift : float
+        How much a number grows by itself each month (or year, see ``per``), such as 1 for months
+        since an event and 1/12 for an age, of fixed features too; promises make room for it.
     use : bool
         Whether the model may know it. A feature that is not used is left out when a model is
         fitted, and is neither offered as a change nor named.
+    pace : float, str or pair, optional
+        How far a number can move each month (or year): an amount, a share of the person's own
+        value such as "5%", or a pair of these for up and down. It counts where a time is given:
+        ``recourse(X, by="6 months")``, ``cost="time"``, ``ActionSpace.within``.
+    per : {"month", "year"}
+        What ``pace`` and ``drift`` are counted by.
+    delay : float or str
+        Months, or a text such as "6 months", before a change counts: nothing before, any change
+        (or that at full pace) from then on.
+    within : float or str, optional
+        The months that all reach is limited to, whoever asks; see ``ActionSpace.within``.
 
     Examples
     --------
@@ -92,7 +104,7 @@ class Feature:
     columns: tuple[str, ...] = ()
     missing: Missing | None = None
     supply_cost: float | None = None
-    per_month: float = 0.0
+    drift: float = 0.0
     max_change: float | None = None
     max_relative: float | None = None
     median: float | None = None
@@ -100,6 +112,10 @@ class Feature:
     unit: str = ""
     label: str = ""
     use: bool = True
+    pace: Pace | None = None
+    per: Per = "month"
+    delay: float = 0.0
+    within: float | None = None
 
     def __setstate__(self, state: list[Any]) -> None:
         """Restore a pickle; one of an earlier version ends before the latest fields."""
@@ -119,8 +135,13 @@ class Feature:
             if value is not None:
                 endless = given == "max_change"
                 object.__setattr__(self, given, _number(self.name, given, value, endless=endless))
-        for given in ("weight", "per_month"):
+        for given in ("weight", "drift"):
             object.__setattr__(self, given, _number(self.name, given, getattr(self, given)))
+        object.__setattr__(self, "pace", as_pace(self.name, self.pace))
+        for given in ("delay", "within"):
+            if getattr(self, given) is not None:
+                months = months_of(getattr(self, given), f"Feature {self.name!r}: {given}")
+                object.__setattr__(self, given, months)
         _check_feature(self)
 
     @property
@@ -147,12 +168,21 @@ class Feature:
     @property
     def may_rise(self) -> bool:
         """Whether an action may raise it, or move it to a category that is listed later."""
-        return self.change in ("any", "increase")
+        return self.change in ("any", "increase") and not self._too_early
 
     @property
     def may_fall(self) -> bool:
         """Whether an action may lower it, or move it to a category that is listed earlier."""
-        return self.change in ("any", "decrease")
+        return self.change in ("any", "decrease") and not self._too_early
+
+    @property
+    def _too_early(self) -> bool:
+        return self.within is not None and self.within < self.delay
+
+    @property
+    def monthly_drift(self) -> float:
+        """How much a number grows by itself each month."""
+        return self.drift / (12 if self.per == "year" else 1)
 
     @property
     def may_supply(self) -> bool:
@@ -162,7 +192,12 @@ class Feature:
     def fixed(self) -> Feature:
         """The same feature, which nobody changes and nobody hands in."""
         missing = "stays" if self.may_supply else self.missing
-        return replace(self, change="fixed", missing=missing, supply_cost=None)
+        return replace(self.moving("fixed"), missing=missing, supply_cost=None)
+
+    def moving(self, change: Change) -> Feature:
+        """The same feature, which may move another way; one that is fixed has no pace."""
+        pace = None if change == "fixed" else self.pace
+        return replace(self, change=change, pace=pace)
 
     @property
     def bounds(self) -> tuple[float, float]:
@@ -174,7 +209,13 @@ class Feature:
     def is_limited(self) -> bool:
         """Whether how far it may move depends on the person's own value."""
         limits = (self.max_change, self.max_relative)
-        return self.is_number and any(limit is not None and limit < math.inf for limit in limits)
+        bounded = any(limit is not None and limit < math.inf for limit in limits)
+        return self.is_number and (bounded or self.is_paced)
+
+    @property
+    def is_paced(self) -> bool:
+        """Whether how far it may move is limited by time."""
+        return self.within is not None and self.pace is not None
 
     @property
     def is_number(self) -> bool:
@@ -217,7 +258,7 @@ class Feature:
     def box(self, own: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Lowest and highest value that people may set: their reach, whatever it costs.
 
-        The intersection of bounds, direction and limits; their own values stay allowed.
+        The intersection of bounds, direction, limits and pace; their own values stay allowed.
 
         Parameters
         ----------
@@ -241,6 +282,9 @@ class Feature:
             if self.kind != "continuous":
                 room = np.floor(room)
             low, high = np.maximum(low, own - room), np.minimum(high, own + room)
+        if self.within is not None and self.pace is not None:
+            up, down = room_in_time(self, self.pace, own, self.within)
+            low, high = np.maximum(low, own - down), np.minimum(high, own + up)
         return low, high
 
     def limits(self, own: float) -> tuple[float, float]:
@@ -300,8 +344,7 @@ def _check_feature(feature: Feature) -> None:
         for bound in (lower, upper):
             if bound is not None and bound != math.floor(bound):
                 raise InvalidSpec(f"Feature {name!r} is an integer, but its bound is {bound:g}.")
-    if feature.per_month and feature.kind in ("binary", "categorical"):
-        raise InvalidSpec(f"Feature {name!r} is {feature.kind} and does not move by the month.")
+    check_time(feature)
     if feature.is_categorical:
         _check_categories(feature)
     elif feature.categories:

@@ -169,6 +169,23 @@ def better_way(name: str) -> Way | None:
     return min((place, way) for way, place in found.items())[1] if found else None
 
 
+_TIMES: tuple[tuple[str, Hint], ...] = (
+    ("year", Hint("years", "year years yrs age alter jahre anos annees", "yearsemployed",
+                  unless=f"{_THINGS} income salary revenue per number")),
+    ("month", Hint("months", "month months since monate meses mois", unless="income salary per")),
+)  # fmt: skip
+
+
+def unit_of_time(name: str) -> str | None:
+    """The unit in which a name counts time that passes: "year", "month" or None.
+
+    >>> unit_of_time("Age"), unit_of_time("MonthsSinceDelay"), unit_of_time("MonthlyIncome")
+    ('year', 'month', None)
+    """
+    found = [unit for unit, hint in reversed(_TIMES) if hint.place(words_of(name)) is not None]
+    return found[0] if found else None
+
+
 def fixed_feature(feature: Feature) -> str | None:
     """What nobody can be asked to change, by the name of a feature or of a column of its group."""
     names = (feature.name, *feature.columns)

@@ -31,6 +31,7 @@ from ract.data.actions.blanks import (
 from ract.data.actions.feature import Change, Feature, plain
 from ract.data.actions.names import fixed_feature
 from ract.data.actions.one_hot import one_hot_groups
+from ract.data.actions.pace import months_of
 from ract.data.frames import Table, read_table
 
 if TYPE_CHECKING:
@@ -353,6 +354,26 @@ class ActionSpace:
             feature if feature.name in kept else feature.fixed() for feature in self
         )
 
+    def within(self, time: float | str) -> ActionSpace:
+        """The same space, with the reach that people have within a number of months.
+
+        A model that is trained with it offers, and counts as recourse, what can be done in that
+        time at the pace of each feature (``Feature.pace``, ``Feature.delay``).
+
+        Parameters
+        ----------
+        time : float or str
+            Months, or a text such as "12 months" or "1 year".
+
+        Examples
+        --------
+        >>> space = ActionSpace([Feature("Income", "integer", "increase", 0, 90_000, pace=300)])
+        >>> space.within("12 months")["Income"].limits(40_000)
+        (40000.0, 43600.0)
+        """
+        months = months_of(time, "within")
+        return self.with_features(replace(feature, within=months) for feature in self)
+
     def describe(self) -> pd.DataFrame:
         """One row per column, as in the paper's feature tables."""
         rows = []
@@ -393,8 +414,12 @@ class ActionSpace:
     @classmethod
     def from_document(cls, document: Mapping[str, Any]) -> ActionSpace:
         """The space that an action file's parsed text declares."""
-        entries, tables = feature_tables(document, _TOML_FIELDS, ("desired", *_SWITCHES))
-        features = [Feature(name, **table) for name, table in tables.items()]
+        known = (*_TOML_FIELDS, *_RENAMED)
+        entries, tables = feature_tables(document, known, ("desired", *_SWITCHES))
+        features = [
+            Feature(name, **{_RENAMED.get(key, key): value for key, value in table.items()})
+            for name, table in tables.items()
+        ]
         said = {name: entries.get(name, default) for name, default in _SWITCHES.items()}
         switches = {name: None if value == OFF else value for name, value in said.items()}
         return cls(features, entries.get("desired"), **switches)
@@ -453,6 +478,7 @@ def _directions(
 
 OFF = "none"  # in an action file
 _SWITCHES: dict[str, Any] = {"limits": DEFAULT_LIMITS, "steps": DEFAULT_STEPS}
+_RENAMED = {"per_month": "drift"}  # keys of 0.2
 _TOML_FIELDS = tuple(f.name for f in fields(Feature) if f.name != "name")
 
 
@@ -481,8 +507,10 @@ def _table_of(feature: Feature) -> dict[str, Any]:
     if feature.columns:
         table["columns"] = list(feature.columns)
     table |= {"missing": feature.missing, "supply_cost": feature.supply_cost}
-    if feature.per_month:
-        table["per_month"] = feature.per_month
+    table |= {"pace": feature.pace, "delay": feature.delay or None, "drift": feature.drift or None}
+    if feature.per != "month":
+        table["per"] = feature.per
+    table["within"] = feature.within
     table |= {name: getattr(feature, name) for name in ("max_change", "max_relative", "median")}
     table |= {"step": feature.step, "unit": feature.unit or None, "label": feature.label or None}
     if not feature.use:

@@ -9,6 +9,7 @@ searches that find actions, nor with the compiled code that predicts: the trees 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -89,8 +90,12 @@ def _breaches(
         high = np.inf if feature.upper is None else feature.upper
         yield "leaves its bounds", (v < np.minimum(x, low)) | (v > np.maximum(x, high))
         yield "moves further than its limit", ~within(np.abs(v - x), _limit(feature, x))
+        if feature.within is not None and feature.pace is not None:
+            yield "moves faster than its pace", ~_in_time(feature, x, v)
         if feature.step:
             yield "does not end at a step", (v != x) & ~_is_round(v, np.abs(v - x), feature.step)
+    if feature.within is not None and feature.within < feature.delay:
+        yield "may not change so soon", v != x
     if feature.change == "fixed":
         yield "may not change", v != x
     if feature.change == "increase":
@@ -107,6 +112,17 @@ def _limit(feature: Feature, x: np.ndarray) -> np.ndarray:
     base = np.maximum(np.abs(x), np.abs(feature.median or 0.0))
     least = feature.step or (0.0 if feature.kind == "continuous" else 1.0)
     return np.maximum(least, np.minimum(absolute, feature.max_relative * base))
+
+
+def _in_time(feature: Feature, x: np.ndarray, v: np.ndarray) -> np.ndarray:
+    """Whether numbers move no further than their pace allows in the time that there is."""
+    pace: Any = feature.pace
+    up, down = pace if isinstance(pace, tuple) else (pace, pace)
+    time = max(0.0, (feature.within or 0.0) - feature.delay) / {"month": 1, "year": 12}[feature.per]
+    rate = np.where(v > x, *(
+        float(one[:-1]) / 100 * np.abs(x) if isinstance(one, str) else one for one in (up, down)
+    ))  # fmt: skip
+    return within(np.abs(v - x), rate * time)
 
 
 def _is_round(v: np.ndarray, change: np.ndarray, step: float) -> np.ndarray:

@@ -67,6 +67,9 @@ class Answers:
         Whose action is proved to hold for everyone who does more.
     outcomes : float (people, columns), optional
         What people end at when effects of changes on other features are counted in.
+    month, month_bound, until : float (people,), optional
+        Where time counts: the month in which each action is carried out, the months before which
+        none can be, and the last month up to which it holds if nothing more is done.
     obstacles : dict
         By row: why there is no plan.
     alternatives : dict
@@ -86,6 +89,9 @@ class Answers:
     weaker: np.ndarray | None = None
     beyond: np.ndarray | None = None
     outcomes: np.ndarray | None = None
+    month: np.ndarray | None = None
+    month_bound: np.ndarray | None = None
+    until: np.ndarray | None = None
     obstacles: dict[int, Obstacle] = field(default_factory=dict)
     alternatives: dict[int, Answers] = field(default_factory=dict)
 
@@ -165,5 +171,5 @@ class Answers:
     def _blank(self, name: str, like: np.ndarray) -> np.ndarray:
         if name == "outcomes":  # those without an action end where they are
             return self.values.copy()
-        nothing = np.nan if name in ("low", "high", "strength") else 0
+        nothing = np.nan if name in ("low", "high", "strength", "month", "until") else 0
         return np.full((len(self.status), *like.shape[1:]), nothing, like.dtype)

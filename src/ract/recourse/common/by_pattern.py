@@ -139,7 +139,7 @@ def _without(axes: Sequence[Axis], lacking: np.ndarray) -> tuple[Axis, ...]:
         if axis.has_missing and not axis.is_categorical:
             feature = replace(feature, missing=None, supply_cost=None)
         if axis.columns[0] in lacking:
-            feature = replace(feature, change="fixed")
+            feature = feature.moving("fixed")
         out.append(replace(axis, feature=feature))
     return tuple(out)
 

@@ -17,6 +17,7 @@ from ract.data.encoder import Axis
 Override = str | Feature
 _OVERRIDDEN = (
     "change", "lower", "upper", "weight", "missing", "max_change", "max_relative", "step",
+    "pace", "per", "delay",
 )  # fmt: skip
 
 
@@ -92,7 +93,7 @@ def _ruled(axis: Axis, rule: Override, label: Any) -> Axis:
                 f"or one of {listing(CHANGES)}."
             )
         _refuse_freeing(feature, rule, label)
-        return replace(axis, feature=replace(feature, change=cast(Change, rule)))
+        return replace(axis, feature=feature.moving(cast(Change, rule)))
     fixed = ("name", "kind", "columns", "supply_cost")
     for name in fixed if axis.has_missing else (*fixed, "missing"):
         given, known = getattr(rule, name), getattr(feature, name)
@@ -112,6 +113,7 @@ def _ruled(axis: Axis, rule: Override, label: Any) -> Axis:
     if rule.missing == "stays":
         axis = axis.without_supply()
         feature = axis.feature
+    feature = feature.moving(given.pop("change", feature.change))
     return replace(axis, feature=replace(feature, **given), entered=_entered(axis, rule, label))
 
 
