@@ -286,7 +286,7 @@ def calibrate(
     ...     loans.actions, n_estimators=20, recourse_weight=0.3, random_state=0)
     >>> curve = calibrate(forest, loans.frame, loans.target, strengths=[0, 0.7, 0.8])
     >>> curve.rule, curve.strength_for(0.5)
-    ('strongest', 0.7)
+    ('strongest', 0.0)
     """
     strengths = [float(strength) for strength in strengths]
     if strengths != sorted(set(strengths)):

@@ -16,6 +16,7 @@ Examples
 True
 """
 
+from ract.evaluation.plots.book import BookDisplay
 from ract.evaluation.plots.groups import GroupDisplay
 from ract.evaluation.plots.people import BudgetDisplay, CostDisplay, PlanDisplay
 from ract.evaluation.plots.promises import PromisesDisplay
@@ -23,6 +24,7 @@ from ract.evaluation.plots.tradeoff import TradeoffDisplay
 from ract.evaluation.plots.tree import plot_tree
 
 __all__ = [
+    "BookDisplay",
     "BudgetDisplay",
     "CostDisplay",
     "GroupDisplay",
