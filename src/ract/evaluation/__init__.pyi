@@ -1,3 +1,5 @@
+from .adoption import AdoptionCurve as AdoptionCurve
+from .adoption import simulate_adoption as simulate_adoption
 from .certificates import Certificate as Certificate
 from .certificates import CertificateWarning as CertificateWarning
 from .certificates import Verification as Verification
@@ -17,6 +19,7 @@ from .metrics import recourse_risk as recourse_risk
 from .metrics import sendable as sendable
 from .metrics import sparsity as sparsity
 from .metrics import validity as validity
+from .plots import AdoptionDisplay as AdoptionDisplay
 from .plots import BookDisplay as BookDisplay
 from .plots import BudgetDisplay as BudgetDisplay
 from .plots import CostDisplay as CostDisplay
@@ -34,6 +37,8 @@ from .tradeoff import TradeoffCurve as TradeoffCurve
 from .tradeoff import tradeoff_curve as tradeoff_curve
 
 __all__ = [
+    "AdoptionCurve",
+    "AdoptionDisplay",
     "Audit",
     "Book",
     "BookDisplay",
@@ -64,6 +69,7 @@ __all__ = [
     "recourse_report",
     "recourse_risk",
     "sendable",
+    "simulate_adoption",
     "sparsity",
     "tradeoff_curve",
     "validity",
