@@ -1,43 +1,64 @@
-"""Does the promise hold? The loans model, drawn many times.
+"""Does the promise hold? The loans model, drawn many times, in four settings.
 
 In each draw a forest is fitted and calibrated on its own people, and its plans for new people are
 put to full-size models that were trained on other people: drawn alike, drawn from populations that
 have shifted, and of another kind. The promise is that plans last with a probability of 90%, at a
-confidence of 90%: in at least nine of ten draws with a promise, the share that lasts (over models
-drawn alike) must be 0.9 or more.
+confidence of 90%. It is broken in a draw if fewer than 90% of the promised plans last, over models
+drawn alike. Wanted: broken in at most 10% of all draws; and where at least 30% of draws have a
+promise, in at most 15% of those.
 
 Some 250 promised plans of a draw are put to 60 models drawn alike, so that its share is known to
 about half a percent ("error"), while draws differ by three to four. Rows are appended as they are
 done, and those that are there are not made again; without new draws what is there is reported.
 
     python benchmarks/simulate_lasting.py --draws 200 --output simulation.csv
-    python benchmarks/simulate_lasting.py --draws 0 --output results/simulation/loans.csv
+    python benchmarks/simulate_lasting.py --draws 0 --output results/simulation/strongest.csv
+    python benchmarks/simulate_lasting.py --draws 50 --rule strength --output cheapest.csv
 """
 
 from __future__ import annotations
 
 import argparse
-import warnings
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 from joblib import Parallel, delayed
 from lightgbm import LGBMClassifier
 
-from ract import RecourseForestClassifier
+from ract import RecourseForestClassifier, calibrate
+from ract._utils.statistics import share
 from ract.data.datasets import load_loans
-from ract.recourse import LastingWarning
 
-PROMISE, N_TREES, WEIGHT, N_ASKED = 0.9, 50, 0.3, 1500
+PROMISE, N_ASKED = 0.9, 1500
 N_JUDGES, N_OTHER = 60, 15  # drawn alike, and of every other kind
+KINDS = ("alike", "richer", "purposes", "LightGBM")
 
 
-def forest(loans, seed, **given):
-    """A forest of fewer trees and more weight than by default: most draws then have a promise."""
+class Setting(NamedTuple):
+    """How many people and trees there are, and the weight of recourse."""
+
+    n_people: int
+    n_trees: int
+    weight: float
+
+
+# In "small" 6 of 11 promises were kept when cheapest plans were calibrated, by luck selected.
+SETTINGS = {
+    "small": Setting(1000, 30, 0.3),
+    "small, light": Setting(1000, 30, 0.1),
+    "usual": Setting(2000, 50, 0.3),
+    "usual, light": Setting(2000, 50, 0.1),
+}
+
+
+def forest(loans, seed, setting):
+    """The learner of a setting."""
     return RecourseForestClassifier(
-        loans.actions, n_estimators=N_TREES, recourse_weight=WEIGHT, random_state=seed, **given
-    )
+        loans.actions, n_estimators=setting.n_trees, recourse_weight=setting.weight,
+        random_state=seed,
+    )  # fmt: skip
 
 
 def shifted(n, seed, weight):
@@ -72,15 +93,15 @@ def codes_of(column):
     return column.astype(str).map(lambda name: sum(map(ord, name)))
 
 
-def judges_of(n_people, k):
+def judges_of(setting, k):
     """The models of one draw of other people: alike, and for some shifted and of another kind."""
     seed = 10_000 + k
-    loans = load_loans(n_people, random_state=seed)
-    found = {"alike": forest(loans, seed).fit(loans.frame, loans.target)}
+    loans = load_loans(setting.n_people, random_state=seed)
+    found = {"alike": forest(loans, seed, setting).fit(loans.frame, loans.target)}
     if k < N_OTHER:
         for name, weight in (("richer", richer), ("purposes", other_purposes)):
-            drawn, frame, target = shifted(n_people, seed, weight)
-            found[name] = forest(drawn, seed).fit(frame, target)
+            drawn, frame, target = shifted(setting.n_people, seed, weight)
+            found[name] = forest(drawn, seed, setting).fit(frame, target)
         found["LightGBM"] = boosted(loans.frame, loans.target)
     return found
 
@@ -98,20 +119,25 @@ def accepted_by(judge, plans):
     return judge.ensemble_.decide(plans.answers.values)
 
 
-def draw(k, n_people, judges):
+def draw(name, k, rule, judges):
     """One draw: what was promised and what came of it."""
-    loans, new = load_loans(n_people, random_state=k), load_loans(N_ASKED, random_state=50_000 + k)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", LastingWarning)
-        model = forest(loans, k, lasting=PROMISE).fit(loans.frame, loans.target)
+    setting = SETTINGS[name]
+    loans = load_loans(setting.n_people, random_state=k)
+    new = load_loans(N_ASKED, random_state=50_000 + k)
+    model = forest(loans, k, setting).fit(loans.frame, loans.target)
+    model.lasting_ = calibrate(
+        forest(loans, k, setting), loans.frame, loans.target, lasting=PROMISE, rule=rule,
+        random_state=k, time_limit=1.0,
+    )  # fmt: skip
     strength = model.lasting_.strength_for(PROMISE)
     refused = new.frame[model.predict(new.frame) == "refused"]
     plans = model.recourse(refused, explain=False)
     row = {
-        "draw": k, "strength": strength, "refused": len(refused), "plans": int(plans.found.sum()),
-        "promised": int(plans.lasts.sum()),
+        "setting": name, "draw": k, "strength": strength, "refused": len(refused),
+        "plans": int(plans.found.sum()), "promised": int(plans.lasts.sum()),
+        "cost": plans.cost[plans.lasts].mean() if plans.lasts.any() else np.nan,
     }  # fmt: skip
-    for kind in ("alike", "richer", "purposes", "LightGBM"):
+    for kind in KINDS:
         lasts = np.array([accepted_by(of[kind], plans) for of in judges if kind in of])
         row[f"{kind}, all refused"] = (lasts & plans.found).mean()
         kept = lasts[:, plans.lasts]
@@ -126,41 +152,54 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--draws", type=int, default=200)
     parser.add_argument("--first", type=int, default=0, help="number of the first draw")
-    parser.add_argument("--people", type=int, default=2000)
+    parser.add_argument("--settings", nargs="*", choices=SETTINGS, default=list(SETTINGS))
+    parser.add_argument(
+        "--rule", choices=("strongest", "strength"), help="by default the learner's"
+    )
     parser.add_argument("--n-jobs", type=int, default=2)
     parser.add_argument("--output", type=Path)
     given = parser.parse_args()
     parallel = Parallel(n_jobs=given.n_jobs, return_as="generator")
     rows = pd.read_csv(given.output) if given.output and given.output.exists() else pd.DataFrame()
-    done = set(rows["draw"]) if len(rows) else set()
-    todo = [k for k in range(given.first, given.first + given.draws) if k not in done]
-    judges = list(parallel(delayed(judges_of)(given.people, k) for k in range(N_JUDGES) if todo))
-    for row in parallel(delayed(draw)(k, given.people, judges) for k in todo):
-        rows = pd.concat([rows, pd.DataFrame([row])], ignore_index=True)
-        if given.output is not None:  # whoever ends a run early has what was done
-            rows.to_csv(given.output, index=False)
-    report(rows)
+    done = set(zip(rows["setting"], rows["draw"], strict=True)) if len(rows) else set()
+    for name in given.settings:
+        numbers = range(given.first, given.first + given.draws)
+        todo = [k for k in numbers if (name, k) not in done]
+        if not todo:
+            continue
+        judges = list(parallel(delayed(judges_of)(SETTINGS[name], k) for k in range(N_JUDGES)))
+        for row in parallel(delayed(draw)(name, k, given.rule, judges) for k in todo):
+            rows = pd.concat([rows, pd.DataFrame([row])], ignore_index=True)
+            if given.output is not None:  # whoever ends a run early has what was done
+                rows.to_csv(given.output, index=False)
+    for name, part in rows.groupby("setting", sort=False):
+        report(name, part)
 
 
-def report(rows: pd.DataFrame) -> None:
-    """Print what was promised and what came out."""
-    with_promise = rows[rows["promised"] > 0]
-    print(f"{len(rows)} draws, {len(with_promise)} with a promise of {PROMISE:.0%}")
-    if not len(with_promise):
+def report(name: str, rows: pd.DataFrame) -> None:
+    """Print what was promised in a setting and what came out, with intervals of 90%."""
+    given = rows[rows["promised"] > 0]
+    broken = int((given["alike"] < PROMISE).sum())
+    print(f"{name} {tuple(SETTINGS[name])}: {len(rows)} draws")
+    counts = {
+        f"a promise of {PROMISE:.0%}": (len(given), len(rows)),
+        "broken, of all draws": (broken, len(rows)),
+        "broken, of draws with a promise": (broken, len(given)),
+    }
+    for what, (hits, n) in counts.items():
+        found = share(hits, n, 0.9)
+        print(f"  {what}: {hits} of {n}, {found.value:.3f} ({found.low:.3f} to {found.high:.3f})")
+    if not len(given):
         return
-    print(f"strength: {with_promise['strength'].describe()[['min', '50%', 'max']].to_dict()}")
-    print(f"promised plans in a draw: {with_promise['promised'].mean():.0f}")
-    share = with_promise["promised"].sum() / with_promise["refused"].sum()
-    print(f"refused people with a promised plan: {share:.3f}")
+    promised = given["promised"].sum() / given["refused"].sum()
     print(
-        f"between draws {with_promise['alike'].std():.3f}, by chance in a draw "
-        f"{with_promise['error'].mean():.3f}"
+        f"  strength {given['strength'].min()} to {given['strength'].max()}; "
+        f"refused people with a promised plan: {promised:.3f}; cost {given['cost'].mean():.3f}; "
+        f"between draws {given['alike'].std():.3f}, by chance in one {given['error'].mean():.3f}"
     )
-    for kind in ("alike", "richer", "purposes", "LightGBM"):
+    for kind in KINDS:
         print(
-            f"{kind}: promised plans that last {with_promise[kind].mean():.3f}, "
-            f"draws with {PROMISE:.0%} or more {(with_promise[kind] >= PROMISE).mean():.3f} "
-            f"({(with_promise[kind] >= PROMISE).sum()} of {len(with_promise)}); "
+            f"  {kind}: promised plans that last {given[kind].mean():.3f}; "
             f"of all refused, with the strongest plans, {rows[f'{kind}, all refused'].mean():.3f}"
         )
 

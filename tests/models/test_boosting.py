@@ -29,7 +29,6 @@ from ract.evaluation import guarantee_recourse, tradeoff_curve
 from ract.evaluation.report import audit
 from ract.evaluation.text import export_text
 from ract.io.decider import read_decider
-from ract.recourse.calibration import LastingCurve, LastingWarning
 from ract.trees import booster, model_fingerprint
 from ract.trees import training as _training
 from ract.trees.readers import read_model
@@ -336,29 +335,13 @@ def test_behind_the_steps_of_a_pipeline(rng):
     np.testing.assert_allclose(model.probability(X), pipeline.predict_proba(X)[:, 1])
 
 
-@pytest.mark.parametrize(("fewest", "of_part"), [(50, 20), (1, 1), (0.1, 0.1)])
-def test_replicates_of_a_promise_have_leaves_of_the_same_share(monkeypatch, fewest, of_part):
-    asked = []
-
-    def calibrate(replicate, *training, **options):
-        asked.append(replicate)
-        return LastingCurve((), 0.9, 0.6)
-
-    monkeypatch.setattr("ract.models.base.calibrate", calibrate)
-    loans = load_loans(400)
-    model = small(loans, lasting=0.6, min_samples_leaf=fewest)
-    with pytest.warns(LastingWarning):
-        model.fit(loans.frame, loans.target)
-    [replicate] = asked
-    assert replicate.min_samples_leaf == of_part and model.min_samples_leaf == fewest
-
-
 def test_lasting_plans_keep_their_promise_in_a_file(tmp_path):
     loans, new = load_loans(1500), load_loans(300, random_state=3)
     model = small(loans, lasting=0.6, learning_rate=0.3).fit(loans.frame, loans.target)
     points = model.lasting_.to_frame()
     assert points["strength"].between(0.5, 1).all() and points["strength"].is_monotonic_increasing
     assert (points["last"] <= points["plans"]).all()
+    assert model.lasting_.rule == "strength"
     strength = model.lasting_.strength_for(0.6)
     refused = new.frame[model.predict(new.frame) != model.desired_].head(30)
     plans = model.recourse(refused)

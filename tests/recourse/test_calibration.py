@@ -7,11 +7,14 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from lightgbm import LGBMClassifier
 from scipy.stats import binom
+from sklearn.base import clone
 from sklearn.ensemble import RandomForestClassifier
 
 from ract import (
     ActionSpace,
+    RecourseBoostingClassifier,
     RecourseForestClassifier,
     RecourseTreeClassifier,
     calibrate,
@@ -148,8 +151,9 @@ def test_how_many_are_tested_follows_from_people_who_are_not(loans, monkeypatch)
     monkeypatch.setattr(calibration, "ENOUGH_PLANS", 40)
     strengths = [0.6, 0.8, 0.99]
     curve = calibrate(
-        forest_of(loans), loans.frame, loans.target, strengths=strengths, n_refused=200
-    )
+        forest_of(loans), loans.frame, loans.target, strengths=strengths, n_refused=200,
+        rule="strength",
+    )  # fmt: skip
     counted, *tested = asked
     tested = pd.concat(tested)
     assert not set(counted["person"]) & set(tested["person"])
@@ -169,9 +173,71 @@ def test_how_many_are_tested_follows_from_people_who_are_not(loans, monkeypatch)
     for lasting, n_tested in ((0.9999, 1), (0.05, 2)):
         short = calibrate(
             forest_of(loans), loans.frame, loans.target, lasting=lasting, strengths=strengths,
-            n_refused=200,
+            n_refused=200, rule="strength",
         )  # fmt: skip
         assert short.points == curve.points[2 - n_tested :]
+
+
+def test_of_strongest_plans_those_that_win_enough_are_counted(loans, monkeypatch):
+    """By hand, from the trials: one question to everyone, cut at each strength."""
+    asked, ask = [], calibration._ask
+    monkeypatch.setattr(calibration, "_ask", lambda *given: asked.append(ask(*given)) or asked[-1])
+    monkeypatch.setattr(calibration, "FEWEST_PLANS", 40)
+    strengths = [0.6, 0.8, 0.999]
+    curve = calibrate(
+        forest_of(loans), loans.frame, loans.target, strengths=strengths, n_refused=150
+    )
+    counted, tested = asked
+    assert curve.rule == "strongest" and not set(counted["person"]) & set(tested["person"])
+    assert set(counted["strength"]) | set(tested["strength"]) == {"most"}
+    assert tested["person"].is_unique
+    assert [point.strength for point in curve.points] == [0.6, 0.8]  # few win 99.9%
+    for point in curve.points:
+        rows = [
+            row for _, row in tested.iterrows()
+            if row["status"] in ("optimal", "found") and row["won"] >= point.strength
+        ]  # fmt: skip
+        assert (point.refused, point.plans) == (len(tested), len(rows))
+        assert point.last == sum(row["lasts"] for row in rows)
+        by_hand = {
+            k: (sum(row["planner"] == k for row in rows),
+                sum(row["planner"] == k and row["lasts"] for row in rows))
+            for k in sorted({row["planner"] for row in rows})
+        }  # fmt: skip
+        assert point.by_planner == tuple(by_hand.values())
+
+
+def test_the_rule_follows_from_the_learner(loans):
+    few = loans.frame.head(400), loans.target[:400]
+    given = {"strengths": [0.6], "n_refused": 20}
+    tree = RecourseTreeClassifier(loans.actions, max_depth=3)
+    booster = RecourseBoostingClassifier(loans.actions, max_iter=5)
+    assert calibrate(tree, *few, **given).rule == "strength"
+    assert calibrate(booster, *few, **given).rule == "strength"
+    forest = forest_of(loans, n_estimators=5)
+    assert calibrate(forest, *few, **given).rule == "strongest"
+    assert calibrate(forest, *few, margin=0.1, **given).rule == "strength"
+    with pytest.raises(InvalidSpec, match="rule must be"):
+        calibrate(forest, *few, rule="most", **given)
+
+
+@pytest.mark.parametrize(("fewest", "of_part"), [(50, 20), (20, 8), (1, 1), (0.1, 0.1)])
+def test_leaves_of_replicates_hold_the_same_share_of_people(loans, monkeypatch, fewest, of_part):
+    asked = []
+    monkeypatch.setattr(
+        calibration, "Replicates", lambda learner, *given: asked.append(learner) or 1 / 0
+    )
+    learners = [
+        (forest_of(loans, min_samples_leaf=fewest), "min_samples_leaf"),
+        (RecourseBoostingClassifier(loans.actions, min_samples_leaf=fewest), "min_samples_leaf"),
+        (RandomForestClassifier(min_samples_leaf=fewest), "min_samples_leaf"),
+        (LGBMClassifier(min_child_samples=fewest), "min_child_samples"),
+    ]
+    for learner, name in learners:
+        with pytest.raises(ZeroDivisionError):
+            calibrate(learner, loans.frame, loans.target)
+        assert asked[-1].get_params()[name] == of_part
+        assert learner.get_params()[name] == fewest
 
 
 # The test in sequence
@@ -226,6 +292,23 @@ def test_planners_alike_leave_the_bound_of_people():
     assert error_of(np.array([1.0]), np.array([50])) == 0.0
 
 
+def test_no_single_planner_decides_on_a_promise():
+    """Nine planners whose plans last less often, and one that carries the promise."""
+    even = tuple((16, 15) for _ in range(10))
+    carried = (*((14, 13) for _ in range(9)), (34, 33))
+    for by_planner, least in ((even, 0.88), (carried, None)):
+        n, last = (sum(column) for column in zip(*by_planner, strict=True))
+        known = Point(0.8, n, 300, n, last, (0.9, 1.0), 0.0, by_planner)
+        unknown = dataclasses.replace(known, by_planner=())
+        sums = [(n - m, last - kept) for m, kept in by_planner]
+        by_hand = min(naive_lower(*pair) for pair in sums)
+        assert known.at_least(0.9) <= by_hand + 1e-9 < unknown.at_least(0.9)
+        if least is not None:
+            assert known.at_least(0.9) >= least
+    assert LastingCurve((known,), 0.9).strength_for(0.9) is None
+    assert LastingCurve((unknown,), 0.9).strength_for(0.9) == 0.8
+
+
 def test_the_sequence_begins_where_plans_are_enough_and_ends_at_the_first_failure():
     seen = [(0.6, 250, 240), (0.7, 220, 180), (0.8, 200, 194), (0.9, 150, 149), (0.95, 60, 30)]
     curve = curve_of(*seen)
@@ -257,12 +340,12 @@ def test_a_model_keeps_its_curve_and_gives_plans_that_last(loans, fitted, tmp_pa
     assert strength is not None and 0.5 < strength < 1
     refused = loans.frame[fitted.predict(loans.frame) == "refused"].head(60)
     plans = fitted.recourse(refused)
-    assert plans.lasts.any() and (plans.found & ~plans.lasts).any()
-    assert (plans.strength[plans.lasts] >= strength).all()
-    assert (plans.strength[plans.found & ~plans.lasts] < strength).all()
     strongest = fitted.recourse(refused, strength="most")
+    assert np.array_equal(plans.strength, strongest.strength, equal_nan=True)
+    assert np.array_equal(plans.cost, strongest.cost)
+    assert plans.lasts.any() and (plans.found & ~plans.lasts).any()
+    assert (plans.lasts == (strongest.strength >= strength)).all()
     weaker = plans.found & ~plans.lasts
-    assert np.array_equal(plans.strength[weaker], strongest.strength[weaker])
     assert {plan.lasting for plan in plans} == {0.7, None}
     summary = plans.summary()
     assert summary["plans that last (70%)"] == plans.lasts.sum()
@@ -272,6 +355,35 @@ def test_a_model_keeps_its_curve_and_gives_plans_that_last(loans, fitted, tmp_pa
     again = load_model(tmp_path / "m.ract")
     assert again.lasting_ == fitted.lasting_ and again.lasting == 0.7
     assert np.array_equal(again.recourse(refused).cost, plans.cost)
+
+
+def test_the_cheapest_plans_of_a_strength_where_the_rule_says_so(loans, fitted):
+    model = clone(fitted).set_params(lasting=None).fit(loans.frame, loans.target)
+    point = dataclasses.replace(fitted.lasting_.points[-1], strength=0.8)
+    model.lasting_ = LastingCurve((point,), 0.9, 0.5, "strength")
+    refused = loans.frame[model.predict(loans.frame) == "refused"].head(40)
+    plans, cheapest = model.recourse(refused), model.recourse(refused, strength=0.8)
+    assert np.array_equal(plans.cost[plans.lasts], cheapest.cost[cheapest.found])
+    model.lasting_ = dataclasses.replace(model.lasting_, rule="strongest")
+    assert model.recourse(refused).cost[plans.lasts].sum() > plans.cost[plans.lasts].sum()
+
+
+def test_doing_more_is_proved_at_the_strength_of_the_strongest(loans, fitted):
+    refused = loans.frame[fitted.predict(loans.frame) == "refused"].head(30)
+    plain, safe = fitted.recourse(refused), fitted.recourse(refused, at_least=True)
+    assert (plain.lasts == safe.lasts).all()
+    proved = safe.answers.beyond
+    assert proved.any() and (proved <= safe.lasts).all()
+    whole = np.floor(100 * plain.strength + 1e-9) / 100
+    assert (safe.strength[safe.lasts] >= whole[safe.lasts]).all()
+    assert np.array_equal(safe.cost[~proved], plain.cost[~proved])
+
+
+def test_what_the_strongest_cannot_go_with_comes_without_a_promise(loans, fitted):
+    refused = loans.frame[fitted.predict(loans.frame) == "refused"].head(5)
+    assert not fitted.recourse(refused, margin=0.1).lasts.any()
+    with pytest.raises(InvalidSpec, match="stands for the strongest plans"):
+        fitted.recourse(refused, margin=0.1, lasting=0.7)
 
 
 def test_the_whole_curve_answers_other_probabilities(loans, fitted):
@@ -322,14 +434,22 @@ def test_damaged_numbers_in_a_file_are_refused(fitted):
         {"points": 3}, {"confidence": 2}, {"points": [{}]}, {"lasting": "x"},
         {"points": [good["points"][0] | {"last": 10**6}]}, {"points": good["points"][::-1]},
         {"points": [good["points"][0] | {"spread": [1]}]},
-        {"points": [good["points"][0] | {"error": -1}]},
+        {"points": [good["points"][0] | {"error": -1}]}, {"rule": "best"},
+        {"points": [good["points"][0] | {"by_planner": [[1, 1]]}]},
+        {"points": [good["points"][0] | {"by_planner": [[1, 2]]}]},
+        {"points": [good["points"][0] | {"by_planner": 7}]},
     ):  # fmt: skip
         with pytest.raises(InvalidFile):
             _lasting(good | damage)
+    old = [{k: v for k, v in p.items() if k != "by_planner"} for p in good["points"]]
+    curve = _lasting({k: v for k, v in good.items() if k != "rule"} | {"points": old})
+    assert curve.rule == "strength" and not curve.points[0].by_planner
 
 
 def test_curves_hold_no_people(fitted):
-    assert set(dataclasses.asdict(fitted.lasting_)) == {"points", "confidence", "lasting"}
+    assert set(dataclasses.asdict(fitted.lasting_)) == {
+        "points", "confidence", "lasting", "rule",
+    }  # fmt: skip
 
 
 # Where else it is shown

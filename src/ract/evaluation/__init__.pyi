@@ -1,9 +1,13 @@
+from .adoption import AdoptionCurve as AdoptionCurve
+from .adoption import simulate_adoption as simulate_adoption
 from .certificates import Certificate as Certificate
 from .certificates import CertificateWarning as CertificateWarning
 from .certificates import Verification as Verification
 from .certificates import certify as certify
 from .certificates import guarantee_recourse as guarantee_recourse
 from .certificates import verify as verify
+from .lending import Book as Book
+from .lending import book as book
 from .metrics import Sendable as Sendable
 from .metrics import causal_validity as causal_validity
 from .metrics import mean_cost as mean_cost
@@ -15,6 +19,8 @@ from .metrics import recourse_risk as recourse_risk
 from .metrics import sendable as sendable
 from .metrics import sparsity as sparsity
 from .metrics import validity as validity
+from .plots import AdoptionDisplay as AdoptionDisplay
+from .plots import BookDisplay as BookDisplay
 from .plots import BudgetDisplay as BudgetDisplay
 from .plots import CostDisplay as CostDisplay
 from .plots import GroupDisplay as GroupDisplay
@@ -31,7 +37,11 @@ from .tradeoff import TradeoffCurve as TradeoffCurve
 from .tradeoff import tradeoff_curve as tradeoff_curve
 
 __all__ = [
+    "AdoptionCurve",
+    "AdoptionDisplay",
     "Audit",
+    "Book",
+    "BookDisplay",
     "BudgetDisplay",
     "Certificate",
     "CertificateWarning",
@@ -44,6 +54,7 @@ __all__ = [
     "TradeoffDisplay",
     "Verification",
     "audit",
+    "book",
     "causal_validity",
     "certify",
     "export_text",
@@ -58,6 +69,7 @@ __all__ = [
     "recourse_report",
     "recourse_risk",
     "sendable",
+    "simulate_adoption",
     "sparsity",
     "tradeoff_curve",
     "validity",

@@ -232,12 +232,29 @@ def _lasting(meta: Any) -> LastingCurve | None:
         error = float(number(held, "error"))
         if not error >= 0:
             raise InvalidFile("the numbers on how long its plans last are invalid")
-        points.append(Point(strength, expected, **counts, spread=spread, error=error))
+        seen = _by_planner(held.get("by_planner", []), counts)
+        points.append(Point(strength, expected, **counts, spread=spread, error=error,
+                            by_planner=seen))  # fmt: skip
     lasting = None if meta.get("lasting") is None else number(meta, "lasting")
     confidence, strengths = number(meta, "confidence"), [point.strength for point in points]
     if not 0 < confidence < 1 or strengths != sorted(strengths):
         raise InvalidFile("the numbers on how long its plans last are invalid")
-    return LastingCurve(tuple(points), confidence, lasting)
+    rule = meta.get("rule", "strength")  # version 0.2 knew no other
+    if rule not in ("strength", "strongest"):
+        raise InvalidFile("the numbers on how long its plans last are invalid")
+    return LastingCurve(tuple(points), confidence, lasting, rule)
+
+
+def _by_planner(pairs: Any, counts: dict[str, int]) -> tuple[tuple[int, int], ...]:
+    """How many plans each planner has and how many of them last; version 0.2 did not keep it."""
+    is_right = isinstance(pairs, list) and all(
+        isinstance(pair, list) and [type(n) for n in pair] == [int, int] and 0 <= pair[1] <= pair[0]
+        for pair in pairs
+    )
+    sums = [sum(column) for column in zip(*pairs, strict=True)] if is_right else []
+    if not is_right or (pairs and sums != [counts["plans"], counts["last"]]):
+        raise InvalidFile("the numbers on how long its plans last are invalid")
+    return tuple((pair[0], pair[1]) for pair in pairs)
 
 
 def _guarantee(meta: Any) -> Guarantee:

@@ -159,7 +159,10 @@ def _lasting(curve: LastingCurve | None) -> dict[str, Any] | None:
     if curve is None:
         return None
     points = [{k: plain(v, k) for k, v in asdict(point).items()} for point in curve.points]
-    return {"points": points, "confidence": curve.confidence, "lasting": curve.lasting}
+    return {
+        "points": points, "confidence": curve.confidence, "lasting": curve.lasting,
+        "rule": curve.rule,
+    }  # fmt: skip
 
 
 def _json(record: Any, what: str) -> Any:

@@ -14,7 +14,6 @@ from sklearn.model_selection import StratifiedKFold, train_test_split
 from sklearn.utils import check_random_state
 
 from ract._utils.progress import track
-from ract._utils.validation import is_number
 from ract.data.actions import ActionSpace
 from ract.data.costs import Cost
 from ract.models.base import RecourseClassifierMixin, names_parameters, split_seed
@@ -37,7 +36,6 @@ from ract.models.parameters import (
     whole,
 )
 from ract.models.table import Prepared
-from ract.recourse.replicates import PART
 from ract.trees.booster import Boosted, BoostRules, CellRows, Patience, boost
 from ract.trees.cooperation import Cooperation, Cut, Job, cooperate
 from ract.trees.ensemble import TreeEnsemble, logit, sigmoid
@@ -364,14 +362,6 @@ class RecourseBoostingClassifier(RecourseClassifierMixin, BaseEstimator):
         """The trees that decide, grown with another than the estimator's weight."""
         members, _, cut = self._boosted(training, weight)
         return _mean_of(members, training, cut)
-
-    def _as_replicate(self) -> Any:
-        # On fewer people, leaves of as many would make coarser trees, which agree more with each
-        # other than the trees that the promise is about.
-        fewest = self.min_samples_leaf
-        if is_number(fewest, whole=True):
-            fewest = max(1, round(PART * fewest))
-        return super()._as_replicate().set_params(min_samples_leaf=fewest)
 
     def weight_unit(self, desired: np.ndarray, weights: np.ndarray) -> float:
         """The middle of the weights that are tried for a goal."""

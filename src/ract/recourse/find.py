@@ -69,8 +69,9 @@ def find_recourse(
     lasting : float, optional
         The probability with which plans are to be accepted by the model trained again, on other
         people: plans have the strength that is needed for it, as measured when the model was
-        fitted with ``lasting`` (or by ``ract.calibrate``). Who has no such plan within the budget
-        gets the strongest that there is, without that promise (``Recourse.lasts``).
+        fitted with ``lasting`` (or by ``ract.calibrate``); of a forest they are the strongest
+        plans within the budget. Who has no such plan within the budget gets the strongest that
+        there is, without that promise (``Recourse.lasts``).
     earned : OutcomeJudge, optional
         Only plans that this judge holds well above the bar, so that they are earned in its eyes.
         Let a judge of other people report how many of them are (``OutcomeJudge.fit_apart``).
@@ -238,7 +239,9 @@ class Inquiry:
         if lasting is not None:
             if strength is not None:
                 raise InvalidSpec("Give either strength or lasting, which stands for a strength.")
-            strength = _lasting_strength(self.question.model, lasting)
+            strength, rule = _lasting_strength(self.question.model, lasting)
+            if rule == "strongest":
+                return self._strongest(lasting, strength)
         strongest = isinstance(strength, str) and strength == "most"
         options = replace(self.options, strongest=strongest)
         question = self.question if strongest else self.question.at_strength(strength)
@@ -301,6 +304,42 @@ class Inquiry:
 
         return Months(self.question, ask, last)
 
+    @property
+    def finds_strongest(self) -> bool:
+        """Whether the strongest plans can be asked for."""
+        plain = self.options.margin == 0
+        return plain and not self.search.refused(replace(self._for_strongest, strongest=True))
+
+    @property
+    def _for_strongest(self) -> Options:
+        """The options without ``at_least``, which is asked for at a strength that is known."""
+        ranges = self.options.ranges or self.options.at_least
+        return replace(self.options, at_least=False, ranges=ranges)
+
+    def _strongest(self, lasting: float, needed: float) -> Recourse:
+        """The strongest plans, of which those that win what is needed are promised to last."""
+        if not self.finds_strongest:
+            raise InvalidSpec(
+                "lasting stands for the strongest plans of this model, which need the exact "
+                "method, a cost that is a maximum or a sum, one model, and neither a margin, "
+                "relations, effects, plausibility nor earned plans."
+            )
+        found = replace(self, options=self._for_strongest).answered("most")
+        answers, question = found.answers, found.question.at_strength(needed)
+        enough = question.goal.decide(found.after)
+        answers.weaker = found.found & ~enough
+        if self.options.at_least:
+            # A plan that wins as much and for which doing more is proved, where there is one.
+            won = np.floor(100 * found.strength + 1e-9) / 100
+            won[~(found.found & enough)] = np.nan
+            for level in np.unique(won[~np.isnan(won)]).tolist():
+                rows = np.flatnonzero(won == level)
+                again = self.of(rows).answered(max(level, needed))
+                if again.answers.beyond is not None:
+                    better = np.flatnonzero(again.found & again.answers.beyond)
+                    answers.put(rows[better], again.answers.take(better))
+        return Recourse(replace(question, lasting=lasting), answers)
+
 
 def inquire(
     model: Any, X: Any, *, earned: Any = None, overrides: Any = None, **keywords: Any
@@ -314,8 +353,8 @@ def inquire(
     return Inquiry.about(question, Options.of(**keywords), earned=earned, overrides=overrides)
 
 
-def _lasting_strength(model: Any, lasting: Any) -> float:
-    """The strength whose plans last with a probability, as was measured for a model."""
+def _lasting_strength(model: Any, lasting: Any) -> tuple[float, str]:
+    """The strength whose plans last with a probability and by which rule, as was measured."""
     curve = getattr(model, "lasting_", None)
     if curve is None:
         raise InvalidSpec(
@@ -328,7 +367,7 @@ def _lasting_strength(model: Any, lasting: Any) -> float:
             f"No strength was shown to make plans last with a probability of {lasting:.0%}; "
             "print(model.lasting_) says what was. Ask for less, or for strength='most'."
         )
-    return strength
+    return strength, curve.rule
 
 
 def _give_strongest(

@@ -28,6 +28,7 @@ from sklearn.model_selection import StratifiedKFold
 
 from ract._utils.errors import InvalidData, InvalidSpec
 from ract._utils.progress import track
+from ract._utils.validation import is_number
 from ract.data.encoder import Encoder
 from ract.data.frames import read_table, take_rows
 from ract.recourse.find import inquire
@@ -38,6 +39,9 @@ from ract.trees.training import space_for_part
 N_FOLDS = 5
 PLANNERS = tuple(combinations(range(N_FOLDS), 2))
 PART = 2 / N_FOLDS  # of the people, on whom each is fitted
+
+# What the least number of people of a leaf is called, by scikit-learn and ract, and by LightGBM.
+LEAVES = ("min_samples_leaf", "min_child_samples")
 
 # Of a trial: who was asked, what about and what came of it.
 COLUMNS = [
@@ -108,6 +112,16 @@ class Replicates:
         """Who judges for a person: the model of the two folds that are left."""
         used = {int(self.fold[person]), *PLANNERS[self.planner[person]]}
         return PLANNERS.index(tuple(k for k in range(N_FOLDS) if k not in used))
+
+    @property
+    def votes(self) -> bool:
+        """Whether the learner is a forest, and the search one that can find its strongest plans."""
+        k = next((k for k, people in enumerate(self.refused) if len(people)), None)
+        if k is None:
+            return False
+        inquiry = self._planning(k, 1).inquiry
+        ensemble = inquiry.question.ensemble
+        return ensemble.n_trees > 1 and ensemble.combine != "sum" and inquiry.finds_strongest
 
     def rows_of(self, k: int) -> np.ndarray:
         """The people on whom a replicate is fitted."""
@@ -200,6 +214,24 @@ class Replicates:
         if desired is None:
             desired = getattr(self.options.get("actions"), "desired", None)
         return model.classes_[1] if desired is None else desired
+
+
+def for_part(estimator: Any) -> Any:
+    """The learner for a part of the people: its leaves hold as large a share of them.
+
+    On fewer people, leaves of as many would make coarser trees, which agree more with each other
+    than the trees that a promise is about.
+
+    >>> from sklearn.ensemble import RandomForestClassifier
+    >>> for_part(RandomForestClassifier(min_samples_leaf=20))
+    RandomForestClassifier(min_samples_leaf=8)
+    """
+    fewest = {
+        name: max(1, round(PART * value))
+        for name, value in estimator.get_params(deep=False).items()
+        if name in LEAVES and is_number(value, whole=True)
+    }
+    return clone(estimator).set_params(**fewest) if fewest else estimator
 
 
 def fit_on(

@@ -29,7 +29,7 @@ from ract.apps.cli.notice import init as notice_init
 from ract.apps.cli.notice import write as notice_write
 from ract.apps.cli.options import with_option_groups
 from ract.apps.cli.predict import predict
-from ract.apps.cli.promises import app as promises
+from ract.apps.cli.promise_outcomes import app as promises
 from ract.apps.cli.reasons import reasons
 from ract.apps.cli.recourse import recourse
 from ract.apps.cli.serve import app as serve

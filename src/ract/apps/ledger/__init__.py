@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ract.apps.ledger.guard import Check, check
 from ract.apps.ledger.ledger import Conflict, Erased, Ledger, Request
+from ract.apps.ledger.outcomes import PromiseOutcomes, promise_outcomes, record_outcomes
 from ract.apps.ledger.promise import Case, Promise, Redemption, Verification
 from ract.apps.ledger.region import Limit, Region
 from ract.apps.ledger.ring import Head, KeyRing, publish_head, read_heads
@@ -23,6 +24,7 @@ __all__ = [
     "LedgerUnavailable",
     "Limit",
     "Promise",
+    "PromiseOutcomes",
     "Redemption",
     "Refit",
     "Region",
@@ -30,7 +32,9 @@ __all__ = [
     "Verification",
     "check",
     "check_receipt",
+    "promise_outcomes",
     "publish_head",
     "read_heads",
+    "record_outcomes",
     "refit",
 ]

@@ -16,6 +16,8 @@ Examples
 True
 """
 
+from ract.evaluation.plots.adoption import AdoptionDisplay
+from ract.evaluation.plots.book import BookDisplay
 from ract.evaluation.plots.groups import GroupDisplay
 from ract.evaluation.plots.people import BudgetDisplay, CostDisplay, PlanDisplay
 from ract.evaluation.plots.promises import PromisesDisplay
@@ -23,6 +25,8 @@ from ract.evaluation.plots.tradeoff import TradeoffDisplay
 from ract.evaluation.plots.tree import plot_tree
 
 __all__ = [
+    "AdoptionDisplay",
+    "BookDisplay",
     "BudgetDisplay",
     "CostDisplay",
     "GroupDisplay",

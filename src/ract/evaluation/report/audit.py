@@ -15,6 +15,7 @@ from ract._utils.files import write_whole
 from ract.data.frames import read_table, take_rows
 from ract.data.group_sums import with_everyone
 from ract.evaluation.certificates import Certificate, certify
+from ract.evaluation.lending import Book, book
 from ract.evaluation.metrics.sendable import Sendable, sendable
 from ract.evaluation.report.counts import Counts
 from ract.evaluation.report.page import page
@@ -72,6 +73,8 @@ class Audit:
         How many of those searched have a plan within the budget that only hands in missing values.
     sendable : Sendable, optional
         Which plans, as letters carry them, can be sent.
+    book : Book, optional
+        Approval and bad rate today and once people follow their plans, with a judge and outcomes.
     """
 
     title: str
@@ -93,6 +96,7 @@ class Audit:
     promised: pd.DataFrame | None = None
     n_supplied: int = 0
     sendable: Sendable | None = None
+    book: Book | None = None
 
     def to_html(self, templates: str | Path | None = None) -> str:
         """The audit as one page that needs nothing else.
@@ -156,7 +160,8 @@ def audit(
     training : frame or array, optional
         As in ``ract.certify``.
     judge : OutcomeJudge, optional
-        For which plans are earned and which are granted.
+        For which plans are earned and which are granted and, with y, for what they do to the bad
+        rate of the accepted (``ract.evaluation.book``).
     others : fitted classifiers, optional
         Trained on other people, for which plans last; as in ``ract.evaluation.metrics.sendable``.
     certificate : Certificate, optional
@@ -201,7 +206,13 @@ def audit(
     plans = _letters(model, X, budget=most, explain=False, strict=True, **how)
     sent = sendable(plans, others=others, groups=groups, confidence=confidence)
     found = audit_of(counts, model, certificate, confidence, title, judge, **how)
-    return replace(found, sendable=sent)
+    lending = None
+    if judge is not None and y is not None:
+        lending = book(
+            model, X, y, judge, groups=groups, others=others, confidence=confidence, budget=most,
+            **how,
+        )  # fmt: skip
+    return replace(found, sendable=sent, book=lending)
 
 
 def audit_of(

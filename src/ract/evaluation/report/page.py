@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from ract.data.group_sums import EVERYONE
 from ract.evaluation.report import charts
 from ract.evaluation.report.render import open_templates, percent, short
 from ract.models.verdicts import VERDICTS
 
 if TYPE_CHECKING:
+    from ract.evaluation.lending import Book
     from ract.evaluation.metrics.sendable import Sendable
     from ract.evaluation.report.audit import Audit
 
@@ -55,6 +57,7 @@ def page(audit: Audit, templates: str | Path | None = None) -> str:
             "points": _rows(audit.lasting.to_frame()),
             "confidence": audit.lasting.confidence,
         },
+        "book": None if audit.book is None else _book(audit.book),
         "promised": [] if audit.promised is None else _rows(audit.promised),
         "model": {
             **audit.model,
@@ -71,7 +74,7 @@ def page(audit: Audit, templates: str | Path | None = None) -> str:
 def _charts(audit: Audit, values: dict[str, Any], planned: pd.DataFrame) -> dict[str, Any]:
     """The drawings; None where there is nothing to draw."""
     drawn: dict[str, Any] = dict.fromkeys(
-        ("groups", "costs", "budgets", "changes", "earned", "lasting")
+        ("groups", "costs", "budgets", "changes", "earned", "lasting", "book")
     )
     if rows := values["groups"].get("recourse ratio"):
         drawn["groups"] = charts.intervals(
@@ -120,7 +123,21 @@ def _charts(audit: Audit, values: dict[str, Any], planned: pd.DataFrame) -> dict
             0.9 if audit.lasting.lasting is None else audit.lasting.lasting,
             "line: what was asked for",
         )  # fmt: skip
+    if values["book"]:
+        rows = [row for row in values["book"]["rows"] if row["group"] == EVERYONE]
+        drawn["book"] = charts.intervals(
+            "Bad rate of the accepted, today and after plans",
+            [(row["pool"], row["bad rate"], row["bad rate low"], row["bad rate high"])
+             for row in rows],
+            rows[0]["bad rate"],
+            "line: today",
+        )  # fmt: skip
     return drawn
+
+
+def _book(book: Book) -> dict[str, Any]:
+    """Rows of the book, with groups that have a name, and the price of recourse."""
+    return {"rows": _rows(book.table), "price": book.price, "confidence": book.confidence}
 
 
 def _sendable(sent: Sendable) -> dict[str, Any]:
