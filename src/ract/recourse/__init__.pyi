@@ -18,14 +18,12 @@ from .reasons import Reason as Reason
 from .reasons import Reasons as Reasons
 from .reasons import find_reasons as find_reasons
 from .result import Recourse as Recourse
-from .solver.relations import LinearRelation as LinearRelation
 
 __all__ = [
     "Change",
     "LastingCurve",
     "LastingRecourse",
     "LastingWarning",
-    "LinearRelation",
     "Obstacle",
     "PersonReasons",
     "Plan",

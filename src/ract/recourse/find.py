@@ -71,7 +71,7 @@ def find_recourse(
     method : {"exact", "leaves", "live", "solver"}
         The exact search; leaf enumeration (the paper's Algorithm 2); regions of known accepted
         people; or a constraint solver (``pip install "ract[solver]"``), which the exact method
-        turns to by itself for quadratic costs and for relations.
+        turns to by itself for quadratic costs.
     max_changes : int, optional
         How many features a plan may change.
     prefer : {"cheapest", "fewest"}, optional
@@ -95,8 +95,8 @@ def find_recourse(
         leaves at its default stays as it is, the direction too (the text "any" allows
         both); its categories are those that the person may enter. What the action space fixes for
         everyone cannot be freed for one.
-    relations : sequence, optional
-        Linear relations that must hold after the plan, such as "a <= b" (solver only).
+    relations : sequence
+        Refused: rules between features belong to the action space (``ActionSpace.rules``).
     plausibility : Plausibility or str, optional
         Only plans that lead to plausible people, by "isolation_forest" or
         "local_outlier_factor" (or a ``ract.recourse.plausible.plausibility.Plausibility``), learned
@@ -315,6 +315,8 @@ def _confirm(question: Question, answers: Answers) -> None:
         for k in range(3)
     ))  # fmt: skip
     accepted = held.accepted
+    if question.joint_rules and answers.outcomes is None:
+        accepted &= question.keeps_rules(rows, held.values)
     if question.strength is not None:
         enough = np.all([one.goal.decide(held.values) for one in question.each], axis=0)
         accepted &= enough if answers.weaker is None else enough | answers.weaker[rows]
