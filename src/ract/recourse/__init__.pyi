@@ -6,6 +6,8 @@ from .few_changes import few_changes as few_changes
 from .find import find_recourse as find_recourse
 from .lasting import LastingRecourse as LastingRecourse
 from .lasting import lasting_recourse as lasting_recourse
+from .levers import Levers as Levers
+from .levers import find_levers as find_levers
 from .plan import Change as Change
 from .plan import Obstacle as Obstacle
 from .plan import Plan as Plan
@@ -24,6 +26,7 @@ __all__ = [
     "LastingCurve",
     "LastingRecourse",
     "LastingWarning",
+    "Levers",
     "Obstacle",
     "PersonReasons",
     "Plan",
@@ -35,6 +38,7 @@ __all__ = [
     "along_reasons",
     "calibrate",
     "few_changes",
+    "find_levers",
     "find_reasons",
     "find_recourse",
     "has_recourse",

@@ -148,8 +148,13 @@ def _ruled(task: Task, people: np.ndarray) -> Answers:
     batch.answers.bound[:] = task.least
     search = ruled_search(question, task.axes)
     search.fill(batch, prefer=options.prefer, n_alternatives=options.n_alternatives)
-    answers = ends_of_cells(task.grid, people, batch.answers)
-    named = {name for rule in question.joint_rules for name in rule.features}
+    return ruled_ends(task, people, batch.answers)
+
+
+def ruled_ends(task: Task, people: np.ndarray, answers: Answers) -> Answers:
+    """The same answers with the ends of cells, but for features that rules name."""
+    answers = ends_of_cells(task.grid, people, answers)
+    named = {name for rule in task.question.joint_rules for name in rule.features}
     low, high = answers.add_ends(len(task.axes))
     joined = [a for a, axis in enumerate(task.axes) if axis.feature.name in named]
     low[:, joined] = high[:, joined] = np.nan  # of these, other values might break a rule

@@ -235,7 +235,7 @@ class Inquiry:
         if lasting is not None:
             question = replace(question, lasting=lasting)
             _give_strongest(question, self, options, answers)
-        _confirm(question, answers)
+        confirm_plans(question, answers)
         return Recourse(question, answers)
 
 
@@ -285,7 +285,7 @@ def _give_strongest(
     answers.weaker[without[answers.found[without]]] = True
 
 
-def _confirm(question: Question, answers: Answers) -> None:
+def confirm_plans(question: Question, answers: Answers) -> None:
     """Put every plan and alternative, and the ends of their ranges, to the model as a user would.
 
     What it wins is kept as its strength. A plan that the model refuses is not given: its person is

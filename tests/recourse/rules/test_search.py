@@ -264,7 +264,10 @@ def test_numbers_without_steps_take_the_values_that_a_solver_finds(objective, pa
         people = matrix[:3]
         ours = search.solve(people)
         solver = SolverSearch(ensemble, encoder.axes, cost, relations=space.rules)
-        theirs = solver.solve(people)
+        try:
+            theirs = solver.solve(people, time_limit=10)
+        except AssertionError:  # numbers that the solver cannot take
+            continue
         for i in range(3):
             if theirs.status[i] in (Status.OPTIMAL, Status.NONE):
                 assert ours.status[i] == theirs.status[i]

@@ -66,7 +66,7 @@ class RuledSearch(Search):
                 others = diverse(first, solve, n_alternatives + 1)[1:]
                 answers.alternatives[i] = _table(batch.people[i], others)
 
-        answers.seconds = self._for_each(search, batch.people, batch.limits)
+        answers.seconds = self.for_each(search, batch.people, batch.limits)
 
     def attains(
         self, people: np.ndarray, budget: float | np.ndarray = np.inf, **limits: Any
@@ -78,12 +78,13 @@ class RuledSearch(Search):
         def search(i: int, person: RuledPerson) -> None:
             status[i] = person.attains(budgets[i], max_nodes)
 
-        self._for_each(search, people, limit)
+        self.for_each(search, people, limit)
         return status
 
-    def _for_each(
+    def for_each(
         self, search: Callable[[int, RuledPerson], None], people: np.ndarray, limits: Limits
     ) -> np.ndarray:
+        """Call a search with every person's number and themselves; returns the seconds of each."""
         cells = self._problem.cells(people)
         changes = limits.changes_of(len(self._problem.grid.axes))
 
