@@ -136,7 +136,7 @@ class LastingCurve:
             return {}
         if self.strength_for(self.lasting) is not None:
             return {"lasting": self.lasting}
-        other = {"margin", "at_least", "method", "relations", "effects", "plausibility", "cost"}
+        other = {"margin", "at_least", "method", "effects", "plausibility", "cost"}
         return {} if asked & other else {"strength": "most"}
 
     def at_least(self, point: Point) -> float:
