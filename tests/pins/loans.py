@@ -171,6 +171,8 @@ def search_pin(option: str, _: Path) -> str:
     model = opened("forest")
     asked = refused(model, people(), N_SEARCHED)
     given = {**QUIET, **SEARCHES[option]}
+    if rules := given.pop("rules", None):
+        given["actions"] = model.encoder_.space.with_rules(*rules)
     if restriction := given.pop("restricted", None):
         given["actions"] = model.encoder_.space.restricted(**restriction)
     return as_text(plans_record(find_recourse(model, asked, **given)))

@@ -166,7 +166,7 @@ SEARCHES = {
     "live": {"method": "live", "max_nodes": None},
     "leaves": {"method": "leaves", "max_nodes": None},
     "solver": {"method": "solver", "time_limit": 60.0, "max_nodes": None},
-    "relations": {"relations": ["Debt <= Income"], "time_limit": 60.0, "max_nodes": None},
+    "relations": {"rules": ["Debt <= Income"], "time_limit": 60.0, "max_nodes": None},
 }  # fmt: skip
 
 HERE = Path(__file__).parents[1] / "data" / "v02"

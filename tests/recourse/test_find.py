@@ -359,8 +359,10 @@ def test_wrong_input_is_refused(loans, model):
     for option in ("features", "forbidden"):
         with pytest.raises(InvalidSpec, match=rf"{option} takes a list; write \['Income'\]"):
             model.encoder_.space.restricted(**{option: "Income"})
-    with pytest.raises(InvalidSpec, match="relations takes a list"):
-        model.recourse(people, relations="Debt <= Savings")
+    with pytest.raises(InvalidSpec, match="rules takes a list"):
+        ActionSpace([], rules="Debt <= Savings")
+    with pytest.raises(InvalidSpec, match=r"belong to the action space.*with_rules"):
+        model.recourse(people, relations=["Debt <= Savings"])
     with pytest.raises((InvalidData, ValueError), match="Income"):
         model.recourse(people.drop(columns="Income"))
     with pytest.raises(InvalidData, match="missing value"):
@@ -589,7 +591,8 @@ def test_other_methods_and_what_they_refuse(loans, model):
     fewer = people.head(15)
     added = model.recourse(fewer, cost="l1", reference=loans.frame, budget=1.0)
     assert (added.cost <= l1.cost[:15] + 1e-6).all() and added.found.any()
-    related = model.recourse(fewer, relations=["LoanAmount <= 0.5 Income"], budget=1.0)
+    space = model.encoder_.space.with_rules("LoanAmount <= 0.5 Income")
+    related = model.recourse(fewer, actions=space, budget=1.0)
     after = related.counterfactuals[related.found]
     assert (after["LoanAmount"] <= 0.5 * after["Income"] + 1e-6).all() and related.found.any()
     with pytest.raises(InvalidSpec, match="need the exact method"):

@@ -191,7 +191,6 @@ def test_a_value_missing_where_none_was_declared_is_invalid(forest, people):
     [
         ({"effects": "estimate"}, "Causal effects"),
         ({"plausibility": "isolation_forest"}, "Plausible plans"),
-        ({"relations": ["savings <= income"]}, "A relation names 'income'"),
     ],
 )
 def test_what_takes_no_missing_values_names_the_columns(forest, people, options, what):

@@ -32,6 +32,8 @@ HEADER = """\
 #   max_relative   the same as a share of that value, or of the median where that is larger
 #   step           a number ends at its multiples when it changes; larger changes at larger steps
 #   unit, label    what texts call it
+# Above all features, rules = ["Debt <= 0.5 * Income", "if Job changes then Tenure changes",
+#   "if Education = Graduate then Age >= 22", "never Job from clerk to manager"]
 """
 
 

@@ -1,6 +1,10 @@
 from .actions import ActionSpace as ActionSpace
 from .actions import AssumedActions as AssumedActions
+from .actions import Condition as Condition
 from .actions import Feature as Feature
+from .actions import IfThen as IfThen
+from .actions import LinearRelation as LinearRelation
+from .actions import NoTransition as NoTransition
 from .costs import CombinedCost as CombinedCost
 from .costs import Cost as Cost
 from .costs import FittedCost as FittedCost
@@ -29,16 +33,20 @@ __all__ = [
     "AssumedActions",
     "CausalEffects",
     "CombinedCost",
+    "Condition",
     "Cost",
     "DataUnavailable",
     "Dataset",
     "DirectLiNGAM",
     "Feature",
     "FittedCost",
+    "IfThen",
     "LevelCost",
     "LinearCost",
+    "LinearRelation",
     "LogPercentileCost",
     "MahalanobisCost",
+    "NoTransition",
     "PercentileCost",
     "ScaledCost",
     "TableFormat",

@@ -16,6 +16,7 @@ import pandas as pd
 
 from ract._utils.errors import InvalidData, listing
 from ract.data.actions import ActionSpace, Feature, check_kind, unrestricted
+from ract.data.actions.rules import barred_of
 from ract.data.costs.protocols import MissingCell
 from ract.data.frames import Table, read_table
 
@@ -26,11 +27,20 @@ class Axis:
 
     The last column of a categorical feature with missing values is 1 for people without a value.
     ``entered`` are the positions of the categories that may be entered; None for all of them.
+    ``barred`` are those between which nobody moves, from the first to the second of each pair.
     """
 
     feature: Feature
     columns: tuple[int, ...]
     entered: tuple[int, ...] | None = None
+    barred: tuple[tuple[int, int], ...] = ()
+
+    def __setstate__(self, state: list[Any]) -> None:
+        """Restore a pickle; one of an earlier version ends before the latest fields."""
+        for name, value in zip(
+            self.__slots__, [*state, *(None, ())[len(state) - 2 :]], strict=True
+        ):
+            object.__setattr__(self, name, value)
 
     @property
     def is_categorical(self) -> bool:
@@ -62,6 +72,8 @@ class Axis:
             moves[:, -1] = False
         if self.entered is not None:
             moves &= np.isin(target, self.entered)
+        for pair in self.barred:
+            moves[pair] = False
         return (source == target) | moves
 
 
@@ -318,7 +330,8 @@ def _layout(space: ActionSpace) -> tuple[tuple[Axis, ...], tuple[str, ...]]:
             own += [] if feature.missing is None else [f"{feature.name}=missing"]
         else:
             own = [feature.name]
-        axes.append(Axis(feature, tuple(range(len(names), len(names) + len(own)))))
+        columns = tuple(range(len(names), len(names) + len(own)))
+        axes.append(Axis(feature, columns, barred=barred_of(space.rules, feature)))
         names += own
     return tuple(axes), tuple(names)
 

@@ -69,7 +69,8 @@ def checked_space(meta: Any) -> ActionSpace:
         desired = meta.get("desired")
         wanted = None if desired is None else label(desired, "desired")
         # Files of 0.2 have neither limits nor steps.
-        return ActionSpace(features, wanted, meta.get("limits"), meta.get("steps"))
+        rules = texts(meta, "rules") if "rules" in meta else ()
+        return ActionSpace(features, wanted, meta.get("limits"), meta.get("steps"), rules)
     except InvalidSpec as error:
         raise InvalidFile(f"its action space is invalid: {str(error).rstrip('.')}") from None
 

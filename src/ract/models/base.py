@@ -53,7 +53,7 @@ HELD_OUT = 1 / 3
 # Options of ``recourse`` that say what plans are to be like; without any, they are as in letters.
 SHAPES_PLANS = frozenset({
     "max_changes", "at_least", "strength", "lasting", "method", "margin", "ranges", "prefer",
-    "effects", "plausibility", "relations", "earned", "actions", "cost",
+    "effects", "plausibility", "earned", "by", "actions", "cost",
 })  # fmt: skip
 # What a replicate of the learner goes without, where it has it.
 ALONE = {"lasting": None, "n_jobs": None, "verbose": 0, "oob_score": False}

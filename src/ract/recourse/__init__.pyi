@@ -7,6 +7,8 @@ from .find import find_recourse as find_recourse
 from .find import time_frontier as time_frontier
 from .lasting import LastingRecourse as LastingRecourse
 from .lasting import lasting_recourse as lasting_recourse
+from .levers import Levers as Levers
+from .levers import find_levers as find_levers
 from .plan import Change as Change
 from .plan import Obstacle as Obstacle
 from .plan import Plan as Plan
@@ -19,14 +21,13 @@ from .reasons import Reason as Reason
 from .reasons import Reasons as Reasons
 from .reasons import find_reasons as find_reasons
 from .result import Recourse as Recourse
-from .solver.relations import LinearRelation as LinearRelation
 
 __all__ = [
     "Change",
     "LastingCurve",
     "LastingRecourse",
     "LastingWarning",
-    "LinearRelation",
+    "Levers",
     "Obstacle",
     "PersonReasons",
     "Plan",
@@ -38,6 +39,7 @@ __all__ = [
     "along_reasons",
     "calibrate",
     "few_changes",
+    "find_levers",
     "find_reasons",
     "find_recourse",
     "has_recourse",

@@ -34,6 +34,8 @@ from ract.recourse.live import LiveRegionSearch
 from ract.recourse.options import Options
 from ract.recourse.plausible.plausibility import PlausibleSearch, plausibility_of
 from ract.recourse.question import Question
+from ract.recourse.rules.ruling import Ruling
+from ract.recourse.rules.search import RuledSearch
 from ract.recourse.solver.relations import read_relations
 from ract.recourse.solver.search import SolverSearch
 from ract.trees.ensemble import TreeEnsemble
@@ -139,6 +141,39 @@ def _several(task: Task, people: np.ndarray) -> Answers:
     return ends_of_cells(task.grid, people, answers)
 
 
+@_register("ruled", "max_changes", "max_nodes", "n_alternatives", "prefer")
+def _ruled(task: Task, people: np.ndarray) -> Answers:
+    question, options = task.question, task.options
+    batch = Batch.of(people, np.minimum(question.budget, task.most), options.limits)
+    batch.answers.bound[:] = task.least
+    search = ruled_search(question, task.axes)
+    search.fill(batch, prefer=options.prefer, n_alternatives=options.n_alternatives)
+    return ruled_ends(task, people, batch.answers)
+
+
+def ruled_ends(task: Task, people: np.ndarray, answers: Answers) -> Answers:
+    """The same answers with the ends of cells, but for features that rules name."""
+    answers = ends_of_cells(task.grid, people, answers)
+    named = {name for rule in task.question.joint_rules for name in rule.features}
+    low, high = answers.add_ends(len(task.axes))
+    joined = [a for a, axis in enumerate(task.axes) if axis.feature.name in named]
+    low[:, joined] = high[:, joined] = np.nan  # of these, other values might break a rule
+    return answers
+
+
+def ruled_search(question: Question, axes: tuple[Axis, ...]) -> RuledSearch:
+    """The search for plans that keep the rules between features of the action space."""
+    cost, additive = question.cost, adds_up(question.cost)
+    ruling = Ruling(question.joint_rules, axes, cost)
+    if question.also:
+        several = SeveralAdditiveSearch if additive else SeveralSearch
+        return RuledSearch(
+            several.prepared([one.goal for one in question.each], axes, cost), ruling
+        )
+    kind = AdditiveSearch if additive else ExactSearch
+    return RuledSearch(kind.prepared(question.goal, axes, cost), ruling)
+
+
 @_register("leaves", "method='leaves'", "max_changes")
 def _leaves(task: Task, people: np.ndarray) -> Answers:
     answers = task.by_pattern(
@@ -159,11 +194,11 @@ def _live(task: Task, people: np.ndarray) -> Answers:
     return ends_of_cells(task.grid, people, task.by_pattern(search, people))
 
 
-@_register("solver", "method='solver'", "max_changes", "relations")
+@_register("solver", "method='solver'", "max_changes")
 def _solver(task: Task, people: np.ndarray) -> Answers:
-    relations = task.options.relations
+    relations = task.question.joint_rules
     start = None if relations else _leaves(task, people).values
-    read_relations(relations, task.axes)
+    read_relations(relations, task.axes)  # refuses other rules, and what may be missing
 
     def search(ensemble: TreeEnsemble, axes: tuple[Axis, ...], _: np.ndarray) -> Search:
         return SolverSearch(ensemble, axes, task.question.cost, relations=relations)
@@ -193,6 +228,7 @@ def _plausible(task: Task, people: np.ndarray) -> Answers:
 def search_for(question: Question, options: Options) -> Entry:
     """The search that serves a question; options that it does not honour are refused."""
     quadratic = question.cost.norm in ("l2", "mahalanobis")
+    ruled = bool(question.joint_rules)
     if question.also:
         judged = any(not one.decides for one in question.also)
         name, because = "several", "earned" if judged else "several models"
@@ -200,24 +236,27 @@ def search_for(question: Question, options: Options) -> Entry:
         name, because = "causal", "effects"
     elif options.plausibility is not None:
         name, because = "plausible", "plausibility"
-    elif options.relations:
-        name, because = "solver", "relations"
     elif options.method != "exact":
         name, because = options.method, f"method={options.method!r}"
     else:
         name, because = "additive" if adds_up(question.cost) else "exact", ""
         if quadratic:
             name, because = "solver", f"a cost with norm {question.cost.norm!r}"
+    if ruled and name in ("exact", "additive", "several"):
+        name, because = "ruled", "rules between features"
+        ruled = False
     entry = SEARCHES[name]
     refused = entry.refused(options)
     exact_only = SEARCHES["exact"].honours - {"max_changes", "max_nodes"}
     if refused and exact_only.issuperset(refused):
         raise InvalidSpec(
             f"{listing(refused)} need the exact method, a cost that is a maximum or a sum, and "
-            f"neither relations, effects nor plausibility; got {because}."
+            f"neither rules between features, effects nor plausibility; got {because}."
         )
     if quadratic and question.also:
         refused.append(f"a cost with norm {question.cost.norm!r}")
+    if ruled and name != "solver":
+        refused.append("rules between features")
     if refused:
         raise InvalidSpec(f"{refused[0]} and {because} cannot be asked for together.")
     return entry

@@ -78,7 +78,7 @@ def find_recourse(
     method : {"exact", "leaves", "live", "solver"}
         The exact search; leaf enumeration (the paper's Algorithm 2); regions of known accepted
         people; or a constraint solver (``pip install "ract[solver]"``), which the exact method
-        turns to by itself for quadratic costs and for relations.
+        turns to by itself for quadratic costs.
     max_changes : int, optional
         How many features a plan may change.
     prefer : {"cheapest", "fewest"}, optional
@@ -107,8 +107,8 @@ def find_recourse(
         leaves at its default stays as it is, the direction too (the text "any" allows
         both); its categories are those that the person may enter. What the action space fixes for
         everyone cannot be freed for one.
-    relations : sequence, optional
-        Linear relations that must hold after the plan, such as "a <= b" (solver only).
+    relations : sequence
+        Refused: rules between features belong to the action space (``ActionSpace.rules``).
     plausibility : Plausibility or str, optional
         Only plans that lead to plausible people, by "isolation_forest" or
         "local_outlier_factor" (or a ``ract.recourse.plausible.plausibility.Plausibility``), learned
@@ -258,7 +258,7 @@ class Inquiry:
         if lasting is not None:
             question = replace(question, lasting=lasting)
             _give_strongest(question, self, options, answers)
-        _confirm(question, answers)
+        confirm_plans(question, answers)
         return Recourse(question, answers)
 
     def in_time(
@@ -275,7 +275,12 @@ class Inquiry:
             raise InvalidSpec(f"{what} and a time (by, cost='time') cannot be asked for together.")
         question = self.question
         if lasting is not None and strength is None:
-            strength = _lasting_strength(question.model, lasting)
+            strength, rule = _lasting_strength(question.model, lasting)
+            if rule == "strongest":
+                raise InvalidSpec(
+                    "lasting stands for the strongest plans of this model and cannot be asked for "
+                    "together with a time (by, cost='time'); give a strength."
+                )
         months = self.by_month(last, strength)
         answers = months.earliest() if earliest else months.cheapest()
         without = np.flatnonzero(~answers.found)
@@ -387,7 +392,7 @@ def _give_strongest(
     answers.weaker[without[answers.found[without]]] = True
 
 
-def _confirm(question: Question, answers: Answers) -> None:
+def confirm_plans(question: Question, answers: Answers) -> None:
     """Put every plan and alternative, and the ends of their ranges, to the model as a user would.
 
     What it wins is kept as its strength. A plan that the model refuses is not given: its person is
@@ -417,6 +422,8 @@ def _confirm(question: Question, answers: Answers) -> None:
         for k in range(3)
     ))  # fmt: skip
     accepted = held.accepted
+    if question.joint_rules and answers.outcomes is None:
+        accepted &= question.keeps_rules(rows, held.values)
     if question.strength is not None:
         enough = np.all([one.goal.decide(held.values) for one in question.each], axis=0)
         accepted &= enough if answers.weaker is None else enough | answers.weaker[rows]

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from ract._utils.errors import InvalidSpec, listing
-from ract.data.actions.space import as_names
 from ract.recourse.common.limits import Limits, check_count
 
 TIME_LIMIT = 10.0  # seconds per person, by default
@@ -26,7 +25,6 @@ class Options:
     ranges: bool = False
     n_alternatives: int = 0
     explain: bool = True
-    relations: tuple[Any, ...] = ()
     plausibility: Any = None
     effects: Any = None
     strongest: bool = False
@@ -37,9 +35,14 @@ class Options:
     def of(cls, **keywords: Any) -> Options:
         """Options from the keywords of ``ract.find_recourse``, limits among them."""
         limits = {name: keywords.pop(name) for name in Limits.names() if name in keywords}
-        relations = as_names("relations", keywords.pop("relations", ()))
+        if len(tuple(keywords.pop("relations", ()))):
+            raise InvalidSpec(
+                "relations is no longer an option: rules between features belong to the action "
+                "space, as ActionSpace(features, rules=['Debt <= Income']) or "
+                "actions=space.with_rules('Debt <= Income')."
+            )
         limited = Limits(**{"time_limit": TIME_LIMIT} | limits)
-        return cls(limits=limited, relations=relations, **keywords)
+        return cls(limits=limited, **keywords)
 
     def __post_init__(self) -> None:
         if self.method not in METHODS:
@@ -61,7 +64,6 @@ class Options:
         return {
             "effects": self.effects is not None,
             "plausibility": self.plausibility is not None,
-            "relations": bool(self.relations),
             f"method={self.method!r}": self.method != "exact",
             "max_changes": self.limits.max_changes is not None,
             "max_nodes": self.limits.max_nodes is not None,

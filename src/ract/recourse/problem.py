@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from ract._utils.errors import InvalidData, InvalidSpec, listing
+from ract._utils.memo import Memo
 from ract._utils.signature import refuse_unknown_keywords
 from ract.data.actions import ActionSpace
 from ract.data.costs import Cost, FittedCost, fit_cost, refuse_percent
@@ -18,8 +19,9 @@ from ract.data.frames import Table, read_table, without_columns
 from ract.data.invalid_rows import InvalidRows, set_aside_invalid
 from ract.recourse.common.limits import check_budget
 from ract.recourse.question import Question
-from ract.trees.readers import read_model
+from ract.trees.readers import TreeModel, read_model
 from ract.trees.readers.agree import check_decisions
+from ract.trees.readers.kept import parts_of, same_parts
 from ract.trees.readers.steps import unwrapped
 
 
@@ -99,7 +101,12 @@ class RecourseProblem:
         """
         refuse_unknown_keywords(asked_by, keywords, frozenset(PROBLEM_KEYWORDS))
         if not isinstance(model, RecourseProblem):
-            return cls(model, **keywords)
+            if keywords.get("reference") is None or isinstance(model, (list, tuple)):
+                return cls(model, **keywords)
+            # A problem holds what its key names, so that these ids are nobody else's meanwhile.
+            key = (id(model), *((name, id(value)) for name, value in sorted(keywords.items())))
+            problem: RecourseProblem = _ASKED_LAST.get(key, lambda: cls(model, **keywords))
+            return problem
         if given := [name for name, value in keywords.items() if value is not None]:
             raise InvalidSpec(
                 f"{asked_by} was given a RecourseProblem, which says {listing(given)} itself; use "
@@ -163,7 +170,8 @@ class RecourseProblem:
     def _one(self, X: Any, table: Table | None) -> Question:
         model, reference, threshold = self.model, self._used(self.reference), self.threshold
         known = X if reference is None else reference
-        tree = read_model(model, known, self.actions, desired=self.desired, threshold=threshold)
+        known_tree = vars(self).get("_kept", (None, None))[1]
+        tree = self._read(known)
         budget, matrix = own_budget(model, self.budget), np.empty((0, tree.encoder.n_columns))
         narrow: dict[int, Any] = {}
         if len(X):
@@ -171,30 +179,65 @@ class RecourseProblem:
             matrix = tree.encoder.matrix(table)
             _check_order(table.names, tree.encoder.feature_names)
             narrow = tree.encoder.narrow(table)
-            check_decisions(model, tree, X, matrix, threshold)
+            if tree is not known_tree:  # the reference people were compared when it was read
+                check_decisions(model, tree, X, matrix, threshold)
         if self.cost is None and hasattr(model, "cost_"):
             fitted: FittedCost = model.cost_
         else:
-            learned_from = matrix if reference is None else tree.encoder.matrix(reference)
-            fitted = fit_cost(
+            fitted = self._fitted(tree, matrix)
+        refuse_percent(fitted, budget)
+        return Question(model, tree, X, matrix, fitted, budget, reference, threshold, narrow=narrow)
+
+    def _read(self, known: Any) -> TreeModel:
+        """The model as trees, read once while it and its reference people are the same."""
+        if self.reference is None or hasattr(self.model, "ensemble_"):
+            return self._read_anew(known)
+        parts = parts_of(self.model)
+        if parts is None:
+            return self._read_anew(known)
+        kept = vars(self).get("_kept")
+        if kept is None or not same_parts(parts, kept[0]):
+            kept = parts, self._read_anew(known), {}
+            vars(self)["_kept"] = kept
+        tree: TreeModel = kept[1]
+        return tree
+
+    def _read_anew(self, known: Any) -> TreeModel:
+        return read_model(
+            self.model, known, self.actions, desired=self.desired, threshold=self.threshold
+        )
+
+    def _fitted(self, tree: TreeModel, matrix: np.ndarray) -> FittedCost:
+        """The cost, learned from the reference people or else from those asked about."""
+        kept = vars(self).get("_kept")
+        learned = kept[2] if kept is not None and kept[1] is tree else {}
+        if "cost" not in learned:
+            known = (
+                matrix
+                if self.reference is None
+                else tree.encoder.matrix(self._used(self.reference))
+            )
+            learned["cost"] = fit_cost(
                 "percentile" if self.cost is None else self.cost,
-                list(learned_from.T),
+                list(known.T),
                 tree.encoder.weights,
                 exact=True,
                 missing=tree.encoder.missing_cells,
                 features=[axis.columns for axis in tree.encoder.axes],
             )
-        refuse_percent(fitted, budget)
-        return Question(model, tree, X, matrix, fitted, budget, reference, threshold, narrow=narrow)
+        fitted: FittedCost = learned["cost"]
+        return fitted
 
     def _known_encoder(self) -> Encoder | None:
         """The encoder that is known before any of the people were read."""
         model = self.model[0] if isinstance(self.model, (list, tuple)) else self.model
         if self.reference is None:
             return getattr(unwrapped(model)[1], "encoder_", None)
-        return read_model(
-            model, self.reference, self.actions, desired=self.desired, threshold=self.threshold
-        ).encoder
+        return replace(self, model=model)._read_anew(self.reference).encoder
+
+
+# Of models that were asked about with the same keywords again, one person at a time.
+_ASKED_LAST = Memo(2)
 
 
 def _check_columns(k: int, other: Encoder, first: Encoder, *, bounds: bool) -> None:

@@ -11,9 +11,11 @@ import numpy as np
 import pandas as pd
 
 from ract._utils.errors import InvalidSpec
+from ract.data.actions.rules import ROUNDING, IfThen, LinearRelation, NoTransition
 from ract.data.costs import FittedCost, reweighted
 from ract.data.encoder import Axis, Encoder
 from ract.data.frames import read_table, take_rows
+from ract.recourse.rules.ruling import Ruling
 from ract.trees.ensemble import TreeEnsemble
 from ract.trees.readers import TreeModel
 from ract.trees.readers.model import OwnModel
@@ -136,6 +138,26 @@ class Question:
             replace(rule, feature=replace(rule.feature, within=axis.feature.within))
             for rule, axis in zip(self.tree.model.encoder_.axes, self.encoder.axes, strict=True)
         )  # what a time leaves is no option
+
+    @cached_property
+    def joint_rules(self) -> tuple[LinearRelation | IfThen, ...]:
+        """The rules between features; forbidden transitions are in the axes."""
+        every = self.encoder.space.rules
+        return tuple(rule for rule in every if not isinstance(rule, NoTransition))
+
+    def refuse_rules(self, what: str) -> None:
+        """Refuse rules between features for what does not honour them."""
+        if self.joint_rules:
+            raise InvalidSpec(
+                f"{what} cannot take account of rules between features, such as "
+                f"'{self.joint_rules[0]}'; leave the rules out of the action space."
+            )
+
+    def keeps_rules(self, rows: np.ndarray, values: np.ndarray) -> np.ndarray:
+        """Whether encoded plans of some people keep the rules, as the columns hold them."""
+        rounding = float(np.finfo(np.float32).eps) if self.narrow else ROUNDING
+        ruling = Ruling(self.joint_rules, self.encoder.axes, self.cost)
+        return ruling.hold(self.matrix[rows], values, rounding)
 
     @cached_property
     def axes_without_supply(self) -> tuple[Axis, ...]:

@@ -9,6 +9,7 @@ import numpy as np
 from ract._utils.status import Status, words
 from ract.recourse.additive.objective import adds_up
 from ract.recourse.additive.search import AdditiveSearch
+from ract.recourse.dispatch import ruled_search
 from ract.recourse.exact.search import ExactSearch
 from ract.recourse.options import TIME_LIMIT
 from ract.recourse.problem import ProblemKeywords, RecourseProblem
@@ -102,7 +103,11 @@ def reach(question: Question, *, supply: bool = True, **limits: Any) -> np.ndarr
     axes = question.encoder.axes if supply else question.axes_without_supply
     status = np.full(len(question.matrix), Status.ACCEPTED, np.int8)
     refused = ~question.ensemble.decide(question.matrix, n_jobs=limits.get("n_jobs"))
-    search = kind.prepared(question.goal, axes, question.cost)
+    search = (
+        ruled_search(question, axes)
+        if question.joint_rules
+        else kind.prepared(question.goal, axes, question.cost)
+    )
     found = search.attains(question.matrix[refused], question.budget, **limits)
     if np.isfinite(question.budget):
         found[found == Status.NONE] = Status.NONE_WITHIN_BUDGET

@@ -91,7 +91,9 @@ def space_parts(space: ActionSpace) -> dict[str, Any]:
         for feature in space
     ]
     switches = {"limits": space.limits, "steps": space.steps}
-    said = {name: value for name, value in switches.items() if value is not None}
+    said: dict[str, Any] = {name: value for name, value in switches.items() if value is not None}
+    if space.rules:
+        said["rules"] = [str(rule) for rule in space.rules]
     return {"features": features, "desired": plain(space.desired, "desired"), **said}
 
 

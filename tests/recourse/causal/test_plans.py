@@ -55,13 +55,15 @@ def singles():
 
 
 @pytest.mark.parametrize("kind", [{"effects": EDGES}, {"plausibility": "isolation_forest"}])
-@pytest.mark.parametrize("other", [{"relations": ["Debt <= Savings"]}, {"method": "leaves"}])
+@pytest.mark.parametrize("other", ["rules", "method"])
 def test_options_that_were_ignored_beside_effects_and_plausibility_are_refused(
     lending, kind, other
 ):
     model, _, people = lending
+    ruled = {"actions": model.encoder_.space.with_rules("Debt <= Savings")}
+    options = ruled if other == "rules" else {"method": "leaves"}
     with pytest.raises(InvalidSpec, match="cannot be asked for together"):
-        model.recourse(people, **kind, **other)
+        model.recourse(people, **kind, **options)
 
 
 @pytest.mark.parametrize("kind", [{"effects": EDGES}, {"plausibility": "isolation_forest"}])

@@ -321,7 +321,7 @@ def test_every_option_combines_with_a_strength(forest, loans):
         {"margin": 0.05, "ranges": True},
         {"overrides": {some.index[0]: {"Income": "fixed"}}},
         {"effects": {("Income", "Savings"): 0.3}},
-        {"relations": ["Debt <= Savings"]},
+        {"actions": forest.encoder_.space.with_rules("Debt <= Savings")},
         {"method": "leaves"},
         {"method": "solver"},
         {"plausibility": "isolation_forest", "reference": loans.frame},

@@ -8,6 +8,7 @@ import pytest
 from ract import ActionSpace, Feature, RecourseForestClassifier
 from ract._utils.errors import InvalidData, InvalidSpec
 from ract._utils.status import Status
+from ract.data import LinearRelation
 from ract.data.costs import PercentileCost, ScaledCost, make_cost
 from ract.data.datasets import load_loans
 from ract.data.encoder import Axis, Encoder
@@ -16,7 +17,6 @@ from ract.recourse.exact.search import ExactSearch
 from ract.recourse.solver.action import Actions
 from ract.recourse.solver.person import PersonSearch
 from ract.recourse.solver.program import Program
-from ract.recourse.solver.relations import LinearRelation
 from ract.recourse.solver.search import SolverSearch
 from ract.recourse.solver.segments import Segments
 from ract.recourse.solver.time import Time
@@ -381,8 +381,10 @@ def test_wrong_relations_are_refused():
         SolverSearch(*parts, relations=["Wealth <= 3"])
     with pytest.raises(InvalidSpec, match="'Purpose', which is categorical"):
         SolverSearch(*parts, relations=[LinearRelation({"Purpose": 1.0}, 0.0)])
-    with pytest.raises(InvalidSpec, match="must be LinearRelation, got 3"):
+    with pytest.raises(InvalidSpec, match="or text such as 'a <= b'; got 3"):
         SolverSearch(*parts, relations=[3])
+    with pytest.raises(InvalidSpec, match="sums of features, not 'if Age changes"):
+        SolverSearch(*parts, relations=["if Age changes then Debt changes"])
 
 
 def test_a_relation_needs_a_cost_that_is_linear_between_knots_and_bounds():

@@ -3,6 +3,7 @@
 from ract.data.actions.assumed import AssumedActions
 from ract.data.actions.blanks import check_kind
 from ract.data.actions.feature import CHANGES, Change, Feature
+from ract.data.actions.rules import Condition, IfThen, LinearRelation, NoTransition
 from ract.data.actions.space import ActionSpace, unrestricted, warn_of_unrestricted
 
 __all__ = [
@@ -10,7 +11,11 @@ __all__ = [
     "ActionSpace",
     "AssumedActions",
     "Change",
+    "Condition",
     "Feature",
+    "IfThen",
+    "LinearRelation",
+    "NoTransition",
     "check_kind",
     "unrestricted",
     "warn_of_unrestricted",

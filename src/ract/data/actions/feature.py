@@ -65,7 +65,7 @@ class Feature:
         Numbers end at its multiples when they change, and larger changes at larger steps: a change
         of d at a multiple of ``10 ** (floor(log10(d)) - 1)`` too. 0 for any number, whatever the
         steps of the action space say. Training, and the searches for plans and for what is
-        reachable, keep to it; searches with effects, plausibility or relations do not.
+        reachable, keep to it; searches with effects or plausibility do not.
     unit, label : str
         What texts call it: "EUR", "%", "Monthly income".
     drift : float

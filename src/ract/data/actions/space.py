@@ -32,6 +32,7 @@ from ract.data.actions.feature import Change, Feature, plain
 from ract.data.actions.names import fixed_feature
 from ract.data.actions.one_hot import one_hot_groups
 from ract.data.actions.pace import months_of
+from ract.data.actions.rules import Rule, check_rules, rules_of
 from ract.data.frames import Table, read_table
 
 if TYPE_CHECKING:
@@ -64,6 +65,9 @@ class ActionSpace:
     steps : "round" or None
         Where numbers that have no ``step`` end: at multiples of one that is proposed from the
         column (1, 5, 10, 50, 100 ..., percent points), or anywhere.
+    rules : sequence of LinearRelation, IfThen, NoTransition or str
+        What must hold between features after a plan, such as "Debt <= 0.5 * Income". Forbidden
+        transitions between categories hold in training too, which passes over all other rules.
 
     Examples
     --------
@@ -83,6 +87,7 @@ class ActionSpace:
     desired: Any = None
     limits: Limits = DEFAULT_LIMITS
     steps: Steps = DEFAULT_STEPS
+    rules: tuple[Rule, ...] = ()
     _by_name: dict[str, Feature] = field(init=False, repr=False, compare=False)
 
     def __init__(
@@ -91,6 +96,7 @@ class ActionSpace:
         desired: Any = None,
         limits: Limits = DEFAULT_LIMITS,
         steps: Steps = DEFAULT_STEPS,
+        rules: Iterable[Rule | str] = (),
     ) -> None:
         if limits not in ("size", None):
             raise InvalidSpec(f"limits must be 'size' or None, got {limits!r}.")
@@ -100,6 +106,7 @@ class ActionSpace:
         object.__setattr__(self, "desired", plain(desired))
         object.__setattr__(self, "limits", limits)
         object.__setattr__(self, "steps", steps)
+        object.__setattr__(self, "rules", rules_of(rules))
         by_name: dict[str, Feature] = {}
         owner: dict[str, str] = {}
         for feature in self.features:
@@ -308,13 +315,25 @@ class ActionSpace:
         table.refuse_empty_columns([*self.unused, *(f.name for f in used if f.is_complete)])
         refuse_missing(table, used)
         declared = [self._by_name.get(name, Feature(name, change="fixed")) for name in names]
-        return self.with_features(
-            filled(feature, table, self.limits, self.steps) for feature in declared
-        )
+        features = [filled(feature, table, self.limits, self.steps) for feature in declared]
+        check_rules(self.rules, features)
+        return self.with_features(features)
 
     def with_features(self, features: Iterable[Feature]) -> ActionSpace:
-        """A space of other features, with the same desired class, limits and steps."""
-        return ActionSpace(features, self.desired, self.limits, self.steps)
+        """A space of other features, with the same desired class, limits, steps and rules."""
+        return ActionSpace(features, self.desired, self.limits, self.steps, self.rules)
+
+    def with_rules(self, *rules: Rule | str) -> ActionSpace:
+        """The same space with further rules between features.
+
+        Examples
+        --------
+        >>> space = ActionSpace([Feature("Income"), Feature("Debt")])
+        >>> [str(rule) for rule in space.with_rules("Debt <= 0.5 Income").rules]
+        ['Debt - 0.5 * Income <= 0']
+        """
+        every = (*self.rules, *rules_of(rules))
+        return ActionSpace(self.features, self.desired, self.limits, self.steps, every)
 
     @property
     def is_complete(self) -> bool:
@@ -415,14 +434,14 @@ class ActionSpace:
     def from_document(cls, document: Mapping[str, Any]) -> ActionSpace:
         """The space that an action file's parsed text declares."""
         known = (*_TOML_FIELDS, *_RENAMED)
-        entries, tables = feature_tables(document, known, ("desired", *_SWITCHES))
+        entries, tables = feature_tables(document, known, ("desired", *_SWITCHES, "rules"))
         features = [
             Feature(name, **{_RENAMED.get(key, key): value for key, value in table.items()})
             for name, table in tables.items()
         ]
         said = {name: entries.get(name, default) for name, default in _SWITCHES.items()}
         switches = {name: None if value == OFF else value for name, value in said.items()}
-        return cls(features, entries.get("desired"), **switches)
+        return cls(features, entries.get("desired"), **switches, rules=entries.get("rules", ()))
 
     def to_toml_text(self) -> str:
         """The text of an action file that reads back to an equal space."""
@@ -488,6 +507,8 @@ def toml_entries(space: ActionSpace) -> dict[str, Any]:
     for name, default in _SWITCHES.items():
         if getattr(space, name) != default:
             entries[name] = getattr(space, name) or OFF
+    if space.rules:
+        entries["rules"] = [str(rule) for rule in space.rules]
     return entries
 
 

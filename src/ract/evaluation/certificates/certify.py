@@ -107,6 +107,7 @@ def certify(
     question = RecourseProblem(model, actions, desired, threshold, cost, budget, reference).encoded(
         X
     )
+    question.refuse_rules("A certificate")
     matrix = question.matrix
     overlap = overlap_of(model, question.encoder, matrix, training)
     _warn_of_overlap(overlap, len(matrix))

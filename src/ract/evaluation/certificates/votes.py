@@ -144,6 +144,7 @@ def guarantee_recourse(
         return read_model(model, known, actions, desired=desired, threshold=threshold)
 
     question = RecourseProblem(model, actions, desired, None, cost, budget, reference).encoded(X)
+    question.refuse_rules("A certificate")
     matrix, trees = question.matrix, question.ensemble
     own = hasattr(model, "ensemble_")  # one of ract's classifiers, or an imported one
     by_votes = own and trees.combine == "votes" and trees.n_trees > 1

@@ -30,6 +30,8 @@ class Answer(NamedTuple):
         The cells that the action leads to.
     nodes : int
         Nodes of the search.
+    values : float (columns,) or None
+        Encoded values after the action, where they are not the cheapest of those cells.
     """
 
     status: Status
@@ -37,6 +39,7 @@ class Answer(NamedTuple):
     bound: float = np.inf
     point: np.ndarray | None = None
     nodes: int = 0
+    values: np.ndarray | None = None
 
 
 @dataclass

@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from ract._utils.status import Status
 from ract.recourse.common.answers import Answer
-from ract.recourse.exact.cheapest import Descent
 
 # Costs that differ by less than this part are the same, whatever the order in which they add up.
 SAME = 1e-9
 
 
-def fewest_first(person: Descent, budget: float, max_nodes: int, least: float = 0.0) -> Answer:
+def fewest_first(person: Any, budget: float, max_nodes: int, least: float = 0.0) -> Answer:
     """The cheapest of the actions within a budget that change fewest features.
 
     Optimal if no action changes fewer features, and none that changes as many costs less.
 
     Parameters
     ----------
-    person : Descent
+    person : Descent or RuledPerson
         Whose number of changes is the most that is asked about.
     budget : float
     max_nodes : int
@@ -40,9 +40,7 @@ def fewest_first(person: Descent, budget: float, max_nodes: int, least: float = 
     return Answer(Status.NONE if proved else Status.UNKNOWN, bound=least, nodes=nodes)
 
 
-def fewest_of_cheapest(
-    person: Descent, budget: float, max_nodes: int, least: float = 0.0
-) -> Answer:
+def fewest_of_cheapest(person: Any, budget: float, max_nodes: int, least: float = 0.0) -> Answer:
     """Of the cheapest actions within a budget the one that changes fewest features.
 
     Parameters are those of ``fewest_first``. Costs that differ by less than 1e-9 are the same.

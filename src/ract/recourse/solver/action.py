@@ -8,13 +8,13 @@ from typing import Literal
 
 import numpy as np
 
+from ract.data.actions.rules import LinearRelation
 from ract.data.costs import FittedCost
 from ract.data.grid import Grid
 from ract.data.prices import Prices
 from ract.recourse.solver.branches import Branches
 from ract.recourse.solver.choices import Choice
 from ract.recourse.solver.distance import Distance
-from ract.recourse.solver.relations import LinearRelation
 from ract.trees.ensemble import TreeEnsemble
 
 Flaw = Literal["refused", "dear", "unrelated"]

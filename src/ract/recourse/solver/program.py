@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 
 from ract._utils.errors import how_to_install
+from ract.data.actions.rules import ROUNDING
 from ract.recourse.solver.branches import Leaf
 from ract.recourse.solver.choices import Choice
-from ract.recourse.solver.relations import ROUNDING
 from ract.recourse.solver.time import Time
 
 LARGEST_SUM = 1 << 50  # of any constraint, so that the solver's 64 bits suffice

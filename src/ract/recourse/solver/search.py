@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ract._utils.errors import InvalidData, InvalidSpec
+from ract.data.actions.rules import Rule
 from ract.data.costs import FittedCost, FittedMahalanobis
 from ract.data.encoder import Axis
 from ract.data.grid import Grid
@@ -18,7 +19,7 @@ from ract.recourse.solver.branches import Branches
 from ract.recourse.solver.distance import Distance
 from ract.recourse.solver.person import PersonSearch
 from ract.recourse.solver.program import cp_sat
-from ract.recourse.solver.relations import LinearRelation, read_relations
+from ract.recourse.solver.relations import read_relations
 from ract.recourse.solver.time import Time
 from ract.trees.ensemble import TreeEnsemble
 
@@ -83,7 +84,7 @@ class SolverSearch(Search):
         axes: Sequence[Axis],
         cost: FittedCost,
         *,
-        relations: Sequence[LinearRelation | str] = (),
+        relations: Sequence[Rule | str] = (),
     ) -> None:
         cp_sat()  # say at once if it is missing
         if cost.norm == "combined":

@@ -1,0 +1,190 @@
+"""The menu of levers: with which few features a person can be accepted, and with which not."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any, Unpack
+
+import numpy as np
+import pandas as pd
+
+from ract._utils.errors import InvalidSpec
+from ract._utils.status import Status
+from ract.recourse.common.answers import Answers
+from ract.recourse.common.limits import Limits, ceilings_of
+from ract.recourse.dispatch import Task, ruled_ends, ruled_search
+from ract.recourse.exact.search import MAX_NODES
+from ract.recourse.find import confirm_plans
+from ract.recourse.options import TIME_LIMIT, Options
+from ract.recourse.problem import ProblemKeywords, RecourseProblem
+from ract.recourse.result import Recourse
+from ract.recourse.rules.person import RuledPerson
+
+Names = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Levers:
+    """With which features people can be accepted.
+
+    Parameters
+    ----------
+    sets : tuple of tuple of str
+        Features of which none can be left out, in the order of people and of costs.
+    plans : Recourse
+        The cheapest plan with each of these sets: ``plans[k]`` is that of ``sets[k]``.
+    people : Index
+        Whose they are, one label per set.
+    accepted : Index
+        People who need none.
+    undecided : dict of label to list of tuple of str
+        Sets for which a limit was reached. Every other set of at most as many features as were
+        asked about is proved not to be enough, or holds one that is.
+
+    Examples
+    --------
+    >>> from ract.models.examples import loans_forest
+    >>> model, loans = loans_forest()
+    >>> levers = find_levers(model, loans.frame.iloc[[15]])
+    >>> levers.sets
+    (('Income', 'Savings'), ('ExistingLoans',), ('LoanAmount',))
+    >>> levers.plans[1].describe()
+    'Lower ExistingLoans from 2 to exactly 1.'
+    """
+
+    sets: tuple[Names, ...]
+    plans: Recourse
+    people: pd.Index
+    accepted: pd.Index
+    undecided: dict[Any, list[Names]]
+
+    def of(self, person: Any) -> list[Names]:
+        """The sets of one person, by label; the cheapest first."""
+        return [names for names, label in zip(self.sets, self.people, strict=True)
+                if label == person]  # fmt: skip
+
+    def enough(self, person: Any, *features: str) -> bool | None:
+        """Whether some features are enough for a person; None where that was not decided."""
+        asked = set(features)
+        if person in self.accepted or any(asked.issuperset(names) for names in self.of(person)):
+            return True
+        open_ = any(asked.issuperset(names) for names in self.undecided.get(person, ()))
+        return None if open_ else False
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row per set: person, features, cost and the plan in words."""
+        return pd.DataFrame({
+            "person": self.people,
+            "features": [", ".join(names) for names in self.sets],
+            "cost": self.plans.cost,
+            "plan": [plan.describe() for plan in self.plans],
+        })  # fmt: skip
+
+
+def find_levers(
+    model: Any,
+    X: Any,
+    *,
+    max_features: int = 3,
+    strength: float | None = None,
+    time_limit: float | None = TIME_LIMIT,
+    max_nodes: int | None = None,
+    n_jobs: int | None = None,
+    progress: bool = False,
+    **problem: Unpack[ProblemKeywords],
+) -> Levers:
+    """All minimal sets of few features with which people can be accepted.
+
+    Parameters
+    ----------
+    model : fitted classifier or RecourseProblem
+    X : frame or array
+        People, in the columns of the training table; all rows must be valid.
+    max_features : int
+        Features of a set at most.
+    strength, time_limit, max_nodes, n_jobs, progress
+        As in ``ract.find_recourse``; the time is for all sets of a person, nodes are for each set.
+    **problem
+        The keywords of ``RecourseProblem``, where a bare model is given.
+
+    Examples
+    --------
+    >>> from ract.models.examples import loans_forest
+    >>> model, loans = loans_forest()
+    >>> levers = find_levers(model, loans.frame.iloc[[15]], max_features=2)
+    >>> levers.enough(15, "Income"), levers.enough(15, "Income", "Savings")
+    (False, True)
+    """
+    if isinstance(max_features, bool) or not isinstance(max_features, (int, np.integer)):
+        raise InvalidSpec(f"max_features must be a whole number, got {max_features!r}.")
+    if max_features < 1:
+        raise InvalidSpec(f"max_features must be 1 or more, got {max_features}.")
+    question = RecourseProblem.of(model, problem, "find_levers").encoded(X).at_strength(strength)
+    if question.cost.norm in ("l2", "mahalanobis"):
+        norm = question.cost.norm
+        raise InvalidSpec(f"Levers need a cost that is a maximum or a sum; got norm {norm!r}.")
+    limits = Limits(time_limit=time_limit, n_jobs=n_jobs, progress=progress, max_nodes=max_nodes)
+    accepted, axes = question.decide(n_jobs=n_jobs), question.encoder.axes
+    refused, budget = np.flatnonzero(~accepted), float(ceilings_of(question.budget, 1)[0])
+    names = [axis.feature.name for axis in axes]
+    menus: dict[int, Menu] = {}
+
+    def search(i: int, person: RuledPerson) -> None:
+        menus[i] = Menu.of(person, int(max_features), budget, limits.nodes(MAX_NODES))
+
+    ruled_search(question, axes).for_each(search, question.matrix[refused], limits)
+    found = [(i, axes_of) for i in sorted(menus) for axes_of in menus[i].sets]
+    rows = np.array([refused[i] for i, _ in found], dtype=np.intp)
+    asked = question.of_rows(rows)
+    answers = Answers.unknown(asked.matrix)
+    for k, (i, levers) in enumerate(found):
+        plan = menus[i].sets[levers]
+        answers.status[k], answers.cost[k], answers.bound[k] = plan[0], plan[1], plan[2]
+        answers.values[k] = plan[3]
+    ruled_ends(Task(question, Options(), axes), asked.matrix, answers)
+    confirm_plans(asked, answers)
+    return Levers(
+        tuple(tuple(names[a] for a in levers) for _, levers in found),
+        Recourse(asked, answers),
+        question.labels[rows],
+        question.labels[accepted],
+        {
+            question.labels[refused[i]]: [tuple(names[a] for a in s) for s in menu.undecided]
+            for i, menu in menus.items()
+            if menu.undecided
+        },
+    )
+
+
+@dataclass(frozen=True)
+class Menu:
+    """One person's sets of axes: status, cost, bound and values of the plan with each."""
+
+    sets: Mapping[tuple[int, ...], tuple[Status, float, float, np.ndarray]]
+    undecided: list[tuple[int, ...]]
+
+    @classmethod
+    def of(cls, person: RuledPerson, most: int, budget: float, max_nodes: int) -> Menu:
+        """All sets of at most so many axes; those that hold an earlier one are passed over."""
+        costs, own = person.person.costs, person.person.own
+        inside = costs <= budget
+        inside[np.arange(len(own)), own] = False
+        free = [a for a in range(len(own)) if inside[a].any() or a in person.ruling.axes]
+        every = frozenset(range(len(own)))
+        found: dict[tuple[int, ...], tuple[Status, float, float, np.ndarray]] = {}
+        undecided = []
+        for size in range(1, min(most, len(free)) + 1):
+            for levers in combinations(free, size):
+                if any(set(earlier) <= set(levers) for earlier in found):
+                    continue
+                held = RuledPerson(
+                    person.person, person.row, person.ruling, person.changes, every - {*levers}
+                )
+                answer = held.cheapest(budget, max_nodes)
+                if answer.values is not None:
+                    found[levers] = (answer.status, answer.cost, answer.bound, answer.values)
+                elif answer.status != Status.NONE:
+                    undecided.append(levers)
+        return cls(dict(sorted(found.items(), key=lambda one: one[1][1])), undecided)

@@ -1,0 +1,1 @@
+"""Rules between features on top of the exact searches."""

@@ -1,0 +1,110 @@
+"""Search for actions that keep rules between features, on top of an exact search."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from ract._utils.status import Status
+from ract.recourse.common.answers import Answer, Answers
+from ract.recourse.common.limits import Limits, ceilings_of
+from ract.recourse.common.search import Batch, Search
+from ract.recourse.exact.preferred import PREFERRED
+from ract.recourse.exact.search import MAX_NODES, ExactSearch
+from ract.recourse.exact.several import SeveralSearch
+from ract.recourse.explain.alternatives import Candidate, diverse
+from ract.recourse.rules.person import RuledPerson
+from ract.recourse.rules.ruling import Ruling
+
+
+class RuledSearch(Search):
+    """Exact search in one model, or in several, under rules between features.
+
+    ``OPTIMAL`` means that no action that keeps the rules costs less by more than 1e-9 of the cost.
+    Features that rules add up may take every value: not only the cheapest of each cell.
+
+    Parameters
+    ----------
+    search : ExactSearch or SeveralSearch
+        The same search without the rules.
+    ruling : Ruling
+    """
+
+    def __init__(self, search: ExactSearch | SeveralSearch, ruling: Ruling) -> None:
+        self._ruling = ruling
+        if isinstance(search, ExactSearch):
+            self._person: Callable[..., Any] = partial(search._person, search.model)
+            self._problem = search.problem
+        else:
+            self._person, self._problem = search._person, search.models.problem
+
+    def fill(self, batch: Batch, *, prefer: str | None = None, n_alternatives: int = 0) -> None:
+        """Fill the table; options as in ``find_recourse``."""
+        answers, max_nodes = batch.answers, batch.limits.nodes(MAX_NODES)
+
+        def search(i: int, person: RuledPerson) -> None:
+            budget = batch.budgets[i]
+            find = person.cheapest if prefer is None else partial(PREFERRED[prefer], person)
+            found = find(budget, max_nodes, answers.bound[i])
+            answers.status[i], answers.nodes[i] = found.status, found.nodes
+            answers.cost[i], answers.bound[i] = found.cost, found.bound
+            if found.values is None:
+                return
+            answers.values[i] = found.values
+            if n_alternatives:
+
+                def solve(home: frozenset[int], least: float) -> Candidate | None:
+                    held = replace(person, still=home)
+                    return _candidate(held, held.cheapest(budget, max_nodes, least))
+
+                first = _candidate(person, found)
+                assert first is not None
+                others = diverse(first, solve, n_alternatives + 1)[1:]
+                answers.alternatives[i] = _table(batch.people[i], others)
+
+        answers.seconds = self.for_each(search, batch.people, batch.limits)
+
+    def attains(
+        self, people: np.ndarray, budget: float | np.ndarray = np.inf, **limits: Any
+    ) -> np.ndarray:
+        """Whether each person has an action within a budget, as in ``ExactSearch``."""
+        budgets, limit = ceilings_of(budget, len(people)), Limits(**limits)
+        status, max_nodes = np.full(len(people), Status.UNKNOWN, np.int8), limit.nodes(MAX_NODES)
+
+        def search(i: int, person: RuledPerson) -> None:
+            status[i] = person.attains(budgets[i], max_nodes)
+
+        self.for_each(search, people, limit)
+        return status
+
+    def for_each(
+        self, search: Callable[[int, RuledPerson], None], people: np.ndarray, limits: Limits
+    ) -> np.ndarray:
+        """Call a search with every person's number and themselves; returns the seconds of each."""
+        cells = self._problem.cells(people)
+        changes = limits.changes_of(len(self._problem.grid.axes))
+
+        def one(i: int, costs: np.ndarray, stop: np.ndarray) -> None:
+            person = self._person(cells[i], costs, changes, stop)
+            search(i, RuledPerson(person, people[i], self._ruling, changes))
+
+        return self._problem.for_each(one, people, cells, limits)
+
+
+def _candidate(person: RuledPerson, found: Answer) -> Candidate | None:
+    if found.point is None or found.values is None:
+        return None
+    return Candidate(found.values, found.cost, found.point, person.own, found.bound)
+
+
+def _table(person: np.ndarray, plans: list[Candidate]) -> Answers:
+    """Further plans of one person as a table."""
+    table = Answers.unknown(np.tile(person, (len(plans), 1)))
+    table.status[:], table.bound[:] = Status.FOUND, np.nan
+    for k, plan in enumerate(plans):
+        table.values[k], table.cost[k] = plan.values, plan.cost
+    return table
