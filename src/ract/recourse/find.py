@@ -221,6 +221,10 @@ class Inquiry:
             strength = _lasting_strength(self.question.model, lasting)
         strongest = isinstance(strength, str) and strength == "most"
         options = replace(self.options, strongest=strongest)
+        if lasting is not None and options.limits.time_limit is not None:
+            # Half of the time is for the strongest plan of those who have none that lasts.
+            half = replace(options.limits, time_limit=options.limits.time_limit / 2)
+            options = replace(options, limits=half)
         question = self.question if strongest else self.question.at_strength(strength)
         if strongest:
             search_for(question, options)  # refuses what the strongest cannot go with
@@ -234,7 +238,7 @@ class Inquiry:
             answer(task, self.search, rows, answers)
         if lasting is not None:
             question = replace(question, lasting=lasting)
-            _give_strongest(question, self, options, answers)
+            _give_strongest(question, self, answers)
         _confirm(question, answers)
         return Recourse(question, answers)
 
@@ -268,10 +272,9 @@ def _lasting_strength(model: Any, lasting: Any) -> float:
     return strength
 
 
-def _give_strongest(
-    question: Question, inquiry: Inquiry, options: Options, answers: Answers
-) -> None:
+def _give_strongest(question: Question, inquiry: Inquiry, answers: Answers) -> None:
     """Give those without a plan of the strength that was asked for the strongest there is."""
+    options = inquiry.options
     ranges = options.ranges or options.at_least
     options = replace(options, strongest=True, margin=0.0, at_least=False, ranges=ranges)
     if inquiry.search.refused(options):  # only the exact search finds the strongest
@@ -280,7 +283,10 @@ def _give_strongest(
     without = np.flatnonzero(~answers.found)
     axes = question.encoder.axes
     for rows, own in groups_of(without, question.labels, axes, inquiry.overrides):
-        answer(Task(anyhow.with_rules(own), options, own), inquiry.search, rows, answers)
+        spent = answers.seconds[rows]
+        left = replace(options, limits=options.limits.after(spent))
+        answer(Task(anyhow.with_rules(own), left, own), inquiry.search, rows, answers)
+        answers.seconds[rows] += spent
     answers.weaker = np.zeros(len(answers.status), bool)
     answers.weaker[without[answers.found[without]]] = True
 
