@@ -1,7 +1,9 @@
 """Attacks on what the program states, at full size; every count of wrong answers must be 0.
 
-``forgery``: forged certificates, of which none may be verified except in entries that the check
-names as not checked.
+``edge``: people on the edge of their budget, against brute force in exact fractions. ``forgery``:
+forged certificates, of which none may be verified except in entries that the check names as not
+checked. ``limit``: searches in a forest of 600,000 nodes, of which each has to end within 1.2 times
+its limit and 50 ms (by the clock: run it on a quiet machine).
 
     python -m benchmarks.attack              # every suite
     python -m benchmarks.attack forgery
@@ -21,11 +23,80 @@ from collections.abc import Callable
 from pathlib import Path
 from time import process_time
 
-from ract import RecourseForestClassifier, RecourseTreeClassifier, certify, verify
+import numpy as np
+import pandas as pd
+from sklearn.ensemble import RandomForestClassifier
+
+from ract import (
+    ActionSpace,
+    RecourseForestClassifier,
+    RecourseTreeClassifier,
+    certify,
+    find_recourse,
+    import_model,
+    verify,
+)
 from ract.data.datasets import load_loans
+from tests.edges import wrong_at_the_edge
 from tests.forgeries import forgeries
 
 N_FORGERIES = 500
+N_EDGES = 250  # cases, of up to 8 people each
+LIMITS = (1.0, 5.0)  # seconds
+SEARCHES = {
+    "exact": {},
+    "ranges": {"ranges": True},
+    "alternatives": {"n_alternatives": 2},
+    "at least": {"at_least": True},
+    "margin": {"margin": 0.1},
+    "strongest": {"strength": "most"},
+    "strength": {"strength": 0.9},
+    "few changes": {"max_changes": 3},
+    "fewest": {"prefer": "fewest"},
+    "l1": {"cost": "l1", "budget": np.inf},
+    "leaves": {"method": "leaves"},
+    "live": {"method": "live"},
+    "solver": {"method": "solver"},
+    "relations": {"relations": ["LoanAmount <= 0.5 Income"]},
+    "l2": {"cost": "l2", "budget": np.inf},
+    "mahalanobis": {"cost": "mahalanobis", "budget": np.inf},
+    "plausible": {"plausibility": "isolation_forest"},
+    "effects": {"effects": {("Income", "LoanAmount"): 0.3}},
+}
+
+
+def edge() -> int:
+    """Every search, the reach of training and the checker, where a plan costs just the budget."""
+    outcomes = [wrong_at_the_edge(seed) for seed in range(N_EDGES)]
+    n_people, wrong = sum(n for n, _ in outcomes), Counter(w for _, some in outcomes for w in some)
+    print(f"edge: {n_people} people, wrong: {dict(wrong) or 0}")
+    return wrong.total()
+
+
+def limit() -> int:
+    """Seconds of the slowest of three people in each search, for each limit."""
+    loans, late = load_loans(6000), 0
+    people = pd.get_dummies(loans.frame, dtype=float)
+    forest = RandomForestClassifier(1000, max_leaf_nodes=301, random_state=0, n_jobs=2)
+    forest.fit(people, loans.target)
+    n_nodes = sum(tree.tree_.node_count for tree in forest.estimators_)
+    refused = people[forest.predict(people) != loans.actions.desired][7:10]
+    space = ActionSpace.infer(people, desired=loans.actions.desired)
+    print(f"limit: {n_nodes:,} nodes")
+    for name, options in SEARCHES.items():
+        given = {"cost": "percentile", "budget": 0.3} | options
+        model = import_model(forest, people, space, cost=given.pop("cost"))
+        given["reference"] = people
+        find_recourse(model, refused[:1], time_limit=0, **given)  # prepares, and loads kernels
+        for seconds in LIMITS:
+            took = find_recourse(model, refused, time_limit=seconds, **given).answers.seconds
+            over = took > 1.2 * seconds + 0.05
+            late += int(over.sum())
+            print(
+                f"limit, {name}, {seconds:g} s: {took.max():.2f} s" + ", late" * bool(over.any()),
+                flush=True,
+            )
+    return late
 
 
 def forgery() -> int:
@@ -66,7 +137,7 @@ def _outcome(one, found) -> str:
     return "verified, entry named as not checked" if found else "not verified"
 
 
-SUITES: dict[str, Callable[[], int]] = {"forgery": forgery}
+SUITES: dict[str, Callable[[], int]] = {"edge": edge, "forgery": forgery, "limit": limit}
 
 
 def main() -> None:

@@ -51,6 +51,8 @@ def test_plans_are_taken_by_position(tree):
         plans["p3"]
     with pytest.raises(TypeError, match="by position"):
         plans[1.5]
+    with pytest.raises(IndexError, match=r"There are 20 people, from \[0\] on; got \[20\]"):
+        plans[20]
     assert plans[plans.labels.get_loc("p3")].person == "p3"
     assert plans[np.int64(3)].person == plans[-17].person == "p3"
 
@@ -116,3 +118,29 @@ def test_a_budget_that_would_do_is_more_than_the_one_that_does_not(budget, more)
 def test_what_to_install_is_said_for_this_very_python():
     assert how_to_install("serve").endswith('-m pip install "ract[serve]"')
     assert sys.executable in how_to_install("serve")
+
+
+def test_an_unknown_option_is_named_with_the_function_that_was_called(tree):
+    for function in (ract.find_recourse, ract.has_recourse, ract.recourse_status):
+        with pytest.raises(TypeError, match=rf"{function.__name__}\(\) got an unexpected .* 'foo'"):
+            function(tree, PEOPLE[:3], foo=1)
+
+
+def test_a_time_limit_is_one_number_for_everyone(tree):
+    with pytest.raises(InvalidSpec, match="time_limit must be 0 seconds or more"):
+        tree.recourse(PEOPLE[:3], time_limit=np.ones(3))
+
+
+def test_live_regions_need_people_whom_the_model_accepts(tree):
+    refused = PEOPLE[tree.predict(PEOPLE) == 0]
+    with pytest.raises(InvalidSpec, match="none were given: pass the training table as reference"):
+        tree.recourse(refused, method="live")
+    assert tree.recourse(refused, method="live", reference=PEOPLE).found.any()
+
+
+def test_unknown_promises_nothing_of_more_time(tree):
+    refused = PEOPLE[tree.predict(PEOPLE) == 0]
+    nothing = tree.recourse(refused, method="live", reference=PEOPLE, budget=0.0)
+    text = nothing[0].describe()
+    assert nothing[0].status == "unknown"
+    assert text.startswith("The search found neither a plan nor a proof that there is none")

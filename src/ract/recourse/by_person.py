@@ -63,7 +63,11 @@ class ByPerson(Sequence[T]):
                 f"People are taken by position, such as [0], got {index!r}; the position of a "
                 f"label is .labels.get_loc({index!r})."
             )
-        return self._of(range(len(self))[index])
+        try:
+            i = range(len(self))[index]
+        except IndexError:
+            raise IndexError(f"There are {len(self)} people, from [0] on; got [{index}].") from None
+        return self._of(i)
 
     def __iter__(self) -> Iterator[T]:
         return (self._of(i) for i in range(len(self)))

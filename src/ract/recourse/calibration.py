@@ -38,7 +38,7 @@ from ract.recourse.replicates import PLANNERS, Replicates, Strength, for_part
 
 Rule = Literal["strength", "strongest"]
 # Options that the strongest plan cannot be asked for with.
-NOT_STRONGEST = frozenset({"margin", "method", "effects", "plausibility", "cost", "earned"})
+NOT_STRONGEST = frozenset({"margin", "method", "effects", "plausibility", "cost", "earned", "by"})
 
 
 class LastingWarning(UserWarning):

@@ -185,6 +185,11 @@ def _leaves(task: Task, people: np.ndarray) -> Answers:
 @_register("live", "method='live'", "max_changes")
 def _live(task: Task, people: np.ndarray) -> Answers:
     known = task.question.known
+    if not task.question.goal.decide(known).any():
+        raise InvalidSpec(
+            "method='live' looks around people whom the model accepts, and none were given: pass "
+            "the training table as reference."
+        )
 
     def search(ensemble: TreeEnsemble, axes: tuple[Axis, ...], lacking: np.ndarray) -> Search:
         # Nobody becomes missing: whoever lacks more than they do is out of reach.
@@ -197,13 +202,18 @@ def _live(task: Task, people: np.ndarray) -> Answers:
 @_register("solver", "method='solver'", "max_changes")
 def _solver(task: Task, people: np.ndarray) -> Answers:
     relations = task.question.joint_rules
-    start = None if relations else _leaves(task, people).values
     read_relations(relations, task.axes)  # refuses other rules, and what may be missing
+    start, spent, options = None, np.zeros(len(people)), task.options
+    if not relations:
+        leaves = _leaves(task, people)
+        start, spent = leaves.values, leaves.seconds
+        task = replace(task, options=replace(options, limits=options.limits.after(spent)))
 
     def search(ensemble: TreeEnsemble, axes: tuple[Axis, ...], _: np.ndarray) -> Search:
         return SolverSearch(ensemble, axes, task.question.cost, relations=relations)
 
     answers = task.by_pattern(search, people, start=start)
+    answers.seconds = answers.seconds + spent
     return answers if relations else ends_of_cells(task.grid, people, answers)
 
 

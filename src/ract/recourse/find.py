@@ -244,6 +244,10 @@ class Inquiry:
                 return self._strongest(lasting, strength)
         strongest = isinstance(strength, str) and strength == "most"
         options = replace(self.options, strongest=strongest)
+        if lasting is not None and options.limits.time_limit is not None:
+            # Half of the time is for the strongest plan of those who have none that lasts.
+            half = replace(options.limits, time_limit=options.limits.time_limit / 2)
+            options = replace(options, limits=half)
         question = self.question if strongest else self.question.at_strength(strength)
         if strongest:
             search_for(question, options)  # refuses what the strongest cannot go with
@@ -257,7 +261,7 @@ class Inquiry:
             answer(task, self.search, rows, answers)
         if lasting is not None:
             question = replace(question, lasting=lasting)
-            _give_strongest(question, self, options, answers)
+            _give_strongest(question, self, answers)
         confirm_plans(question, answers)
         return Recourse(question, answers)
 
@@ -327,7 +331,7 @@ class Inquiry:
             raise InvalidSpec(
                 "lasting stands for the strongest plans of this model, which need the exact "
                 "method, a cost that is a maximum or a sum, one model, and neither a margin, "
-                "relations, effects, plausibility nor earned plans."
+                "effects, plausibility nor earned plans."
             )
         found = replace(self, options=self._for_strongest).answered("most")
         answers, question = found.answers, found.question.at_strength(needed)
@@ -375,10 +379,9 @@ def _lasting_strength(model: Any, lasting: Any) -> tuple[float, str]:
     return strength, curve.rule
 
 
-def _give_strongest(
-    question: Question, inquiry: Inquiry, options: Options, answers: Answers
-) -> None:
+def _give_strongest(question: Question, inquiry: Inquiry, answers: Answers) -> None:
     """Give those without a plan of the strength that was asked for the strongest there is."""
+    options = inquiry.options
     ranges = options.ranges or options.at_least
     options = replace(options, strongest=True, margin=0.0, at_least=False, ranges=ranges)
     if inquiry.search.refused(options):  # only the exact search finds the strongest
@@ -387,7 +390,10 @@ def _give_strongest(
     without = np.flatnonzero(~answers.found)
     axes = question.encoder.axes
     for rows, own in groups_of(without, question.labels, axes, inquiry.overrides):
-        answer(Task(anyhow.with_rules(own), options, own), inquiry.search, rows, answers)
+        spent = answers.seconds[rows]
+        left = replace(options, limits=options.limits.after(spent))
+        answer(Task(anyhow.with_rules(own), left, own), inquiry.search, rows, answers)
+        answers.seconds[rows] += spent
     answers.weaker = np.zeros(len(answers.status), bool)
     answers.weaker[without[answers.found[without]]] = True
 

@@ -231,8 +231,8 @@ class Plan:
             return f"Already {class_in_words(self.desired)}: nothing to change."
         if self.status == Status.UNKNOWN.word:
             return (
-                "The search ended before it found a plan or proved that there is none; "
-                "more time may decide it."
+                "The search found neither a plan nor a proof that there is none; a longer or "
+                "another search may."
             )
         if self.status == Status.INVALID.word:
             return f"This row cannot be read. {self.message}"

@@ -6,39 +6,15 @@ from typing import Any, Unpack
 
 import numpy as np
 
+from ract._utils.signature import takes_keywords_of
 from ract._utils.status import Status, words
 from ract.recourse.additive.objective import adds_up
 from ract.recourse.additive.search import AdditiveSearch
 from ract.recourse.dispatch import ruled_search
 from ract.recourse.exact.search import ExactSearch
 from ract.recourse.options import TIME_LIMIT
-from ract.recourse.problem import ProblemKeywords, RecourseProblem
+from ract.recourse.problem import PROBLEM_KEYWORDS, ProblemKeywords, RecourseProblem
 from ract.recourse.question import Question
-
-
-def has_recourse(model: Any, X: Any, **options: Any) -> np.ndarray:
-    """Whether each person is accepted or has an action within the budget.
-
-    Who could not be decided within the limits, or whose row is invalid, has no recourse that is
-    known; ``recourse_status`` tells these apart.
-
-    Parameters
-    ----------
-    model, X, **options
-        As in ``recourse_status``.
-
-    Returns
-    -------
-    array of bool (people,)
-
-    Examples
-    --------
-    >>> from ract.models.examples import loans_forest
-    >>> model, loans = loans_forest()
-    >>> has_recourse(model, loans.frame.head(3)).tolist()
-    [True, True, False]
-    """
-    return np.isin(recourse_status(model, X, **options), ("accepted", "found"))
 
 
 def recourse_status(
@@ -92,6 +68,32 @@ def recourse_status(
     }
     status = reach(question.at_strength(strength), **limits)
     return words(status if invalid is None else invalid.scatter(status, Status.INVALID))
+
+
+@takes_keywords_of(recourse_status, PROBLEM_KEYWORDS)
+def has_recourse(model: Any, X: Any, **options: Any) -> np.ndarray:
+    """Whether each person is accepted or has an action within the budget.
+
+    Who could not be decided within the limits, or whose row is invalid, has no recourse that is
+    known; ``recourse_status`` tells these apart.
+
+    Parameters
+    ----------
+    model, X, **options
+        As in ``recourse_status``.
+
+    Returns
+    -------
+    array of bool (people,)
+
+    Examples
+    --------
+    >>> from ract.models.examples import loans_forest
+    >>> model, loans = loans_forest()
+    >>> has_recourse(model, loans.frame.head(3)).tolist()
+    [True, True, False]
+    """
+    return np.isin(recourse_status(model, X, **options), ("accepted", "found"))
 
 
 def reach(question: Question, *, supply: bool = True, **limits: Any) -> np.ndarray:

@@ -66,6 +66,7 @@ def test_plans_are_those_of_one_file(made, tmp_path):
 )
 @pytest.mark.filterwarnings("ignore")  # Dask's, of the connection that failed
 def test_what_cannot_be_is_one_sentence(made, tmp_path, words, sentence):
+    pytest.importorskip("distributed")  # before its settings are set, which would replace them all
     config = pytest.importorskip("dask.config")
     with config.set({"distributed.comm.timeouts.connect": "1s"}):
         done = run(made / "model.ract", made / "people", "-o", tmp_path / "out", *words)

@@ -329,8 +329,11 @@ def is_wanted(forest, rules, cells, categorical):
 
 
 @kernel
-def polish(forest, rules, own, costs, categorical, point):
-    """Move the dearest axis of a point home while all models want it; returns its cost."""
+def polish(forest, rules, own, costs, categorical, stop, point):
+    """Move the dearest axis of a point home while all models want it; returns its cost.
+
+    stop (1,) uint8: set from outside to leave the point as it is by then.
+    """
     while True:
         dearest, price = -1, 0.0
         for a in range(own.shape[0]):
@@ -341,7 +344,7 @@ def polish(forest, rules, own, costs, categorical, point):
         here = point[dearest]
         cell = own[dearest]
         kept = False
-        while cell != here and not kept:
+        while cell != here and not kept and not stop[0]:
             point[dearest] = cell
             kept = costs[dearest, cell] < price and is_wanted(forest, rules, point, categorical)
             if categorical[dearest]:

@@ -173,7 +173,8 @@ def drop_cells(bits, alive, chosen, state, losses, slack):
 
 @inner
 def sharpen(
-    boxes, bits, categorical, value, least, changes, alive, chosen, state, shares, few, losses
+    boxes, bits, categorical, value, least, changes, alive, chosen, state, shares, few, losses,
+    stop,
 ):  # fmt: skip
     """Improve the shares while that pays, drop cells; returns the bound and if a box was lost."""
     cells, n_left, last = state.lists[2], state.n_left, np.inf
@@ -183,7 +184,7 @@ def sharpen(
             cells[bits.offset[i]] = chosen[i]
     take_cells(bits, cells, n_left, shares, few)
     bound = share_out(boxes, bits, categorical, value, changes, alive, cells, n_left, shares, few)
-    while bound >= least and last - bound > GAIN * (bound - least):
+    while bound >= least and last - bound > GAIN * (bound - least) and not stop[0]:
         last = bound
         bound = share_out(
             boxes, bits, categorical, value, changes, alive, cells, n_left, shares, few
@@ -331,7 +332,7 @@ def decide_sums(
         top -= 1
         alive, chosen = stack.alive[top].copy(), stack.chosen[top].copy()
         bound, changed = np.inf, True
-        while changed and bound >= loose:
+        while changed and bound >= loose and not (stop[0] and bound < np.inf):
             bound = propagate(
                 boxes, bits, categorical, value, least, changes, alive, chosen, stack.open[top],
                 state, losses, best,
@@ -339,7 +340,7 @@ def decide_sums(
             if bound >= least:
                 bound, changed = sharpen(
                     boxes, bits, categorical, value, loose, changes, alive, chosen, state, shares,
-                    few, losses,
+                    few, losses, stop,
                 )  # fmt: skip
         if bound < loose:
             continue

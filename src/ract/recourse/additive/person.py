@@ -84,6 +84,8 @@ class SumDescent(Descent):
 
     def cheapest(self, budget: float, max_nodes: int, least: float = 0.0) -> Answer:
         """Their cheapest point of cells within a budget, if none costs less than is known."""
+        if self.stop[0]:
+            return Answer(Status.UNKNOWN, bound=least)
         if self.squeezed is not None:
             person, squeeze = self.squeezed
             return squeeze.answer(person.cheapest(budget, max_nodes, least))
@@ -113,6 +115,8 @@ class SumDescent(Descent):
             return True
         if best.cost[0] <= enough:
             return True
+        if self.stop[0]:
+            return False
         left = model.within(left, own, alone, best.cost[1])
         if not model.may_do(left):
             return True
@@ -125,6 +129,8 @@ class SumDescent(Descent):
         """A first point: by climbs in small boxes or, failing these, that of least maximum."""
         model, own, alone = self.model, self.own, self.prices.alone
         for limit in self._widths(left, best):
+            if self.stop[0]:
+                return Status.UNKNOWN
             small = model.within(left, own, alone, limit)
             asked = self._asked(small) if model.may_do(small) else None
             if asked is not None and not self.stop[0]:
@@ -183,6 +189,8 @@ class Person(SumDescent, decide.Person):
 
     def attains(self, budget: float, max_nodes: int) -> int:
         """Whether some desired point is within a budget: FOUND, NONE or UNKNOWN."""
+        if self.stop[0]:
+            return Status.UNKNOWN
         if self.squeezed is not None:
             return int(self.squeezed[0].attains(budget, max_nodes))
         return self.look(self.inside(budget), max_nodes, self.own.copy(), budget)[0]

@@ -57,7 +57,8 @@ def solve_by_pattern(
     answers = batch.answers
     for rows, lacking in _patterns(batch.people):
         _refuse_supply(axes, lacking)
-        part = Batch.of(np.nan_to_num(batch.people[rows]), batch.budgets[rows], batch.limits)
+        limits = batch.limits.of_rows(rows)
+        part = Batch.of(np.nan_to_num(batch.people[rows]), batch.budgets[rows], limits)
         given = {} if start is None else {"start": np.nan_to_num(start[rows])}
         search = make(without_columns(ensemble, lacking), _without(axes, lacking), lacking)
         found = search.answers(part, **given)

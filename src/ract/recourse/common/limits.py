@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -21,8 +22,9 @@ class Limits:
     ----------
     max_changes : int, optional
         How many features an action may change; a categorical feature counts once.
-    time_limit : float, optional
-        Seconds per person; a search that needs more ends as found or unknown.
+    time_limit : float or float (people,), optional
+        Seconds per person; a search that needs more ends as found or unknown. One for each person
+        where an earlier search has used up part of their time (``after``).
     n_jobs : int, optional
         Threads, as in joblib.
     progress : bool
@@ -38,7 +40,7 @@ class Limits:
     """
 
     max_changes: int | None = None
-    time_limit: float | None = None
+    time_limit: float | np.ndarray | None = None
     n_jobs: int | None = None
     progress: bool = False
     max_nodes: int | None = None
@@ -56,6 +58,26 @@ class Limits:
     def names(cls) -> list[str]:
         """What the limits are called."""
         return [limit.name for limit in fields(cls)]
+
+    def after(self, seconds: np.ndarray) -> Limits:
+        """What is left of the limits when each person has used up so many seconds.
+
+        >>> Limits(time_limit=2.0).after(np.array([0.5, 3.0])).time_limit
+        array([1.5, 0. ])
+        """
+        if self.time_limit is None:
+            return self
+        return self._with_time(np.maximum(self.time_limit - seconds, 0.0))
+
+    def of_rows(self, rows: np.ndarray) -> Limits:
+        """The limits of some of the people."""
+        each = self.time_limit
+        return self._with_time(each[rows]) if isinstance(each, np.ndarray) else self
+
+    def _with_time(self, each: np.ndarray) -> Limits:
+        other = copy(self)
+        object.__setattr__(other, "time_limit", each)  # nobody gives limits for each person
+        return other
 
     def changes_of(self, n_axes: int) -> int:
         """Most of so many features that may change."""

@@ -75,24 +75,25 @@ class Watch:
     Parameters
     ----------
     n_people : int
-    time_limit : float or None
+    time_limit : float, float (people,) or None
         Seconds for each person, from the moment their search begins.
     """
 
-    def __init__(self, n_people: int, time_limit: float | None) -> None:
+    def __init__(self, n_people: int, time_limit: float | np.ndarray | None) -> None:
         self.flags = np.zeros((n_people, 1), np.uint8)
         self.seconds = np.zeros(n_people)
-        self._limit = time_limit
+        self._limits = None if time_limit is None else np.broadcast_to(time_limit, (n_people,))
 
     @contextmanager
     def timing(self, i: int) -> Iterator[np.ndarray]:
         """The flag of person i while their search runs; their time is kept."""
         begun, flag = perf_counter(), self.flags[i]
-        if self._limit is None:
+        if self._limits is None:
             yield flag
         else:
-            flag |= self._limit == 0
-            number = CLOCK.add(flag, begun + self._limit)
+            limit = float(self._limits[i])
+            flag |= limit == 0
+            number = CLOCK.add(flag, begun + limit)
             try:
                 yield flag
             finally:

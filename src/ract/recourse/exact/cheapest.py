@@ -118,6 +118,8 @@ class Descent(ABC):
 
     def cheapest(self, budget: float, max_nodes: int, least: float = 0.0) -> Answer:
         """Their cheapest point of cells within a budget, if none costs less than is known."""
+        if self.stop[0]:  # reading the trees takes long where there are many
+            return Answer(Status.UNKNOWN, bound=least)
         if self.squeezed is not None:
             person, squeeze = self.squeezed
             return squeeze.answer(person.cheapest(budget, max_nodes, least))
@@ -135,6 +137,8 @@ class Descent(ABC):
 
         def at(limit: float, allowed: int) -> Answer:
             nonlocal most
+            if self.stop[0]:
+                return Answer(Status.UNKNOWN)
             left = within(most, limit)
             answer = self._ask(left, allowed)
             if answer.status == Status.FOUND:  # nobody asks for more again

@@ -197,6 +197,8 @@ class Person(Descent):
 
     def attains(self, budget: float, max_nodes: int) -> int:
         """Whether some desired point is within a budget: FOUND, NONE or UNKNOWN."""
+        if self.stop[0]:
+            return Status.UNKNOWN
         if self.squeezed is not None:
             status: int = self.squeezed[0].attains(budget, max_nodes)
             return status
@@ -222,7 +224,8 @@ class Person(Descent):
             return Answer(Status(answer), nodes=nodes)
         # Votes are whole numbers: the small forest gives the same answers.
         forest, rules = model.decides_in(left) if model.by_votes else model.decides_by
-        cost = polish(forest, rules, self.own, self.costs, model.problem.categorical, point)
+        categorical = model.problem.categorical
+        cost = polish(forest, rules, self.own, self.costs, categorical, self.stop, point)
         return Answer(Status.FOUND, cost, 0.0, point, nodes)
 
     def inside(self, budget: float) -> Left:
@@ -240,6 +243,8 @@ class Person(Descent):
         model = self.model
         if not model.may_do(left):
             return Status.NONE, 0
+        if self.stop[0]:
+            return Status.UNKNOWN, 0
         boxes = boxes_of(
             left.forest, int(model.by_votes), left.box, self.own, model.problem.categorical,
             self.costs.shape[1],

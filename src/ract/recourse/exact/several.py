@@ -146,7 +146,7 @@ class Person(Descent):
         )  # fmt: skip
         if status != Status.FOUND:
             return Answer(Status(status), nodes=nodes)
-        cost = polish(*models.decides_by, self.own, self.costs, categorical, point)
+        cost = polish(*models.decides_by, self.own, self.costs, categorical, self.stop, point)
         return Answer(Status.FOUND, cost, 0.0, point, nodes)
 
     def _needs(self, lefts: Lefts, boxes: Boxes, value: np.ndarray) -> Needs:

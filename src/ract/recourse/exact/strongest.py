@@ -36,6 +36,8 @@ def find_strongest(
     answer : Answer
         An action that wins so much, whatever it costs; optimal if none is proved to win more.
     """
+    if person.stop[0]:
+        return person, Answer(Status.UNKNOWN)
     whole, problem, squeeze = person, person.model.problem, None
     if person.squeezed is not None:
         person, squeeze = person.squeezed
@@ -54,7 +56,7 @@ def find_strongest(
         return whole, Answer(Status(status), nodes=nodes)
     best, most, proved = score(point), (inside.best + base) / divisor, True
     fine = 1.0 if by_votes else FINE * float(np.ptp(model.rule.weight))
-    while best < most:
+    while best < most and not person.stop[0]:
         wanted = best + 1 if by_votes else float(np.nextafter(best, np.inf))
         if most - best > fine:
             middle = (best + most) / 2
@@ -69,7 +71,7 @@ def find_strongest(
             proved = proved and status == Status.NONE
             most = wanted - 1 if by_votes else float(np.nextafter(wanted, -np.inf))
     cost = person.cost_of(point)
-    status = Status.OPTIMAL if proved else Status.FOUND
+    status = Status.OPTIMAL if proved and best >= most else Status.FOUND
     answer = Answer(status, cost, 0.0, point, nodes)
     answer = answer if squeeze is None else squeeze.answer(answer)
     return replace(whole, model=whole.model.needing(best)), answer

@@ -55,6 +55,10 @@ class Explainer:
         self._search, self._problem, self._options = search, search.problem, options
         self._rules, self._axes, self._decision = rules, search.problem.grid.axes, decision
         self._robust = options.margin > 0 or options.at_least
+        if options.margin > 0 or options.ranges:
+            search.refusing  # noqa: B018  made before anybody's time begins
+        if options.at_least:
+            decision.refusing  # noqa: B018
         features = range(search.problem.n_features)
         self._kept = [a for a in features if not search.problem.folded[a]]
         self._barred = [a for a in self._kept if self._axes[a] != rules[a]]
@@ -143,7 +147,7 @@ class Explainer:
         if len(wide):
             also = categories_beyond(self._problem, asking, point) if beyond else {}
             refusing = (self._decision if beyond else self._search).refusing
-            certifier = Certifier(refusing, also=also)
+            certifier = Certifier(refusing, also=also, stop=asking.stop)
             lowest, highest = certifier.widen(asking.own, lowest, highest, asking.costs, wide)
         n, grid = self._problem.n_features, self._problem.grid
         low, high = cell_ends(grid, asking.own, lowest, highest, point, beyond=beyond)

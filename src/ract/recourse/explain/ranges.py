@@ -24,11 +24,14 @@ class Certifier:
         Per question; one that needs more counts as not proved.
     also : mapping of int to int array
         Further cells of some axes, which belong to every box.
+    stop : uint8 (1,)
+        Set when the time is up; nothing counts as proved then.
     """
 
     refusing: Model
     max_nodes: int = 20_000
     also: Mapping[int, np.ndarray] = field(default_factory=dict)
+    stop: np.ndarray = field(default_factory=lambda: np.zeros(1, np.uint8))
 
     def holds(self, lowest: np.ndarray, highest: np.ndarray) -> bool:
         """Whether every point is proved to be desired; parameters as in ``refused_within``."""
@@ -59,8 +62,7 @@ class Certifier:
             Which cells of each axis there are.
         """
         costs = np.where(inside, 0.0, np.inf)
-        stop = np.zeros(1, np.uint8)
-        person = Person(self.refusing, point, costs, len(point), stop)
+        person = Person(self.refusing, point, costs, len(point), self.stop)
         return Status(person.attains(0.0, self.max_nodes))
 
     def widen(
@@ -93,19 +95,13 @@ class Certifier:
             for away in (True, False):
                 side = highest if up == away else lowest
                 step = 1 if up == away else -1
-                room = 0
-                while self._open(point[a] + (room + 1) * step, a, own, costs, n_ordered[a]):
-                    room += 1
+                # Only cells that hold no round value lie between others that they can enter.
+                entered = np.flatnonzero(np.isfinite(costs[a, : n_ordered[a]]))
+                room = int(entered[-1] - point[a] if step > 0 else point[a] - entered[0])
+                if (own[a] - point[a]) * step > 0:  # their own cell lies that way
+                    room = min(room, abs(int(own[a] - point[a])) - 1)
                 self._push(side, a, step, room, lowest, highest)
         return lowest, highest
-
-    def _open(self, cell: int, a: int, own: np.ndarray, costs: np.ndarray, n_cells: int) -> bool:
-        """Whether the person can enter an ordered cell, or cells on both sides of it.
-
-        Only cells that hold no round value lie between others that they can enter.
-        """
-        entered = np.flatnonzero(np.isfinite(costs[a, :n_cells]))
-        return cell != own[a] and bool(entered[0] <= cell <= entered[-1])
 
     def _push(
         self,

@@ -141,7 +141,8 @@ class RobustSearch:
                 short[j] = np.ceil(short[j]) if up else np.floor(short[j])
         cells = self.problem.cells(np.stack([short, values]))
         lowest, highest = cells.min(axis=0), cells.max(axis=0)
-        if not Certifier(self.search.refusing, self.max_nodes).holds(lowest, highest):
+        certifier = Certifier(self.search.refusing, self.max_nodes, stop=asking.stop)
+        if not certifier.holds(lowest, highest):
             return False
         return self.beyond is None or self._goes_on(cells[0], cells[1], asking)
 
@@ -153,7 +154,8 @@ class RobustSearch:
         lowest, highest = np.minimum(short, point), np.maximum(short, point)
         lowest, highest = np.minimum(lowest, far), np.maximum(highest, far)
         also = categories_beyond(self.problem, asking, point)
-        return Certifier(self.beyond, self.max_nodes, also).holds(lowest, highest)
+        certifier = Certifier(self.beyond, self.max_nodes, also, asking.stop)
+        return certifier.holds(lowest, highest)
 
 
 def furthest(problem: Problem, asking: Person, point: np.ndarray) -> np.ndarray:

@@ -170,6 +170,7 @@ def _add_effort(program: Program, a: int, effort: Any, unit: float) -> None:
     low, high = (np.floor(c / unit).astype(np.int64) for c in (choice.low_cost, choice.high_cost))
     for way in program.outward(a):
         for literal, k in way:
+            program.time.check()
             model.add(effort >= int(min(low[k], high[k]))).only_enforce_if(literal)
     if choice.slope is not None and not isinstance(steps, int):
         times = 1 << min(choice.farthest.bit_length(), 30)
@@ -180,6 +181,7 @@ def _add_effort(program: Program, a: int, effort: Any, unit: float) -> None:
     for k, (first, last) in enumerate(
         zip(choice.first.tolist(), choice.last.tolist(), strict=True)
     ):
+        program.time.check()
         if choice.slope is None and first < last and low[k] != high[k]:
             width, rise = last - first, int(high[k] - low[k])
             line = width * int(low[k]) + rise * (steps - first)

@@ -227,6 +227,7 @@ class PersonSearch:
         return cell_goal(program, setting.cost.norm)
 
     def _solved(self, program: Program) -> tuple[Any, Any]:
+        self._time.check()
         solver = cp_sat().CpSolver()
         solver.parameters.num_workers = 1
         solver.parameters.random_seed = 0
@@ -236,7 +237,8 @@ class PersonSearch:
         if self._setting.by_value:
             solver.parameters.linearization_level = 2
         if not isinf(self._time.left):
-            solver.parameters.max_time_in_seconds = self._time.left
+            # It looks at its clock only between steps, which are long in large programs.
+            solver.parameters.max_time_in_seconds = 0.9 * self._time.left
         status = solver.solve(program.model)
         assert status != cp_sat().MODEL_INVALID, program.model.validate()
         self.nodes += solver.num_branches

@@ -60,7 +60,7 @@ class Program:
 
     def __init__(self, choices: Sequence[Choice], by_value: Collection[int], time: Time) -> None:
         self.model = cp_sat().CpModel()
-        self.choices, self._time = choices, time
+        self.choices, self.time = choices, time
         self._at_most: list[dict[int, Any]] = [{} for _ in choices]
         self._is: list[list[Any]] = [[] for _ in choices]
         self._boxes: list[tuple[Any, Leaf]] = []
@@ -74,13 +74,14 @@ class Program:
                 self._add_steps(a, choice)
 
     def _literal(self) -> Any:
-        self._time.check()
+        self.time.check()
         return self.model.new_bool_var("")
 
     def _add_steps(self, a: int, choice: Choice) -> None:
         first, last = choice.first.tolist(), choice.last.tolist()
         self.steps[a] = steps = self.model.new_int_var(min(first), max(last), "")
         for k in range(len(first) - 1):
+            self.time.check()
             below = self.at_most(a, k)
             self.model.add(steps <= last[k]).only_enforce_if(below)
             self.model.add(steps >= first[k + 1]).only_enforce_if(~below)
@@ -180,6 +181,7 @@ class Program:
         for known in self._at_most:
             order = sorted(known)
             for k, following in pairwise(order):
+                self.time.check()
                 self.model.add_implication(known[k], known[following])
 
     def add_max_changes(self, most: int) -> None:
@@ -254,7 +256,7 @@ class Program:
             if not isinstance(self.steps[a], int):
                 self.model.add_hint(self.steps[a], steps[a])
         for literal, leaf in self._boxes:
-            self._time.check()
+            self.time.check()
             self.model.add_hint(literal, leaf.holds(point, self.choices))
 
     def read(self, solver: Any) -> tuple[list[int], list[int]]:

@@ -102,12 +102,13 @@ class SolverSearch(Search):
         """One program per person; nodes count the solver's branches."""
         people, answers, limits = batch.people, batch.answers, batch.limits
         starts = _starts(start, people)
-        seconds = np.inf if limits.time_limit is None else limits.time_limit
+        most = np.inf if limits.time_limit is None else limits.time_limit
+        seconds = np.broadcast_to(most, (len(people),))
 
         def search(i: int, stop: np.ndarray) -> None:
-            budget = float(batch.budgets[i])
+            time, budget = Time(stop, float(seconds[i])), float(batch.budgets[i])
             actions = Actions(self._setting, people[i], budget, limits.max_changes)
-            one = PersonSearch(actions, Time(stop, seconds))
+            one = PersonSearch(actions, time)
             one.run(starts[i])
             answers.status[i], answers.nodes[i] = one.status, one.nodes
             answers.cost[i], answers.bound[i] = one.cost, one.bound

@@ -148,8 +148,11 @@ def _far_ends(
 
     A segment is a run of parts, from ``first`` to ``last``, on each of which the effort is linear.
     """
-    ends = np.empty(len(first))
-    for k, (f, t) in enumerate(zip(first.tolist(), last.tolist(), strict=True)):
+    near, far = low_cost[first], high_cost[first]
+    near, far = np.where(low[first] >= own, [near, far], [far, near])
+    ends = near + (far - near)  # of segments of one part
+    for k in np.flatnonzero(first != last).tolist():
+        f, t = int(first[k]), int(last[k])
         up = low[f] >= own
         at, height = (low[f], low_cost[f]) if up else (high[t], high_cost[t])
         parts = slice(f, t + 1)
@@ -157,8 +160,7 @@ def _far_ends(
         rise = (high_cost if up else low_cost)[parts] - height
         some = distance > 0
         slope = (rise[some] / distance[some]).min() if some.any() else 0.0
-        exact = rise[-1] if up else rise[0]
-        ends[k] = height + (exact if f == t else slope * (high[t] - low[f]))
+        ends[k] = height + slope * (high[t] - low[f])
     return ends
 
 

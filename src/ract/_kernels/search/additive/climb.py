@@ -41,6 +41,7 @@ class Best(NamedTuple):
     cost float64 (2,): what it costs (infinite without one), and what another may cost at most.
     point, trial int64 (axes,). at int64 (active,): compressed cells of a point. before, after int64
     (active + 1, words): the boxes that hold the cells of the axes before each axis, and from it on.
+    stop (1,) uint8: set from outside to end climbs.
     """
 
     cost: Any
@@ -49,14 +50,15 @@ class Best(NamedTuple):
     at: Any
     before: Any
     after: Any
+    stop: Any
 
 
 @making
-def new_best(bits, cost, point):
+def new_best(bits, cost, point, stop):
     """The point that is known, and room."""
     n_active, n_words = bits.active.shape[0], bits.mask.shape[1]
     sets = np.zeros((2, n_active + 1, n_words), np.int64)
-    return Best(cost, point, point.copy(), np.zeros(n_active, np.int64), sets[0], sets[1])
+    return Best(cost, point, point.copy(), np.zeros(n_active, np.int64), sets[0], sets[1], stop)
 
 
 @inner
@@ -113,7 +115,7 @@ def move_home(boxes, bits, prices, score, person, everything, i, best):
 def bring_home(boxes, bits, prices, score, person, everything, best):
     """Bring every axis of an accepted point as near home as it goes, the dearest first."""
     moved = True
-    while moved:
+    while moved and not best.stop[0]:
         moved, last = False, np.inf
         while True:
             axis, dearest = -1, -1.0
@@ -122,7 +124,7 @@ def bring_home(boxes, bits, prices, score, person, everything, best):
                 dear = prices.price[c] + prices.size[c]
                 if best.at[i] != prices.home[i] and dearest < dear < last:
                     axis, dearest = i, dear
-            if axis < 0:
+            if axis < 0 or best.stop[0]:
                 break
             last = dearest
             if move_home(boxes, bits, prices, score, person, everything, np.int64(axis), best):
@@ -162,6 +164,8 @@ def climb(bits, prices, score, changes, power, everything, still, best):
         lacks = lacking(bits, score, everything[0], best.before, np.int64(n_active))
         if lacks <= 0:
             return True
+        if best.stop[0]:
+            return False
         axis, cell, most, dearer = -1, 0, 0.0, 0.0
         for i in range(n_active):
             base = bits.offset[i]
@@ -222,7 +226,7 @@ def climb_again(boxes, bits, prices, score, person, changes, everything, best):
     while gains:
         gains = False
         for i in range(best.at.shape[0]):
-            if not find_cells(boxes, bits, prices, person, best):
+            if best.stop[0] or not find_cells(boxes, bits, prices, person, best):
                 return
             if best.at[i] == prices.home[i]:
                 continue

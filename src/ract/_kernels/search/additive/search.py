@@ -88,7 +88,8 @@ def cheapest_sum(
     bits = make_bits(boxes, categorical, n_trees, shared)
     prices = make_prices(boxes, bits, categorical, person.own, person.price, person.size)
     score, room = make_score(bits, value, needs, shared), new_room(bits, n_boxes)
-    n_active, best, everything = bits.active.shape[0], new_best(bits, cost, point), room.everything
+    best = new_best(bits, cost, point, stop)
+    n_active, everything = bits.active.shape[0], room.everything
     if climbs:
         climb_all(boxes, bits, prices, score, person, changes, everything, best)
     if max_nodes == 0:
