@@ -114,7 +114,7 @@ def forgery() -> int:
             model.fit(training, loans.target[:800])
             path = Path(folder) / f"{name}.npy"
             record = certify(model, people, groups="Education", witnesses=path).to_dict()
-            del model._rows_seen  # as in a model that was read from a file
+            model.training_rows_ = None  # as in a model that was read from a file
             for given in ({}, {"training": training}, {"witnesses": path}):
                 how = {"groups": "Education", "none_sample": 0, **given}
                 if not verify(record, model, people, **how):
