@@ -153,7 +153,7 @@ def test_verdicts_are_those_of_interval_and_bar(judge, model, recourse, loans):
 def test_unknown_is_not_none(judge, model, loans):
     refused = loans.frame[model.predict(loans.frame) == "refused"]
     ended = model.recourse(refused, time_limit=0, explain=False)
-    assert set(ended.status) == {"unknown", "none within budget"}
+    assert {"unknown"} <= set(ended.status) <= {"unknown", "none within budget"}
     words = {"unknown": "unknown", "none within budget": "none"}
     assert judge.judged(ended).frame["verdict"].tolist() == [words[s] for s in ended.status]
     # A plan beyond the budget says that there is none within it only if no plan is cheaper.

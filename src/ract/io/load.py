@@ -165,7 +165,7 @@ def _imported(contents: Contents) -> ImportedClassifier:
 
 
 def _tree(contents: Contents) -> RecourseTreeClassifier:
-    guarantee = contents.meta["fitted"].get("guarantee_")
+    guarantee = entry(contents.meta, "fitted", dict).get("guarantee_")
     known = {"guarantee": None if guarantee is None else _guarantee(guarantee)}
     model = _estimator(RecourseTreeClassifier, TreeState, contents, known)
     if model.ensemble_.n_trees != 1:

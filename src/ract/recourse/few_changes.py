@@ -121,6 +121,8 @@ def _strengthen(
     answers, ensemble = found.answers, found.question.ensemble
     rows = np.flatnonzero(found.found)
     for share in STRONGER:
+        if not len(rows):
+            return
         some = X.iloc[rows]
         strength = ensemble.strength_above(share)
         again = find(
@@ -131,8 +133,6 @@ def _strengthen(
             better = better & (again.answers.beyond | ~answers.beyond[rows])
         at = np.flatnonzero(better)
         rows = rows[at]
-        if not len(rows):
-            return
         answers.put(rows, again.answers.take(at))
         for row, k in zip(rows.tolist(), at.tolist(), strict=True):
             answers.alternatives.pop(row, None)

@@ -22,7 +22,7 @@ def small(monkeypatch):
     for cached in (bench.dataset, bench.fold_of, bench.plain_forest, bench.approval_rate):
         cached.cache_clear()
     few = {
-        "ract": {"options": {"n_estimators": 10}},
+        "ract": {"options": {"max_iter": 10, "n_replicates": 3, "budget": 1.0}},
         "forest": {
             "options": {"n_estimators": 10}, "choices": ({"min_samples_leaf": 5},),
             "strengths": (0.0, 0.2),

@@ -9,7 +9,6 @@ from typing import Any
 
 APPLICANT, CREDITOR = "A-17", "Example Bank (made up)"
 N_APPLICANTS, N_CASES, N_PROMISED, N_TREES = 2000, 60, 6, 50
-LASTING = 0.8  # measured in about a second
 
 # What features and categories of the loans model are called, in the languages of pages.
 LABELS = {
@@ -39,7 +38,7 @@ LANGUAGES = ("en", "de", "fr")
 
 def prepare(folder: Path) -> tuple[Path, tuple[Path, ...], Callable[[Any, str], None]]:
     """Fit the model and write its notices' settings; how to show them once they are served."""
-    from ract import ActionSpace, OutcomeJudge, RecourseForestClassifier, save_model
+    from ract import ActionSpace, OutcomeJudge, RecourseBoostingClassifier, save_model
     from ract.apps.cli.messages import say
     from ract.data.datasets import load_loans
 
@@ -47,17 +46,14 @@ def prepare(folder: Path) -> tuple[Path, tuple[Path, ...], Callable[[Any, str], 
     loans = load_loans(N_APPLICANTS)
     # Whoever is refused becomes older while a promise lasts.
     ages = [replace(f, drift=1 / 12) if f.name == "Age" else f for f in loans.actions]
-    forest = RecourseForestClassifier(
-        ActionSpace(ages, loans.desired).within("1 year"),
-        n_estimators=N_TREES,
-        budget=0.3,
-        recourse_weight=0.2,
-        random_state=0,
-        lasting=LASTING,
-    ).fit(loans.frame, loans.target)
+    space = ActionSpace(ages, loans.desired, limits="size", steps="round").within("1 year")
+    model = RecourseBoostingClassifier(
+        space, budget=1.0, max_iter=N_TREES, lasting=0.8, random_state=0
+    )
+    model.fit(loans.frame, loans.target)
     judge = OutcomeJudge(loans.actions, desired=loans.desired).fit(loans.frame, loans.target)
-    save_model(forest, folder / "loans.ract", judge=judge, keep_reference=loans.frame)
-    files = tuple(_settings(forest, k, folder) for k in range(len(LANGUAGES)))
+    save_model(model, folder / "loans.ract", judge=judge, keep_reference=loans.frame)
+    files = tuple(_settings(model, k, folder) for k in range(len(LANGUAGES)))
     return folder / "loans.ract", files, _show
 
 
