@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,8 +27,9 @@ from ract.data.frames import take_rows
 from ract.data.group_sums import EVERYONE
 from ract.data.groups import members_of
 from ract.evaluation.metrics.letters import Letters
-from ract.evaluation.metrics.sendable import FEW, sendable
+from ract.evaluation.metrics.sendable import sendable
 from ract.evaluation.outcomes import Judge, Outcomes, check_judge
+from ract.recourse.few_changes import plans_for_people
 from ract.recourse.find import find_recourse
 from ract.recourse.result import Recourse
 
@@ -265,8 +267,9 @@ class _Counting:
 
 
 def _found(kind: str, model: Any, X: Any, asked: dict[str, Any], seeking: Any) -> Recourse:
+    if kind == "sendable":
+        return plans_for_people(partial(find_recourse, model), X, **asked)
     how: dict[str, dict[str, Any]] = {
-        "sendable": {"strength": 0, "max_changes": FEW, "at_least": True},
         "strongest": {"strength": "most"},
         "earned": {"strength": 0, "earned": seeking},
     }

@@ -34,7 +34,7 @@ class Outcomes:
     @classmethod
     def of(cls, judge: Judge, X: Any, people: Any) -> Outcomes:
         """Those of people who have become X."""
-        if not read_table(X).n_rows:
+        if not len(X):
             return cls(np.zeros(0), np.zeros((0, 1)))
         if isinstance(judge, OutcomeJudge):
             check_is_fitted(judge)

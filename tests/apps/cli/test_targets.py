@@ -57,7 +57,7 @@ def case(request, tmp_path_factory):
     run("init", folder / "train.csv", "--target", "out", "--desired", asked,
         "--drop", "id", "--drop", "town", "-o", folder / "a.toml")  # fmt: skip
     run("fit", folder / "train.csv", "--target", "out", "--actions", folder / "a.toml",
-        "--model", "forest", "--n-estimators", 5, "--lasting", 0, "--drop", "id", "--drop", "town",
+        "--model", "forest", "--n-estimators", 15, "--lasting", 0, "--drop", "id", "--drop", "town",
         "-o", folder / "m.ract")  # fmt: skip
     return folder, run, desired
 

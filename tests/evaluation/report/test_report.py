@@ -12,7 +12,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ract import OutcomeJudge, RecourseForestClassifier
+from ract import (
+    ActionSpace,
+    OutcomeJudge,
+    RecourseBoostingClassifier,
+    RecourseForestClassifier,
+)
 from ract._utils.errors import InvalidSpec
 from ract.data.datasets import load_loans
 from ract.evaluation.certificates import CertificateWarning
@@ -254,3 +259,15 @@ def test_the_page_fits_a_phone_and_prints(found, browser, tmp_path):
         pdf.startswith(b"%PDF")
         and 2 <= pdf.count(b"/Type /Page\n") + pdf.count(b"/Type /Page ") <= 20
     )
+
+
+def test_nobody_is_refused(loans):
+    space = ActionSpace(loans.actions.features, loans.desired, limits="size", steps="round")
+    given = {"budget": 1.0, "max_iter": 3, "n_replicates": 2, "threshold": 0.01, "random_state": 0}
+    model = RecourseBoostingClassifier(space, **given)
+    model.fit(loans.frame[:300], loans.target[:300])
+    judge = OutcomeJudge(space, desired=loans.desired, n_splits=2)
+    judge.fit(loans.frame[300:600], loans.target[300:600])
+    people, truth = loans.frame[600:640], loans.target[600:640]
+    found = audit(model, people, truth, judge=judge)
+    assert not len(found.sendable.people) and "<html" in found.to_html()
