@@ -89,27 +89,24 @@ def loaded(root: Path, statement: str) -> int:
     return int(found.stdout)
 
 
-def walked(call: Callable[[], Any]) -> tuple[int, int]:
-    """Files of the package in which a function ran, and classes of it that were instantiated."""
+def walked(call: Callable[[], Any]) -> int:
+    """Files of the package in which a function ran."""
     seen: set[str] = set()
-    classes: set[str] = set()
 
     def trace(frame: Any, event: str, _: Any) -> None:
         name = frame.f_code.co_filename
-        if event == "call" and "/ract/" in name and not name.startswith("<"):
+        if event == "call" and "/ract/" in name:
             seen.add(name)
-            if frame.f_code.co_name in ("__init__", "__post_init__", "__new__"):
-                classes.add(type(next(iter(frame.f_locals.values()), None)).__qualname__)
 
     sys.setprofile(trace)
     try:
         call()
     finally:
         sys.setprofile(None)
-    return len(seen), len(classes)
+    return len(seen)
 
 
-def walks() -> dict[str, tuple[int, int]]:
+def walks() -> dict[str, int]:
     """Two walks from call to result, second time round, so that nothing is compiled."""
     from ract import RecourseForestClassifier
     from ract.data.datasets import load_loans
@@ -134,8 +131,8 @@ def main() -> None:
     if root == HERE:
         forest = loaded(root, "from ract import RecourseForestClassifier")
         print(f"{'... with the forest':<34} {forest}")
-        for name, (files, classes) in walks().items():
-            print(f"{'walk: ' + name:<34} {files} files, {classes} classes")
+        for name, files in walks().items():
+            print(f"{'walk: ' + name:<34} {files} files")
 
 
 if __name__ == "__main__":
