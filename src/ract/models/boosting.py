@@ -59,9 +59,9 @@ class RecourseBoostingClassifier(RecourseClassifierMixin, BaseEstimator):
     the features, as in scikit-learn's ``HistGradientBoostingClassifier``. With a weight on
     recourse, plain boosters on parts of the people (replicates) say where each person could get
     to, and a few boosters (members) learn from the people and, at these points, to accept. The mean
-    of the members' scores decides, and the replicates give the probabilities. Where the action space
-    limits changes relative to the person (``limits="size"``), these points differ from their people
-    in the four features that together lift refused people most, so that short plans are enough.
+    of the members' scores decides, and the replicates give the probabilities. Where the action
+    space limits changes relative to the person (``limits="size"``), these points differ from their
+    people in the four features that together lift refused people most: short plans are enough.
 
     Parameters
     ----------
@@ -102,8 +102,8 @@ class RecourseBoostingClassifier(RecourseClassifierMixin, BaseEstimator):
         constraint. In the order of the columns, or by their names; not for categorical features.
         "all" takes the directions of the action space, "auto" those that together cost at most
         .005 of AUC, "none" none; "auto" by default where the space limits changes relative to the
-        person. Members are constrained, besides, where all replicates agree on the direction of a feature
-        that may change.
+        person. Members are constrained, besides, where all replicates agree on the direction of a
+        feature that may change.
     threshold : float, optional
         Decide for the desired class from this probability of the score that decides on; from one
         half on by default. While growing, recourse is about the same decision.

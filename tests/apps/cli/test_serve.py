@@ -16,6 +16,7 @@ from ract.apps.web.live import Rules
 from ract.apps.web.service import Service, publish
 from ract.apps.web.settings import Settings
 from ract.apps.web.state import State
+from ract.apps.web.views import View
 from ract.data.datasets import load_loans
 from tests.builders import timeless
 
@@ -118,6 +119,9 @@ def test_the_demonstration_has_something_for_everyone(tmp_path, capsys):
         check_in_time(promise.before, promise.after, (promise.expires - promise.offered).days)
     for way in service.ways(case, Rules()).each.values():
         assert way[0].month <= 5
+        changes = [{"feature": c.feature, "from": c.before, "to": c.after} for c in way[0].changes]
+        bars = View(service, "en")._timeline(changes)
+        assert max(bar["months"] for bar in bars) == bars[0]["of"] == way[0].month
         for before, after in zip(
             way.people.to_dict("records"), way.counterfactuals.to_dict("records"), strict=True
         ):

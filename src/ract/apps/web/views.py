@@ -9,7 +9,7 @@ from __future__ import annotations
 import datetime
 import math
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -26,6 +26,7 @@ from ract.apps.ledger import Case, Limit, Promise
 from ract.apps.web.live import Bounds, Live, Rules
 from ract.apps.web.service import Service, Ways, token_of
 from ract.data.actions import Feature
+from ract.data.actions.pace import months_for
 from ract.notices.language import BUILT_IN, one_line
 from ract.recourse.plan import Change, short_decimal
 
@@ -170,9 +171,24 @@ class View:
             shown["token"] = tokens[frozenset(names)] if is_new else ""
             for change, name in zip(shown["changes"], names, strict=True):
                 change["name"] = name
+            shown["timeline"] = self._timeline(plan["changes"])
         limited = bool(rules.locked or rules.bounds)
         given = {"lead": True, "limited": limited, "offer_lead": "", "promise": "", "take": ""}
         return self._part(values | given | how)
+
+    def _timeline(self, changes: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+        """How many months each change takes, of those of which a pace or a delay says so."""
+        known, takes = {feature.name: feature for feature in self.live.space}, {}
+        for change in changes:
+            feature = known.get(change["feature"])
+            if feature is not None and not feature.columns and not is_missing(change["from"]):
+                takes[feature.name] = months_for(feature, change["from"], change["to"]) or 0
+        longest, t = max(takes.values(), default=0), self.t.applicant
+        return [
+            {"label": self.label(name), "months": months, "of": longest,
+             "text": t.one_month if months == 1 else t.months.format(months)}
+            for name, months in takes.items() if longest
+        ]  # fmt: skip
 
     def promise(self, promise: Promise, now: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """A promise, with what it asks for as a table, and fields for what someone has now."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
@@ -151,3 +152,25 @@ def drift_of(feature: Feature, months: float) -> float:
     if feature.kind == "integer":
         change = math.copysign(math.floor(ceiling(abs(change))), change)
     return change
+
+
+def months_for(feature: Feature, before: Any, after: Any, last: int = 36) -> int | None:
+    """The first month by which a feature can have changed so; None if not by the last one.
+
+    Examples
+    --------
+    >>> from ract import Feature
+    >>> savings = Feature("Savings", "continuous", "increase", 0, 9000, pace=300, delay=1)
+    >>> months_for(savings, 1000, 2200), months_for(savings, 1000, 1000)
+    (5, 0)
+    """
+    for month in range(last + 1):
+        by_then = replace(feature, within=float(month))
+        if not feature.is_number:
+            if before == after or by_then.may_rise or by_then.may_fall:
+                return month
+            continue
+        low, high = by_then.box(np.array([float(before)]))
+        if before == after or low[0] <= after <= high[0]:
+            return month
+    return None
