@@ -186,7 +186,7 @@ class View:
         longest, t = max(takes.values(), default=0), self.t.applicant
         return [
             {"label": self.label(name), "months": months, "of": longest,
-             "text": t.one_month if months == 1 else t.months.format(months)}
+             "text": _in_months(t, months)}
             for name, months in takes.items() if longest
         ]  # fmt: skip
 
@@ -297,6 +297,12 @@ class View:
                     one["value"] = "" if is_missing(value) else _typed(value)
                 shown.append(one)
         return shown
+
+
+def _in_months(t: SimpleNamespace, months: int) -> str:
+    if months < 2:
+        return str(t.one_month if months else t.at_once)
+    return str(t.months.format(months))
 
 
 def values_of(live: Live, form: Mapping[str, str]) -> dict[str, Any]:
