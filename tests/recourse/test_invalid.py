@@ -287,7 +287,7 @@ def test_nobody_gets_a_letter_for_a_row_that_cannot_be_read(files):
     run("notice", "init", model, "-o", settings, *contact)
     for name in ("bad", "good"):
         run("notice", model, files / f"{name}.csv", "-o", files / name, "--reasons", settings,
-            "--without-reasons", "--id", "Name")  # fmt: skip
+            "--without-reasons", "--id", "Name", "--time-limit", 60)  # fmt: skip
     letters = [{path.name: path.read_text() for path in (files / name).iterdir()}
                for name in ("bad", "good")]  # fmt: skip
     assert letters[0] == letters[1]
