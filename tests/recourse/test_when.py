@@ -8,7 +8,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ract import ActionSpace, Feature, InvalidSpec, RecourseForestClassifier, find_recourse
+from ract import (
+    ActionSpace,
+    Feature,
+    InvalidSpec,
+    RecourseForestClassifier,
+    find_recourse,
+    has_recourse,
+)
 from ract.recourse import time_frontier
 
 COURSES = ("none", "short", "long")
@@ -122,7 +129,10 @@ def as_numbers(X):
 def check(model, drifting, X, last=LAST):
     brute = BruteForce(model, drifting)
     by, soon = model.recourse(X, by=last), model.recourse(X, by=last, cost="time")
-    costs = {person: brute.months(person, last) for person in set(as_numbers(X))}
+    everyone = set(as_numbers(X))
+    costs = {person: brute.months(person, last) for person in everyone}
+    brute.budget = np.inf  # months are all that the earliest plan costs
+    firsts = {person: brute.months(person, last) for person in everyone}
     accepted = model.predict(X) == "yes"
     ends = (as_numbers(by.outcomes), as_numbers(soon.outcomes))
     seen = {"wait": 0, "lost": 0, "none": 0, "later": 0}
@@ -132,28 +142,48 @@ def check(model, drifting, X, last=LAST):
             assert by.status[i] == soon.status[i] == "accepted"
             assert by.until[i] == brute.stays(person, 0, 36)
             continue
+        check_earliest(soon, i, firsts[person], last, brute, person)
         if np.isinf(months).all():
-            assert by.status[i] == soon.status[i] == "none within budget"
-            assert soon.month_bound[i] == last + 1 and np.isnan(by.month[i])
+            assert by.status[i] == "none within budget"
+            assert np.isnan(by.month[i])
             seen["none"] += 1
             continue
-        assert by.status[i] == soon.status[i] == "optimal"
-        earliest = int(np.flatnonzero(np.isfinite(months))[0])
-        assert soon.month[i] == soon.month_bound[i] == earliest
-        assert soon.cost[i] == pytest.approx(months[earliest])
+        assert by.status[i] == "optimal"
         assert by.cost[i] == pytest.approx(months.min()) and np.isfinite(by.month[i])
         month = int(by.month[i])
+        assert brute.in_month(person, month) == pytest.approx(by.cost[i])
         if drifting:
             assert month == np.flatnonzero(months <= months.min() + 1e-9)[0]
             assert ends[0][i][0] == person[0] + month
         for found, end in zip((by, soon), ends, strict=True):
-            assert brute.in_month(person, int(found.month[i])) <= found.cost[i] + 1e-9
             assert brute.accepted[end[i]]
             assert found.until[i] == brute.stays(end[i], int(found.month[i]), 36)
         seen["wait"] += soon[i].waits
         seen["lost"] += soon.until[i] < 36
         seen["later"] += by.month[i] > soon.month[i]
     return seen
+
+
+def check_earliest(soon, i, months, last, brute, person):
+    """The earliest month in which there is a plan at all is what it costs."""
+    if np.isinf(months).all():
+        assert soon.status[i] == "none within budget" and soon.cost[i] == np.inf
+        assert soon.month_bound[i] == soon.bound[i] == last + 1
+        return
+    earliest = int(np.flatnonzero(np.isfinite(months))[0])
+    assert soon.status[i] == "optimal" and soon.month_bound[i] == earliest
+    assert soon.cost[i] == soon.bound[i] == soon.month[i] == earliest
+    own = dict(zip(("since", "income", "savings", "course"), person, strict=True))
+    effort = max(
+        (brute.effort[c.feature][own[c.feature], position(c)] for c in soon[i].changes
+         if not c.by_itself), default=0.0,
+    )  # fmt: skip
+    assert effort == pytest.approx(months[earliest])
+    assert max(soon.effort[i]) <= earliest
+
+
+def position(change):
+    return COURSES.index(change.after) if change.feature == "course" else int(change.after)
 
 
 def test_months_costs_and_intervals_are_those_of_brute_force(fitted):
@@ -267,6 +297,17 @@ def test_reach_within_a_time_is_for_training_too():
 def test_bad_times_are_refused(fitted, asked, said):
     with pytest.raises(InvalidSpec, match=re.escape(said)):
         fitted[0].recourse(table(5, np.random.default_rng(0)), **asked)
+
+
+def test_months_are_the_budget_of_time(fitted):
+    model, _ = fitted
+    X = table(60, np.random.default_rng(1))
+    some, every = model.recourse(X, cost="time", budget=7.5), model.recourse(X, cost="time", by=7)
+    np.testing.assert_array_equal(some.cost, every.cost)
+    assert some.budget == 7 and some.cost[some.found].max() <= 7
+    assert any("within 7 months." in plan.describe() for plan in some)
+    with pytest.raises(InvalidSpec, match="is for find_recourse"):
+        has_recourse(model, X, cost="time")
 
 
 def test_times_need_a_pace():

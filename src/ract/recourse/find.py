@@ -15,7 +15,7 @@ from ract._utils.errors import InvalidSpec
 from ract._utils.status import Status
 from ract.data.actions.pace import whole_months
 from ract.recourse.common.answers import Answers
-from ract.recourse.common.limits import check_count
+from ract.recourse.common.limits import check_budget, check_count
 from ract.recourse.common.overrides import Override, groups_of
 from ract.recourse.dispatch import Entry, Task, answer, resolved, search_for
 from ract.recourse.options import TIME_LIMIT, Options
@@ -137,9 +137,9 @@ def find_recourse(
         known from ract's own models or from ``reference``.
     **problem
         The keywords of ``RecourseProblem``, where a bare model is given: ``actions``, ``desired``,
-        ``threshold``, ``cost``, ``budget``, ``reference``. With ``cost="time"`` plans are those of
-        the earliest month in which there is one, and of these the cheapest by the model's own
-        cost, which the budget limits too; ``Recourse.month`` has the months.
+        ``threshold``, ``cost``, ``budget``, ``reference``. With ``cost="time"`` a plan costs the
+        months until it is done, and ``budget`` is the most of them; of the plans that are done
+        first it is the cheapest by the model's other cost, whose budget does not hold here.
 
     Examples
     --------
@@ -173,14 +173,15 @@ def find_recourse(
     )
     asked = RecourseProblem.of(model, problem, "find_recourse")
     earliest = isinstance(asked.cost, str) and asked.cost == "time"
+    last = HORIZON if by is None else whole_months(by)
     if earliest:
-        asked = replace(asked, cost=None)
+        last = last if asked.budget is None else int(min(last, check_budget(asked.budget)))
+        asked = replace(asked, cost=None, budget=np.inf)
     question, invalid = asked.encoded_valid(X, strict=strict)
     rules = overrides if invalid is None else invalid.without(overrides)
     inquiry = Inquiry.about(question, options, earned=earned, overrides=rules)
     if by is None and not earliest:
         return Recourse.with_invalid(inquiry.answered(strength, lasting), invalid)
-    last = HORIZON if by is None else whole_months(by)
     found = inquiry.in_time(last, strength, lasting, earliest=earliest)
     return Recourse.with_invalid(found, invalid)
 
@@ -295,6 +296,9 @@ class Inquiry:
                 others.weaker = others.found
                 answers.put(without, others)
         question = replace(question.at_strength(strength), lasting=lasting, months=last)
+        if earliest:
+            question = replace(question, budget=float(last))
+            months.count(answers)
         return Recourse(question, months.ended(answers))
 
     def by_month(

@@ -262,7 +262,7 @@ class Plan:
             text += f" with a strength of {exact_number(self.needed)}"
         if self.by is not None:
             text += f" within {self.by} months"
-        if self.status == Status.NONE_WITHIN_BUDGET.word:
+        if self.status == Status.NONE_WITHIN_BUDGET.word and self.budget != self.by:
             text += f" within the budget of {exact_number(self.budget)}"
         obstacle = self.obstacle
         if obstacle is None:

@@ -227,6 +227,30 @@ class Months:
         table.month = np.where(have, needed, np.nan)
         table.month_bound = np.where(table.status == Status.UNKNOWN, 0.0, month + 1.0)
 
+    def count(self, answers: Answers) -> None:
+        """Let months be what plans cost, and what each change costs alone."""
+        none = answers.status == Status.NONE  # up to the last month, that is
+        answers.status[none] = Status.NONE_WITHIN_BUDGET
+        today = self.question.matrix
+        tables: list[tuple[int | slice, Answers]] = [(slice(None), answers)]
+        for who, table in [*tables, *answers.alternatives.items()]:
+            assert table.month is not None and table.month_bound is not None
+            before = np.broadcast_to(today[who], table.values.shape)
+            table.cost = np.where(np.isnan(table.month), np.inf, table.month)
+            table.bound = np.fmin(table.month_bound, table.cost)
+            table.effort = self._months_of_changes(before, table)
+
+    def _months_of_changes(self, before: np.ndarray, table: Answers) -> np.ndarray:
+        """The months that each change takes by itself; those of the plan where time changes it."""
+        months = np.zeros((len(table.cost), len(self._axes)))
+        for a, axis in enumerate(self._axes):
+            moved = differs(before, table.values)[:, list(axis.columns)].any(axis=1)
+            alone = table.cost
+            if not axis.feature.drift:
+                alone = np.fmin(alone, months_needed([axis], before, table.values, self.last))
+            months[:, a] = np.where(moved & table.found, alone, 0.0)
+        return months
+
     def ended(self, answers: Answers) -> Answers:
         """With the last month in which people are accepted if they do no more than their plan."""
         assert answers.month is not None

@@ -40,6 +40,8 @@ def make_cost(cost: str | Cost) -> Cost:
     """
     if isinstance(cost, str):
         if cost not in _NAMED:
+            if cost == "time":
+                raise InvalidSpec("cost='time' is for find_recourse and recourse of a model only.")
             raise InvalidSpec(f"Unknown cost {cost!r}; known are {listing(_NAMED, 20)}.")
         return _NAMED[cost]
     if not isinstance(cost, Cost):
