@@ -81,7 +81,7 @@ def limit() -> int:
     forest.fit(people, loans.target)
     n_nodes = sum(tree.tree_.node_count for tree in forest.estimators_)
     refused = people[forest.predict(people) != loans.actions.desired][7:10]
-    space = ActionSpace.infer(people, desired=loans.actions.desired)
+    space = ActionSpace.infer(people, desired=loans.actions.desired, limits=None)
     print(f"limit: {n_nodes:,} nodes")
     for name, options in SEARCHES.items():
         given = {"cost": "percentile", "budget": 0.3} | options

@@ -41,7 +41,7 @@ def scores(model, X, y, desired):
     n = min(len(refused), MOST_SEARCHED)
     asked = refused[np.linspace(0, len(refused) - 1, n).astype(int)]
     search = ExactSearch(model.ensemble_, model.encoder_.axes, model.cost_)
-    served = search.attains(asked, model.budget, max_nodes=20_000, n_jobs=2)
+    served = search.attains(asked, model.budget_, max_nodes=20_000, n_jobs=2)
     without = (served != Status.FOUND).mean() if n else 0.0
     share = model.predict_proba(X)[:, list(model.classes_).index(desired)]
     return 1 - without * len(refused) / len(matrix), roc_auc_score(y == desired, share)

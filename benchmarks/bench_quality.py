@@ -42,7 +42,7 @@ def recourse_ratio(model, X):
     matrix = model.encoder_.matrix(X)
     refused = matrix[~model.ensemble_.decide(matrix)]
     search = ExactSearch(model.ensemble_, model.encoder_.axes, model.cost_)
-    answers = search.attains(refused, model.budget, max_nodes=2_000_000, n_jobs=2)
+    answers = search.attains(refused, model.budget_, max_nodes=2_000_000, n_jobs=2)
     return 1 - (answers != Status.FOUND).sum() / len(matrix), (
         answers == Status.UNKNOWN
     ).sum() / len(matrix)

@@ -64,7 +64,9 @@ def wide_loans(n_people):
         columns.append(numbers + rng.normal(size=numbers.shape) * numbers.std(axis=0))
     X = np.ascontiguousarray(np.hstack(columns)[:, :30])
     changes = ["any" if j % 2 else "fixed" for j in range(30)]
-    actions = ActionSpace([Feature(f"x{j}", "continuous", c) for j, c in enumerate(changes)])
+    actions = ActionSpace(
+        [Feature(f"x{j}", "continuous", c) for j, c in enumerate(changes)], limits=None
+    )
     return X, (loans.target == loans.desired).to_numpy().astype(int), actions
 
 

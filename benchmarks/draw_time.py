@@ -19,7 +19,10 @@ def draw() -> None:
     loans, new = load_loans(2000), load_loans(300, random_state=1)
     aging = [replace(f, drift=1, per="year") if f.name == "Age" else f for f in loans.actions]
     model = RecourseForestClassifier(
-        ActionSpace(aging, loans.desired), n_estimators=30, recourse_weight=0.2, random_state=0
+        ActionSpace(aging, loans.desired, limits=None),
+        n_estimators=30,
+        recourse_weight=0.2,
+        random_state=0,
     ).fit(loans.frame, loans.target)
     refused = new.frame[model.predict(new.frame) == "refused"].head(30)
     table = time_frontier(model, refused, by=LAST)

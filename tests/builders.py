@@ -64,7 +64,7 @@ def random_table(rng, n, kinds=KINDS, n_features=(1, 3)):
             bounds = dict(zip(("lower", "upper"), np.sort(rng.choice(column, 2)), strict=True))
         data[f"f{k}"] = column
         features.append(Feature(f"f{k}", kind, change, weight=weight, **bounds))
-    return pd.DataFrame(data), ActionSpace(features)
+    return pd.DataFrame(data), ActionSpace(features, limits=None)
 
 
 def with_limits(rng, frame, actions):
@@ -79,7 +79,7 @@ def with_limits(rng, frame, actions):
                 limits["max_relative"] = float(rng.choice([0.0, 0.2, 0.5, 0.29, 2.0]))
             feature = dataclasses.replace(feature, **limits)
         features.append(feature)
-    return ActionSpace(features).complete(frame)
+    return ActionSpace(features, limits=None).complete(frame)
 
 
 def with_holes(rng, frame, actions):
@@ -99,7 +99,7 @@ def with_holes(rng, frame, actions):
                 price = float(rng.choice([0.0, 0.2, 0.45])) if rule == "supply" else None
                 feature = dataclasses.replace(feature, missing=rule, supply_cost=price)
         features.append(feature)
-    return frame, ActionSpace(features)
+    return frame, ActionSpace(features, limits=None)
 
 
 def credit_with_holes(n, seed):
@@ -129,6 +129,7 @@ SUPPLYING = ActionSpace(
         Feature("age", change="fixed"),
     ],
     desired="yes",
+    limits=None,
 )
 
 
@@ -158,6 +159,7 @@ def rules_with_missing(**of_age):
             Feature("job", missing="supply"),
         ],
         desired="yes",
+        limits=None,
     )
 
 

@@ -54,7 +54,7 @@ def random_case(rng):
     n, n_columns = int(rng.choice([7, 10, 20, 30, 49, 60])), int(rng.integers(1, 3, endpoint=True))
     table = rng.integers(0, 9 if n_columns < 3 else 6, (n, n_columns))
     frame = pd.DataFrame(table, columns=[f"f{j}" for j in range(n_columns)]).astype(float)
-    encoder = Encoder(frame, ActionSpace([Feature(name, "integer") for name in frame]))
+    encoder = Encoder(frame, ActionSpace([Feature(name, "integer") for name in frame], limits=None))
     n_trees = int(rng.integers(1, 6, endpoint=True))
     ensemble = random_ensemble(rng, encoder.matrix(frame), n_trees)
     budget = Fraction(int(rng.integers(1, n)), n) if rng.random() < 0.5 else rng.choice(DECIMALS)

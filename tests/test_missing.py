@@ -37,7 +37,7 @@ MARKS = {
 
 def whole_space():
     """Features whose allowed values can all be listed."""
-    return ActionSpace([f for f in rules_with_missing() if f.name != "income"], "yes")
+    return ActionSpace([f for f in rules_with_missing() if f.name != "income"], "yes", limits=None)
 
 
 # Tables
@@ -66,12 +66,12 @@ def test_every_mark_of_a_missing_value_is_the_same(mark):
 
 def test_kinds_and_bounds_are_read_off_the_known_values():
     frame, _ = people_with_missing(np.random.default_rng(0), 40)
-    found = ActionSpace.infer(frame, fixed=["age"])
+    found = ActionSpace.infer(frame, fixed=["age"], limits=None)
     assert [f.kind for f in found] == ["integer", "continuous", "binary", "categorical"]
     assert [f.missing for f in found] == ["stays"] * 4
     assert found["age"].upper == frame["age"].max()
     assert found["job"].categories == ("clerk", "cook", "nurse")
-    known = ActionSpace.infer(frame.dropna(), fixed=["age"])
+    known = ActionSpace.infer(frame.dropna(), fixed=["age"], limits=None)
     assert [f.missing for f in known] == [None] * 4
 
 
@@ -108,7 +108,7 @@ def test_bad_tables_are_refused_in_a_sentence():
     ):
         with pytest.raises(InvalidData, match=message):
             model.fit(bad, target)
-    grouped = ActionSpace([Feature("group", columns=("age", "member"))])
+    grouped = ActionSpace([Feature("group", columns=("age", "member"))], limits=None)
     with pytest.raises(InvalidData, match="One-hot column.* 'age', 'member' have missing values"):
         Encoder(frame, grouped)
     with pytest.raises(InvalidSpec, match="MahalanobisCost takes no missing values"):
@@ -118,7 +118,7 @@ def test_bad_tables_are_refused_in_a_sentence():
 def test_a_category_called_nan_is_one_where_it_was_listed_or_real_ones_are_marked():
     words = pd.DataFrame({"job": ["nan", "cook", None]})
     assert Encoder(words).column_names == ("job=cook", "job=nan", "job=missing")
-    listed = ActionSpace([Feature("job", "categorical", categories=("nan", "cook"))])
+    listed = ActionSpace([Feature("job", "categorical", categories=("nan", "cook"))], limits=None)
     assert Encoder(words.dropna(), listed).column_names == ("job=nan", "job=cook")
 
 
@@ -151,7 +151,9 @@ def test_handing_in_a_value_costs_a_usual_change_of_it():
 
 def test_a_declared_price_is_times_the_weight_and_actions_add_up():
     frame, _ = people_with_missing(np.random.default_rng(3), 60)
-    rules = ActionSpace([Feature("age", missing="supply", supply_cost=0.3, weight=2.0)])
+    rules = ActionSpace(
+        [Feature("age", missing="supply", supply_cost=0.3, weight=2.0)], limits=None
+    )
     encoder = Encoder(frame, rules)
     matrix = encoder.matrix(frame)
     options = {"exact": True, "missing": encoder.missing_cells}
@@ -214,7 +216,9 @@ def test_training_knows_exactly_who_has_recourse(seed):
     frame, budget = frame.drop(columns="income"), float(rng.choice([0.2, 0.35, 0.6]))
     rules = whole_space()
     if seed % 2:
-        rules = ActionSpace([*(f for f in rules if f.name != "age"), Feature("age")], "yes")
+        rules = ActionSpace(
+            [*(f for f in rules if f.name != "age"), Feature("age")], "yes", limits=None
+        )
     tree = RecourseTreeClassifier(
         rules,
         budget=budget,
@@ -242,7 +246,8 @@ def test_training_knows_exactly_who_has_recourse(seed):
 def test_missing_people_have_the_last_cell_and_only_what_they_may_hand_in():
     frame, _ = people_with_missing(np.random.default_rng(4), 80)
     rules = ActionSpace(
-        [*(f for f in rules_with_missing(upper=3) if f.name != "income"), Feature("income")]
+        [*(f for f in rules_with_missing(upper=3) if f.name != "income"), Feature("income")],
+        limits=None,
     )
     encoder = Encoder(frame, rules)
     columns = encoder.encode(frame)

@@ -39,7 +39,9 @@ def test_undeclared_missing_values_are_decided_on_and_refused_for_recourse():
         RecourseForestClassifier(rules_with_missing(), n_estimators=5, random_state=0),
     ]
     for model in models:
-        plain = ActionSpace([Feature(f.name, change=f.change) for f in rules_with_missing()], "yes")
+        plain = ActionSpace(
+            [Feature(f.name, change=f.change) for f in rules_with_missing()], "yes", limits=None
+        )
         model.set_params(actions=plain).fit(frame, target)
         holes = frame.mask(np.random.default_rng(2).random(frame.shape) < 0.4)
         matrix = model.encoder_.matrix(holes, undeclared=True)
@@ -185,7 +187,7 @@ def fitted():
     frame, target = people_with_missing(np.random.default_rng(10), 250)
     numbers = frame.drop(columns="job")
     rules = rules_with_missing()
-    only_numbers = ActionSpace([f for f in rules if f.name != "job"], "yes")
+    only_numbers = ActionSpace([f for f in rules if f.name != "job"], "yes", limits=None)
     return frame, {
         "tree": RecourseTreeClassifier(rules_with_missing(), recourse_weight=0.1).fit(
             frame, target

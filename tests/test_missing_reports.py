@@ -48,7 +48,7 @@ def without_handing_in(forest, people):
     axes = [axis.without_supply() for axis in forest.encoder_.axes]
     search = ract.recourse.exact.search.ExactSearch(forest.ensemble_, axes, forest.cost_)
     served = forest.ensemble_.decide(matrix)
-    return served | (search.attains(matrix, forest.budget) == Status.FOUND)
+    return served | (search.attains(matrix, forest.budget_) == Status.FOUND)
 
 
 def test_certificates_leave_out_what_is_handed_in(forest, held_out, plans):
@@ -129,7 +129,7 @@ def test_metrics_count_handing_in_apart(forest, held_out, plans):
     people, label = held_out
     assert recourse_ratio(forest, people) == plans.within_budget.mean()
     report = recourse_report(forest, people, label).set_index("metric")["value"]
-    only = (plans.only_supplied & (plans.cost <= forest.budget)).sum()
+    only = (plans.only_supplied & (plans.cost <= forest.budget_)).sum()
     assert report["validity only supplied"] == pytest.approx(only / (~plans.accepted).sum())
     assert "plausibility" not in report
     assert report["recourse ratio"] == pytest.approx(plans.within_budget.mean())
@@ -144,7 +144,7 @@ def test_judges_and_pages_take_missing_values(forest, held_out, plans):
     judged = plans.judged(judge)
     verdicts = judged.frame["verdict"].to_numpy()
     np.testing.assert_array_equal(
-        verdicts == "only supplied", plans.only_supplied & (plans.cost <= forest.budget)
+        verdicts == "only supplied", plans.only_supplied & (plans.cost <= forest.budget_)
     )
     assert judged.summary()["only supplied"][0] == (verdicts == "only supplied").sum()
     assert f"{(verdicts == 'only supplied').sum()} only supplied" in repr(judged)

@@ -89,10 +89,6 @@ class Scored:
         """Who is approved."""
         return np.asarray(self.trees.decide(self._matrix(people)), dtype=bool)
 
-    def strength(self, share: float) -> float | None:
-        """The strength that is this share of the way from the cut to certainty; None for 0."""
-        return None if share == 0 else self.trees.strength_above(share)
-
     def recourse(self, people: pd.DataFrame, **options: Any) -> Recourse:
         """Plans at the cut."""
         found: Recourse = self.model.recourse(people, **options)

@@ -127,7 +127,7 @@ def read(name: str) -> Dataset:
     rows = pd.read_csv(file)
     target = rows.pop(table.target)
     actions = ActionSpace.infer(
-        rows, fixed=table.fixed, increase=table.increase, desired=table.desired
+        rows, fixed=table.fixed, increase=table.increase, desired=table.desired, limits=None
     )
     for column in rows.select_dtypes(exclude="number"):
         rows[column] = rows[column].astype("category")

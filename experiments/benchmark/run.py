@@ -355,5 +355,5 @@ def without_colons(data: Dataset) -> Dataset:
     features = [
         replace(f, name=plain(f.name), columns=tuple(map(plain, f.columns))) for f in data.actions
     ]
-    actions = ActionSpace(features, data.actions.desired)
+    actions = ActionSpace(features, data.actions.desired, limits=None)
     return replace(data, frame=data.frame.rename(columns=plain), actions=actions)

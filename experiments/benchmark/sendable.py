@@ -32,10 +32,8 @@ from experiments.benchmark.sendable_models import PLAIN, Entry, Options
 from experiments.spaces.tables import TABLES, Table
 from experiments.store import Store
 from experiments.tasks import Task, run_missing
-from ract.data.actions import Feature
 from ract.data.datasets import Dataset
 from ract.evaluation.metrics import Sendable, sendable
-from ract.evaluation.metrics.amounts import Amounts
 from ract.recourse.result import Recourse
 
 NAME = "sendable"
@@ -81,7 +79,7 @@ def run_one(entry: Entry, max_people: int, table: str, number: int) -> Mapping[s
 
 
 def rows_of(fold: Fold, entry: Entry, rate: float, max_people: int) -> Iterator[dict[str, Any]]:
-    """A row for each direction and strength."""
+    """A row for each direction."""
     chosen = best_choice(fold, entry)
     fitted = [fit_half(fold, entry, k, chosen, rate) for k in (0, 1)]
     cut = [
@@ -94,11 +92,10 @@ def rows_of(fold: Fold, entry: Entry, rate: float, max_people: int) -> Iterator[
         plain = plain.cut(rate, fold.data.frame.iloc[fold.halves[1 - k]])
         planner = Planner(fold, entry, k, cut[k], plain.approves(new), max_people)
         plain_auc = _auc(fold.data, plain, fold.test)
-        for strength in entry.strengths:
-            yield planner.row(strength, cut[1 - k]) | {
-                "Rate": rate, "Plain AUC": plain_auc,
-                "Chosen": "; ".join(f"{name}={value}" for name, value in chosen.items()),
-            }  # fmt: skip
+        yield planner.row(cut[1 - k]) | {
+            "Rate": rate, "Plain AUC": plain_auc,
+            "Chosen": "; ".join(f"{name}={value}" for name, value in chosen.items()),
+        }  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -125,8 +122,8 @@ class Planner:
     plain: np.ndarray
     max_people: int
 
-    def row(self, strength: float, judge: Scored) -> dict[str, Any]:
-        """What comes of plans of a strength, which a judge is asked about."""
+    def row(self, judge: Scored) -> dict[str, Any]:
+        """What comes of plans, which a judge is asked about."""
         fold, data = self.fold, self.fold.data
         new, label = data.frame.iloc[fold.test], data.target.to_numpy()[fold.test]
         approved, wanted = self.model.approves(new), label == data.desired
@@ -134,12 +131,12 @@ class Planner:
         people = new.iloc[position]
         row: dict[str, Any] = {
             "Fold": fold.number, "Model": self.entry.name, "Direction": self.half,
-            "Strength": strength, "AUC": self.model.auc(new, wanted),
+            "AUC": self.model.auc(new, wanted),
             "Approved": float(approved.mean()), "Bad": _share(~wanted[approved]),
             "Plain bad": _share(~wanted[self.plain]), "Refused": len(people),
         }  # fmt: skip
         begun = process_time()
-        plans = self._plans(people, strength)
+        plans = self.model.recourse(people, **LIMITS, explain=False, **self.entry.search)
         seconds = process_time() - begun
         sent = sendable(plans, others=judge.approves, reference=self._known)
         return row | _counts(sent, plans, ~self.plain[position]) | {
@@ -149,37 +146,6 @@ class Planner:
     @property
     def _known(self) -> pd.DataFrame:
         return self.fold.data.frame.iloc[self.fold.halves[self.half]]
-
-    def _plans(self, people: pd.DataFrame, strength: float) -> Recourse:
-        asked: dict[str, Any] = {**LIMITS, "explain": False, **self.entry.search}
-        if self.entry.limits:
-            asked |= {"budget": np.inf, "overrides": self._limits(people)}
-        if strength:
-            asked["strength"] = self.model.strength(strength)
-        return self.model.recourse(people, **asked)
-
-    def _limits(self, people: pd.DataFrame) -> dict[Any, dict[str, Feature]]:
-        """Bounds of each person beyond which the check of sizes fails."""
-        encoder = self.model.model.encoder_
-        own = encoder.matrix(people)[:, [axis.columns[0] for axis in encoder.axes]]
-        most = Amounts.of(encoder.axes, encoder.matrix(self._known)).largest_change(own)
-        rules: dict[Any, dict[str, Feature]] = {}
-        for i, label in enumerate(people.index):
-            rules[label] = {}
-            for a, axis in enumerate(encoder.axes):
-                if axis.feature.actionable and np.isfinite(most[i, a]):
-                    rules[label][axis.feature.name] = _within(axis.feature, own[i, a], most[i, a])
-        return rules
-
-
-def _within(feature: Feature, own: float, most: float) -> Feature:
-    """A feature whose bounds are at most so far from a person's own value."""
-    lower, upper = feature.bounds
-    low, high = max(lower, own - most), min(upper, own + most)
-    if feature.kind == "integer":
-        low, high = np.ceil(low), np.floor(high)
-    # Beyond a bound a person may stay, or move back.
-    return Feature(feature.name, lower=min(low, own), upper=max(high, own))
 
 
 def _counts(sent: Sendable, plans: Recourse, plain_refused: np.ndarray) -> dict[str, Any]:
@@ -217,7 +183,8 @@ def _fit(
     data = fold.data
     known, target = data.frame.iloc[rows], data.target.to_numpy()[rows]
     fitted = entry.estimator(data, fold.number, chosen, rate).fit(known, target)
-    return Scored.of(fitted, known, data.actions, data.desired, by_leaves=entry.by_leaves)
+    space = entry.space(data)
+    return Scored.of(fitted, known, space, data.desired, by_leaves=entry.by_leaves)
 
 
 def best_choice(fold: Fold, entry: Entry) -> Options:

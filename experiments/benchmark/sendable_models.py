@@ -20,8 +20,6 @@ from ract.data.actions import ActionSpace, Feature
 from ract.data.datasets import Dataset
 
 Options = Mapping[str, Any]
-NOT_CUT = (0.0,)
-STRENGTHS = (0.0, 0.1, 0.2, 0.4)
 
 
 @dataclass(frozen=True)
@@ -43,8 +41,6 @@ class Entry:
         Whether it is one of ract's.
     monotone : bool
         Whether it is held to the directions of the action space.
-    limits : bool
-        Whether the size of changes is limited from outside, as the check of sizes has it.
     shaped : bool
         Whether its action space has limits relative to the person and round steps, as proposed
         spaces have.
@@ -52,9 +48,6 @@ class Entry:
         The option that takes the table's approval rate, if training is to know it.
     by_leaves : bool
         Whether the mean share of leaves is cut also where trees vote.
-    strengths : tuple of float
-        Shares of the way from the cut to certainty that plans must win. All are run; the one that
-        is reported for a fold is the best of the other folds.
     """
 
     name: str
@@ -65,11 +58,9 @@ class Entry:
     search: Options = field(default_factory=dict)
     ours: bool = False
     monotone: bool = False
-    limits: bool = False
     shaped: bool = False
     rate_option: str = ""
     by_leaves: bool = False
-    strengths: tuple[float, ...] = NOT_CUT
 
     def estimator(
         self, data: Dataset, random_state: int, chosen: Options, rate: float | None = None
@@ -81,11 +72,13 @@ class Entry:
             options[self.rate_option] = rate
         learner = getattr(import_module(module), name)
         if self.ours:
-            space = data.actions
-            if self.shaped:
-                space = ActionSpace(space.features, space.desired, "size", "round")
-            return learner(space, desired=data.desired, **options)
+            return learner(self.space(data), desired=data.desired, **options)
         return Encoded(learner(**options), data.actions, data.desired, monotone=self.monotone)
+
+    def space(self, data: Dataset) -> ActionSpace:
+        """What people may change, with limits and round steps where it is to have them."""
+        own = data.actions
+        return ActionSpace(own.features, own.desired, "size" if self.shaped else None)
 
     def settings(self) -> dict[str, Any]:
         """Everything that its results depend on; of ours, the defaults too, which may change."""
@@ -95,9 +88,8 @@ class Entry:
             "defaults": {key: repr(given.default) for key, given in parameters.items()},
             "source": self.source, "options": dict(self.options),
             "choices": [dict(choice) for choice in self.choices], "search": dict(self.search),
-            "monotone": self.monotone, "limits": self.limits, "shaped": self.shaped,
-            "rate_option": self.rate_option,
-            "by_leaves": self.by_leaves, "strengths": list(self.strengths),
+            "monotone": self.monotone, "shaped": self.shaped, "rate_option": self.rate_option,
+            "by_leaves": self.by_leaves,
         }  # fmt: skip
 
 
@@ -187,10 +179,6 @@ BOOSTED = tuple(
     for leaves in (4, 8, 31)
     for rate in (0.03, 0.1)
 )
-# The limits relative to the person take the place of a budget.
-NO_BUDGET: Options = {"budget": 1.0}
-# What is asked of searches on models that know no limits of their own.
-SHORT_AND_SAFE: Options = {"max_changes": 3, "at_least": True}
 # The paper's question: the cheapest plan within the budget, whatever it looks like.
 CHEAPEST: Options = {"max_changes": None, "at_least": False}
 
@@ -198,29 +186,24 @@ ENTRIES = {
     entry.name: entry
     for entry in (
         Entry(
-            "ract", "ract boosting, proposed limits", BOOSTER, NO_BUDGET, ours=True, shaped=True,
+            "ract", "ract boosting, proposed limits", BOOSTER, ours=True, shaped=True,
             rate_option="approval_rate",
         ),
         Entry(
-            "ract-forest", "ract forest, proposed limits", FOREST, NO_BUDGET, ours=True,
-            shaped=True, rate_option="approval_rate",
+            "ract-forest", "ract forest, proposed limits", FOREST, ours=True, shaped=True,
+            rate_option="approval_rate",
         ),
         Entry("ract-old", "ract forest, old defaults", FOREST, search=CHEAPEST, ours=True),
         Entry(
-            "ract-limited", "ract forest, old defaults, limits in the search only", FOREST,
-            search=SHORT_AND_SAFE, ours=True, limits=True, strengths=STRENGTHS,
-        ),
-        Entry(
             "forest", "scikit-learn forest, leaf size tuned", THEIR_FOREST, {"n_jobs": 1},
-            LEAVES, SHORT_AND_SAFE, limits=True, strengths=STRENGTHS,
+            LEAVES, shaped=True,
         ),
         Entry(
-            "lightgbm", "LightGBM, tuned", LIGHTGBM, QUIET, BOOSTED, SHORT_AND_SAFE, limits=True,
-            strengths=STRENGTHS,
+            "lightgbm", "LightGBM, tuned", LIGHTGBM, QUIET, BOOSTED, shaped=True,
         ),
         Entry(
             "lightgbm-monotone", "LightGBM, tuned, monotone", LIGHTGBM, QUIET, BOOSTED,
-            SHORT_AND_SAFE, monotone=True, limits=True, strengths=STRENGTHS,
+            shaped=True, monotone=True,
         ),
     )
 }  # fmt: skip

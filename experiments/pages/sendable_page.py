@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pandas as pd
 
 from experiments.benchmark.sendable import LEAST_REFUSED, OTHERWISE, name_of
@@ -34,49 +33,30 @@ leaf size tuned and ours without recourse), or {OTHERWISE:g} if that refuses und
 {LEAST_REFUSED:.0%}. *AUC* is that of the score that is cut, in brackets its difference to the
 plain forest's; *bad among them* is the share of undesired outcomes among the approved test people,
 in brackets its difference to the plain forest's. *Features*: how many different ones sendable plans
-change. Models of other libraries, and ours with *limits in the search only*, are asked for plans
-of at most three changes within the limits of the size check that are safe within those limits, at
-{{strengths}} of the way from the cut to certainty; of these the best of the other folds is
-reported. Action spaces were written before any model was fitted (`experiments/spaces`).
-(`python -m experiments.benchmark --sendable`)
+change. Plans for models of other libraries come from the same search, with the same limits, steps
+and levels of strength as ours. Action spaces were written before any model was fitted
+(`experiments/spaces`). (`python -m experiments.benchmark --sendable`)
 """
 
 
 def sendable_page(store: Store) -> str:
     """A part for each table that has rows."""
-    strengths = sorted({value for entry in ENTRIES.values() for value in entry.strengths})
-    several = ", ".join(f"{value:g}" for value in strengths)
-    parts = [INTRODUCTION.replace("{strengths}", several)]
+    parts = [INTRODUCTION]
     for one in TABLES.values():
         parts += _part(store, one)
     return page(*parts)
 
 
 def _part(store: Store, one: Table) -> list[str]:
-    found = {name: rows for name in ENTRIES if (rows := chosen_rows(store, one, name)) is not None}
+    stored = {name: store.read(name_of(entry), one.name) for name, entry in ENTRIES.items()}
+    found = {name: rows for name, rows in stored.items() if rows is not None}
     if not found:
         return []
     first = next(iter(found.values()))
     n_folds, rate = first["Fold"].nunique(), first["Rate"].iloc[0]
-    note = " Strengths were chosen on the one fold that they are reported for." * (n_folds == 1)
-    said = f"Approval rate {rate:.0%}; {n_folds} fold{'s' * (n_folds > 1)}.{note}"
+    said = f"Approval rate {rate:.0%}; {n_folds} fold{'s' * (n_folds > 1)}."
     lines = [_row(ENTRIES[name].title, rows) for name, rows in found.items()]
     return [f"### {one.title}", said, table(HEADER, lines)]
-
-
-def chosen_rows(store: Store, one: Table, name: str) -> pd.DataFrame | None:
-    """Rows of a model, one strength for each fold: the best of the other folds."""
-    rows = store.read(name_of(ENTRIES[name]), one.name)
-    if rows is None:
-        return None
-    kept = []
-    for number, of_fold in rows.groupby("Fold"):
-        others = rows[rows["Fold"] != number]
-        others = rows if others.empty else others
-        sent = others.groupby("Strength")["Sendable"].sum()
-        best = sent.index[int(np.argmax(sent.to_numpy()))]  # the lowest of equals
-        kept.append(of_fold[of_fold["Strength"] == best])
-    return pd.concat(kept)
 
 
 def _row(title: str, rows: pd.DataFrame) -> list[str]:

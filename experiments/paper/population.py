@@ -47,7 +47,9 @@ class Population:
     def of(cls, data: Dataset) -> Population:
         """Those of a data set, whose columns must be numbers."""
         grouped = Encoder(data.frame, data.actions)
-        separate = Encoder(data.frame, ActionSpace(_by_column(data.actions), data.desired))
+        separate = Encoder(
+            data.frame, ActionSpace(_by_column(data.actions), data.desired, limits=None)
+        )
         matrix = grouped.matrix(data.frame)
         desired = (data.target == data.desired).to_numpy()
         return cls(matrix, desired, grouped.column_names, separate.axes, grouped.axes)

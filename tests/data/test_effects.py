@@ -243,7 +243,7 @@ def test_categories_and_constants_take_no_part():
         }
     )
     frame["q"] = 1 - frame["p"]
-    space = ActionSpace([Feature("pq", columns=("p", "q"))])
+    space = ActionSpace([Feature("pq", columns=("p", "q"))], limits=None)
     effects = CausalEffects.estimate(frame, actions=space)
     assert effects.names == ("a", "same")
     assert not effects.direct.any()

@@ -104,7 +104,7 @@ def test_numbered_pandas_columns_keep_their_labels():
 
 def test_fractions_in_an_integer_column_stay_fractions():
     frame = pd.DataFrame({"n": [1, 5, 9]})
-    space = ActionSpace([Feature("n", kind="continuous")])
+    space = ActionSpace([Feature("n", kind="continuous")], limits=None)
     for table in (frame, pl.from_pandas(frame)):
         decoded = Encoder(table, space).decode([[1.5], [2.0], [3.0]], like=table)
         assert list(decoded["n"]) == [1.5, 2.0, 3.0]
@@ -112,7 +112,7 @@ def test_fractions_in_an_integer_column_stay_fractions():
 
 def test_declared_groups_keep_their_columns():
     frame = pd.DataFrame({"a": [1, 0], "n": [3, 4], "b": [0, 1]})
-    encoder = Encoder(frame, ActionSpace([Feature("g", columns=["a", "b"])]))
+    encoder = Encoder(frame, ActionSpace([Feature("g", columns=["a", "b"])], limits=None))
     assert encoder.column_names == ("a", "b", "n")
     assert encoder.axes[0].columns == (0, 1) and encoder.axes[0].is_categorical
     pd.testing.assert_frame_equal(encoder.decode(encoder.matrix(frame), like=frame), frame)
@@ -159,7 +159,7 @@ def test_polars_nulls_and_nans_are_missing():
 
 def test_groups_must_sum_to_one():
     frame = pd.DataFrame({"a": [1, 0], "b": [0, 0]})
-    space = ActionSpace([Feature("g", columns=["a", "b"])])
+    space = ActionSpace([Feature("g", columns=["a", "b"])], limits=None)
     with pytest.raises(InvalidData, match="group 'g' must sum to 1 in every row; row 1 sums to 0"):
         Encoder(frame, space)
     with pytest.raises(InvalidData, match="'a' is binary, but row 0 holds 2"):
@@ -193,4 +193,4 @@ def test_decode_needs_the_encoded_columns():
 
 def test_spec_for_other_data_is_refused():
     with pytest.raises(InvalidSpec, match="names 'salary'"):
-        Encoder(PANDAS, ActionSpace([Feature("salary")]))
+        Encoder(PANDAS, ActionSpace([Feature("salary")], limits=None))

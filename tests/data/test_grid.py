@@ -33,7 +33,7 @@ def random_problem(rng):
         lower, upper = inside if kind == "continuous" else np.floor(inside)
     weight = float(rng.choice([1.0, 0.5, 2.0, 0.0], p=[0.7, 0.1, 0.1, 0.1]))
     feature = Feature("x0", kind, change, lower, upper, weight)
-    encoder = Encoder(column[:, None], ActionSpace([feature]))
+    encoder = Encoder(column[:, None], ActionSpace([feature], limits=None))
     if rng.random() < 0.5:
         grid = Grid.from_columns(encoder.axes, [column], int(rng.integers(2, 12)))
     else:
@@ -108,12 +108,14 @@ def test_categories_equal_their_definition(seed):
     names = np.array(list("abcdef"))[codes]
     change, weight = str(rng.choice(CHANGES)), float(rng.choice([1.0, 3.0]))
     order = tuple("abcdef"[:k])
-    space = ActionSpace([Feature("c", "categorical", change, weight=weight, categories=order)])
+    space = ActionSpace(
+        [Feature("c", "categorical", change, weight=weight, categories=order)], limits=None
+    )
     declared = bool(rng.random() < 0.5)
     if declared:
         frame = pd.DataFrame(np.eye(k)[codes], columns=list("abcdef")[:k])
         group = Feature("c", change=change, weight=weight, columns=order)
-        space = ActionSpace([group])
+        space = ActionSpace([group], limits=None)
     else:
         frame = pd.DataFrame({"c": names})
     encoder = Encoder(frame, space)
@@ -139,7 +141,9 @@ def test_categories_equal_their_definition(seed):
 def test_reach_agrees_with_the_price_of_every_cell(name, rng):
     """For each cost of training: the reach is the cells that cost no more than the budget."""
     X = np.column_stack([rng.normal(size=80), rng.integers(0, 30, 80), rng.exponential(size=80)])
-    encoder = Encoder(X, ActionSpace([Feature("x0"), Feature("x1", change="decrease")]))
+    encoder = Encoder(
+        X, ActionSpace([Feature("x0"), Feature("x1", change="decrease")], limits=None)
+    )
     columns = encoder.encode(X)
     grid = Grid.from_columns(encoder.axes, columns, 12)
     prices = grid.price(make_cost(name).fit(columns, encoder.weights))
@@ -168,7 +172,9 @@ def test_switching_category_flips_two_columns_in_every_norm(norm):
 
 def test_a_person_beyond_a_bound_may_stay_or_come_back():
     column = np.arange(10.0)
-    encoder = Encoder(column[:, None], ActionSpace([Feature("x0", "integer", lower=2, upper=6)]))
+    encoder = Encoder(
+        column[:, None], ActionSpace([Feature("x0", "integer", lower=2, upper=6)], limits=None)
+    )
     grid = Grid.from_columns(encoder.axes, [column])
     prices = grid.price(make_cost("percentile").fit([column], encoder.weights))
     cells = grid.cells([column])
@@ -216,7 +222,7 @@ def test_pandas_and_polars_give_the_same_grid_and_reach(rng):
     )
     results = []
     for table in (frame, pl.from_pandas(frame)):
-        encoder = Encoder(table, ActionSpace.infer(table, increase=["b"]))
+        encoder = Encoder(table, ActionSpace.infer(table, increase=["b"], limits=None))
         columns = encoder.encode(table)
         grid = Grid.from_columns(encoder.axes, columns, 16)
         prices = grid.price(make_cost("percentile").fit(columns, encoder.weights))

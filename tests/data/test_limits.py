@@ -65,7 +65,7 @@ def test_the_size_rule_is_that_of_the_finding(kind, rng):
         column = rng.integers(0, int(rng.choice([2, 5, 1000])), 40) * float(rng.choice([1, 3]))
         if kind == "continuous":
             column = column + rng.random()
-        feature = ActionSpace([Feature("x0", kind)], limits="size").complete(column[:, None])["x0"]
+        feature = ActionSpace([Feature("x0", kind)], steps=None).complete(column[:, None])["x0"]
         quartile = np.quantile(column, [0.25, 0.75])
         for own in rng.choice(column, 5):
             most = max(own, np.median(column)) / 2

@@ -61,7 +61,10 @@ def test_reasons_of_replicates_are_compared():
 
 def test_learners_of_other_libraries_are_fitted_again_too():
     numbers = ["Income", "Savings", "Debt"]
-    X, space = TRAINING[numbers].astype(float), ActionSpace(list(map(Feature, numbers)))
+    X, space = (
+        TRAINING[numbers].astype(float),
+        ActionSpace(list(map(Feature, numbers)), limits=None),
+    )
     model = RandomForestClassifier(5, max_depth=3, random_state=0).fit(X, TARGET)
     report = reasons_report(
         model, X.head(60), reference=X, actions=space, desired="approved", training=X,

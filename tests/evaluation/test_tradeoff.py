@@ -170,7 +170,7 @@ def test_a_category_that_only_judges_have_is_no_trouble():
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"x": rng.normal(size=200), "job": ["cook"] * 198 + ["pilot", "nurse"]})
     target = (frame["x"] + rng.normal(size=200) > 0).to_numpy()
-    space = ActionSpace([Feature("x"), Feature("job")], desired=True)
+    space = ActionSpace([Feature("x"), Feature("job")], desired=True, limits=None)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", WeightWarning)
         TunedRecourseClassifierCV(RecourseForestClassifier(space, n_estimators=3)).fit(

@@ -34,7 +34,9 @@ def made_up(n_people=150, seed=0):
         Feature("saved", "integer", "fixed", -100, 100),
         Feature("job", columns=("job:a", "job:b")),
     ]
-    return Dataset("made up", frame, target, "yes", ActionSpace(features, "yes"), "Made up.")
+    return Dataset(
+        "made up", frame, target, "yes", ActionSpace(features, "yes", limits=None), "Made up."
+    )
 
 
 def fold_of(population, experiment, data, number):

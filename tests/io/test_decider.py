@@ -18,7 +18,7 @@ from ract.io.decider import read_decider
 
 LOANS = load_loans(300)
 X, y, NUMBERS = LOANS.frame, LOANS.target, LOANS.frame[["Income", "Debt", "Savings"]]
-SPACE = ActionSpace([LOANS.actions[name] for name in NUMBERS])
+SPACE = ActionSpace([LOANS.actions[name] for name in NUMBERS], limits=None)
 MODELS = {
     "tree": lambda: RecourseTreeClassifier(LOANS.actions, max_depth=4).fit(X, y),
     "shares": lambda: RecourseForestClassifier(LOANS.actions, n_estimators=9).fit(X, y),

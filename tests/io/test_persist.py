@@ -52,7 +52,7 @@ NUMBERS = LOANS.frame[["Age", "Income", "Debt", "Savings", "LoanAmount"]]
 
 def free(people):
     """An action space in which everything may change."""
-    return ActionSpace(map(Feature, people.columns))
+    return ActionSpace(map(Feature, people.columns), limits=None)
 
 
 def again(model, tmp_path):

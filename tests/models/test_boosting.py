@@ -146,7 +146,7 @@ def test_plain_scores_are_those_of_the_peer():
     y = (rng.random(800) < 1 / (1 + np.exp(3 - X[:, 0] * X[:, 1] / 12))).astype(int)
     settings = {"max_iter": 20, "max_leaf_nodes": 6, "min_samples_leaf": 10, "learning_rate": 0.2}
     ours = RecourseBoostingClassifier(
-        ActionSpace([], desired=1), **settings, **PLAIN, l2_regularization=0.5
+        ActionSpace([], desired=1, limits=None), **settings, **PLAIN, l2_regularization=0.5
     ).fit(X, y)
     peer = HistGradientBoostingClassifier(
         **settings, l2_regularization=0.5, early_stopping=False
@@ -330,7 +330,9 @@ def test_behind_the_steps_of_a_pipeline(rng):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", AssumedActions)
         pipeline = make_pipeline(StandardScaler(), booster).fit(X, y)
-        model = read_model(pipeline, X, ActionSpace([Feature(f"x{j}") for j in range(3)]))
+        model = read_model(
+            pipeline, X, ActionSpace([Feature(f"x{j}") for j in range(3)], limits=None)
+        )
     np.testing.assert_array_equal(model.decide(X), pipeline.predict(X) == 1)
     np.testing.assert_allclose(model.probability(X), pipeline.predict_proba(X)[:, 1])
 

@@ -187,7 +187,7 @@ def test_plans_of_a_cut_forest_equal_brute_force(seed):
     rng = np.random.default_rng(seed)
     X = rng.integers(0, 6, (150, 3)).astype(float)
     y = rng.random(150) < 1 / (1 + np.exp(4 - X[:, 0] - X[:, 1] / 2))
-    space = ActionSpace([Feature(f"x{j}", "integer") for j in range(3)], desired=True)
+    space = ActionSpace([Feature(f"x{j}", "integer") for j in range(3)], desired=True, limits=None)
     forest = RecourseForestClassifier(
         space, n_estimators=9, min_samples_leaf=3, random_state=seed, cost="range",
         threshold=float(rng.uniform(0.25, 0.8)),
@@ -217,7 +217,7 @@ def test_out_of_bag_recourse_is_about_the_cut():
         mean = ensemble.value[leaves[i][out[i]]].mean()
         right += (mean >= 0.6) == (target.iloc[i] == "approved")
         search = ExactSearch(part, forest.encoder_.axes, forest.cost_)
-        served += mean >= 0.6 or bool(search.solve(matrix[[i]], forest.budget).found[0])
+        served += mean >= 0.6 or bool(search.solve(matrix[[i]], forest.budget_).found[0])
     assert forest.oob_score_ == pytest.approx(right / 120)
     assert forest.oob_recourse_ratio_ == pytest.approx(served / 120)
 

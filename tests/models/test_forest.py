@@ -310,7 +310,7 @@ def test_it_works_with_scikit_learns_tools(loans):
 
 
 def test_either_class_can_be_the_desired_one(loans):
-    actions = ActionSpace(loans.actions.features)
+    actions = ActionSpace(loans.actions.features, limits=None)
     for desired in ("approved", "refused"):
         model = RecourseForestClassifier(
             actions, desired=desired, recourse_weight=5.0, max_depth=4, n_estimators=9,
@@ -373,7 +373,7 @@ def test_progress_is_shown_on_the_error_stream_when_asked(loans, capsys, monkeyp
             "min_recourse must be a share of at least 0 and below 1, or N.* got 1",
         ),
         ({"recourse_weight": -1}, "recourse_weight must be a number of 0 or more, got -1"),
-        ({"budget": -0.1}, "budget must be a number of 0 or more, got -0.1"),
+        ({"budget": -0.1}, "budget must be a number of 0 or more, or None, got -0.1"),
         ({"criterion": "loss"}, "criterion must be one of 'gini', 'entropy', 'error'"),
         ({"max_features": "half"}, "max_features must be 'sqrt' or 'log2', or a whole"),
     ],
@@ -394,7 +394,7 @@ def test_out_of_bag_recourse_by_hand(loans):
         out = np.array([draw_people(80, n, seed)[0][i] == 0 for seed, n in draws])
         part = some_trees(model.ensemble_, out, votes_needed=out.sum() // 2 + 1)
         search = ExactSearch(part, model.encoder_.axes, model.cost_)
-        with_recourse += search.solve(matrix[[i]], model.budget).found[0]
+        with_recourse += search.solve(matrix[[i]], model.budget_).found[0]
     assert model.oob_recourse_ratio_ == pytest.approx(with_recourse / 80)
 
 

@@ -158,9 +158,9 @@ def test_unknown_is_not_none(judge, model, loans):
     assert judge.judged(ended).frame["verdict"].tolist() == [words[s] for s in ended.status]
     # A plan beyond the budget says that there is none within it only if no plan is cheaper.
     wide = model.recourse(refused, budget=np.inf, explain=False)
-    narrow = replace(wide, question=replace(wide.question, budget=model.budget))
+    narrow = replace(wide, question=replace(wide.question, budget=model.budget_))
     none = judge.judged(narrow).frame["verdict"] == "none"
-    assert 0 < none.sum() == (wide.cost > model.budget).sum()
+    assert 0 < none.sum() == (wide.cost > model.budget_).sum()
     not_proved = replace(wide.answers, bound=np.zeros(len(wide)))
     unknown = judge.judged(replace(narrow, answers=not_proved)).frame["verdict"] == "unknown"
     assert unknown.tolist() == none.tolist()
@@ -263,7 +263,7 @@ def small_world(rng):
     space = ActionSpace([Feature("a", "integer", "increase", lower=0, upper=5),
                          Feature("b", "integer", lower=0, upper=5),
                          Feature("fixed", "integer", "fixed", lower=0, upper=5)],
-                        desired="yes")  # fmt: skip
+                        desired="yes", limits=None)  # fmt: skip
     return people, y, space
 
 

@@ -64,7 +64,7 @@ def test_constraints_that_the_data_speak_against_are_left_out(name):
     rng = np.random.default_rng(0)
     X = pd.DataFrame(rng.normal(size=(1500, 3)), columns=["good", "bad", "noise"])
     y = X["good"] - 2 * X["bad"] + rng.normal(size=1500) > 0
-    space = ActionSpace([Feature(name, change="increase") for name in X], desired=True)
+    space = ActionSpace([Feature(name, change="increase") for name in X], desired=True, limits=None)
     model = clone(MODELS[name]).set_params(actions=space, monotonic="auto").fit(X, y)
     assert "good" in model.monotonic_ and "bad" not in model.monotonic_
     forced = clone(model).set_params(monotonic="all").fit(X, y)

@@ -82,7 +82,7 @@ def test_kinds_are_read_off_as_from_a_table(tmp_path, seed):
     level = np.array(levels)[frame["age"].fillna(1).clip(0, 3).astype(int)]
     frame["level"] = pd.Categorical(level, levels, ordered=True)
     actions = ActionSpace(
-        [*rules_with_missing(supply_cost=0.3), Feature("level", change="increase")]
+        [*rules_with_missing(supply_cost=0.3), Feature("level", change="increase")], limits=None
     )
     tree = RecourseTreeClassifier(actions, desired="yes", max_depth=4)
     expected = model_fingerprint(tree.fit(frame, target))

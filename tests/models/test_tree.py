@@ -125,7 +125,8 @@ def test_recourse_risk_equals_brute_force_over_every_action(seed):
             Feature("b", change=changes[1], weight=0.5),
             Feature("c", "categorical", changes[2], categories=("x", "y", "z")),
             Feature("d", change=changes[3]),
-        ]
+        ],
+        limits=None,
     )
     budget = float(rng.choice([0.11, 0.31, 0.63]))
     model = RecourseTreeClassifier(
@@ -191,7 +192,7 @@ def test_probabilities_are_the_shares_of_leaves_whatever_is_decided(loans):
 
 @pytest.mark.parametrize("desired", ["approved", "refused"])
 def test_either_class_can_be_the_desired_one(loans, desired):
-    actions = ActionSpace(loans.actions.features)
+    actions = ActionSpace(loans.actions.features, limits=None)
     model = RecourseTreeClassifier(actions, desired=desired, recourse_weight=5.0, max_depth=4)
     model.fit(loans.frame, loans.target)
     assert model.desired_ == desired
@@ -399,7 +400,7 @@ def test_the_same_seed_gives_the_same_tree(loans):
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"budget": -0.1}, "budget must be a number of 0 or more, got -0.1"),
+        ({"budget": -0.1}, "budget must be a number of 0 or more, or None, got -0.1"),
         ({"recourse_weight": -1}, "recourse_weight must be a number of 0 or more, got -1"),
         ({"recourse_weight": float("nan")}, "recourse_weight must be a number"),
         ({"min_recourse": 1}, "min_recourse must be a share of at least 0 and below 1, .* got 1"),

@@ -592,7 +592,7 @@ def test_a_notice_fits_a_phone(browser, tmp_path):
 def test_plans_go_along_with_reasons_where_there_are_such_plans():
     free = [replace(feature, change="any") for feature in LOANS.actions]
     model = RecourseForestClassifier(
-        ActionSpace(free, LOANS.actions.desired), n_estimators=10, random_state=0,
+        ActionSpace(free, LOANS.actions.desired, limits=None), n_estimators=10, random_state=0,
         recourse_weight=0.0, min_samples_leaf=1,
     ).fit(LOANS.frame.head(300), LOANS.target[:300])  # fmt: skip
     people, options = load_loans(120, random_state=4).frame, {"max_changes": 2, "budget": 0.4}

@@ -62,7 +62,8 @@ def asked_of(name: str) -> pd.DataFrame:
 def fitted(name: str) -> object:
     """A model, trained again."""
     kind, source, parameters = MODELS[name]
-    space = ActionSpace.from_toml(HERE / ("holes.toml" if source == "holes" else "actions.toml"))
+    declared = ActionSpace.from_toml(HERE / ("holes.toml" if source == "holes" else "actions.toml"))
+    space = ActionSpace(declared.features, declared.desired, limits=None)  # as files of 0.2 meant
     rows = table(source)
     target = rows.pop("Decision")
     threads = {} if kind is RecourseTreeClassifier else {"n_jobs": 1}

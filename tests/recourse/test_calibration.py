@@ -131,7 +131,7 @@ def test_a_run_goes_on_from_its_checkpoint(loans, tmp_path, monkeypatch):
 
 def test_learners_of_other_libraries_are_measured_too(loans):
     numbers = loans.frame.select_dtypes("number")
-    space = ActionSpace.infer(numbers, fixed=["Age"], desired="approved")
+    space = ActionSpace.infer(numbers, fixed=["Age"], desired="approved", limits=None)
     learner = RandomForestClassifier(n_estimators=15, min_samples_leaf=20, random_state=0)
     curve = calibrate(
         learner, numbers, loans.target, lasting=0.6, strengths=[0, 0.6, 0.7], n_refused=200,

@@ -14,7 +14,7 @@ from tests.edges import wrong_at_the_edge
 def test_a_plan_that_costs_exactly_the_budget_is_found():
     people = pd.DataFrame({"a": range(1, 11)})
     tree = ract.RecourseTreeClassifier(max_depth=1, budget=0.1, recourse_weight=0.0)
-    space = ActionSpace([Feature("a", "integer")], desired=1)
+    space = ActionSpace([Feature("a", "integer")], desired=1, limits=None)
     tree.set_params(actions=space).fit(people, people["a"] > 3)
     (plan,) = tree.recourse(pd.DataFrame({"a": [3]}))
     assert plan.status == "optimal"

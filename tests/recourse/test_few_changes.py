@@ -2,13 +2,21 @@
 
 import numpy as np
 import pytest
+from sklearn.ensemble import RandomForestClassifier
 
-from ract import ActionSpace, RecourseBoostingClassifier, RecourseForestClassifier, find_recourse
+from ract import (
+    ActionSpace,
+    RecourseBoostingClassifier,
+    RecourseForestClassifier,
+    find_recourse,
+    import_model,
+)
 from ract.data.datasets import load_loans
+from ract.notices.ways import ways_of
 from ract.recourse.few_changes import MAX_CHANGES, STRONGER, few_changes
 
 LOANS = load_loans(900, random_state=0)
-SPACE = ActionSpace(LOANS.actions.features, LOANS.desired, limits="size", steps="round")
+SPACE = ActionSpace(LOANS.actions.features, LOANS.desired)
 NEW = load_loans(200, random_state=1).frame
 
 
@@ -53,6 +61,41 @@ def test_without_options_plans_are_those_of_letters(booster):
     bare = find_recourse(booster, people)
     assert (booster.recourse(people, max_changes=None).cost == bare.cost).all()
     assert (found.cost[found.found] >= bare.cost[found.found] - 1e-9).all()
+
+
+def test_the_cheapest_plan_stands_beside_a_stronger_one(booster):
+    people = NEW[booster.predict(NEW) != LOANS.desired].head(40)
+    found = few_changes(booster.recourse, people, at_least=True, smaller=True, n_alternatives=1)
+    cheapest = find_recourse(booster, people, at_least=True, max_changes=MAX_CHANGES)
+    n_beside = 0
+    for i in range(len(people)):
+        smaller = [way for way in found[i].alternatives if way.smaller]
+        assert not found[i].smaller
+        if cheapest.found[i] and found.cost[i] > cheapest.cost[i]:
+            [way] = smaller
+            assert way == found[i].alternatives[-1]
+            assert way.cost == cheapest.cost[i] and way.strength < found[i].strength
+            assert way.changes == cheapest[i].changes and way.at_least == cheapest[i].at_least
+            assert ways_of(found[i])[-1] == way
+            n_beside += 1
+    assert n_beside > 5
+    plain = few_changes(booster.recourse, people, at_least=True, n_alternatives=1)
+    assert not any(way.smaller for plan in plain for way in plan.alternatives)
+
+
+def test_plans_of_an_imported_model_are_those_of_letters_too():
+    numbers = LOANS.frame[["Income", "Debt", "Savings", "LoanAmount"]]
+    forest = RandomForestClassifier(10, max_depth=4, random_state=0).fit(numbers, LOANS.target)
+    space = ActionSpace([f for f in LOANS.actions if f.name in numbers], LOANS.desired)
+    imported = import_model(forest, numbers, space)
+    assert imported.budget == 1.0
+    people = NEW[numbers.columns][forest.predict(NEW[numbers.columns]) != LOANS.desired].head(20)
+    found, letters = (
+        imported.recourse(people),
+        few_changes(imported.recourse, people, at_least=True),
+    )
+    np.testing.assert_array_equal(found.cost, letters.cost)
+    assert found.cost[found.found].sum() > find_recourse(imported, people).cost[found.found].sum()
 
 
 def test_a_table_of_another_kind_has_short_and_safe_plans_too(booster):

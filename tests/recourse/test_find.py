@@ -259,7 +259,7 @@ def test_polars_and_arrays_give_the_same_plans(loans, model):
     assert isinstance(polars.counterfactuals, pl.DataFrame)
     rng = np.random.default_rng(0)
     X = rng.normal(size=(200, 4))
-    space = ActionSpace((Feature(f"x{j}") for j in range(4)), True)
+    space = ActionSpace((Feature(f"x{j}") for j in range(4)), True, limits=None)
     tree = RecourseTreeClassifier(space, max_depth=3).fit(X, X[:, 0] + X[:, 1] > 0)
     recourse = tree.recourse(X[:50])
     after = recourse.counterfactuals
@@ -313,7 +313,7 @@ def test_max_changes_and_another_cost(loans, model):
 def test_words():
     frame = pd.DataFrame({"income": [20, 30, 40, 50], "age": [30, 40, 50, 60]})
     space = ActionSpace(
-        [Feature("income", change="increase"), Feature("age", change="fixed")], True
+        [Feature("income", change="increase"), Feature("age", change="fixed")], True, limits=None
     )
     approved = np.array([False, False, True, True])
     tree = RecourseTreeClassifier(space, max_depth=1, min_samples_leaf=1).fit(frame, approved)
@@ -360,7 +360,7 @@ def test_wrong_input_is_refused(loans, model):
         with pytest.raises(InvalidSpec, match=rf"{option} takes a list; write \['Income'\]"):
             model.encoder_.space.restricted(**{option: "Income"})
     with pytest.raises(InvalidSpec, match="rules takes a list"):
-        ActionSpace([], rules="Debt <= Savings")
+        ActionSpace([], rules="Debt <= Savings", limits=None)
     with pytest.raises(InvalidSpec, match=r"belong to the action space.*with_rules"):
         model.recourse(people, relations=["Debt <= Savings"])
     with pytest.raises((InvalidData, ValueError), match="Income"):
@@ -377,7 +377,7 @@ def test_columns_in_another_order_are_refused_whatever_is_asked(loans, model):
             ask(model, turned)
     numbers = loans.frame[["Age", "Income", "Debt"]]
     forest = RandomForestClassifier(5, random_state=0).fit(numbers, loans.target)
-    space = ActionSpace([loans.actions[name] for name in numbers])
+    space = ActionSpace([loans.actions[name] for name in numbers], limits=None)
     for ask in (find_recourse, recourse_status):
         with pytest.raises(InvalidData, match="in another order than in training"):
             ask(forest, turned[["Debt", "Age", "Income"]], reference=numbers, actions=space)
@@ -410,7 +410,7 @@ def test_any_forest_of_scikit_learn():
     )
     good = np.where(frame["income"] / 90 > frame["debt"], "yes", "no")
     forest = RandomForestClassifier(30, max_depth=4, random_state=0).fit(frame, good)
-    space = ActionSpace.infer(frame, fixed=["age"], increase=["income"], desired="yes")
+    space = ActionSpace.infer(frame, fixed=["age"], increase=["income"], desired="yes", limits=None)
     recourse = find_recourse(forest, frame, actions=space, budget=0.5)
     assert (forest.predict(recourse.counterfactuals[recourse.found]) == "yes").all()
     assert recourse.counterfactuals["age"].equals(frame["age"])
@@ -435,8 +435,8 @@ def test_models_fitted_without_actions_warn_of_what_plans_assume(tmp_path):
         assert len(warned) == 1
         with pytest.warns(AssumedActions, match=says):
             recourse_status(asked, frame)
-        find_recourse(asked, frame, actions=ActionSpace([Feature("age")]))
-    declared = RecourseTreeClassifier(ActionSpace([Feature("age")], True), max_depth=2)
+        find_recourse(asked, frame, actions=ActionSpace([Feature("age")], limits=None))
+    declared = RecourseTreeClassifier(ActionSpace([Feature("age")], True, limits=None), max_depth=2)
     declared.fit(frame, frame["age"] > 25).recourse(frame)
 
 
@@ -469,9 +469,14 @@ def test_alternatives_and_ends_of_ranges_are_accepted_in_columns_of_single_preci
     model.fit(frame, frame.sum(axis=1) > 1.5)
     people = frame[~model.predict(frame)].head(20)
     recourse = find_recourse(
-        model, people, actions=ActionSpace([Feature(name) for name in frame]), reference=frame,
-        n_alternatives=2, ranges=True, explain=False,
-    )  # fmt: skip
+        model,
+        people,
+        actions=ActionSpace(map(Feature, frame), limits=None),
+        reference=frame,
+        n_alternatives=2,
+        ranges=True,
+        explain=False,
+    )
     assert recourse.found.all()
     ways = [(i, way) for i, plan in enumerate(recourse) for way in (plan, *plan.alternatives)]
     assert len(ways) > 2 * len(people)
@@ -494,7 +499,9 @@ def test_a_range_of_which_the_model_refuses_an_end_shrinks_to_the_plan():
     forest = Picky(5, max_depth=3, random_state=0).fit(frame, frame["a"] > 0.5)
     forest.most_ = np.inf
     person = frame[~forest.predict(frame)].head(1)
-    space = ActionSpace([Feature(name, "continuous", lower=0, upper=1) for name in frame])
+    space = ActionSpace(
+        [Feature(name, "continuous", lower=0, upper=1) for name in frame], limits=None
+    )
     ask = {"actions": space.restricted(["a"])}
     (wide,) = find_recourse(forest, person, reference=frame, **ask)[0].changes
     forest.most_ = wide.high
@@ -511,7 +518,9 @@ def test_a_single_never_lands_beyond_a_bound(upper):
     if inside > upper:
         inside = float(np.nextafter(np.float32(inside), np.float32(0)))
     people = pd.DataFrame({"a": np.array([0.01, 0.02, 0.99], np.float32)})
-    space = ActionSpace([Feature("a", "continuous", "increase", lower=0.0, upper=upper)])
+    space = ActionSpace(
+        [Feature("a", "continuous", "increase", lower=0.0, upper=upper)], limits=None
+    )
     for cut, attainable in ((inside - 1e-10, True), (inside + (upper - inside) / 2, False)):
         known = pd.DataFrame({"a": [0.0, np.nextafter(cut, 0), np.nextafter(cut, 1), 1.0]})
         tree = RecourseTreeClassifier(space, desired=True, max_depth=1, min_samples_leaf=1)
@@ -620,7 +629,7 @@ def test_plans_on_the_papers_data(name, data_home):
     assert (model.predict(recourse.counterfactuals.iloc[found]) == data.desired).all()
     cost = model.cost_.between(recourse.before[found], recourse.after[found])
     np.testing.assert_allclose(cost, recourse.cost[found])
-    assert (cost <= model.budget).all()
+    assert (cost <= model.budget_).all()
     for i in found:
         for after in (recourse.after[i], *recourse.answers.alternatives[i].values):
             assert model.ensemble_.decide(after[None]).all()

@@ -29,7 +29,9 @@ def tree():
 def imported():
     numbers = LOANS.frame.select_dtypes("number")
     model = DecisionTreeClassifier(max_depth=3).fit(numbers, APPROVED)
-    return ract.import_model(model, numbers, ActionSpace([Feature("Income")]), desired=1)
+    return ract.import_model(
+        model, numbers, ActionSpace([Feature("Income")], limits=None), desired=1
+    )
 
 
 def test_one_person_as_a_series_is_refused_with_what_to_write(tree, imported):
@@ -68,14 +70,16 @@ def test_a_budget_in_percent_is_refused(tree, imported):
     numbers = LOANS.frame.select_dtypes("number")
     model = DecisionTreeClassifier(max_depth=3).fit(numbers, APPROVED)
     with pytest.raises(InvalidSpec, match=sentence):
-        ract.import_model(model, numbers, ActionSpace([Feature("Income")]), desired=1, budget=30)
+        ract.import_model(
+            model, numbers, ActionSpace([Feature("Income")], limits=None), desired=1, budget=30
+        )
     for budget in (0, 1, 1.0, np.inf):
         tree.recourse(PEOPLE[:3], budget=budget)
     tree.recourse(PEOPLE[:3], budget=30, cost=ScaledCost("std"))  # which has no such end
 
 
 def test_a_large_weight_allows_a_large_budget():
-    heavy = ActionSpace([Feature("Income", weight=50.0)], desired=1)
+    heavy = ActionSpace([Feature("Income", weight=50.0)], desired=1, limits=None)
     model = RecourseTreeClassifier(heavy, max_depth=2, budget=30).fit(LOANS.frame, APPROVED)
     assert model.budget == 30
 
@@ -91,7 +95,9 @@ def test_an_unknown_option_is_that_of_the_function_that_was_called(tree, importe
 
 
 def test_one_default_budget(imported):
-    assert imported.budget == RecourseTreeClassifier().budget == RecourseForestClassifier().budget
+    assert imported.budget == RecourseTreeClassifier().budget_ == RecourseForestClassifier().budget_
+    assert RecourseTreeClassifier(ActionSpace([Feature("x0")])).budget_ == 1.0
+    assert RecourseTreeClassifier(ActionSpace([Feature("x0")], limits=None)).budget_ == 0.3
 
 
 @pytest.mark.parametrize(("label", "said"), [(1, "class 1"), (True, "class True"), ("yes", "yes")])

@@ -189,7 +189,7 @@ def test_frames_of_other_libraries(model, library):
 def test_arrays(dtype):
     rng = np.random.default_rng(0)
     X = rng.random((200, 4))
-    space = ActionSpace(Feature(f"x{j}") for j in range(4))
+    space = ActionSpace([Feature(f"x{j}") for j in range(4)], limits=None)
     model = RecourseTreeClassifier(space, desired=True, max_depth=4).fit(X, X.sum(axis=1) > 2)
     people = X[:30].astype(dtype)
     people[4, 1], people[9, 0] = np.nan, np.inf
@@ -210,7 +210,7 @@ def test_models_of_other_libraries(with_reference):
     rng = np.random.default_rng(1)
     X = pd.DataFrame(rng.integers(0, 9, (200, 3)), columns=["a", "b", "c"])
     forest = RandomForestClassifier(10, max_depth=4, random_state=0).fit(X, X.sum(axis=1) > 12)
-    space = ActionSpace([Feature("a"), Feature("b", change="increase"), Feature("c")])
+    space = ActionSpace([Feature("a"), Feature("b", change="increase"), Feature("c")], limits=None)
     how = {"actions": space, "reference": X if with_reference else None}
     people = X.head(30).astype(float)
     people.iloc[4, 1], people.iloc[9, 0] = np.nan, np.inf

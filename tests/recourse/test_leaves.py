@@ -287,7 +287,7 @@ def test_a_split_that_leaves_nobody_on_one_side_is_no_way():
         [0, 0, -1, -1, -1], [2, 3, 0, 0, 0], [1, 2, -1, -1, -1], [4, 3, -1, -1, -1], [0, 0, 0, 1, 0]
     )
     matrix = np.arange(6.0)[:, None]
-    encoder = Encoder(matrix, ActionSpace([Feature("x0", "integer")]))
+    encoder = Encoder(matrix, ActionSpace([Feature("x0", "integer")], limits=None))
     cost = make_cost("percentile").fit(matrix.T, encoder.weights)
     solutions = LeafSearch(tree, encoder.axes, cost).solve(matrix)
     assert (solutions.status == Status.NONE).all() and np.isinf(solutions.cost).all()

@@ -120,7 +120,7 @@ def test_actions_with_effects_keep_to_limits(seed):
 
 def test_the_checker_refuses_what_moves_too_far():
     people = np.arange(20.0)[:, None]
-    space = ActionSpace([Feature("x0", "integer", max_relative=0.5, median=4)])
+    space = ActionSpace([Feature("x0", "integer", max_relative=0.5, median=4)], limits=None)
     encoder = Encoder(people, space)
     ensemble = random_ensemble(np.random.default_rng(0), people, 1)
     accepted = np.flatnonzero(naive.naive_decision(ensemble, people))
@@ -221,7 +221,7 @@ def test_relative_costs_are_searched_exactly(seed):
 def test_a_loaded_model_has_the_same_cost(loans, tmp_path, cost):
     far = loans.frame.assign(Income=loans.frame["Income"] + 2**40)
     forest = RecourseForestClassifier(cost=cost, budget=0.2, n_estimators=4, random_state=0)
-    forest.set_params(actions=ActionSpace(map(Feature, far), loans.actions.desired))
+    forest.set_params(actions=ActionSpace(map(Feature, far), loans.actions.desired, limits=None))
     forest.fit(far, loans.target)
     save_model(forest, tmp_path / "model.ract")
     again = load_model(tmp_path / "model.ract")

@@ -296,8 +296,8 @@ def test_a_guarantee_does_not_rest_on_handing_in():
     """Where people can do nothing else, those who are refused are without recourse."""
     features = [dataclasses.replace(f, change="fixed") for f in SUPPLYING.features]
     tree = RecourseTreeClassifier(
-        ActionSpace(features, desired="yes"), max_depth=3, min_recourse=0.7, confidence=0.9,
-        validation_fraction=0.4, budget=0.5, random_state=0,
+        ActionSpace(features, desired="yes", limits=None), max_depth=3, min_recourse=0.7,
+        confidence=0.9, validation_fraction=0.4, budget=0.5, random_state=0,
     ).fit(*credit_with_holes(900, 2))  # fmt: skip
     fresh = credit_with_holes(900, 3)[0]
     accepted = tree.predict(fresh) == "yes"

@@ -47,7 +47,7 @@ def test_plans_serve_in_every_model_and_cost_at_least_what_each_asks(loans, old_
     assert (both.cost[~decided[0]] >= alone.cost[~decided[0]] - 1e-12).all()
     assert (both.cost[~decided[0]] > alone.cost[~decided[0]] + 1e-9).any()
     # cost, rules and budget are the first one's
-    assert both.budget == old.budget and both.question.cost is old.cost_
+    assert both.budget == old.budget_ and both.question.cost is old.cost_
 
 
 def test_options_combine_with_several_models(loans, old_and_new):
@@ -83,7 +83,7 @@ def test_options_combine_with_several_models(loans, old_and_new):
 
 def test_models_of_other_libraries_join_in(loans):
     frame = loans.frame[NUMBERS]
-    space = ActionSpace.infer(frame, fixed=["Age"], increase=["Income", "Savings"])
+    space = ActionSpace.infer(frame, fixed=["Age"], increase=["Income", "Savings"], limits=None)
     own = RecourseTreeClassifier(space, desired="approved", max_depth=4).fit(frame, loans.target)
     forest = RandomForestClassifier(10, max_depth=4, random_state=0).fit(frame, loans.target)
     boosted = GradientBoostingClassifier(n_estimators=10, random_state=0).fit(frame, loans.target)
@@ -104,7 +104,9 @@ def test_models_over_other_columns_are_refused(loans, old_and_new):
     jobs = {"x y z": ("x", "y", "z"), "x y z w": ("x", "y", "z", "w")}
     models = [
         RecourseTreeClassifier(
-            ActionSpace([Feature("a"), Feature("job", "categorical", categories=names)], True)
+            ActionSpace(
+                [Feature("a"), Feature("job", "categorical", categories=names)], True, limits=None
+            )
         ).fit(frame, target)
         for names in jobs.values()
     ]

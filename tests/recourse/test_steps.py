@@ -68,7 +68,7 @@ def stepped_problem(rng, combine="votes", cost="percentile"):
         data["c"] = rng.choice(list("uvw"), n)
         features.append(Feature("c", "categorical", categories=("u", "v", "w")))
     frame = pd.DataFrame(data)
-    encoder = Encoder(frame, ActionSpace(features))
+    encoder = Encoder(frame, ActionSpace(features, limits=None))
     matrix = encoder.matrix(frame)
     ensemble = random_ensemble(rng, matrix, int(rng.integers(1, 7)))
     if combine != "votes":
@@ -176,7 +176,7 @@ def test_who_hands_in_a_value_hands_in_a_multiple():
         Feature("x", "integer", missing="supply", supply_cost=0.1, step=10),
         Feature("y", "integer", "fixed"),
     ]
-    encoder = Encoder(people, ActionSpace(features))
+    encoder = Encoder(people, ActionSpace(features, limits=None))
     matrix = encoder.matrix(people)
     missing = encoder.missing_cells
     cost = fit_cost("percentile", list(matrix.T), encoder.weights, exact=True, missing=missing)
@@ -235,7 +235,7 @@ def test_files_keep_steps_units_and_labels(forest, loans, tmp_path):
     before, after = (m.recourse(loans.frame[:40], explain=False) for m in (forest, again))
     np.testing.assert_array_equal(before.after, after.after)
     told = Feature("rent", "continuous", step=0.5, unit="EUR", label="Monthly rent")
-    space = ActionSpace([told, Feature("age", step=0)], steps="round")
+    space = ActionSpace([told, Feature("age", step=0)], limits=None, steps="round")
     for one in (space, space.complete(pd.DataFrame({"rent": [1.0, 2.0], "age": [30, 40]}))):
         assert ActionSpace.from_toml_text(one.to_toml_text()) == one
     assert not one["age"].is_stepped
@@ -243,7 +243,7 @@ def test_files_keep_steps_units_and_labels(forest, loans, tmp_path):
 
 def test_the_checker_refuses_what_is_not_round():
     people = np.arange(0.0, 500.0)[:, None]
-    encoder = Encoder(people, ActionSpace([Feature("x0", "integer", step=5)]))
+    encoder = Encoder(people, ActionSpace([Feature("x0", "integer", step=5)], limits=None))
     ensemble = dataclasses.replace(random_ensemble(np.random.default_rng(0), people, 1), cutoff=0)
     cost = fit_cost("percentile", [people[:, 0]], np.ones(1), exact=True)
     for own in (0, 103, 250):
@@ -270,5 +270,5 @@ def test_proposed_steps():
     ):
         with pytest.raises(InvalidSpec, match=message):
             Feature("x", **given)
-    with pytest.raises(InvalidSpec, match="steps must be 'round' or None, got 5"):
+    with pytest.raises(InvalidSpec, match="steps must be 'round', 'limits' or None, got 5"):
         ActionSpace([], steps=5)

@@ -22,7 +22,7 @@ def own(kind, loans, **given):
 
 def theirs(model, loans):
     numbers = loans.frame.select_dtypes("number")
-    space = ActionSpace.infer(numbers, fixed=["Age"], desired="approved")
+    space = ActionSpace.infer(numbers, fixed=["Age"], desired="approved", limits=None)
     given = {"actions": space, "reference": numbers, "budget": BUDGET}
     return model.fit(numbers, loans.target), numbers, given
 

@@ -70,7 +70,7 @@ class BruteForce:
     """All plans of all people in all months, by rules that are written down again here."""
 
     def __init__(self, model, drifting):
-        self.drifting, self.budget = drifting, model.budget
+        self.drifting, self.budget = drifting, model.budget_
         every = list(product(range(0, 70), range(21), range(13), range(3)))
         grid = pd.DataFrame(every, columns=["since", "income", "savings", "course"])
         grid["course"] = [COURSES[k] for k in grid["course"]]
@@ -314,6 +314,6 @@ def test_times_need_a_pace():
     rng = np.random.default_rng(0)
     X = table(100, rng)
     still = [replace(f, pace=None, delay=0, drift=0) for f in space(False)]
-    model = RecourseForestClassifier(ActionSpace(still, "yes"), n_estimators=3)
+    model = RecourseForestClassifier(ActionSpace(still, "yes", limits=None), n_estimators=3)
     with pytest.raises(InvalidSpec, match="none has a pace, a delay or a drift"):
         model.fit(X, labels(X, rng)).recourse(X, cost="time")

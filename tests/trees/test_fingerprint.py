@@ -99,7 +99,7 @@ def test_other_libraries_models():
     tree = DecisionTreeClassifier().fit(X, X[:, 0] > 7)
     with pytest.raises(InvalidSpec, match="import_model"):
         model_fingerprint(tree)
-    space = ActionSpace([Feature("x0")])
+    space = ActionSpace([Feature("x0")], limits=None)
     imported = (import_model(tree, X, space) for _ in range(2))
     assert model_fingerprint(next(imported)) == model_fingerprint(next(imported))
     assert model_fingerprint(read_model(tree, X, space)).startswith("model-2-")

@@ -33,6 +33,7 @@ def space():
             Feature("job"),
         ],
         desired="yes",
+        limits=None,
     )
 
 

@@ -287,6 +287,7 @@ def _fetch(source: _Source, data_home: _Folder, drop_duplicates: bool) -> Datase
         increase=source.increase,
         groups=source.groups,
         desired=desired,
+        limits=None,
     )
     if drop_duplicates:
         rows = rows.drop_duplicates(ignore_index=True)

@@ -57,6 +57,7 @@ _ACTIONS = ActionSpace(
         Feature("LoanAmount", "continuous", "any", lower=1_000, upper=76_000),
     ],
     desired=APPROVED,
+    limits=None,
 )  # fmt: skip
 
 

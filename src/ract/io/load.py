@@ -199,7 +199,10 @@ def _estimator(
     core, meta = contents.core(), contents.meta
     fitted, encoder = entry(meta, "fitted", dict), core["encoder_"]
     given = checked_parameters(entry(meta, "parameters", dict), set(kind().get_params(deep=False)))
-    model = kind(**given | {"budget": core.pop("budget")})
+    budget = core.pop("budget")
+    if given.get("budget", budget) is not None:  # None stands for the default of its space
+        given["budget"] = budget
+    model = kind(**given)
     known |= {name.removesuffix("_"): value for name, value in core.items()}
     fields_of = {field.name for field in fields(state)}
     for name in FITTED_NUMBERS:

@@ -6,7 +6,6 @@ import functools
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from functools import partial
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
@@ -20,6 +19,7 @@ from ract._utils.renamed import current_parameters, refuse_old_parameters
 from ract._utils.signature import takes_keywords_of
 from ract._utils.status import Status
 from ract._utils.validation import is_number
+from ract.data.actions import budget_for
 from ract.data.frames import is_frame, refuse_series, take_rows, without_columns
 from ract.models.cuts import CutRule, warn_if_few_refused
 from ract.models.fit_state import FitState
@@ -37,7 +37,7 @@ from ract.models.table import (
 )
 from ract.recourse.calibration import LastingCurve, LastingWarning, calibrate
 from ract.recourse.exact.search import ExactSearch
-from ract.recourse.few_changes import is_limited, plans_for_people
+from ract.recourse.few_changes import is_limited, recourse_of
 from ract.recourse.find import find_recourse
 from ract.recourse.problem import PROBLEM_KEYWORDS
 from ract.recourse.reasons import Reasons, find_reasons
@@ -50,11 +50,6 @@ from ract.trees.training import Setting, TrainingSet
 CALIBRATION_SECONDS = 1.0
 # Share of the people on whom it is measured what monotone constraints cost.
 HELD_OUT = 1 / 3
-# Options of ``recourse`` that say what plans are to be like; without any, they are as in letters.
-SHAPES_PLANS = frozenset({
-    "max_changes", "at_least", "strength", "lasting", "method", "margin", "ranges", "prefer",
-    "effects", "plausibility", "earned", "by", "actions", "cost",
-})  # fmt: skip
 # What a replicate of the learner goes without, where it has it.
 ALONE = {"lasting": None, "n_jobs": None, "verbose": 0, "oob_score": False}
 
@@ -111,6 +106,11 @@ class RecourseClassifierMixin(ClassifierMixin):
         return bool(self.recourse_weight != 0)
 
     @property
+    def budget_(self) -> float:
+        """Most that a plan may cost: what was given, or the default for the action space."""
+        return budget_for(self.actions) if self.budget is None else float(self.budget)
+
+    @property
     def cut_rule(self) -> CutRule:
         """How the cut of the score that decides is chosen."""
         return CutRule.of(self)
@@ -124,7 +124,7 @@ class RecourseClassifierMixin(ClassifierMixin):
     def table_spec(self) -> TableSpec:
         """What reading a training table depends on."""
         return TableSpec(
-            Setting(self.actions, self.cost, self.budget, self.max_bins),
+            Setting(self.actions, self.cost, self.budget_, self.max_bins),
             self.desired,
             self.class_weight,
             self._needs_reach,
@@ -366,13 +366,7 @@ class RecourseClassifierMixin(ClassifierMixin):
         Recourse
         """
         self._check_table(X, values=options.get("strict", False))
-        for_people = SHAPES_PLANS.isdisjoint(options) and is_limited(self.encoder_.space)
-        curve = getattr(self, "lasting_", None)
-        if curve is not None:
-            options |= curve.default(options)
-        if for_people:
-            return plans_for_people(partial(find_recourse, self), X, **options)
-        return find_recourse(self, X, **options)
+        return recourse_of(self, X, options)
 
     @takes_keywords_of(find_reasons, more=PROBLEM_KEYWORDS)
     def reasons(self, X: Any, **options: Any) -> Reasons:
@@ -404,7 +398,7 @@ class RecourseClassifierMixin(ClassifierMixin):
         """
         matrix = self._matrix(X, undeclared=False)
         refused = matrix[~self.ensemble_.decide(matrix, n_jobs=self._n_threads)]
-        budget = self.budget if budget is None else budget
+        budget = self.budget_ if budget is None else budget
         search = ExactSearch(self.ensemble_, self.encoder_.axes, self.cost_)
         answers = search.attains(refused, budget, n_jobs=self._n_threads)
         return float((answers != Status.FOUND).sum() / len(matrix))

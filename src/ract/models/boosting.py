@@ -185,7 +185,7 @@ class RecourseBoostingClassifier(RecourseClassifierMixin, BaseEstimator):
         *,
         desired: Any = None,
         cost: str | Cost = "percentile",
-        budget: float = 0.3,
+        budget: float | None = None,
         recourse_weight: float = 0.25,
         lasting: float | None = None,
         learning_rate: float = 0.1,

@@ -130,7 +130,7 @@ class RecourseForestClassifier(LabelledTreesMixin, BaseEstimator):
         n_estimators: int = 100,
         desired: Any = None,
         cost: str | Cost = "percentile",
-        budget: float = 0.3,
+        budget: float | None = None,
         recourse_weight: float = 0.1,
         lasting: float | None = None,
         criterion: Literal["gini", "entropy", "error"] = "gini",
@@ -337,7 +337,7 @@ class RecourseForestClassifier(LabelledTreesMixin, BaseEstimator):
         matrix = matrix[asked]  # no more than is needed: the search takes memory too
         search = ExactSearch(state.ensemble, state.encoder.axes, state.cost)
         answers = search.attains(
-            matrix, self.budget, trees=bag.left_out[refused], needed=needed[asked],
+            matrix, self.budget_, trees=bag.left_out[refused], needed=needed[asked],
             n_jobs=self.n_jobs,
         )  # fmt: skip
         without = int((answers != Status.FOUND).sum())

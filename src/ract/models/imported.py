@@ -10,10 +10,11 @@ import numpy as np
 
 from ract._utils.errors import InvalidSpec
 from ract._utils.signature import takes_keywords_of
-from ract.data.actions import ActionSpace
+from ract.data.actions import ActionSpace, budget_for
 from ract.data.costs import Cost, FittedCost, fit_cost, refuse_percent
 from ract.data.encoder import Encoder
 from ract.recourse.calibration import LastingCurve
+from ract.recourse.few_changes import recourse_of
 from ract.recourse.find import find_recourse
 from ract.recourse.problem import PROBLEM_KEYWORDS
 from ract.recourse.reasons import Reasons, find_reasons
@@ -96,11 +97,10 @@ class ImportedClassifier:
         """What each person can do to get the desired class; options as ``find_recourse``.
 
         With a curve of ``ract.calibrate`` that names a probability, plans last so unless
-        ``strength`` or ``lasting`` is given.
+        ``strength`` or ``lasting`` is given. Where the action space limits changes, plans are those
+        that letters carry, as they are for ract's own models.
         """
-        if self.lasting_ is not None:
-            options |= self.lasting_.default(options)
-        return find_recourse(self, X, **options)
+        return recourse_of(self, X, options)
 
     @takes_keywords_of(find_reasons, more=PROBLEM_KEYWORDS)
     def reasons(self, X: Any, **options: Any) -> Reasons:
@@ -123,7 +123,7 @@ def import_model(
     desired: Any = None,
     threshold: float | None = None,
     cost: str | Cost = "percentile",
-    budget: float = 0.3,
+    budget: float | None = None,
     lasting: LastingCurve | None = None,
 ) -> ImportedClassifier:
     """Take over a fitted model of scikit-learn, LightGBM or XGBoost, with its pipeline.
@@ -136,8 +136,8 @@ def import_model(
         As in ``ract.trees.readers.read_model``.
     cost : str or Cost
         How effort is measured; learned from the people.
-    budget : float
-        Largest acceptable cost of an action; as in ``fit`` 0.3 unless it is given, inf for none.
+    budget : float, optional
+        Largest acceptable cost of an action, inf for none; the default is that of ``fit``.
     lasting : LastingCurve, optional
         From ``ract.calibrate`` with the same learner: how strong plans must be to last.
 
@@ -154,6 +154,8 @@ def import_model(
     tree = read_model(model, people, actions, desired=desired, threshold=threshold)
     if isinstance(tree, OwnModel):
         raise InvalidSpec(f"{type(model).__name__} is one of ract's own; save it as it is.")
+    if budget is None:
+        budget = budget_for(tree.encoder.space)
     if (
         isinstance(budget, bool)
         or not isinstance(budget, (int, float, np.number))

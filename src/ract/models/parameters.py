@@ -107,7 +107,7 @@ COMMON: Table = {
     "actions": (NONE, instance(ActionSpace, "an ActionSpace")),
     "desired": (ANYTHING,),
     "cost": (instance(str, "the name of a cost"), instance(Cost, "an object with a fit method")),
-    "budget": (number(0, infinite=True),),
+    "budget": (NONE, number(0, infinite=True)),
     "recourse_weight": (number(0),),
     "lasting": (NONE, between(0, 1, "a probability between 0 and 1", ends="()")),
     "max_bins": (bins(),),

@@ -54,8 +54,9 @@ class RecourseTreeClassifier(LabelledTreesMixin, BaseEstimator):
         Effort of an action: "percentile", "relative", "kernel-percentile", "range", "std", "mad",
         or an object, such as ``PercentileCost(exact=True)`` or one of your own whose norm is
         "max".
-    budget : float
-        Largest acceptable cost of an action.
+    budget : float, optional
+        Largest acceptable cost of an action. By default 1 where the action space limits changes
+        relative to the person, since limits take its place, and .3 elsewhere.
     recourse_weight : float
         Weight of a person without recourse against a misclassified one. 0 is a plain model and
         skips all work on recourse. ``TunedRecourseClassifierCV`` finds the weight that a goal
@@ -170,7 +171,7 @@ class RecourseTreeClassifier(LabelledTreesMixin, BaseEstimator):
         *,
         desired: Any = None,
         cost: str | Cost = "percentile",
-        budget: float = 0.3,
+        budget: float | None = None,
         recourse_weight: float = 0.1,
         lasting: float | None = None,
         criterion: Literal["gini", "entropy", "error"] = "gini",
@@ -332,7 +333,7 @@ class RecourseTreeClassifier(LabelledTreesMixin, BaseEstimator):
         # Nobody has recourse by handing in a missing value, whatever it may be.
         axes = tuple(axis.without_supply() for axis in training.grid.axes)
         grid = replace(training.grid, axes=axes)
-        people = people_on(grid, training.cost, columns, held_out[1], self.budget, with_reach=True)
+        people = people_on(grid, training.cost, columns, held_out[1], self.budget_, with_reach=True)
         assert self._max_risk is not None and self.confidence is not None
         labels, guarantee = relabel(
             tree,
@@ -391,7 +392,7 @@ class RecourseTreeClassifier(LabelledTreesMixin, BaseEstimator):
             That of training by default.
         """
         matrix = self._matrix(X, undeclared=False)
-        budget = self.budget if budget is None else budget
+        budget = self.budget_ if budget is None else budget
         ensemble, axes = self.ensemble_, self.encoder_.axes
         splits = ensemble.feature >= 0
         grid = Grid.from_splits(axes, ensemble.feature[splits], ensemble.threshold[splits])

@@ -141,9 +141,9 @@ class TunedRecourseClassifierCV(MetaEstimatorMixin, ClassifierMixin, BaseEstimat
         return actions
 
     @property
-    def budget(self) -> float:
+    def budget_(self) -> float:
         """The estimator's budget."""
-        return float(self.estimator.budget)
+        return float(self.estimator.budget_)
 
     @property
     def desired_(self) -> Any:
@@ -249,7 +249,7 @@ class _Tuning:
         validation = Validation(
             trained[0].encoder.matrix(take_rows(known.X, hold_out)), desired[hold_out],
             weights.people[hold_out], [(part.encoder.axes, part.cost) for part in trained],
-            estimator.budget, min_recourse, getattr(estimator, "n_jobs", None),
+            estimator.budget_, min_recourse, getattr(estimator, "n_jobs", None),
             estimator.lasting or 0.0,
         )  # fmt: skip
         unit = estimator.weight_unit(desired[grow_on], weights.people[grow_on])

@@ -313,6 +313,7 @@ def _lasting(plan: Plan, ways: list[Plan]) -> dict[str, Any]:
         "lasting": str(math.floor(100 * plan.lasting + 1e-9)) if last and plan.lasting else "",
         "lasting_ways": last if 0 < len(last) < len(ways) else [],
         "unsure": weaker and not last,
+        "smaller": len(ways) > 1 and ways[-1].smaller and not last,
     }
 
 

@@ -22,7 +22,8 @@ def ways_of(plan: Plan, reasons: Any = None) -> list[Plan]:
 
     First comes a change that a reason says is enough alone, then few changes, then little effort.
     Plans that go against a reason are left out if there are others, and so are plans of which it is
-    not proved that doing more is fine; a plan that asks for all of one before it goes too.
+    not proved that doing more is fine; a plan that asks for all of one before it goes too. One
+    that asks for less, but is only just enough, comes last.
 
     Parameters
     ----------
@@ -40,7 +41,9 @@ def ways_of(plan: Plan, reasons: Any = None) -> list[Plan]:
         rank = first.get(asked[0], len(first)) if len(asked) == 1 else len(first)
         return rank, len(asked), way.cost
 
-    return _without_needless(sorted(ways, key=order))[:MOST_PLANS]
+    smaller = [way for way in ways if way.smaller][:1]
+    usual = _without_needless(sorted((way for way in ways if not way.smaller), key=order))
+    return [*usual[: MOST_PLANS - len(smaller)], *smaller]
 
 
 def is_safe(way: Plan) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,13 +11,57 @@ import pandas as pd
 
 from ract._utils.validation import is_missing
 from ract.data.actions import ActionSpace
+from ract.recourse.common.answers import Answers
+from ract.recourse.find import find_recourse
 from ract.recourse.plan import Plan
 from ract.recourse.result import Recourse
 
 MAX_CHANGES = 3
 # Shares of the way from what the decision needs to certainty: of these a plan has the highest that
 # it can have within the limits of the person. Chosen on splits that no table of results reports.
-STRONGER = (0.1, 0.2, 0.3, 0.45)
+STRONGER = (0.1, 0.2, 0.3, 0.45, 0.6)
+
+# Options of ``recourse`` that say what plans are to be like; without any, they are as in letters.
+SHAPES_PLANS = frozenset(
+    [
+        "max_changes",
+        "at_least",
+        "strength",
+        "lasting",
+        "method",
+        "margin",
+        "ranges",
+        "prefer",
+        "effects",
+        "plausibility",
+        "earned",
+        "by",
+        "actions",
+        "cost",
+    ]
+)
+
+
+def recourse_of(model: Any, X: Any, options: dict[str, Any]) -> Recourse:
+    """What ``recourse`` of a fitted model gives.
+
+    Without options that shape plans, and where the action space limits changes, these are the
+    plans that letters carry; else what ``find_recourse`` finds.
+
+    Parameters
+    ----------
+    model : estimator of ract, or imported
+    X : frame or array
+    options : dict
+        Of ``find_recourse``.
+    """
+    for_people = SHAPES_PLANS.isdisjoint(options) and is_limited(model.encoder_.space)
+    curve = getattr(model, "lasting_", None)
+    if curve is not None:
+        options = options | curve.default(options)
+    if for_people:
+        return plans_for_people(partial(find_recourse, model), X, **options)
+    return find_recourse(model, X, **options)
 
 
 def few_changes(
@@ -24,6 +69,7 @@ def few_changes(
     X: pd.DataFrame,
     *,
     max_changes: int | None = MAX_CHANGES,
+    smaller: bool = False,
     **options: Any,
 ) -> Recourse:
     """Plans that change few features; who has none gets one without that limit.
@@ -41,6 +87,8 @@ def few_changes(
         People.
     max_changes : int or None
         How many features a plan may change if that is enough.
+    smaller : bool
+        Keep the cheapest plan as a further one (``Plan.smaller``) where a stronger one is given.
     options
         Of ``find``. Plans without the limit come without alternatives.
 
@@ -60,7 +108,14 @@ def few_changes(
     # Who has no plan here is asked about again, and only then is it explained.
     found = find(X, max_changes=max_changes, **options | {"explain": False})
     if _may_be_stronger(found, options):
-        _strengthen(find, X, found, options | {"max_changes": max_changes, "explain": False})
+        cheapest = found.answers.take(np.arange(len(X)))
+        asked = options | {"max_changes": max_changes, "explain": False}
+        stronger = _strengthen(find, X, found, asked)
+        for row in stronger.tolist() if smaller else ():
+            own = cheapest.take(np.array([row]))
+            own.weaker = np.ones(1, bool)
+            others = found.answers.alternatives.get(row)
+            found.answers.alternatives[row] = own if others is None else others.with_rows(own)
     enough = found.found if found.question.lasting is None else found.lasts
     rest = np.flatnonzero(~enough & ~found.accepted & ~found.invalid)
     if not len(rest):
@@ -113,31 +168,43 @@ def is_limited(space: ActionSpace) -> bool:
 
 def _strengthen(
     find: Callable[..., Recourse], X: pd.DataFrame, found: Recourse, options: dict[str, Any]
-) -> None:
-    """Give everyone with a plan the strongest that they can have, in a few steps of strength.
+) -> np.ndarray:
+    """Give everyone with a plan the strongest that they can have; the rows that have another now.
 
-    A plan for everyone who does more is not given up for a stronger one.
+    The highest of a few levels is asked for first, since most people reach it; then levels are
+    bisected. A plan that holds for everyone who does more is not given up for a stronger one.
     """
     answers, ensemble = found.answers, found.question.ensemble
+    safe = answers.beyond
+    reached, missed = np.full(len(X), -1), np.full(len(X), len(STRONGER))
     rows = np.flatnonzero(found.found)
-    for share in STRONGER:
-        if not len(rows):
-            return
-        some = X.iloc[rows]
-        strength = ensemble.strength_above(share)
+    level = np.full(len(X), len(STRONGER) - 1)
+    while len(rows := rows[missed[rows] - reached[rows] > 1]):
+        now = level[rows[0]]
+        asked = rows[level[rows] == now]
+        some = X.iloc[asked]
         again = find(
-            some, **options | {"strength": strength, "overrides": _rules_of(some, options)}
+            some,
+            **options
+            | {"strength": ensemble.strength_above(STRONGER[now])}
+            | {"overrides": _rules_of(some, options)},
         )
         better = again.found
-        if answers.beyond is not None and again.answers.beyond is not None:
-            better = better & (again.answers.beyond | ~answers.beyond[rows])
-        at = np.flatnonzero(better)
-        rows = rows[at]
-        answers.put(rows, again.answers.take(at))
-        for row, k in zip(rows.tolist(), at.tolist(), strict=True):
-            answers.alternatives.pop(row, None)
-            if k in again.answers.alternatives:
-                answers.alternatives[row] = again.answers.alternatives[k]
+        if safe is not None and again.answers.beyond is not None:
+            better = better & (again.answers.beyond | ~safe[asked])
+        reached[asked[better]], missed[asked[~better]] = now, now
+        level[asked] = (reached[asked] + missed[asked]) // 2
+        _replace(answers, asked[better], again.answers, np.flatnonzero(better))
+    return np.flatnonzero(reached >= 0)
+
+
+def _replace(answers: Answers, rows: np.ndarray, new: Answers, chosen: np.ndarray) -> None:
+    """Put other answers, with their alternatives, in the place of these."""
+    answers.put(rows, new.take(chosen))
+    for row, k in zip(rows.tolist(), chosen.tolist(), strict=True):
+        answers.alternatives.pop(row, None)
+        if k in new.alternatives:
+            answers.alternatives[row] = new.alternatives[k]
 
 
 def _rules_of(X: pd.DataFrame, options: dict[str, Any]) -> dict[Any, Any]:

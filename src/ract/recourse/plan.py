@@ -190,6 +190,8 @@ class Plan:
         The last month up to which it is accepted if nothing more is done; None without an end.
     by : int or None
         The months that plans may take.
+    smaller : bool
+        Whether it is a further plan that asks for less, and wins less, than the first one.
     """
 
     person: Any
@@ -209,6 +211,7 @@ class Plan:
     month: float | None = None
     until: float | None = None
     by: int | None = None
+    smaller: bool = False
 
     @property
     def waits(self) -> bool:

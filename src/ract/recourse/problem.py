@@ -265,5 +265,6 @@ def _check_order(names: Sequence[str], trained: Sequence[str]) -> None:
 def own_budget(model: Any, budget: float | None = None) -> float:
     """The budget that was given, or the model's own, or no limit."""
     if budget is None:
-        budget = getattr(model, "budget", np.inf) if hasattr(model, "ensemble_") else np.inf
+        known = getattr(model, "budget_", getattr(model, "budget", None))
+        budget = known if known is not None and hasattr(model, "ensemble_") else np.inf
     return check_budget(budget)

@@ -417,6 +417,9 @@ class Recourse(ByPerson[Plan]):
             month=None if table.month is None else _limit(table.month[row]),
             until=None if table.until is None else _limit(table.until[row]),
             by=self.question.months,
+            smaller=table is not self.answers and table.weaker is not None and bool(
+                table.weaker[row]
+            ),
         )  # fmt: skip
 
 

@@ -174,7 +174,7 @@ def model_parts(model: Any) -> Parts:
     meta: dict[str, Any] = {
         "classes": plain(classes, "classes"),
         "desired": plain(_of(model, "desired"), "desired"),
-        "budget": plain(getattr(model, "budget", math.inf), "budget"),
+        "budget": plain(getattr(model, "budget_", getattr(model, "budget", math.inf)), "budget"),
         "encoder": encoder_parts(encoder),
         "link": record_of(getattr(model, "link", None)),
     }

@@ -258,7 +258,7 @@ def test_who_is_accepted_gets_no_notice(folder, tmp_path):
 def test_an_imported_model_gives_reasons_once_it_has_people_to_compare_with(tmp_path):
     numbers = LOANS.frame.select_dtypes("number")
     theirs = HistGradientBoostingClassifier(max_iter=5, random_state=0).fit(numbers, LOANS.target)
-    space = ActionSpace.infer(numbers, fixed=["Age"])
+    space = ActionSpace.infer(numbers, fixed=["Age"], limits=None)
     model = import_model(theirs, numbers, space, desired="approved", budget=0.5)
     save_model(model, tmp_path / "theirs.ract")
     numbers.assign(Name=range(len(numbers))).to_csv(tmp_path / "data.csv", index=False)

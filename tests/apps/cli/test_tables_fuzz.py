@@ -57,7 +57,7 @@ def fuzz(path, n, seed):
         try:
             frame = read_whole(str(path), TableFormat())
             n_read += 1
-            Encoder(frame, ActionSpace.infer(frame))
+            Encoder(frame, ActionSpace.infer(frame, limits=None))
             chunks = Chunks(str(path), TableFormat(), 25, text_features(model.encoder_.space))
             people = pd.concat(list(chunks), ignore_index=True)
             model.predict(model_columns(people, model.encoder_, str(path), None, TableFormat()))

@@ -92,7 +92,9 @@ def test_who_does_more_than_was_asked_is_kept_too():
         pd.DataFrame({"Income": rng.uniform(0, 10, 400), "Age": rng.uniform(20, 60, 400)})
         for _ in range(2)
     )
-    space = ActionSpace([Feature("Income", change="increase"), Feature("Age", change="fixed")])
+    space = ActionSpace(
+        [Feature("Income", change="increase"), Feature("Age", change="fixed")], limits=None
+    )
     forest = RecourseForestClassifier(space, desired=1, n_estimators=10, random_state=2)
     model = clone(forest).fit(then, (then["Income"] >= 5).astype(int))
     refused = then[model.predict(then) == 0].head(30)

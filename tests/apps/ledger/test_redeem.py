@@ -187,7 +187,7 @@ def test_no_region_is_without_ends(loans, rng):
         for f in loans.actions
     ]
     model = RecourseForestClassifier(
-        ActionSpace(features, "approved"), n_estimators=15, random_state=0
+        ActionSpace(features, "approved", limits=None), n_estimators=15, random_state=0
     ).fit(loans.frame, loans.target)
     refused = loans.frame[model.predict(loans.frame) == "refused"].head(30)
     plans = model.recourse(refused, at_least=True)

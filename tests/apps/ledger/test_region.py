@@ -81,7 +81,7 @@ def _end(region, axis, side):
 
 def test_what_moves_by_itself_has_room_until_the_end_or_shortens_the_promise(loans, rng):
     ages = [replace(f, drift=1 / 12) if f.name == "Age" else f for f in loans.actions]
-    space = ActionSpace(ages, loans.actions.desired)
+    space = ActionSpace(ages, loans.actions.desired, limits=None)
     model = RecourseForestClassifier(space, n_estimators=15, random_state=0)
     model.fit(loans.frame, loans.target)
     refused = loans.frame[model.predict(loans.frame) == "refused"].head(30)
@@ -138,7 +138,10 @@ def test_who_has_no_value_keeps_none_or_hands_one_in(loans, rng):
         for f in loans.actions
     ]
     model = RecourseForestClassifier(
-        ActionSpace(supplied, "approved"), n_estimators=12, recourse_weight=0.3, random_state=0
+        ActionSpace(supplied, "approved", limits=None),
+        n_estimators=12,
+        recourse_weight=0.3,
+        random_state=0,
     ).fit(frame, loans.target)
     refused = frame[model.predict(frame) == "refused"].head(60)
     plans = model.recourse(refused, at_least=True)

@@ -289,7 +289,7 @@ def test_a_forced_model_without_a_feature_honours_promises(served, people, files
     rest = [f for f in loans.actions if f.name not in ("Savings", "Purpose")]
     frame = loans.frame.drop(columns=["Savings", "Purpose"]).assign(Extra=1.0)
     frame["Extra"] += loans.frame["Income"]
-    space = ActionSpace([*rest, Feature("Extra")], "approved")
+    space = ActionSpace([*rest, Feature("Extra")], "approved", limits=None)
     other = RecourseForestClassifier(space, n_estimators=5, random_state=0)
     save_model(other.fit(frame, loans.target), served.folder / "model.ract")
     assert served("POST", "/reload", "admin", json={}).status_code == 409

@@ -29,7 +29,7 @@ def odd(tmp_path_factory):
         Feature("a <b>", "binary"), Feature("_x", "categorical", categories=(1, 2, 3)),
         Feature("town", "categorical", categories=("A", "B"), missing="stays"),
         Feature("house", columns=("h1", "h2")),
-    ], desired=1)  # fmt: skip
+    ], desired=1, limits=None)  # fmt: skip
     target = (frame["copy"] + frame["_x"] > 2).astype(int)
     model = RecourseForestClassifier(space, n_estimators=5, random_state=0).fit(frame, target)
     path = tmp_path_factory.mktemp("odd") / "odd.ract"

@@ -15,6 +15,7 @@ SPACE = ActionSpace(
         Feature("course", "binary", "increase", 0, 1, delay="6 months"),
     ],
     desired=1,
+    limits=None,
 )
 
 
@@ -34,7 +35,7 @@ SPACE = ActionSpace(
 def test_reach_by_a_month_is_a_box(pace, per, delay, months, low, high):
     feature = Feature("x", "integer", "any", 0, 100, pace=pace, per=per, delay=delay)
     assert feature.limits(40) == (0, 100)
-    (timed,) = ActionSpace([feature]).within(months)
+    (timed,) = ActionSpace([feature], limits=None).within(months)
     assert timed.limits(40) == (low, high)
 
 
@@ -55,7 +56,9 @@ def test_action_files_and_model_files_keep_time(tmp_path):
     rng = np.random.default_rng(0)
     X = np.column_stack([rng.integers(18, 60, 80), rng.random(80) * 50, rng.integers(0, 2, 80)])
     renamed = ActionSpace(
-        [Feature(f"x{k}", **{n: getattr(f, n) for n in NAMES}) for k, f in enumerate(timed)], 1
+        [Feature(f"x{k}", **{n: getattr(f, n) for n in NAMES}) for k, f in enumerate(timed)],
+        1,
+        limits=None,
     )
     model = RecourseForestClassifier(renamed, n_estimators=2).fit(X, X[:, 1] > 20)
     save_model(model, tmp_path / "model.ract")

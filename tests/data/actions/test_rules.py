@@ -23,7 +23,7 @@ RULES = (
 
 
 def space(*rules):
-    return ActionSpace([Feature("age"), Feature("debt"), Feature("job")], rules=rules)
+    return ActionSpace([Feature("age"), Feature("debt"), Feature("job")], rules=rules, limits=None)
 
 
 def test_rules_survive_an_action_file():

@@ -44,9 +44,9 @@ def test_infer_reads_kinds_bounds_and_categories(convert):
 def test_category_columns_keep_their_own_order_and_drop_unused_values():
     job = pd.Categorical(["b", "a"], categories=["z", "b", "a"], ordered=True)
     frame = pd.DataFrame({"job": job})
-    assert ActionSpace.infer(frame, increase=["job"])["job"].categories == ("b", "a")
+    assert ActionSpace.infer(frame, increase=["job"], limits=None)["job"].categories == ("b", "a")
     enum = pl.DataFrame({"job": pl.Series(["b", "a"], dtype=pl.Enum(["z", "b", "a"]))})
-    assert ActionSpace.infer(enum, increase=["job"])["job"].categories == ("b", "a")
+    assert ActionSpace.infer(enum, increase=["job"], limits=None)["job"].categories == ("b", "a")
 
 
 def test_what_is_not_declared_is_assumed_with_a_warning():
@@ -58,13 +58,13 @@ def test_what_is_not_declared_is_assumed_with_a_warning():
         "ActionSpace."
     )
     with pytest.warns(AssumedActions, match=match):
-        assert not ActionSpace.infer(frame)["age"].actionable
+        assert not ActionSpace.infer(frame, limits=None)["age"].actionable
     with pytest.warns(AssumedActions, match="so columns of 0 and 1 are separate even if they enc"):
-        ActionSpace.infer(frame, fixed=["age"])
+        ActionSpace.infer(frame, fixed=["age"], limits=None)
     with pytest.warns(AssumedActions, match="so every feature may change, 'age', 'a', 'b', 'job';"):
-        assert ActionSpace.infer(frame, fixed=())["age"].actionable
-    ActionSpace.infer(frame, fixed=["age"], groups={})
-    ActionSpace.infer(frame, fixed=["a", "b"], decrease=["age"])
+        assert ActionSpace.infer(frame, fixed=(), limits=None)["age"].actionable
+    ActionSpace.infer(frame, fixed=["age"], groups={}, limits=None)
+    ActionSpace.infer(frame, fixed=["a", "b"], decrease=["age"], limits=None)
 
 
 @pytest.mark.filterwarnings("ignore::ract.AssumedActions")
@@ -72,12 +72,12 @@ def test_a_direction_of_text_asks_for_an_order():
     frame = pd.DataFrame({"job": ["x", "w"]})
     says = "'job' may only increase, but its values 'w', 'x' are text without an order; list them"
     with pytest.raises(InvalidSpec, match=says):
-        ActionSpace.infer(frame, increase=["job"])
+        ActionSpace.infer(frame, increase=["job"], limits=None)
     with pytest.raises(InvalidSpec, match=says):
-        ActionSpace([Feature("job", change="increase")]).complete(frame)
+        ActionSpace([Feature("job", change="increase")], limits=None).complete(frame)
     with pytest.raises(InvalidSpec, match="are text without an order"):  # in the alphabet's order
-        ActionSpace.infer(frame.astype("category"), increase=["job"])
-    given = ActionSpace.infer(frame, increase=["job"], orders={"job": ["x", "w"]})
+        ActionSpace.infer(frame.astype("category"), increase=["job"], limits=None)
+    given = ActionSpace.infer(frame, increase=["job"], orders={"job": ["x", "w"]}, limits=None)
     assert given["job"].categories == ("x", "w")
 
 
@@ -96,7 +96,7 @@ def one_hot(n=60):
 @pytest.mark.parametrize("convert", [lambda f: f, pl.from_pandas], ids=["pandas", "polars"])
 def test_one_hot_columns_are_recognised(convert):
     with pytest.warns(AssumedActions, match="'north', 'south', 'west' are one feature, 'north/sou"):
-        space = ActionSpace.infer(convert(one_hot()))
+        space = ActionSpace.infer(convert(one_hot()), limits=None)
     assert {f.name: f.columns for f in space if f.columns} == {
         "home": ("home:own", "home:rent"),
         "job_class": ("job_class_a", "job_class_b", "job_class_c"),
@@ -112,12 +112,16 @@ def test_what_is_almost_one_hot_is_not_taken_for_it():
     for name, row in (("home:own", 3), ("north", 4), ("job_class_a", 5), ("white", 6)):
         frame.loc[row, name] = 1 - frame.loc[row, name]
     with pytest.warns(AssumedActions, match="columns of 0 and 1 are separate"):
-        assert not any(f.columns for f in ActionSpace.infer(frame))
+        assert not any(f.columns for f in ActionSpace.infer(frame, limits=None))
     with pytest.warns(AssumedActions, match="columns of 0 and 1 are separate"):
-        assert not any(f.columns for f in ActionSpace.infer(one_hot(10)))  # no evidence
+        assert not any(
+            f.columns for f in ActionSpace.infer(one_hot(10), limits=None)
+        )  # no evidence
     frame = one_hot()
     with pytest.warns(AssumedActions, match="'job_class_a', 'job_class_b', 'job_class_c' are one"):
-        names = [f.name for f in ActionSpace.infer(frame, fixed=["home:own"]) if f.columns]
+        names = [
+            f.name for f in ActionSpace.infer(frame, fixed=["home:own"], limits=None) if f.columns
+        ]
     assert "home" not in names and "job_class" in names
 
 
@@ -138,14 +142,16 @@ def test_names_that_say_what_nobody_can_change(name, reason):
 
 
 def test_undeclared_columns_are_fixed_and_keep_the_order_of_the_table():
-    space = ActionSpace([Feature("income", change="increase")]).complete(FRAME)
+    space = ActionSpace([Feature("income", change="increase")], limits=None).complete(FRAME)
     assert [f.name for f in space] == list(FRAME.columns)
     assert [f.actionable for f in space] == [False, True, False, False, False]
 
 
 def test_describe_expands_declared_groups():
     frame = pd.DataFrame({"a": [1, 0], "n": [3, 4], "b": [0, 1]})
-    space = ActionSpace.infer(frame, groups={"g": ["a", "b"]}, fixed=["g"], decrease=["n"])
+    space = ActionSpace.infer(
+        frame, groups={"g": ["a", "b"]}, fixed=["g"], decrease=["n"], limits=None
+    )
     expected = pd.DataFrame(
         {
             "feature": ["a", "b", "n"],
@@ -189,12 +195,12 @@ def test_toml_round_trip_is_exact(declared, desired):
         if not columns & taken and feature.name not in {f.name for f in kept}:
             kept.append(feature)
             taken |= columns
-    space = ActionSpace(kept, desired)
+    space = ActionSpace(kept, desired, limits=None)
     assert ActionSpace.from_toml_text(space.to_toml_text()) == space
 
 
 def test_toml_file_round_trip(tmp_path):
-    space = ActionSpace.infer(FRAME, fixed=["age"], groups={}, desired="yes")
+    space = ActionSpace.infer(FRAME, fixed=["age"], groups={}, desired="yes", limits=None)
     path = tmp_path / "actions.toml"
     space.to_toml(path)
     assert ActionSpace.from_toml(path) == space
@@ -206,7 +212,7 @@ def test_a_failed_write_leaves_the_old_file(tmp_path, monkeypatch):
     path.write_text("old")
     monkeypatch.setattr("os.replace", lambda *a: (_ for _ in ()).throw(OSError("disk full")))
     with pytest.raises(OSError, match="disk full"):
-        ActionSpace([Feature("age")]).to_toml(path)
+        ActionSpace([Feature("age")], limits=None).to_toml(path)
     assert path.read_text() == "old"
     assert [p.name for p in tmp_path.iterdir()] == ["actions.toml"]
 
@@ -237,37 +243,37 @@ def test_a_wrong_feature_is_refused_in_one_sentence(arguments, message):
 
 def test_a_wrong_space_is_refused():
     with pytest.raises(InvalidSpec, match="'f' is declared twice"):
-        ActionSpace([Feature("f"), Feature("f")])
+        ActionSpace([Feature("f"), Feature("f")], limits=None)
     with pytest.raises(InvalidSpec, match="Column 'a' belongs to both 'g' and 'a'"):
-        ActionSpace([Feature("g", columns=["a", "b"]), Feature("a")])
+        ActionSpace([Feature("g", columns=["a", "b"]), Feature("a")], limits=None)
     with pytest.raises(InvalidSpec, match="Expected a Feature, got str"):
-        ActionSpace(["f"])
+        ActionSpace(["f"], limits=None)
     with pytest.raises(KeyError, match="No feature 'x'"):
-        ActionSpace([Feature("f")])["x"]
+        ActionSpace([Feature("f")], limits=None)["x"]
 
 
 def test_a_space_that_does_not_fit_the_table_is_refused():
     with pytest.raises(InvalidSpec, match="names 'salary', which the table does not have"):
-        ActionSpace([Feature("salary")]).complete(FRAME)
+        ActionSpace([Feature("salary")], limits=None).complete(FRAME)
     with pytest.raises(InvalidSpec, match="lower bound 50 lies outside the data.* 20 to 40"):
-        ActionSpace([Feature("age", lower=50)]).complete(FRAME)
+        ActionSpace([Feature("age", lower=50)], limits=None).complete(FRAME)
     with pytest.raises(InvalidSpec, match="upper bound 1 lies outside the data"):
-        ActionSpace([Feature("income", upper=1)]).complete(FRAME)
+        ActionSpace([Feature("income", upper=1)], limits=None).complete(FRAME)
     with pytest.raises(InvalidData, match="'income' is integer, but row 0 holds 1.5"):
-        ActionSpace([Feature("income", kind="integer")]).complete(FRAME)
+        ActionSpace([Feature("income", kind="integer")], limits=None).complete(FRAME)
     with pytest.raises(InvalidData, match="'age' is binary, but row 0 holds 20"):
-        ActionSpace([Feature("age", kind="binary")]).complete(FRAME)
+        ActionSpace([Feature("age", kind="binary")], limits=None).complete(FRAME)
     with pytest.raises(InvalidData, match="'job' holds 'cook', which is not a number"):
-        ActionSpace([Feature("job", kind="integer")]).complete(FRAME)
+        ActionSpace([Feature("job", kind="integer")], limits=None).complete(FRAME)
 
 
 def test_infer_refuses_wrong_names():
     with pytest.raises(InvalidSpec, match="No column called 'salary'"):
-        ActionSpace.infer(FRAME, fixed=["salary"])
+        ActionSpace.infer(FRAME, fixed=["salary"], limits=None)
     with pytest.raises(InvalidSpec, match="named both 'fixed' and 'increase'"):
-        ActionSpace.infer(FRAME, fixed=["age"], increase=["age"])
+        ActionSpace.infer(FRAME, fixed=["age"], increase=["age"], limits=None)
     with pytest.raises(InvalidSpec, match="takes a list of names, got the text 'age'"):
-        ActionSpace.infer(FRAME, fixed="age")
+        ActionSpace.infer(FRAME, fixed="age", limits=None)
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ from ract.data.datasets import load_loans
 LOANS = load_loans(400)
 UNUSED = ActionSpace(
     [Feature(f.name, f.kind, f.change, categories=f.categories, use=f.name != "Age")
-     for f in LOANS.actions], LOANS.desired,
+     for f in LOANS.actions], LOANS.desired, limits=None,
 )  # fmt: skip
 MODELS = [
     RecourseForestClassifier(UNUSED, n_estimators=5, random_state=0),
@@ -69,7 +69,9 @@ def test_it_reads_back_from_toml():
 
 
 def test_a_table_need_not_have_it_and_a_group_is_left_out_whole():
-    space = ActionSpace([Feature("home", columns=["own", "rent"], use=False), Feature("x")])
+    space = ActionSpace(
+        [Feature("home", columns=["own", "rent"], use=False), Feature("x")], limits=None
+    )
     frame = pd.DataFrame({"own": [1, 0], "x": [1.5, 2.0], "rent": [0, 1]})
     assert space.complete(frame).names == ("x",)
     assert space.complete(frame[["x"]]).names == ("x",)
@@ -77,6 +79,8 @@ def test_a_table_need_not_have_it_and_a_group_is_left_out_whole():
 
 def test_arrays_have_no_names_to_leave_out():
     with pytest.raises(InvalidData, match="'x0' is not used, which needs a table with names"):
-        RecourseTreeClassifier(ActionSpace([Feature("x0", use=False)])).fit(np.eye(4), [0, 1] * 2)
+        RecourseTreeClassifier(ActionSpace([Feature("x0", use=False)], limits=None)).fit(
+            np.eye(4), [0, 1] * 2
+        )
     with pytest.raises(InvalidSpec, match="use must be true or false, got 1"):
         Feature("x", use=1)

@@ -281,7 +281,7 @@ def test_people_of_the_training_table_are_noticed(forest, loans):
 
 def test_models_of_other_libraries_are_certified(loans):
     frame = loans.frame.select_dtypes("number")
-    space = ActionSpace(map(Feature, frame.columns), desired="approved")
+    space = ActionSpace(map(Feature, frame.columns), desired="approved", limits=None)
     model = GradientBoostingClassifier(n_estimators=8, random_state=0)
     model.fit(frame[:800], loans.target[:800])
     how = {"actions": space, "reference": frame[:800], "budget": 0.2}
@@ -332,7 +332,7 @@ def test_a_model_that_is_good_enough_stays_as_it_is(forest, loans):
 
 def test_a_threshold_gives_other_models_their_guarantee(loans):
     frame = loans.frame.select_dtypes("number")
-    space = ActionSpace.infer(frame, desired="approved", fixed=list(frame.columns[1:]))
+    space = ActionSpace.infer(frame, desired="approved", fixed=list(frame.columns[1:]), limits=None)
     model = RandomForestClassifier(15, max_depth=4, random_state=0)
     model.fit(frame[:800], loans.target[:800])
     people = frame[1000:1400]
@@ -356,7 +356,9 @@ def test_a_threshold_gives_other_models_their_guarantee(loans):
 def test_an_imported_model_is_lowered_itself(loans, model):
     frame = loans.frame.select_dtypes("number")
     for desired in ("approved", "refused"):
-        space = ActionSpace.infer(frame, desired=desired, fixed=list(frame.columns[2:]))
+        space = ActionSpace.infer(
+            frame, desired=desired, fixed=list(frame.columns[2:]), limits=None
+        )
         model.fit(frame[:800], loans.target[:800])
         imported = import_model(model, frame[:800], space, budget=0.05)
         people = frame[1000:1400]

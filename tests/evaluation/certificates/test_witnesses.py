@@ -279,7 +279,7 @@ def test_trees_are_walked_as_they_decide(loans, model, tmp_path):
         library = pytest.importorskip("xgboost")
         model = library.XGBClassifier(n_estimators=10)
     model.fit(frame[:800], target[:800])
-    space = ActionSpace(map(Feature, frame.columns))
+    space = ActionSpace(map(Feature, frame.columns), limits=None)
     for desired in (True, False):
         how = {
             "actions": space, "desired": desired, "reference": frame[:800], "budget": 0.1,
@@ -303,7 +303,8 @@ def test_every_rule_is_checked():
             Feature("down", kind="integer", change="decrease", lower=0, upper=10),
             Feature("own", kind="binary", change="fixed", lower=0, upper=1),
             Feature("job", kind="categorical", change="increase", categories=("a", "b", "c")),
-        ]
+        ],
+        limits=None,
     )
     axes = Encoder.of_space(space, [feature.name for feature in space]).axes
     stump = TreeEnsemble(

@@ -25,6 +25,7 @@ def tree():
     space = ActionSpace(
         [Feature("income", "integer", change="increase"), Feature("locked", change="fixed")],
         desired="yes",
+        limits=None,
     )
     model = RecourseTreeClassifier(space, recourse_weight=0, budget=0.2, cost="range")
     return model.fit(FRAME, TARGET)
@@ -105,7 +106,7 @@ def test_models_of_other_libraries_are_measured_too():
     loans = load_loans(n_people=400)
     frame = loans.frame.select_dtypes("number")
     forest = RandomForestClassifier(10, max_depth=4, random_state=0).fit(frame, loans.target)
-    space = ActionSpace(map(Feature, frame.columns), desired="approved")
+    space = ActionSpace(map(Feature, frame.columns), desired="approved", limits=None)
     ratio = metrics.recourse_ratio(forest, frame, actions=space, budget=0.1)
     report = metrics.recourse_report(forest, frame, loans.target, actions=space, budget=0.1)
     by_metric = report.set_index("metric")["value"]

@@ -24,6 +24,7 @@ SPACE = ActionSpace(
         Feature("age", "integer", "fixed"),
     ],
     desired="yes",
+    limits=None,
 )
 
 
@@ -108,6 +109,7 @@ def found(request):
             Feature("job", "integer", "fixed", lower=0, upper=2),
         ],
         desired="yes",
+        limits=None,
     )
     model = make.fit(codes(frame), target)
     other = type(make)(**make.get_params()).fit(codes(table(600, 2)[0]), table(600, 2)[1])
@@ -243,7 +245,9 @@ def test_round_is_what_decimal_arithmetic_says(was, now):
 
 def test_sizes_of_many_numbers_are_those_of_the_twin():
     frame = pd.DataFrame({"n": [0, 0, 0, 0, 5], "x": [-3.0, 1.0, 2.0, 8.0, 40.0]})
-    space = ActionSpace([Feature("n", "integer"), Feature("x", "continuous")]).complete(frame)
+    space = ActionSpace(
+        [Feature("n", "integer"), Feature("x", "continuous")], limits=None
+    ).complete(frame)
     from ract.data.encoder import Encoder
 
     encoder = Encoder.of_space(space, ["n", "x"])
@@ -263,7 +267,7 @@ def test_a_missing_value_that_is_handed_in_has_no_size():
     space = ActionSpace([
         Feature("years", "integer", "increase", lower=0, upper=12, missing="supply"),
         Feature("loans", "integer", "fixed"),
-    ], desired="yes")  # fmt: skip
+    ], desired="yes", limits=None)  # fmt: skip
     model = RecourseForestClassifier(space, n_estimators=10, random_state=0).fit(frame, target)
     plans = find_recourse(model, frame.head(100), reference=frame, budget=np.inf)
     sent = sendable(plans).people

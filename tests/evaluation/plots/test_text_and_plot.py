@@ -47,7 +47,7 @@ def test_text_of_each_kind_of_split():
             "b": rng.random(300) < 0.5,
         }
     )
-    actions = ActionSpace([Feature(name) for name in frame], desired=True)
+    actions = ActionSpace([Feature(name) for name in frame], desired=True, limits=None)
     for y, left, right in (
         (frame["i"] > 1, "i <= 1", "i >= 2"),
         (frame["c"] == "red", "c is not red", "c is red"),

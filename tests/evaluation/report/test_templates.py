@@ -127,7 +127,9 @@ def audit_with(words):
         index=[Markup(f"{index}{k}") if k % 2 else k for k in range(300)],
     )
     target = np.where(frame[number] + rng.normal(size=300) > 0, desired, "no")
-    space = ActionSpace([Feature(number), Feature(category, change="fixed")], desired=desired)
+    space = ActionSpace(
+        [Feature(number), Feature(category, change="fixed")], desired=desired, limits=None
+    )
     model = RecourseForestClassifier(space, n_estimators=3, budget=0.02, random_state=0)
     model.fit(frame[:200], target[:200])
     judge = OutcomeJudge(space, n_splits=2).fit(frame[:200], target[:200])

@@ -64,5 +64,5 @@ def test_plans_are_accepted_at_the_cut_and_the_model_is_left_alone(fitted):
     assert cut.approves(plans.counterfactuals[plans.found]).all()
     assert (model.predict(TEST) == before).all()
     stronger = cut.recourse(TEST[~cut.approves(TEST)].head(20), explain=False,
-                            strength=cut.strength(0.2))  # fmt: skip
+                            strength=cut.trees.strength_above(0.2))  # fmt: skip
     assert (stronger.cost >= plans.cost).all()

@@ -27,7 +27,7 @@ def people_and_rules(n_people=300, seed=0):
         Feature("job", columns=("job_a", "job_b")),
         Feature("rate", "continuous", "decrease", 2.0, 9.0),
     ]
-    return frame, data.target, ActionSpace(features, "yes")
+    return frame, data.target, ActionSpace(features, "yes", limits=None)
 
 
 def asked(method, model, n_people=12, **options):

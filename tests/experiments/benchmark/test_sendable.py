@@ -3,12 +3,11 @@
 import dataclasses
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from experiments.benchmark import sendable as bench
 from experiments.benchmark.sendable_models import ENTRIES, Encoded
-from experiments.pages.sendable_page import chosen_rows, sendable_page
+from experiments.pages.sendable_page import sendable_page
 from experiments.spaces import tables
 from ract.data.datasets import load_loans
 from ract.evaluation.metrics.amounts import Amounts
@@ -22,12 +21,9 @@ def small(monkeypatch):
     for cached in (bench.dataset, bench.fold_of, bench.plain_forest, bench.approval_rate):
         cached.cache_clear()
     few = {
-        "ract": {"options": {"max_iter": 10, "n_replicates": 3, "budget": 1.0}},
-        "forest": {
-            "options": {"n_estimators": 10}, "choices": ({"min_samples_leaf": 5},),
-            "strengths": (0.0, 0.2),
-        },
-    }  # fmt: skip
+        "ract": {"options": {"max_iter": 10, "n_replicates": 3}},
+        "forest": {"options": {"n_estimators": 10}, "choices": ({"min_samples_leaf": 5},)},
+    }
     entries = {name: dataclasses.replace(ENTRIES[name], **new) for name, new in few.items()}
     monkeypatch.setattr(bench, "PLAIN", (entries["forest"],))
     yield loans, list(entries.values())
@@ -40,7 +36,7 @@ def test_rows_are_counts_of_the_same_people_and_can_be_resumed(small, tmp_path):
     run = {"max_people": 6, "n_folds": 2, "progress": False}
     store = bench.run_sendable(entries, [loans], tmp_path, **run)
     ract, forest = (store.read(bench.name_of(entry), "loans") for entry in entries)
-    assert len(ract) == 4 and len(forest) == 8  # folds, directions, strengths
+    assert len(ract) == 4 and len(forest) == 4  # folds, directions
     for rows in (ract, forest):
         assert (rows["Refused"] == 6).all()
         for check in ("few", "safe", "size", "round", "lasts"):
@@ -49,7 +45,6 @@ def test_rows_are_counts_of_the_same_people_and_can_be_resumed(small, tmp_path):
         assert (rows["Plain sendable"] <= rows["Plain refused"]).all()
         assert rows["Rate"].nunique() == 1
         assert (rows["Approved"] - rows["Rate"]).abs().max() < 0.2
-    assert (forest["few"] == forest["Plans"]).all()  # at most three changes were asked for
     text = (tmp_path / bench.name_of(entries[0]) / "loans.csv").read_text()
     bench.run_sendable(entries[:1], [loans], tmp_path, **run)
     assert (tmp_path / bench.name_of(entries[0]) / "loans.csv").read_text() == text
@@ -58,15 +53,13 @@ def test_rows_are_counts_of_the_same_people_and_can_be_resumed(small, tmp_path):
     assert "FICO" not in page
 
 
-def test_limits_from_outside_are_those_of_the_size_check(small):
+def test_plans_for_other_models_keep_to_the_size_check(small):
     _, entries = small
     fold = bench.fold_of("loans", 1)
     scored = bench.fit_half(fold, entries[1], 0, {"min_samples_leaf": 5})
     scored = scored.cut(0.6, fold.data.frame.iloc[fold.halves[1]])
-    plain = np.zeros(len(fold.test), bool)
-    planner = bench.Planner(fold, entries[1], 0, scored, plain, 10)
     people = fold.data.frame.iloc[fold.test][~scored.approves(fold.data.frame.iloc[fold.test])]
-    plans = planner._plans(people.head(10), 0.0)
+    plans = scored.recourse(people.head(10), explain=False)
     assert plans.found.any()
     axes = plans.encoder.axes
     first = [axis.columns[0] for axis in axes]
@@ -74,24 +67,6 @@ def test_limits_from_outside_are_those_of_the_size_check(small):
     most = Amounts.of(axes, known).largest_change(plans.before[:, first])
     moved = np.abs(plans.after - plans.before)[:, first]
     assert (moved[plans.found] <= most[plans.found] * (1 + 1e-12)).all()
-
-
-def test_the_strength_of_a_fold_is_the_best_of_the_others(tmp_path):
-    entry, one = ENTRIES["forest"], tables.TABLES["loans"]
-    sent = {1: (9, 0, 0), 2: (0, 5, 1), 3: (0, 5, 6)}
-    rows = pd.DataFrame([
-        {"Fold": fold, "Model": "forest", "Strength": strength, "Sendable": count}
-        for fold, counts in sent.items()
-        for strength, count in zip((0.0, 0.1, 0.2), counts, strict=True)
-    ])  # fmt: skip
-
-    class Kept:
-        def read(self, name, table):
-            assert (name, table) == (bench.name_of(entry), "loans")
-            return rows
-
-    kept = chosen_rows(Kept(), one, "forest").set_index("Fold")["Strength"]
-    assert kept.to_dict() == {1: 0.1, 2: 0.0, 3: 0.0}
 
 
 def test_monotone_learners_are_held_to_the_directions_of_the_space():

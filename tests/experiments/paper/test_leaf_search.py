@@ -17,7 +17,7 @@ from tests.naive import naive_decision
 
 def test_the_search_equals_the_leaf_search_where_that_applies():
     data = made_up()
-    separate = ActionSpace([f for f in data.actions if not f.columns], "yes")
+    separate = ActionSpace([f for f in data.actions if not f.columns], "yes", limits=None)
     plain = dataclasses.replace(
         data, frame=data.frame.drop(columns=["job:a", "job:b"]), actions=separate
     )

@@ -27,7 +27,7 @@ from ract.io.export import to_json, to_onnx, to_sklearn
 LOANS = load_loans(1500)
 MANY = load_loans(10_000, random_state=1).frame
 NUMBERS = [name for name in LOANS.frame if name not in ("Education", "Purpose")]
-ANY = ActionSpace(map(Feature, NUMBERS))
+ANY = ActionSpace(map(Feature, NUMBERS), limits=None)
 
 
 def singles(frame):
@@ -155,7 +155,8 @@ def test_arrays_one_hot_groups_and_numbered_categories():
             Feature("a"),
             Feature("color", columns=("c0", "c1", "c2")),
             Feature("zone", kind="categorical", categories=(30, 10, 20)),
-        ]
+        ],
+        limits=None,
     )
     target = (X[:, 0] + color + frame["zone"] / 20 > 2).to_numpy()
     model = forest(actions=space, desired=True).fit(frame, target)
@@ -292,7 +293,7 @@ def asked(model, frame):
 @pytest.mark.parametrize("desired", ["approved", "refused"])
 @pytest.mark.parametrize("votes", [None, 13])
 def test_onnx_decides_alike_on_ten_thousand_people(desired, votes):
-    actions = ActionSpace(LOANS.actions.features)
+    actions = ActionSpace(LOANS.actions.features, limits=None)
     model = forest(actions=actions, desired=desired).fit(LOANS.frame, LOANS.target)
     model = needing(model, votes)
     label, probabilities = asked(model, MANY)
@@ -326,7 +327,8 @@ def test_onnx_of_groups_numbered_categories_and_number_classes():
     frame = pd.DataFrame({f"c{k}": (color == k).astype(int) for k in (2, 0, 1)})
     frame = frame.assign(zone=zone, a=rng.normal(size=300))
     space = ActionSpace(
-        [Feature("color", columns=("c0", "c1", "c2")), Feature("zone", kind="categorical")]
+        [Feature("color", columns=("c0", "c1", "c2")), Feature("zone", kind="categorical")],
+        limits=None,
     )
     for labels in ((0, 1), (1.0, 2.0), (False, True)):
         target = np.where(frame["a"] + color + zone / 20 > 2, labels[1], labels[0])

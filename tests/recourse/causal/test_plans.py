@@ -50,7 +50,7 @@ def singles():
     loans = load_loans(n_people=800, random_state=5)
     frame = loans.frame[NUMBERS].astype(np.float32)
     forest = RandomForestClassifier(20, max_depth=6, random_state=0).fit(frame, loans.target)
-    space = ActionSpace.infer(frame, fixed=["Age"], increase=["Income", "Savings"])
+    space = ActionSpace.infer(frame, fixed=["Age"], increase=["Income", "Savings"], limits=None)
     return forest, frame, space
 
 
@@ -192,7 +192,9 @@ def test_frames_hold_what_the_model_decided_on(singles, dtype):
 def test_none_at_any_cost_differs_from_none_within_the_budget():
     """Both were blamed on the budget."""
     frame = pd.DataFrame({"work": np.arange(11.0), "savings": np.arange(11.0)})
-    space = ActionSpace([Feature("work", change="increase"), Feature("savings", change="fixed")])
+    space = ActionSpace(
+        [Feature("work", change="increase"), Feature("savings", change="fixed")], limits=None
+    )
     encoder = Encoder(frame, space)
     matrix = encoder.matrix(frame)
     cost = make_cost("range").fit(matrix.T, encoder.weights)
@@ -212,7 +214,7 @@ def test_none_at_any_cost_differs_from_none_within_the_budget():
 
 def test_no_budget_helps_says_the_sentence_too():
     frame = pd.DataFrame({"a": np.arange(40.0), "b": np.tile([0.0, 1.0], 20)})
-    space = ActionSpace([Feature("a", change="fixed"), Feature("b")], desired=True)
+    space = ActionSpace([Feature("a", change="fixed"), Feature("b")], desired=True, limits=None)
     model = RecourseTreeClassifier(space, max_depth=1, recourse_weight=0.0, budget=0.2)
     model.fit(frame, frame["a"] > 30)
     recourse = model.recourse(frame.head(5), effects={("b", "a"): 1e-3}, reference=frame)

@@ -101,7 +101,7 @@ def test_without_effects_it_is_the_exact_search():
 def test_effects_of_what_nobody_can_change_do_not_matter():
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"a": rng.normal(size=50), "b": rng.normal(size=50)})
-    encoder = Encoder(frame, ActionSpace([Feature("a", change="fixed"), Feature("b")]))
+    encoder = Encoder(frame, ActionSpace([Feature("a", change="fixed"), Feature("b")], limits=None))
     matrix = encoder.matrix(frame)
     ensemble = random_ensemble(rng, matrix, 5)
     cost = make_cost("percentile").fit(matrix.T, encoder.weights)
@@ -113,7 +113,9 @@ def test_effects_of_what_nobody_can_change_do_not_matter():
 
 def test_a_feature_that_nobody_can_change_is_moved_through_its_cause():
     frame = pd.DataFrame({"work": np.arange(11.0), "savings": np.arange(11.0)})
-    space = ActionSpace([Feature("work", change="increase"), Feature("savings", change="fixed")])
+    space = ActionSpace(
+        [Feature("work", change="increase"), Feature("savings", change="fixed")], limits=None
+    )
     encoder = Encoder(frame, space)
     matrix = encoder.matrix(frame)
     cost = make_cost("range").fit(matrix.T, encoder.weights)
@@ -130,7 +132,7 @@ def test_a_feature_that_nobody_can_change_is_moved_through_its_cause():
 
 def test_an_integer_that_follows_is_judged_as_the_real_number_it_becomes():
     frame = pd.DataFrame({"work": np.arange(11.0), "cards": np.arange(11)})
-    space = ActionSpace([Feature("work"), Feature("cards", "integer", "fixed")])
+    space = ActionSpace([Feature("work"), Feature("cards", "integer", "fixed")], limits=None)
     encoder = Encoder(frame, space)
     matrix = encoder.matrix(frame)
     cost = make_cost("range").fit(matrix.T, encoder.weights)
@@ -145,7 +147,9 @@ def test_an_integer_that_follows_is_judged_as_the_real_number_it_becomes():
 def test_a_category_can_be_a_cause():
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"job": rng.choice(["cook", "clerk"], 40), "pay": rng.normal(size=40)})
-    encoder = Encoder(frame, ActionSpace([Feature("job"), Feature("pay", change="fixed")]))
+    encoder = Encoder(
+        frame, ActionSpace([Feature("job"), Feature("pay", change="fixed")], limits=None)
+    )
     matrix = encoder.matrix(frame)
     cost = make_cost("percentile").fit(matrix.T, encoder.weights)
     clerk, cook, pay = (encoder.column_names.index(n) for n in ("job=clerk", "job=cook", "pay"))
@@ -303,7 +307,7 @@ def test_actions_allow_for_effects_that_are_off():
 
 def test_names_of_columns_are_those_of_the_encoder():
     frame = pd.DataFrame({"a": [1.0, 2.0], "job": ["x", "y"], "p": [0, 1], "q": [1, 0]})
-    encoder = Encoder(frame, ActionSpace([Feature("pq", columns=("p", "q"))]))
+    encoder = Encoder(frame, ActionSpace([Feature("pq", columns=("p", "q"))], limits=None))
     assert column_names(encoder.axes) == encoder.column_names
 
 

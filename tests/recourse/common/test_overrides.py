@@ -29,7 +29,8 @@ def model(people):
             Feature("income", "integer", "increase", weight=2.0),
             Feature("debt", "continuous", "decrease"),
             Feature("job", "categorical", categories=JOBS),
-        ]
+        ],
+        limits=None,
     )
     good = people["income"] / 90 + (people["job"] == "pilot") * 0.3 > people["debt"] + 0.2
     forest = RecourseForestClassifier(
@@ -108,7 +109,9 @@ def test_what_cannot_be_honoured_is_refused(model, people, name, rule, message):
 
 
 def test_a_weight_on_what_is_free_for_everybody_is_refused(people):
-    space = ActionSpace([Feature("income", "integer", weight=0.0), Feature("debt", "continuous")])
+    space = ActionSpace(
+        [Feature("income", "integer", weight=0.0), Feature("debt", "continuous")], limits=None
+    )
     two = people[["income", "debt"]]
     forest = RecourseForestClassifier(space, desired=True, n_estimators=3, random_state=0)
     forest.fit(two, two["income"] > 40)

@@ -25,7 +25,8 @@ def forest(table, change, **parameters):
         [
             Feature("town", kind="categorical", change=change),
             Feature("income", kind="continuous", change="increase"),
-        ]
+        ],
+        limits=None,
     )
     model = RecourseForestClassifier(
         actions, n_estimators=30, max_features=None, random_state=0, desired="yes", **parameters

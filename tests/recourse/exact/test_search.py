@@ -187,7 +187,7 @@ def test_limits_give_bounds_that_hold(n_problems):
 def test_nobody_moves_when_everything_is_fixed():
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"a": rng.integers(0, 5, 30)})
-    encoder = Encoder(frame, ActionSpace([Feature("a", change="fixed")]))
+    encoder = Encoder(frame, ActionSpace([Feature("a", change="fixed")], limits=None))
     matrix = encoder.matrix(frame)
     cost = make_cost("percentile").fit(matrix.T, encoder.weights)
     solutions = ExactSearch(stump_on(0, 2.5), encoder.axes, cost).solve(matrix)

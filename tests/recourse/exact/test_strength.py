@@ -183,7 +183,7 @@ def test_a_tree_gives_its_strongest_plan(imported):
     rng = np.random.default_rng(5)
     frame = pd.DataFrame(rng.integers(0, 8, (150, 3)), columns=list("abc"))
     target = frame.sum(axis=1) + rng.integers(0, 8, 150) > 13
-    space = ActionSpace([Feature(name, change="any") for name in frame])
+    space = ActionSpace([Feature(name, change="any") for name in frame], limits=None)
     if imported:
         tree = DecisionTreeClassifier(max_depth=4, random_state=0).fit(frame, target)
         model = import_model(tree, frame, space, desired=True)
@@ -282,7 +282,9 @@ def test_whoever_enters_a_category_beyond_an_at_least_plan_is_accepted(change):
     frame = pd.DataFrame({"Education": rng.choice(levels, 200), "Income": rng.integers(0, 10, 200)})
     target = (frame["Education"] == "College") | (frame["Income"] > 6)
     education = Feature("Education", "categorical", change, categories=levels)
-    space = ActionSpace([education, Feature("Income", "integer", "increase", lower=0, upper=9)])
+    space = ActionSpace(
+        [education, Feature("Income", "integer", "increase", lower=0, upper=9)], limits=None
+    )
     model = RecourseTreeClassifier(space, desired=True, max_depth=3).fit(frame, target)
     people = frame[~model.predict(frame)].head(40)
     plain = model.recourse(people, budget=np.inf, explain=False)
@@ -383,7 +385,7 @@ def test_imported_scores_are_probabilities(loans):
     model = HistGradientBoostingClassifier(max_iter=20, random_state=0).fit(numbers, loans.target)
     from ract import ActionSpace
 
-    space = ActionSpace.infer(numbers, fixed=["Age"])
+    space = ActionSpace.infer(numbers, fixed=["Age"], limits=None)
     plans = find_recourse(
         model, numbers.head(40), actions=space, reference=numbers, desired="approved",
         strength=0.8, explain=False,

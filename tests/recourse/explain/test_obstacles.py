@@ -22,7 +22,7 @@ def rushed():
     loans = load_loans(n_people=800)
     numbers = loans.frame.select_dtypes("number")
     forest = RandomForestClassifier(300, random_state=0).fit(numbers, loans.target)
-    space = ActionSpace.infer(numbers, fixed=["Age"], increase=["Income", "Savings"])
+    space = ActionSpace.infer(numbers, fixed=["Age"], increase=["Income", "Savings"], limits=None)
     who = numbers[forest.predict(numbers) == "refused"].head(8)
     options = {"actions": space, "desired": "approved", "reference": numbers}
     return forest, who, options
@@ -81,7 +81,7 @@ def test_the_audit_keeps_unknown_apart_from_none(rushed):
 def stump():
     frame = pd.DataFrame({"income": [20, 30, 40, 50], "age": [30, 40, 50, 60]})
     space = ActionSpace(
-        [Feature("income", change="increase"), Feature("age", change="fixed")], True
+        [Feature("income", change="increase"), Feature("age", change="fixed")], True, limits=None
     )
     approved = np.array([False, False, True, True])
     tree = RecourseTreeClassifier(space, max_depth=1, min_samples_leaf=1).fit(frame, approved)
@@ -120,7 +120,9 @@ def _barred_by_the_call(plan):
 def test_rules_and_options_that_hold_someone_together_are_kept_apart():
     rng = np.random.default_rng(0)
     X = pd.DataFrame(rng.integers(0, 2, (200, 2)), columns=["a", "b"])
-    space = ActionSpace([Feature("a", "integer", "fixed"), Feature("b", "integer")], True)
+    space = ActionSpace(
+        [Feature("a", "integer", "fixed"), Feature("b", "integer")], True, limits=None
+    )
     tree = RecourseTreeClassifier(
         space, max_depth=2, min_samples_leaf=1, recourse_weight=0.0
     ).fit(X, X["a"] * X["b"] == 1)  # fmt: skip

@@ -118,7 +118,7 @@ def test_two_features_that_go_together_are_moved_together():
     rng = np.random.default_rng(0)
     income = rng.uniform(0, 10, 600)
     frame = pd.DataFrame({"income": income, "savings": income + rng.normal(size=600) * 0.3})
-    encoder = Encoder(frame, ActionSpace([Feature("income"), Feature("savings")]))
+    encoder = Encoder(frame, ActionSpace([Feature("income"), Feature("savings")], limits=None))
     matrix = encoder.matrix(frame)
     cost = make_cost("range").fit(matrix.T, encoder.weights)
     problem = Problem(stump_on(0, 6.0), encoder.axes, cost)

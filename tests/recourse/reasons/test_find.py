@@ -101,7 +101,9 @@ def test_nothing_is_kept_unless_asked_for(tmp_path):
 
 
 NUMBERS = LOANS.frame[["Age", "Income", "Savings", "Debt"]].astype(float)
-SPACE = ActionSpace([Feature("Age", change="fixed"), *map(Feature, ["Income", "Savings", "Debt"])])
+SPACE = ActionSpace(
+    [Feature("Age", change="fixed"), *map(Feature, ["Income", "Savings", "Debt"])], limits=None
+)
 
 
 @pytest.mark.parametrize("kind", [RandomForestClassifier, GradientBoostingClassifier])

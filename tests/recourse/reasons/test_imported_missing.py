@@ -17,6 +17,7 @@ SPACE = ActionSpace(
         Feature("age", change="fixed"),
     ],
     desired="yes",
+    limits=None,
 )
 
 

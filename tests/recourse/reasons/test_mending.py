@@ -156,7 +156,9 @@ def test_mending_with_missing_values_equals_brute_force(combine, block):
 def both_needed(change="any", budget=np.inf):
     """A model that accepts whoever has both x0 and x1 above 1; x1 may change in some way."""
     people = np.array([[0.0, 0.0], [2.0, 2.0], [3.0, 4.0], [0.0, 3.0]])
-    space = ActionSpace([Feature("x0", "continuous"), Feature("x1", "continuous", change)])
+    space = ActionSpace(
+        [Feature("x0", "continuous"), Feature("x1", "continuous", change)], limits=None
+    )
     encoder = Encoder(people, space)
     ensemble = voting_trees(
         [0, -1, -1, 1, -1, -1], [1.0, 0, 0, 1.0, 0, 0], [1, -1, -1, 4, -1, -1],

@@ -70,7 +70,9 @@ def test_what_may_be_handed_in_is_asked():
 
 
 def test_what_stays_missing_is_marked_and_not_hidden():
-    space = ActionSpace([replace(f, missing=None, supply_cost=None) for f in SUPPLYING])
+    space = ActionSpace(
+        [replace(f, missing=None, supply_cost=None) for f in SUPPLYING], limits=None
+    )
     forest = RecourseForestClassifier(space, n_estimators=10, desired="yes", random_state=0)
     reasons = forest.fit(TABLE, TARGET).reasons(TABLE, reference=TABLE)
     missing = given(reasons, "job")
@@ -108,7 +110,7 @@ def test_plans_that_hand_in_values_are_counted_apart():
 def unknown_is_better():
     """A model of one number that refuses 1 to 3 and accepts whoever has none, or more than 3."""
     people = np.array([[1.0], [2.0], [5.0], [np.nan], [np.nan], [np.nan]])
-    encoder = Encoder(people, ActionSpace([Feature("x0", "continuous")]))
+    encoder = Encoder(people, ActionSpace([Feature("x0", "continuous")], limits=None))
     cost = make_cost("percentile").fit(people[:3].T, encoder.weights)
     trees = stump_on(0, 3.0)
     classes = np.array(["no", "yes"])

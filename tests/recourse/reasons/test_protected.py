@@ -18,7 +18,7 @@ def people(weight, n=400):
 
 def fitted(weight):
     frame, target = people(weight)
-    space = ActionSpace([Feature("income"), Feature("age", change="fixed")], "yes")
+    space = ActionSpace([Feature("income"), Feature("age", change="fixed")], "yes", limits=None)
     model = RecourseTreeClassifier(space, max_depth=4, recourse_weight=0)
     return model.fit(frame, target), frame
 
@@ -35,7 +35,7 @@ def test_the_share_is_that_of_the_refused():
 
 def test_an_attribute_that_no_tree_asks_about_is_none():
     frame, target = people(1.0)
-    unused = ActionSpace([Feature("income"), Feature("age", use=False)], "yes")
+    unused = ActionSpace([Feature("income"), Feature("age", use=False)], "yes", limits=None)
     model = RecourseTreeClassifier(unused, max_depth=2).fit(frame, target)
     assert protected_reasons(model, frame) == {}
 

@@ -103,7 +103,7 @@ def some_people(rng, n=400):
     return people, (score > 0).astype(int)
 
 
-SPACE = ActionSpace([Feature(f"x{k}") for k in range(6)])
+SPACE = ActionSpace([Feature(f"x{k}") for k in range(6)], limits=None)
 
 
 def values_by_ract(model, people, reference):

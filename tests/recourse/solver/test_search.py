@@ -160,7 +160,7 @@ def test_segments_hold_every_value_in_reach_under_its_effort(seed):
     rng = np.random.default_rng(seed)
     name, kind = rng.choice(["percentile", "range"]), rng.choice(["continuous", "integer"])
     column = rng.normal(size=60) if kind == "continuous" else rng.integers(0, 90, 60) * 1.0
-    encoder = Encoder(column[:, None], ActionSpace([Feature("x0", str(kind))]))
+    encoder = Encoder(column[:, None], ActionSpace([Feature("x0", str(kind))], limits=None))
     grid = Grid.from_splits(encoder.axes, np.zeros(3, int), rng.choice(column, 3))
     own, cost = float(column[0]), make_cost(str(name)).fit([column], encoder.weights)
     tried = np.append(rng.choice(column, 20), own)

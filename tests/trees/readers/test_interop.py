@@ -494,15 +494,15 @@ def test_whole_numbers_that_a_model_takes_as_categories():
         read = check(model.fit(frame, y), frame, thresholds=())
         assert read.encoder.space["age"].categories == tuple(range(9))
         assert read.encoder.space["member"].kind == "binary"
-        actions = ActionSpace([Feature("age", change="increase")])
+        actions = ActionSpace([Feature("age", change="increase")], limits=None)
         read = check(model, frame, actions, thresholds=())
         assert (
             read.encoder.space["age"].is_categorical and not read.encoder.space["income"].actionable
         )
-        undeclared = read_model(model, frame, ActionSpace([Feature("income")]))
+        undeclared = read_model(model, frame, ActionSpace([Feature("income")], limits=None))
         assert undeclared.encoder.space["age"].is_categorical
         with pytest.raises(InvalidSpec, match="'age' is declared 'integer', but the model takes"):
-            read_model(model, frame, ActionSpace([Feature("age", "integer")]))
+            read_model(model, frame, ActionSpace([Feature("age", "integer")], limits=None))
     lightgbm = pytest.importorskip("lightgbm")
     model = lightgbm.LGBMClassifier(n_estimators=8, verbose=-1, n_jobs=1, min_data_per_group=5)
     check(model.fit(frame, y, categorical_feature=["age"]), frame, thresholds=())
@@ -517,6 +517,7 @@ def test_numbers_declared_as_categories_and_groups_of_columns():
     actions = ActionSpace(
         [Feature("age", "categorical", "increase"), Feature("purpose", columns=words)],
         desired=0,
+        limits=None,
     )
     for model in learners():
         check(model.fit(frame, y), frame, actions, thresholds=())
@@ -536,16 +537,16 @@ def test_models_of_our_own_stay_as_they_are(kind):
     np.testing.assert_array_equal(read.decide(frame), model.predict(frame) == "approved")
     np.testing.assert_array_equal(read.score(frame), model.predict_proba(frame)[:, 0])
     np.testing.assert_array_equal(read.probability(frame), read.score(frame))
-    fixed = ActionSpace([Feature("age", change="fixed")])
+    fixed = ActionSpace([Feature("age", change="fixed")], limits=None)
     assert not read_model(model, frame, fixed).encoder.space["age"].actionable
     share = read_model(model, frame, threshold=0.4)
     np.testing.assert_array_equal(share.decide(frame), model.predict_proba(frame)[:, 0] >= 0.4)
     with pytest.raises(InvalidSpec, match="the model was trained for 'approved'"):
         read_model(model, frame, desired="refused")
     with pytest.raises(InvalidSpec, match="desired is 'refused', but the model"):
-        read_model(model, frame, ActionSpace([], desired="refused"))
+        read_model(model, frame, ActionSpace([], desired="refused", limits=None))
     with pytest.raises(InvalidSpec, match="The action space encodes the table as"):
-        read_model(model, frame, ActionSpace([Feature("age", "categorical")]))
+        read_model(model, frame, ActionSpace([Feature("age", "categorical")], limits=None))
     search = GridSearchCV(model, {"max_depth": [3]}, cv=2).fit(frame, words)
     assert read_model(search, frame).ensemble is search.best_estimator_.ensemble_
 
@@ -641,7 +642,7 @@ def test_what_cannot_be_read_of_xgboost_is_refused():
 def test_models_without_an_action_space_warn_of_what_is_assumed():
     frame, y = table(34)
     tree = DecisionTreeClassifier(max_depth=3).fit(frame[NUMBERS], y)
-    space = ActionSpace([Feature("income")])
+    space = ActionSpace([Feature("income")], limits=None)
     for ask in (import_model, find_recourse):
         with pytest.warns(
             AssumedActions, match="every other feature may change, 'income', 'share'"
@@ -758,7 +759,9 @@ def test_plans_to_below_zero_are_confirmed_by_lightgbm():
     model = lightgbm.LGBMClassifier(n_estimators=5, verbose=-1, n_jobs=1)
     model.fit(frame, frame["balance"] < 0)
     people = frame[frame["balance"] == 0].head(100)
-    recourse = find_recourse(model, people, actions=ActionSpace.infer(frame), reference=frame)
+    recourse = find_recourse(
+        model, people, actions=ActionSpace.infer(frame, limits=None), reference=frame
+    )
     assert (recourse.to_frame()["status"] == "optimal").all()
     assert model.predict(recourse.counterfactuals).all()
 
@@ -776,7 +779,7 @@ def test_a_predict_that_is_not_the_trees_own_is_refused():
     numbers = frame[NUMBERS]
     model = OldestFirst(n_estimators=5, random_state=0).fit(numbers, y * (numbers["age"] < 60))
     match = "OldestFirst.predict decides otherwise than the model's trees for [0-9]+ of 500 people"
-    space = ActionSpace([Feature("income")])
+    space = ActionSpace([Feature("income")], limits=None)
     for whole in (model, make_pipeline("passthrough", model)):
         with pytest.raises(InvalidSpec, match=match):
             read_model(whole, numbers)
@@ -817,7 +820,8 @@ def test_ranges_stay_where_a_step_takes_values():
     model = make_pipeline(PowerTransformer("box-cox"), RandomForestClassifier(5, random_state=0))
     model.fit(frame, frame["debt"] + 0.5 * frame["loan"] + 0.1 * frame["years"] < 1.2)
     space = ActionSpace(
-        [Feature("debt", lower=-5, upper=50), Feature("loan", lower=0), Feature("years", lower=-3)]
+        [Feature("debt", lower=-5, upper=50), Feature("loan", lower=0), Feature("years", lower=-3)],
+        limits=None,
     )
     recourse = find_recourse(model, frame.head(60), actions=space, reference=frame, ranges=True)
     assert recourse.found.any() and np.nanmin(recourse.low) > 0
@@ -838,7 +842,7 @@ def test_categories_that_a_step_was_not_trained_on_are_named(encoder):
     match = "Feature 'region' has 'w', on which the model was not trained; it takes 'n', 's'."
     with pytest.raises(InvalidData, match=match):
         read_model(model, frame.assign(region=frame["region"].replace("s", "w")))
-    space = ActionSpace([Feature("region", "categorical", categories=["n", "s", "w"])])
+    space = ActionSpace([Feature("region", "categorical", categories=["n", "s", "w"])], limits=None)
     with pytest.raises(InvalidData, match=match):
         read_model(model, frame, space)
     member = frame.assign(member=0)

@@ -24,7 +24,7 @@ def asked(model, people, space):
 
 
 def test_the_second_question_reads_nothing_and_a_new_fit_is_read_again(people, monkeypatch):
-    target, space = people["a"] > 0.5, ActionSpace([Feature(name) for name in people])
+    target, space = people["a"] > 0.5, ActionSpace([Feature(name) for name in people], limits=None)
     forest = RandomForestClassifier(8, max_depth=3, random_state=0).fit(people, target)
     n_read = []
     read = problem.read_model

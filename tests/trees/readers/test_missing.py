@@ -189,7 +189,7 @@ def test_a_value_that_was_never_missing_is_refused_and_may_be_declared():
     for ask in (read.decide, import_model(model, holes).predict):
         with pytest.raises(InvalidData, match="'income'.*missing"):
             ask(people)
-    space = ActionSpace([Feature(name, missing="stays") for name in frame.columns])
+    space = ActionSpace([Feature(name, missing="stays") for name in frame.columns], limits=None)
     read = read_model(model, holes, space)
     np.testing.assert_array_equal(read.decide(people), model.predict(people) == 1)
 
@@ -207,7 +207,8 @@ def plans_hold(name, n):
             Feature("age", missing="stays"),
             Feature("debt", change="fixed", missing="supply"),
             Feature("member", missing="supply", supply_cost=0.2),
-        ]
+        ],
+        limits=None,
     )
     imported = import_model(model, people, space, budget=np.inf)
     refused = people[np.asarray(model.predict(people)) == 0].head(n)

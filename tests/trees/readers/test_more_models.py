@@ -71,7 +71,7 @@ def test_catboost_with_one_hot_categories(policy, tmp_path):
     np.testing.assert_array_equal(load_model(tmp_path / "model.ract").predict(rows),
                                   model.predict(rows))  # fmt: skip
     purposes = ("car", "house", "other", "study", "trip", "yacht")
-    space = ActionSpace([Feature("purpose", "categorical", categories=purposes)])
+    space = ActionSpace([Feature("purpose", "categorical", categories=purposes)], limits=None)
     with pytest.raises(InvalidData, match="'purpose' has 'yacht', on which the model was not tr"):
         read_model(model, frame, space)
 
@@ -149,7 +149,7 @@ def test_plans_stay_where_a_function_is_defined():
     frame = frame[["income", "share"]].assign(share=frame["share"] + 0.1)
     tree = DecisionTreeClassifier(max_depth=5, random_state=0)
     model = make_pipeline(FunctionTransformer(np.log), tree).fit(frame, 1 - y)
-    space = ActionSpace([Feature("income", lower=-1e6), Feature("share", lower=-5.0)])
+    space = ActionSpace([Feature("income", lower=-1e6), Feature("share", lower=-5.0)], limits=None)
     space = import_model(model, frame, space).encoder_.space
     assert space["income"].lower == space["share"].lower == 5e-324
     assert np.isfinite(model.predict_proba(pd.DataFrame({"income": [5e-324], "share": 1.0}))).all()

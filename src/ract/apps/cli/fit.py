@@ -28,13 +28,7 @@ class Parameters:
     """Parameters of the estimators."""
 
     n_estimators: options.NEstimators = 100
-    budget: Annotated[
-        float | None,
-        typer.Option(
-            help="Largest acceptable cost of an action; by default 0.3, or 1 where the action file "
-            "limits changes."
-        ),
-    ] = None
+    budget: options.Budget = None
     recourse_weight: Annotated[
         str | None,
         typer.Option(
@@ -189,8 +183,6 @@ def fit(
     }
     is_limited = space is not None and space.limits == "size"
     model = model or _kind_for(given, is_limited=is_limited)
-    if given["budget"] is None:  # limits relative to the person take its place
-        given["budget"] = 1.0 if is_limited else 0.3
     if given["lasting"] is None:
         given["lasting"] = 0.0 if model == "boosting" else 0.9
     given["lasting"] = given["lasting"] or None

@@ -51,7 +51,7 @@ def import_model(
     ] = "percentile",
     exact_costs: options.ExactCosts = False,
     keep_reference: options.KeepReference = False,
-    budget: options.Budget = 0.3,
+    budget: options.Budget = None,
     trust: Annotated[
         bool, typer.Option("--trust", help="Load a pickle, which runs whatever code is in it.")
     ] = False,

@@ -102,7 +102,7 @@ def write(
         classifier, settings, language=pages.language, templates=pages.template, date=_date(date)
     )
     say_if_unrestricted(classifier.encoder_.space)
-    find = partial(few_changes, classifier.recourse)
+    find = partial(few_changes, classifier.recourse, smaller=True)
     searched = Searched(classifier, find, people, written, id, is_named=True)
     why = None if without_reasons else _compared(comparison, plans, written, classifier)
     n_notices, wanted = 0, plans.parameters(classifier.encoder_.space, for_people=True)

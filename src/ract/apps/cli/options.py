@@ -86,7 +86,13 @@ KeepReference = Annotated[
         "ract reasons compares others with.",
     ),
 ]
-Budget = Annotated[float, typer.Option(help="Largest acceptable cost of an action.")]
+Budget = Annotated[
+    float | None,
+    typer.Option(
+        help="Largest acceptable cost of an action; by default 0.3, or 1 where the action file "
+        "limits changes."
+    ),
+]
 ModelBudget = Annotated[
     float | None,
     typer.Option(help="Largest acceptable cost of an action; by default that of the model."),

@@ -26,7 +26,7 @@ def tradeoff(
         typer.Option(help="Measure lasting recourse too, for plans of this strength, or 'most'."),
     ] = None,
     n_estimators: options.NEstimators = 100,
-    budget: options.Budget = 0.3,
+    budget: options.Budget = None,
     random_state: options.RandomState = 0,
     n_jobs: options.NJobs = -1,
     json: options.Json = False,

@@ -4,7 +4,7 @@ from ract.data.actions.assumed import AssumedActions
 from ract.data.actions.blanks import check_kind
 from ract.data.actions.feature import CHANGES, Change, Feature
 from ract.data.actions.rules import Condition, IfThen, LinearRelation, NoTransition
-from ract.data.actions.space import ActionSpace, unrestricted, warn_of_unrestricted
+from ract.data.actions.space import ActionSpace, budget_for, unrestricted, warn_of_unrestricted
 
 __all__ = [
     "CHANGES",
@@ -16,6 +16,7 @@ __all__ = [
     "IfThen",
     "LinearRelation",
     "NoTransition",
+    "budget_for",
     "check_kind",
     "unrestricted",
     "warn_of_unrestricted",

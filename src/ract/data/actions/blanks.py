@@ -43,11 +43,8 @@ def refuse_missing(table: Table, declared: Iterable[Feature]) -> None:
 # median where that is larger, nor by more than the interquartile range, but always by one step.
 HALF = 0.5
 Limits = Literal["size"] | None
-# What holds wherever an action space says nothing else: "size", or None for no limit.
-DEFAULT_LIMITS: Limits = None
-Steps = Literal["round"] | None
-# Likewise: "round" for steps that are proposed from the column, or None for any number.
-DEFAULT_STEPS: Steps = None
+# Steps that are proposed from the column, or any number; "limits": round ones where limits hold.
+Steps = Literal["round", "limits"] | None
 
 
 def filled(feature: Feature, table: Table, limits: Limits = None, steps: Steps = None) -> Feature:

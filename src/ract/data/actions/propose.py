@@ -104,7 +104,8 @@ class Proposal:
     def to_toml_text(self) -> str:
         """The text of an action file, with the reasons as comments."""
         tables = toml_tables(self.space)
-        return dump_toml(toml_entries(self.space), tables, self.form.to_record(), self.comments)
+        said = toml_entries(self.space) | {"limits": self.space.limits, "steps": self.space.steps}
+        return dump_toml(said, tables, self.form.to_record(), self.comments)
 
     def to_toml(self, target: str | Path) -> None:
         """Write an action file, whole or not at all."""
@@ -160,11 +161,11 @@ def propose(
         warnings.simplefilter("ignore", AssumedActions)  # said here, and in comments
         space = ActionSpace.infer(
             X, fixed=wishes.fixed, increase=wishes.increase, decrease=wishes.decrease,
-            orders=orders, desired=desired,
+            orders=orders, desired=desired, limits=None,
         )  # fmt: skip
     wanted = y.to_numpy() == (classes[1] if desired is None else desired)
     space = propose_changes(space, X, wanted, found, decided=wishes.moved, keep=wishes.keep)
-    space = ActionSpace(space.features, space.desired, "size", "round")
+    space = ActionSpace(space.features, space.desired)
     _note_leaks(X, wanted, target, found)
     _note_many_categories(space, found)
     lines = {f"table.{key}": list(said) for key, said in (comments or {}).items()}

@@ -20,8 +20,6 @@ from ract.data.actions.assumed import (
     warn_of,
 )
 from ract.data.actions.blanks import (
-    DEFAULT_LIMITS,
-    DEFAULT_STEPS,
     Limits,
     Steps,
     features_in_order,
@@ -61,10 +59,12 @@ class ActionSpace:
         How far numbers may move that say nothing of it (neither ``max_change`` nor
         ``max_relative``): by half of the person's own value, or of the column's median where that
         is larger, at most by one interquartile range where that is not 0, but always by one step
-        (1 for whole numbers); or any distance. Read off the data as bounds are.
-    steps : "round" or None
+        (1 for whole numbers). Read off the data as bounds are. With None any distance is allowed,
+        as in the paper.
+    steps : "round", "limits" or None
         Where numbers that have no ``step`` end: at multiples of one that is proposed from the
-        column (1, 5, 10, 50, 100 ..., percent points), or anywhere.
+        column (1, 5, 10, 50, 100 ..., percent points), or anywhere (None). "limits" is "round"
+        where there are limits, and None elsewhere.
     rules : sequence of LinearRelation, IfThen, NoTransition or str
         What must hold between features after a plan, such as "Debt <= 0.5 * Income". Forbidden
         transitions between categories hold in training too, which passes over all other rules.
@@ -85,8 +85,8 @@ class ActionSpace:
 
     features: tuple[Feature, ...]
     desired: Any = None
-    limits: Limits = DEFAULT_LIMITS
-    steps: Steps = DEFAULT_STEPS
+    limits: Limits = "size"
+    steps: Steps = "limits"
     rules: tuple[Rule, ...] = ()
     _by_name: dict[str, Feature] = field(init=False, repr=False, compare=False)
 
@@ -94,14 +94,16 @@ class ActionSpace:
         self,
         features: Iterable[Feature],
         desired: Any = None,
-        limits: Limits = DEFAULT_LIMITS,
-        steps: Steps = DEFAULT_STEPS,
+        limits: Limits = "size",
+        steps: Steps = "limits",
         rules: Iterable[Rule | str] = (),
     ) -> None:
         if limits not in ("size", None):
             raise InvalidSpec(f"limits must be 'size' or None, got {limits!r}.")
-        if steps not in ("round", None):
-            raise InvalidSpec(f"steps must be 'round' or None, got {steps!r}.")
+        if steps not in ("round", "limits", None):
+            raise InvalidSpec(f"steps must be 'round', 'limits' or None, got {steps!r}.")
+        if steps == "limits":
+            steps = None if limits is None else "round"
         object.__setattr__(self, "features", tuple(features))
         object.__setattr__(self, "desired", plain(desired))
         object.__setattr__(self, "limits", limits)
@@ -122,6 +124,11 @@ class ActionSpace:
                     )
                 owner[column] = feature.name
         object.__setattr__(self, "_by_name", by_name)
+
+    def __setstate__(self, state: Mapping[str, Any]) -> None:
+        # Pickles of 0.2 know neither limits nor steps, and none held.
+        for name, value in ({"limits": None, "steps": None, "rules": ()} | dict(state)).items():
+            object.__setattr__(self, name, value)
 
     def __len__(self) -> int:
         return len(self.features)
@@ -161,8 +168,8 @@ class ActionSpace:
         groups: Mapping[str, Sequence[str]] | None = None,
         orders: Mapping[str, Sequence[Any]] | None = None,
         desired: Any = None,
-        limits: Limits = DEFAULT_LIMITS,
-        steps: Steps = DEFAULT_STEPS,
+        limits: Limits = "size",
+        steps: Steps = "limits",
     ) -> ActionSpace:
         """Read kinds, bounds and categories off a table.
 
@@ -189,8 +196,8 @@ class ActionSpace:
         desired : label, optional
         limits : "size" or None
             How far numbers may move, as in ``ActionSpace``.
-        steps : "round" or None
-            Where they end.
+        steps : "round", "limits" or None
+            Where they end, likewise.
 
         Examples
         --------
@@ -459,9 +466,14 @@ def as_names(option: str, given: Any) -> tuple[Any, ...]:
     return tuple(given)
 
 
+def budget_for(space: ActionSpace | None) -> float:
+    """Most that a plan may cost where nothing is said: limits take the place of a budget."""
+    return 1.0 if space is not None and space.limits == "size" else 0.3
+
+
 def unrestricted(table: Table) -> ActionSpace:
     """Every column as a feature that may change, with all else read off the table."""
-    return ActionSpace(map(Feature, table.names)).complete(table)
+    return ActionSpace(map(Feature, table.names), limits=None).complete(table)
 
 
 def warn_of_unrestricted(space: ActionSpace) -> None:
@@ -496,7 +508,7 @@ def _directions(
 
 
 OFF = "none"  # in an action file
-_SWITCHES: dict[str, Any] = {"limits": DEFAULT_LIMITS, "steps": DEFAULT_STEPS}
+_SWITCHES: dict[str, Any] = {"limits": "size", "steps": "limits"}
 _RENAMED = {"per_month": "drift"}  # keys of 0.2
 _TOML_FIELDS = tuple(f.name for f in fields(Feature) if f.name != "name")
 
@@ -504,9 +516,10 @@ _TOML_FIELDS = tuple(f.name for f in fields(Feature) if f.name != "name")
 def toml_entries(space: ActionSpace) -> dict[str, Any]:
     """What an action file says above its features: all that differs from the defaults."""
     entries = {} if space.desired is None else {"desired": space.desired}
-    for name, default in _SWITCHES.items():
-        if getattr(space, name) != default:
-            entries[name] = getattr(space, name) or OFF
+    if space.limits is None:
+        entries["limits"] = OFF
+    if (space.steps is None) != (space.limits is None):
+        entries["steps"] = space.steps or OFF
     if space.rules:
         entries["rules"] = [str(rule) for rule in space.rules]
     return entries

@@ -7,6 +7,7 @@ from typing import Any
 
 from ract._utils.version import __version__
 from ract.io.export.source import Source, sent_left
+from ract.recourse.problem import own_budget
 from ract.trees.ensemble import TreeEnsemble
 from ract.trees.fingerprint import model_fingerprint
 from ract.trees.serialize import plain, space_parts
@@ -58,7 +59,7 @@ def to_json(model: Any) -> dict[str, Any]:
         "fingerprint": model_fingerprint(model),
         "classes": plain(source.classes, "classes"),
         "desired": plain(source.classes[source.k], "desired"),
-        "budget": plain(model.budget, "budget"),
+        "budget": plain(own_budget(model), "budget"),
         "actions": space_parts(source.encoder.space),
         "columns": _columns(source),
         "decision": _decision(source),

@@ -150,6 +150,14 @@ class Answers:
         columns = {column.name: getattr(self, column.name) for column in fields(self)}
         return Answers(**{k: v[rows] for k, v in columns.items() if isinstance(v, np.ndarray)})
 
+    def with_rows(self, others: Answers) -> Answers:
+        """These answers and others behind them, in the columns that either has."""
+        n = len(self.status)
+        both = Answers.unknown(np.concatenate([self.values, others.values]))
+        both.put(np.arange(n), self.take(np.arange(n)))
+        both.put(n + np.arange(len(others.status)), others.take(np.arange(len(others.status))))
+        return both
+
     def put(self, rows: np.ndarray, part: Answers) -> None:
         """Write the answers of some of the people."""
         for column in fields(self):

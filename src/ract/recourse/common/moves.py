@@ -49,7 +49,8 @@ class Moves:
     >>> from ract.data import make_cost
     >>> from ract.data.encoder import Encoder
     >>> ages = np.arange(20.0, 30.0).reshape(-1, 1)
-    >>> encoder = Encoder(ages, ActionSpace([Feature("x0", "integer", "increase")]))
+    >>> space = ActionSpace([Feature("x0", "integer", "increase")], limits=None)
+    >>> encoder = Encoder(ages, space)
     >>> cost = make_cost("percentile").fit(ages.T, encoder.weights)
     >>> lowest, highest = Moves(encoder.axes, cost).ranges(ages[0], np.array([0.0, 0.25, 1.0]))
     >>> highest.ravel()

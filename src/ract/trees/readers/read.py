@@ -208,7 +208,7 @@ def _encoder(
 ) -> Encoder:
     """An encoder that takes as categories whatever the model does."""
     table = read_table(people)
-    space = ActionSpace.infer(table) if actions is None else actions
+    space = ActionSpace.infer(table, limits=None) if actions is None else actions
     completed = space.complete(table)
     features = {feature.name: feature for feature in space}
     in_groups = {column for feature in space for column in feature.columns}
