@@ -283,9 +283,10 @@ def changes(n_people=300, most=3, tables=("fico", "compas", "credit")):
                     found = model.recourse(people, budget=0.3, **given)
                     seconds.append(time.process_time() - start)
                     without.append(int((~found.found).sum()))
+                times = seconds[1] / seconds[0]
                 print(
                     f"{name:6} {kind:9} {explain!s:7} {len(people):7} {seconds[0]:10.2f} "
-                    f"{seconds[1]:7.2f} {seconds[1] / seconds[0]:7.2f}   {without[0]}, {without[1]}",
+                    f"{seconds[1]:7.2f} {times:7.2f}   {without[0]}, {without[1]}",
                     flush=True,
                 )
 

@@ -131,8 +131,9 @@ def own_child(forest, node, own, categorical):
 
 
 @inner
-def has_left(forest, node, axis, own, categorical):
-    """Whether the path to a node has left a person's own cell on an axis."""
+def has_left(forest, node, own, categorical):
+    """Whether the path to an inner node has left a person's own cell on the axis of its split."""
+    axis = forest.axis[node]
     while forest.parent[node] >= 0:
         parent = forest.parent[node]
         if forest.axis[parent] == axis:
@@ -165,7 +166,7 @@ def judge_nodes(forest, first, box, own, changes, categorical, visited, met, awa
         if limited:
             mine = own_child(forest, node, own, categorical)
             more = away[node]
-            if met[node] & ~mine and not has_left(forest, node, forest.axis[node], own, categorical):
+            if met[node] & ~mine and not has_left(forest, node, own, categorical):
                 more += 1
             if more > changes:
                 met[node] = mine

@@ -19,8 +19,9 @@ from ract._kernels.search.cell_forest import (
     polish,
     prune,
 )
-from ract._kernels.search.decide_sums import decide_sums
+from ract._kernels.search.decide_sums import ROUNDING, decide_sums
 from ract._kernels.search.decide_votes import decide_votes
+from ract._kernels.search.few_axes import most_with_few
 from ract._utils.status import Status
 from ract.recourse.common.answers import Answer
 from ract.recourse.common.problem import Problem
@@ -270,11 +271,15 @@ class Person(Descent):
     def _decide_sum(
         self, left: Left, boxes: Boxes, max_nodes: int, point: np.ndarray
     ) -> tuple[int, int]:
-        model = self.model
+        model, categorical = self.model, self.model.problem.categorical
+        value, least = model.rule.weight[boxes.label], model.least - left.constant
+        if self.changes < len(self.own) and max_nodes > 0:
+            most = most_with_few(boxes, value, self.changes, categorical)
+            if most < least - ROUNDING * np.abs(value).sum():
+                return Status.NONE, 1
         answer: tuple[int, int] = decide_sums(
-            boxes, len(left.forest.root), model.rule.weight[boxes.label],
-            model.least - left.constant, self.changes, *model.decides_by, self.own,
-            model.problem.categorical, max_nodes, self.stop, point,
+            boxes, len(left.forest.root), value, least, self.changes, *model.decides_by, self.own,
+            categorical, max_nodes, self.stop, point,
         )  # fmt: skip
         return answer
 
