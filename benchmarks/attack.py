@@ -3,7 +3,8 @@
 ``edge``: people on the edge of their budget, against brute force in exact fractions. ``forgery``:
 forged certificates, of which none may be verified except in entries that the check names as not
 checked. ``limit``: searches in a forest of 600,000 nodes, of which each has to end within 1.2 times
-its limit and 50 ms (by the clock: run it on a quiet machine).
+its limit and 50 ms. That is read off the clock; a search that ends later is late unless it was the
+machine that kept it waiting: CPU time of its thread after the limit, within the same bound.
 
     python -m benchmarks.attack              # every suite
     python -m benchmarks.attack forgery
@@ -19,9 +20,11 @@ import sys
 import tempfile
 import warnings
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from time import process_time
+from threading import Timer, get_ident
+from time import clock_gettime, perf_counter, process_time, pthread_getcpuclockid
 
 import numpy as np
 import pandas as pd
@@ -37,6 +40,7 @@ from ract import (
     verify,
 )
 from ract.data.datasets import load_loans
+from ract.recourse.common import parallel
 from tests.edges import wrong_at_the_edge
 from tests.forgeries import forgeries
 
@@ -89,14 +93,58 @@ def limit() -> int:
         given["reference"] = people
         find_recourse(model, refused[:1], time_limit=0, **given)  # prepares, and loads kernels
         for seconds in LIMITS:
-            took = find_recourse(model, refused, time_limit=seconds, **given).answers.seconds
+            with Overtime() as after:
+                took = find_recourse(
+                    model, refused, time_limit=seconds, n_jobs=1, **given
+                ).answers.seconds
             over = took > 1.2 * seconds + 0.05
-            late += int(over.sum())
+            really = over.any() and max(after.seconds) > 0.2 * seconds + 0.05
+            late += int(really)
+            how = ", late" if really else ", kept waiting by the machine" if over.any() else ""
+            cpu = 1000 * max(after.seconds, default=0.0)
             print(
-                f"limit, {name}, {seconds:g} s: {took.max():.2f} s" + ", late" * bool(over.any()),
+                f"limit, {name}, {seconds:g} s: {took.max():.2f} s, "
+                f"{cpu:.0f} ms of CPU after the limit{how}",
                 flush=True,
             )
     return late
+
+
+class Overtime:
+    """CPU seconds of each search's thread after its time was up, however busy the machine is.
+
+    A thread of the clock's reads the CPU time of the search's thread when the limit is reached by
+    the clock. If it comes to that late itself, all CPU time since the limit counts, as far as the
+    time that passed allows.
+    """
+
+    def __init__(self) -> None:
+        self.seconds: list[float] = []
+
+    def __enter__(self) -> Overtime:
+        self._timing, watched = parallel.Watch.timing, self
+
+        @contextmanager
+        def timing(watch: parallel.Watch, i: int) -> Iterator[np.ndarray]:
+            clock, begun = pthread_getcpuclockid(get_ident()), perf_counter()
+            limit, used = float(watch._limits[i]), []
+
+            def read() -> None:
+                used.append(clock_gettime(clock) - (perf_counter() - begun - limit))
+
+            timer = Timer(limit, read)
+            timer.start()
+            with watched._timing(watch, i) as flag:
+                yield flag
+            timer.cancel()
+            if used:
+                watched.seconds.append(clock_gettime(clock) - used[0])
+
+        parallel.Watch.timing = timing
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        parallel.Watch.timing = self._timing
 
 
 def forgery() -> int:

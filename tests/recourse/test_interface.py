@@ -2,8 +2,10 @@
 
 import re
 import sys
+from functools import partial
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.tree import DecisionTreeClassifier
 
@@ -45,6 +47,39 @@ def test_one_person_as_a_series_is_refused_with_what_to_write(tree, imported):
     with pytest.raises(InvalidData, match=sentence):
         imported.recourse(PEOPLE.loc["p3"])
     assert len(tree.recourse(PEOPLE.loc[["p3"]])) == 1
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        (PEOPLE.iloc[3].to_dict(), r"This is a dict; write pandas.DataFrame\(\[person\]\) for"),
+        (PEOPLE[:3].to_dict("list"), r"pandas.DataFrame\(people\) if it has a list for each"),
+        (PEOPLE[:3].to_dict("records"), r"people in a list; write pandas.DataFrame\(people\)"),
+        ([PEOPLE.iloc[3], PEOPLE.iloc[4]], r"people in a list; write pandas.DataFrame\(people\)"),
+        (PEOPLE.iloc[3].to_numpy(), "2-dimensional array, got ndarray of 1 dimension"),
+        (None, "2-dimensional array, got NoneType of 0 dimension"),
+        (PEOPLE[:3].to_numpy(), "The table lacks 'Age', .* and has 'x0', .* training did not have"),
+        (PEOPLE[:0], "The table is empty: 0 rows and 11 columns"),
+        (pd.concat([PEOPLE, PEOPLE[["Income"]]], axis=1), "name.* 'Income' appear more than once"),
+        (PEOPLE.drop(columns="Income"), "The table lacks 'Income'"),
+        (PEOPLE.assign(Extra=1), "The table has 'Extra' that training did not have"),
+        (PEOPLE.iloc[:, ::-1], "in another order than in training"),
+    ],
+)
+def test_what_is_no_table_of_people_is_refused_in_one_sentence(tree, given, sentence):
+    asks = [tree.recourse, partial(tree.reasons, reference=LOANS.frame)]
+    asks += [partial(ask, tree) for ask in (ract.has_recourse, ract.recourse_status)]
+    for ask in asks:
+        with pytest.raises(InvalidData, match=sentence) as refused:
+            ask(given)
+        assert "\n" not in str(refused.value)
+
+
+def test_labels_may_be_missing_or_the_same(tree):
+    labels = [np.nan, np.nan, 7, 7]
+    plans = tree.recourse(PEOPLE[:4].set_axis(labels))
+    assert [plan.describe() for plan in plans] == [p.describe() for p in tree.recourse(PEOPLE[:4])]
+    np.testing.assert_equal([plan.person for plan in plans], labels)
 
 
 def test_plans_are_taken_by_position(tree):

@@ -57,18 +57,27 @@ def _named(frame: pd.DataFrame) -> tuple[nw.DataFrame[Any], list[Any]]:
     return nw.from_native(frame, eager_only=True), labels
 
 
-def refuse_series(X: Any) -> None:
-    """Refuse one person, who has no columns, with what a table of one is."""
+def refuse_loose_people(X: Any) -> None:
+    """Refuse people who are no table, with what a table of them is, and columns of one name."""
     if isinstance(X, pd.Series):
+        label = X.name.item() if isinstance(X.name, np.generic) else X.name
+        how = f"This is one person as a Series; write people.loc[[{label!r}]] for a table of one."
+        raise InvalidData(how)
+    if isinstance(X, Mapping):
         raise InvalidData(
-            f"This is one person as a Series; write people.loc[[{X.name!r}]] for a table of one."
+            "This is a dict; write pandas.DataFrame([person]) for a table of one person, or "
+            "pandas.DataFrame(people) if it has a list for each column."
         )
+    if isinstance(X, (list, tuple)) and X and isinstance(X[0], (Mapping, pd.Series)):
+        raise InvalidData("These are people in a list; write pandas.DataFrame(people) for a table.")
+    if isinstance(X, pd.DataFrame):
+        _check_names([label for label in X.columns if isinstance(label, str)])
 
 
 def _as_matrix(X: Any) -> np.ndarray:
     if hasattr(X, "toarray"):
         raise InvalidData("Sparse matrices are not supported; pass X.toarray().")
-    refuse_series(X)
+    refuse_loose_people(X)
     matrix = np.asarray(X)
     if matrix.ndim != 2:
         raise InvalidData(

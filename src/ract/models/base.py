@@ -20,7 +20,7 @@ from ract._utils.signature import takes_keywords_of
 from ract._utils.status import Status
 from ract._utils.validation import is_number
 from ract.data.actions import budget_for
-from ract.data.frames import is_frame, refuse_series, take_rows, without_columns
+from ract.data.frames import is_frame, refuse_loose_people, take_rows, without_columns
 from ract.models.cuts import CutRule, warn_if_few_refused
 from ract.models.fit_state import FitState
 from ract.models.monotonic import CHOICES, cheap_directions, directions_of_actions, is_choice
@@ -294,11 +294,16 @@ class RecourseClassifierMixin(ClassifierMixin):
         return X, y
 
     def _check_table(self, X: Any, *, values: bool = True) -> Any:
-        """New people, refused as scikit-learn does if their columns are not those of training."""
+        """New people, refused as scikit-learn does if their columns are not those of training.
+
+        values: whether theirs are looked at too; else who goes on with them reads the table.
+        """
         check_is_fitted(self)
-        refuse_series(X)
+        refuse_loose_people(X)
+        if not values:
+            return X
         X = self._used(X)
-        if is_frame(X) or not values:
+        if is_frame(X):
             return validate_data(self, X, reset=False, skip_check_array=True)
         return validate_data(self, X, reset=False, dtype=np.float64, ensure_all_finite="allow-nan")
 

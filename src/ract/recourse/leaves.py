@@ -94,7 +94,7 @@ class LeafSearch(Search):
                 joint = joint._replace(moves=squeeze.rows(joint.moves, 0.0))
         accepting, rules = model.decides_by
         if problem.ensemble.combine == "votes":  # a small forest answers for the budget's box
-            left = model.within(model.simplified, own, costs, budget)
+            left = model.within(model.simplified, own, costs, budget, max_changes)
             accepting, rules = model.decides_in(left)
         kernel.search_leaves(
             forest, self._leaves, accepting, rules, own, costs,

@@ -170,11 +170,11 @@ class Case:
         n_models, alone = len(self.cutoff), self.price + self.size
         numbers, left, constant = np.empty((3, len(self.own)), np.int64), [], []
         for part, weight in zip(self.parts, self.weights, strict=True):
-            room = np.empty((10, len(part.axis)), np.int32)
+            room = np.empty((11, len(part.axis)), np.int32)
             root = np.empty_like(part.root)
             known, _, n_nodes, n_trees = prune(
                 part, weight, self.own, alone, self.n_cells, self.categorical, min(budget, 1e300),
-                numbers, root, room,
+                self.changes, numbers, root, room,
             )  # fmt: skip
             left.append(Forest(*room[:7, :n_nodes].copy(), root[:n_trees], self.missing))
             constant.append(known)

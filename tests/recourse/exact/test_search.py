@@ -89,7 +89,7 @@ def test_the_highest_sum_is_found_and_nothing_above_it(seed):
         for wanted, answer in ((highest - 1e-9, Status.FOUND), (highest + 1e-6, Status.NONE)):
             model = search.model.needing(wanted)
             person = Person(model, own, costs, changes, np.zeros(1, np.uint8))
-            left, point = model.within(model.simplified, own, costs, 1e300), own.copy()
+            left, point = model.within(model.simplified, own, costs, 1e300, changes), own.copy()
             assert person.look(left, 10**6, point)[0] == answer
             if answer == Status.FOUND:
                 assert sums[(points == point).all(axis=1)].item() == pytest.approx(highest)
@@ -118,12 +118,12 @@ def test_the_first_price_at_which_trees_can_have_enough(combine, seed):
     price = costs[np.arange(len(own)), points].max(axis=1)
     prices = np.unique(price)
     most = np.array([each[price <= limit].max(axis=0).sum() for limit in prices])
-    left = model.within(model.simplified, own, costs, prices[-1])
+    left = model.within(model.simplified, own, costs, prices[-1], len(own))
     for wanted in np.unique(most):
         asked = model.needing(wanted + (model.rule.base if combine == "sum" else 0.0))
         first = asked.first_price(left, own, costs, prices)
         assert first <= np.flatnonzero(most >= wanted - 1e-9)[0]
-        boxes = (asked.within(left, own, costs, limit) for limit in prices)
+        boxes = (asked.within(left, own, costs, limit, len(own)) for limit in prices)
         assert first == next(k for k, there in enumerate(boxes) if asked.may_do(there))
 
 

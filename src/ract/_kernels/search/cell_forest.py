@@ -4,6 +4,9 @@ For a fixed cost, what a person attains is a box: an interval of cells on every 
 of categories (bits of a word) on every categorical one. Inside a box most trees are constant:
 they are added up and dropped. What stays of the others is much smaller than the trees.
 
+Nor can anybody come to a leaf whose path leaves the person's own cells on more axes than they may
+change, so that such leaves are left out as well.
+
 People without a value are in the last cell of an ordinal axis, which has no place in the order:
 every split says on which side they are. Someone who can hand in a value attains an interval and
 that cell.
@@ -118,14 +121,40 @@ def children_met(forest, node, box, categorical):
 
 
 @inner
-def judge_nodes(forest, first, box, categorical, visited, met, verdict):
-    """Visit what the box meets of the tree at root first.
+def own_child(forest, node, own, categorical):
+    """The child of an inner node to which a person goes: 1 left, 2 right."""
+    axis, cell = forest.axis[node], forest.cell[node]
+    if own[axis] == forest.missing[axis]:
+        return 1 if forest.missing_left[node] != 0 else 2
+    to_left = own[axis] != cell if categorical[axis] else own[axis] <= cell
+    return 1 if to_left else 2
+
+
+@inner
+def has_left(forest, node, own, categorical):
+    """Whether the path to an inner node has left a person's own cell on the axis of its split."""
+    axis = forest.axis[node]
+    while forest.parent[node] >= 0:
+        parent = forest.parent[node]
+        if forest.axis[parent] == axis:
+            side = 1 if forest.left[parent] == node else 2
+            if side != own_child(forest, parent, own, categorical):
+                return True
+        node = parent
+    return False
+
+
+@inner
+def judge_nodes(forest, first, box, own, changes, categorical, visited, met, away, verdict):
+    """Visit what the box meets of the tree at root first, leaving at most so many own cells.
 
     visited (nodes,) int32: nodes in order, parents first. met (nodes,) int32: children met, as
-    bits: 1 left, 2 right. verdict (nodes,) int32: the label of every leaf met, or MIXED.
+    bits: 1 left, 2 right. away (nodes,) int32: axes on which the path has left the own cells.
+    verdict (nodes,) int32: the label of every leaf met, or MIXED.
     """
-    n = 1
+    n, limited = 1, changes < own.shape[0]
     visited[0] = first
+    away[first] = 0
     k = 0
     while k < n:
         node = visited[k]
@@ -134,6 +163,15 @@ def judge_nodes(forest, first, box, categorical, visited, met, verdict):
         if forest.axis[node] < 0:
             continue
         met[node] = children_met(forest, node, box, categorical)
+        if limited:
+            mine = own_child(forest, node, own, categorical)
+            more = away[node]
+            if met[node] & ~mine and not has_left(forest, node, own, categorical):
+                more += 1
+            if more > changes:
+                met[node] = mine
+            away[forest.left[node]] = away[node] if mine == 1 else more
+            away[forest.right[node]] = away[node] if mine == 2 else more
         if met[node] & 1:
             visited[n] = forest.left[node]
             n += 1
@@ -179,25 +217,25 @@ def copy_mixed(forest, first, met, verdict, out, n):
 
 
 @kernel
-def prune(forest, weight, own, costs, n_cells, categorical, limit, numbers, root, room):
-    """What is left of a forest in the box of what costs at most limit.
+def prune(forest, weight, own, costs, n_cells, categorical, limit, changes, numbers, root, room):
+    """What is left of a forest in the box of what costs at most limit, for so many changes.
 
     weight float64 (labels,), ascending. own int64 (axes,), costs float64 (axes, cells): a person's
     cells and what each cell costs them. numbers int64 (3, axes): set to the arrays of a Box. root
-    int32 (trees,): set to the roots of the trees that are not constant. room int32 (10, nodes): the
+    int32 (trees,): set to the roots of the trees that are not constant. room int32 (11, nodes): the
     first seven rows are set to what else makes a Forest of those. Returns the weight of the
     constant trees, the most that the others can weigh, and how many nodes and trees these have.
     """
     box = Box(numbers[0], numbers[1], numbers[2])
     fill_affordable_box(own, costs, n_cells, categorical, forest.missing, limit, box)
-    visited, met, verdict = room[7], room[8], room[9]
+    visited, met, away, verdict = room[7], room[8], room[9], room[10]
     out = Forest(
         room[0], room[1], room[2], room[3], room[4], room[5], room[6], root, forest.missing
     )
     constant, most, n_trees, n = 0.0, 0.0, 0, np.int64(0)
     for t in range(forest.root.shape[0]):
         first = forest.root[t]
-        judge_nodes(forest, first, box, categorical, visited, met, verdict)
+        judge_nodes(forest, first, box, own, changes, categorical, visited, met, away, verdict)
         if verdict[first] != MIXED:
             constant += weight[verdict[first]]
         else:

@@ -33,6 +33,7 @@ from ract._kernels.search.bits import (
 )
 from ract._kernels.search.cell_forest import is_wanted
 from ract._kernels.search.decide_votes import FOUND, NONE, UNKNOWN, go_home, left_home
+from ract._kernels.search.far import MOST_MOVES, drop_far, find_near, mark_moved, new_far
 from ract._kernels.search.few_moves import guess_few, new_few
 from ract._kernels.search.shares import find_losses, new_shares, share_out, take_cells
 
@@ -72,7 +73,7 @@ def lost_with_cell(bits, value, alive, cell, best, slack):
     lost = 0.0
     for t in range(best.shape[0]):
         r = best[t]
-        if bits.mask[cell, bits.slot[r]] & bits.bit[r] != 0:
+        if alive[bits.slot[r]] & bits.mask[cell, bits.slot[r]] & bits.bit[r] != 0:
             continue
         other = best_box(bits, t, alive, bits.mask, cell)
         if other < 0:
@@ -102,7 +103,7 @@ def different_cells(n_cells, base, is_categorical, home, stamp, begins, ends, op
 
 @inner
 def propagate(
-    boxes, bits, categorical, value, least, changes, alive, chosen, open_, state, losses, best
+    boxes, bits, categorical, value, least, changes, alive, chosen, open_, state, losses, best, far
 ):  # fmt: skip
     """Drop cells and boxes that cannot take part; returns the best sum, -inf if below least.
 
@@ -110,7 +111,12 @@ def propagate(
     """
     n_active, n_left, stamps = bits.active.shape[0], state.n_left, state.stamps
     begins, ends, cells = state.lists[0], state.lists[1], state.lists[2]
+    moved = mark_moved(boxes, bits, chosen, far) if changes < n_active else 0
     while True:
+        moves = changes - moved
+        few = changes < n_active and 0 < moves <= MOST_MOVES
+        if few:
+            drop_far(boxes, bits, moves, alive, far)
         sum_ = find_best(bits, value, alive, state, best)
         if sum_ < least:
             return -np.inf
@@ -126,10 +132,14 @@ def propagate(
                     cells,
                 )  # fmt: skip
                 n = np.int64(0)
+                if few:
+                    find_near(boxes, bits, i, moves, alive, far)
                 for q in range(before):
                     c = cells[base + q]
                     lost = 0.0
-                    if before > 1:
+                    if before > 1 and few and c != home:
+                        lost = lost_with_cell(bits, value, far.near, base + c, best, sum_ - least)
+                    elif before > 1:
                         lost = lost_with_cell(bits, value, alive, base + c, best, sum_ - least)
                     if lost <= sum_ - least:
                         cells[base + n] = c
@@ -143,6 +153,8 @@ def propagate(
                 if n < before and restrict(alive, bits.mask, cells, base, n):
                     changed = True
             if left_home(chosen[i], home, cells, base, n_left[i]):
+                changed = changed or (changes < n_active and not far.moved[i])
+                far.moved[i] = 1
                 moved += 1
         if moved > changes:
             return -np.inf
@@ -319,7 +331,7 @@ def decide_sums(
     state, losses = new_state(bits, n_boxes), np.zeros(bits.mask.shape[0])
     stack, shares = new_stack(bits, state.alive[0]), new_shares(bits, n_trees)
     few, guess = new_few(bits), np.zeros(bits.active.shape[0], np.int64)
-    best = np.zeros(n_trees, np.int64)
+    best, far = np.zeros(n_trees, np.int64), new_far(bits)
     loose = least - ROUNDING * np.abs(value).sum()
     unit = 0.0
     for t in range(n_trees):
@@ -335,7 +347,7 @@ def decide_sums(
         while changed and bound >= loose and not (stop[0] and bound < np.inf):
             bound = propagate(
                 boxes, bits, categorical, value, least, changes, alive, chosen, stack.open[top],
-                state, losses, best,
+                state, losses, best, far,
             )  # fmt: skip
             if bound >= least:
                 bound, changed = sharpen(

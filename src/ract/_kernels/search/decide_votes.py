@@ -32,6 +32,7 @@ from ract._kernels.search.bits import (
     restrict,
 )
 from ract._kernels.search.conflicts import lost_to_conflicts, new_conflicts
+from ract._kernels.search.far import MOST_MOVES, drop_far, find_near, mark_moved, new_far
 from ract._utils.status import Status
 
 FOUND, NONE, UNKNOWN = Status.FOUND.value, Status.NONE.value, Status.UNKNOWN.value
@@ -59,7 +60,7 @@ def undominated_cells(n_cells, base, is_categorical, home, stamp, begins, ends, 
 
 
 @inner
-def propagate(boxes, bits, categorical, needed, changes, alive, chosen, state):
+def propagate(boxes, bits, categorical, needed, changes, alive, chosen, state, far):
     """Drop cells and boxes that cannot take part; returns the trees alive, -1 if too few.
 
     changes: how many axes may leave home. alive (words,), chosen (active,): of the level. The
@@ -67,7 +68,12 @@ def propagate(boxes, bits, categorical, needed, changes, alive, chosen, state):
     """
     n_active, n_left, stamps = bits.active.shape[0], state.n_left, state.stamps
     begins, ends, cells, counts = state.lists[0], state.lists[1], state.lists[2], state.lists[3]
+    moved = mark_moved(boxes, bits, chosen, far) if changes < n_active else 0
     while True:
+        moves = changes - moved
+        few = changes < n_active and 0 < moves <= MOST_MOVES
+        if few:
+            drop_far(boxes, bits, moves, alive, far)
         count = find_trees(bits, alive, state.alive, np.int64(0), state.trees)
         if count < needed:
             return -1
@@ -82,10 +88,14 @@ def propagate(boxes, bits, categorical, needed, changes, alive, chosen, state):
                     boxes.n_cells[a], base, categorical[a], home, stamps[0], begins, ends, cells
                 )
                 n = np.int64(0)
+                if few:
+                    find_near(boxes, bits, i, moves, alive, far)
                 for q in range(before):
                     c = cells[base + q]
                     together = count
-                    if before > 1:
+                    if before > 1 and few and c != home:
+                        together = find_trees(bits, far.near, bits.mask, base + c, state.trees)
+                    elif before > 1:
                         together = find_trees(bits, alive, bits.mask, base + c, state.trees)
                     if together >= needed:
                         cells[base + n] = c
@@ -99,6 +109,8 @@ def propagate(boxes, bits, categorical, needed, changes, alive, chosen, state):
                 if n < before and restrict(alive, bits.mask, cells, base, n):
                     changed = True
             if home >= 0 and left_home(chosen[i], home, cells, base, n_left[i]):
+                changed = changed or not far.moved[i]
+                far.moved[i] = 1
                 moved += 1
         if moved > changes:
             return -1
@@ -173,6 +185,7 @@ def decide_votes(boxes, n_trees, needed, changes, own, categorical, max_nodes, s
     """
     bits, n_boxes = make_bits(boxes, categorical, n_trees, True), boxes.tree.shape[0]
     state, room = new_state(bits, n_boxes), new_conflicts(n_trees, n_boxes, bits.mask.shape[1])
+    far = new_far(bits)
     nodes, depth = 0, np.int64(0)
     while depth >= 0:
         nodes += 1
@@ -183,7 +196,7 @@ def decide_votes(boxes, n_trees, needed, changes, own, categorical, max_nodes, s
         state.tried[depth] = 0
         before, dropped = n_trees + 1, 1
         while dropped > 0:
-            count = propagate(boxes, bits, categorical, needed, changes, alive, chosen, state)
+            count = propagate(boxes, bits, categorical, needed, changes, alive, chosen, state, far)
             slack = count - needed
             if count < 0 or count == before or slack >= SCARCE * count:
                 break

@@ -108,7 +108,7 @@ class SumDescent(Descent):
     def _prove(self, left: Any, best: Incumbent, max_nodes: int, enough: float) -> bool:
         """Improve the incumbent until no other is cheaper; whether that is proved."""
         model, own, alone = self.model, self.own, self.prices.alone
-        left = model.within(left, own, alone, best.cost[1])
+        left = model.within(left, own, alone, best.cost[1], self.changes)
         if not model.may_do(left):
             return True
         if self._start(left, best) is Status.NONE:
@@ -117,7 +117,7 @@ class SumDescent(Descent):
             return True
         if self.stop[0]:
             return False
-        left = model.within(left, own, alone, best.cost[1])
+        left = model.within(left, own, alone, best.cost[1], self.changes)
         if not model.may_do(left):
             return True
         asked = self._asked(left)
@@ -131,7 +131,7 @@ class SumDescent(Descent):
         for limit in self._widths(left, best):
             if self.stop[0]:
                 return Status.UNKNOWN
-            small = model.within(left, own, alone, limit)
+            small = model.within(left, own, alone, limit, self.changes)
             asked = self._asked(small) if model.may_do(small) else None
             if asked is not None and not self.stop[0]:
                 self._run(asked, best, 0, 0.0, climbs=True)
@@ -197,7 +197,8 @@ class Person(SumDescent, decide.Person):
 
     def inside(self, budget: float) -> decide.Left:
         """What is left in the cells of which each alone is within a budget."""
-        return self.model.within(self.model.simplified, self.own, self.prices.alone, budget)
+        whole, alone = self.model.simplified, self.prices.alone
+        return self.model.within(whole, self.own, alone, budget, self.changes)
 
     def look(
         self, left: decide.Left, max_nodes: int, point: np.ndarray, budget: float = np.inf

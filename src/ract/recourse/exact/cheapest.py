@@ -126,7 +126,7 @@ class Descent(ABC):
         model = self.model
 
         def within(left: Any, limit: float) -> Any:
-            return model.within(left, self.own, self.costs, limit)
+            return model.within(left, self.own, self.costs, limit, self.changes)
 
         # Inside the box of the budget the trees are small; all else works on what is left there.
         most = within(model.simplified, budget)

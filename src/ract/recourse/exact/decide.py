@@ -19,8 +19,9 @@ from ract._kernels.search.cell_forest import (
     polish,
     prune,
 )
-from ract._kernels.search.decide_sums import decide_sums
+from ract._kernels.search.decide_sums import ROUNDING, decide_sums
 from ract._kernels.search.decide_votes import decide_votes
+from ract._kernels.search.few_axes import most_with_few
 from ract._utils.status import Status
 from ract.recourse.common.answers import Answer
 from ract.recourse.common.problem import Problem
@@ -143,15 +144,18 @@ class Model:
         """The trees without splits between equal leaves."""
         n_axes, n_cells = len(self.problem.grid.axes), int(self.problem.grid.n_cells.max())
         nobody = np.zeros(n_axes, np.int64), np.zeros((n_axes, n_cells))
-        return self.within(Left(self.forest, Box(*np.zeros((3, 0))), 0.0, 0.0), *nobody, 0.0)
+        whole = Left(self.forest, Box(*np.zeros((3, 0))), 0.0, 0.0)
+        return self.within(whole, *nobody, 0.0, n_axes)
 
-    def within(self, left: Left, own: np.ndarray, costs: np.ndarray, limit: float) -> Left:
-        """What is left in the box of the cells that cost at most limit."""
-        room = np.empty((10, len(left.forest.axis)), np.int32)
+    def within(
+        self, left: Left, own: np.ndarray, costs: np.ndarray, limit: float, changes: int
+    ) -> Left:
+        """What is left in the box of the cells that cost at most limit, for so many changes."""
+        room = np.empty((11, len(left.forest.axis)), np.int32)
         root, numbers = np.empty_like(left.forest.root), np.empty((3, len(own)), np.int64)
         constant, most, n_nodes, n_trees = prune(
             left.forest, self.rule.weight, own, costs, self.problem.grid.n_cells,
-            self.problem.categorical, limit, numbers, root, room,
+            self.problem.categorical, limit, changes, numbers, root, room,
         )  # fmt: skip
         constant += left.constant
         nodes = room[:7, :n_nodes].copy()
@@ -210,7 +214,7 @@ class Person(Descent):
         prices = np.unique(self.costs[self.costs <= budget])
         at, step = 0, 1 + len(prices) // 24
         while at < len(prices) and not self.stop[0]:
-            left = model.within(most, self.own, self.costs, prices[at])
+            left = model.within(most, self.own, self.costs, prices[at], self.changes)
             if self.look(left, QUICK_NODES, self.own.copy())[0] == Status.FOUND:
                 return Status.FOUND
             at, step = at + step, step * 2
@@ -230,7 +234,8 @@ class Person(Descent):
 
     def inside(self, budget: float) -> Left:
         """What is left in the cells of which each alone is within a budget."""
-        return self.model.within(self.model.simplified, self.own, self.costs, budget)
+        whole = self.model.simplified
+        return self.model.within(whole, self.own, self.costs, budget, self.changes)
 
     def look(
         self, left: Left, max_nodes: int, point: np.ndarray, budget: float = np.inf
@@ -266,11 +271,15 @@ class Person(Descent):
     def _decide_sum(
         self, left: Left, boxes: Boxes, max_nodes: int, point: np.ndarray
     ) -> tuple[int, int]:
-        model = self.model
+        model, categorical = self.model, self.model.problem.categorical
+        value, least = model.rule.weight[boxes.label], model.least - left.constant
+        if self.changes < len(self.own) and max_nodes > 0:
+            most = most_with_few(boxes, value, self.changes, categorical)
+            if most < least - ROUNDING * np.abs(value).sum():
+                return Status.NONE, 1
         answer: tuple[int, int] = decide_sums(
-            boxes, len(left.forest.root), model.rule.weight[boxes.label],
-            model.least - left.constant, self.changes, *model.decides_by, self.own,
-            model.problem.categorical, max_nodes, self.stop, point,
+            boxes, len(left.forest.root), value, least, self.changes, *model.decides_by, self.own,
+            categorical, max_nodes, self.stop, point,
         )  # fmt: skip
         return answer
 

@@ -235,9 +235,9 @@ class ExactSearch(Search):
 @cache
 def warm_up(*, by_votes: bool) -> None:
     """Compile or load the kernels, so that nobody's time limit has to pay for it."""
-    axis = Axis(Feature("x", "continuous"), (0,))
+    axes = [Axis(Feature(name, "continuous"), (k,)) for k, name in enumerate("xy")]
     trees = TreeEnsemble.stump(0, 0.0, "votes" if by_votes else "sum")
-    problem = Problem(trees, [axis], LinearCost("max", np.ones(1)))
-    own = np.zeros(1, np.int64)
-    costs = problem.costs(np.zeros((1, 1)), own[None])[0]
+    problem = Problem(trees, axes, LinearCost("max", np.ones(2)))
+    own = np.zeros(2, np.int64)
+    costs = problem.costs(np.zeros((1, 2)), own[None])[0]
     Person(Model.of(problem), own, costs, 1, np.zeros(1, np.uint8)).cheapest(1.0, 10)

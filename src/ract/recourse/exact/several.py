@@ -107,10 +107,12 @@ class Models:
             **{name: end_to_end(name) for name in ("left", "right", "parent", "root")},
         )
 
-    def within(self, lefts: Lefts, own: np.ndarray, costs: np.ndarray, limit: float) -> Lefts:
+    def within(
+        self, lefts: Lefts, own: np.ndarray, costs: np.ndarray, limit: float, changes: int
+    ) -> Lefts:
         """What is left of each model in the box of the cells that cost at most limit."""
         each = zip(self.each, lefts, strict=True)
-        return tuple(model.within(left, own, costs, limit) for model, left in each)
+        return tuple(model.within(left, own, costs, limit, changes) for model, left in each)
 
     def first_price(
         self, lefts: Lefts, own: np.ndarray, costs: np.ndarray, prices: np.ndarray

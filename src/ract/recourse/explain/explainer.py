@@ -155,7 +155,8 @@ class Explainer:
 
     def _obstacle(self, person: np.ndarray, asking: Person) -> Obstacle:
         """The options, the rules or the budget that keep someone from a plan."""
-        anyhow = asking.cheapest(LARGEST, self._max_nodes)
+        # There is none within the budget.
+        anyhow = asking.cheapest(LARGEST, self._max_nodes, least=self._budget)
         needed = np.nan if anyhow.status == Status.UNKNOWN else anyhow.cost
 
         def release(axes: Sequence[int], rules: Problem) -> tuple[tuple[int, ...], bool]:
