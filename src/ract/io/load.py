@@ -10,6 +10,8 @@ import numpy as np
 
 from ract._utils.errors import InvalidFile
 from ract.data.csv import TableFormat
+from ract.data.encoder import Encoder
+from ract.io.checked import checked_ensemble
 from ract.io.contents import Contents, read_contents
 from ract.io.judge import checked_judge
 from ract.io.parameters import FITTED_NUMBERS, checked_parameters
@@ -22,6 +24,7 @@ from ract.models.imported import ImportedClassifier
 from ract.models.judge import OutcomeJudge
 from ract.models.tree import RecourseTreeClassifier
 from ract.recourse.calibration import LastingCurve, Point
+from ract.recourse.plain_judges import NAMES
 
 
 @dataclass(frozen=True)
@@ -159,7 +162,7 @@ def _imported(contents: Contents) -> ImportedClassifier:
     return ImportedClassifier(
         **core,
         source=entry(contents.meta, "source", str),
-        lasting_=_lasting(contents.meta.get("lasting")),
+        lasting_=_lasting(contents, core["encoder_"]),
         reference_=_reference(contents, core["encoder_"].n_columns),
     )
 
@@ -212,14 +215,15 @@ def _estimator(
         **known,
         n_features_in=len(names),
         feature_names_in=names if entry(fitted, "frame", bool) else None,
-        lasting=_lasting(meta.get("lasting")),
+        lasting=_lasting(contents, encoder),
         reference=_reference(contents, encoder.n_columns),
     ).write_to(model)
     return model
 
 
-def _lasting(meta: Any) -> LastingCurve | None:
+def _lasting(contents: Contents, encoder: Encoder) -> LastingCurve | None:
     """How long plans last, if that was measured."""
+    meta = contents.meta.get("lasting")
     if meta is None:
         return None
     points = []
@@ -242,7 +246,13 @@ def _lasting(meta: Any) -> LastingCurve | None:
     rule = meta.get("rule", "strength")  # version 0.2 knew no other
     if rule not in ("strength", "strongest"):
         raise InvalidFile("the numbers on how long its plans last are invalid")
-    return LastingCurve(tuple(points), confidence, lasting, rule)
+    robust_to = meta.get("robust_to", ["same"])
+    if not isinstance(robust_to, list) or not set(robust_to) <= set(NAMES) or not robust_to:
+        raise InvalidFile("it names unknown learners by which plans were judged")
+    guard = None
+    if "guard" in meta:
+        guard = checked_ensemble(entry(meta, "guard", dict), contents.under("guard."), encoder)
+    return LastingCurve(tuple(points), confidence, lasting, rule, tuple(robust_to), guard)
 
 
 def _by_planner(pairs: Any, counts: dict[str, int]) -> tuple[tuple[int, int], ...]:

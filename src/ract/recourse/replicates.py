@@ -15,7 +15,7 @@ people would share people with the planner and be too hopeful.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import combinations
 from typing import Any
@@ -32,7 +32,10 @@ from ract._utils.validation import is_number
 from ract.data.encoder import Encoder
 from ract.data.frames import read_table, take_rows
 from ract.recourse.find import inquire
+from ract.recourse.plain_judges import SAME, PlainJudge, checked_learners
+from ract.recourse.result import Recourse
 from ract.recourse.strengths import AtStrengths
+from ract.trees.ensemble import TreeEnsemble
 from ract.trees.readers.from_own import is_own
 from ract.trees.training import space_for_part
 
@@ -68,6 +71,10 @@ class Replicates:
     options : dict
         Of ``find_recourse``.
     progress : bool
+    robust_to : tuple of {"same", "boosting", "linear"}
+        Learners that must accept a plan, for it to last.
+    requires : bool
+        Whether plans are searched for that a plain booster accepts, if it is one of them.
     """
 
     estimator: Any
@@ -78,12 +85,17 @@ class Replicates:
     n_jobs: int | None = None
     options: dict[str, Any] = field(default_factory=dict)
     progress: bool = False
+    robust_to: tuple[str, ...] = SAME
+    requires: bool = False
     fold: np.ndarray = field(init=False)
     planner: np.ndarray = field(init=False)
     order: np.ndarray = field(init=False)
     _asked: dict[int, AtStrengths] = field(init=False, default_factory=dict, repr=False)
+    _plain: dict[tuple[Any, ...], PlainJudge] = field(init=False, default_factory=dict, repr=False)
+    _guards: dict[int, TreeEnsemble] = field(init=False, default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
+        self.robust_to = checked_learners(self.robust_to)
         self.y, table = np.asarray(self.y), read_table(self.X)
         if table.n_rows != len(self.y):
             raise InvalidSpec(f"X has {table.n_rows} rows but y has {len(self.y)}.")
@@ -168,7 +180,7 @@ class Replicates:
         if not len(place):
             return pd.DataFrame(columns=COLUMNS)
         plans_of = self._planning(k, int(place.max()) + 1)
-        plans = [plans_of.at(s, rows) for s, rows in zip(strengths, places, strict=True)]
+        plans = [self._plans(k, plans_of, *asked) for asked in zip(strengths, places, strict=True)]
 
         def all_of(name: str) -> np.ndarray:
             return np.concatenate([getattr(each, name) for each in plans])
@@ -187,15 +199,72 @@ class Replicates:
         )  # fmt: skip
         return pd.DataFrame(dict(zip(COLUMNS, columns, strict=True)))
 
+    @property
+    def guarded(self) -> bool:
+        """Whether plans must be accepted by a plain booster of the planner's people too."""
+        return self.requires and "boosting" in self.robust_to
+
+    def _plans(
+        self, k: int, plans_of: AtStrengths, strength: Strength, rows: np.ndarray
+    ) -> Recourse:
+        """Plans of a strength; with a guard, of that strength by the guard too."""
+        if not self.guarded or isinstance(strength, str):
+            return plans_of.at(strength, rows)
+        inquiry = plans_of.inquiry
+        encoder = inquiry.question.encoder
+        if k not in self._guards:
+            booster = self._plain_judge(k, "boosting", encoder)
+            self._guards[k] = booster.trees(encoder.n_columns)
+        return inquiry.of(rows).agreed(self._guards[k], strength)
+
+    def guard(self) -> TreeEnsemble | None:
+        """A plain booster of everyone, cut as those of the planners are in the middle."""
+        if not self.guarded:
+            return None
+        k = next(k for k, people in enumerate(self.refused) if len(people))
+        encoder = self._planning(k, 1).inquiry.question.encoder
+        cuts = [self._plain_judge(k, "boosting", encoder).cut for k in range(len(PLANNERS))]
+        desired = self.y == self._desired(self.models[0])
+        matrix = encoder.matrix(self.X, kinds=False)
+        fitted = PlainJudge.fitted("boosting", matrix, desired, matrix, 1.0, self.sample_weight)
+        return replace(fitted, cut=float(np.median(cuts))).trees(encoder.n_columns)
+
     def _accepts(
         self, j: int, encoder: Encoder, ends: np.ndarray, people: np.ndarray
     ) -> np.ndarray:
-        """Whether a judge accepts people where their plans end, as the planner's encoder has it."""
+        """Whether judges accept people where their plans end, as the planner's encoder has it."""
+        each = [
+            self._same_accepts(j, encoder, ends, people) if kind == "same"
+            else self._plain_judge(j, kind, encoder).accepts(ends)
+            for kind in self.robust_to
+        ]  # fmt: skip
+        return np.asarray(np.all(each, axis=0))
+
+    def _same_accepts(
+        self, j: int, encoder: Encoder, ends: np.ndarray, people: np.ndarray
+    ) -> np.ndarray:
         judge = self.models[j]
         if is_own(judge) and judge.encoder_.column_names == encoder.column_names:
             return np.asarray(judge.ensemble_.decide(ends))
         after = encoder.decode(ends, like=take_rows(self.X, people))
         return np.asarray(np.asarray(judge.predict(after)) == self._desired(judge))
+
+    def _plain_judge(self, j: int, kind: str, encoder: Encoder) -> PlainJudge:
+        """Another learner on the people of judge j, that accepts as many of the others."""
+        key = (j, kind, *encoder.column_names)
+        if key not in self._plain:
+            rows, model = self.rows_of(j), self.models[j]
+            others = np.setdiff1d(np.arange(len(self.y)), rows)
+            desired = self._desired(model)
+            rate = np.mean(np.asarray(model.predict(take_rows(self.X, others))) == desired)
+            weights = None if self.sample_weight is None else self.sample_weight[rows]
+            inside, outside = (
+                encoder.matrix(take_rows(self.X, some), kinds=False) for some in (rows, others)
+            )
+            self._plain[key] = PlainJudge.fitted(
+                kind, inside, self.y[rows] == desired, outside, float(rate), weights
+            )
+        return self._plain[key]
 
     def _planning(self, k: int, n: int) -> AtStrengths:
         """A planner's questions to the first of those whom it refuses."""

@@ -1,0 +1,175 @@
+"""Other learners as judges of plans: who accepts, and what is required of plans."""
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression
+
+from ract import (
+    RecourseBoostingClassifier,
+    RecourseForestClassifier,
+    calibrate,
+    load_loans,
+    load_model,
+    save_model,
+)
+from ract._utils.errors import InvalidFile, InvalidSpec
+from ract.data.encoder import Encoder
+from ract.io.load import _lasting
+from ract.recourse import lasting_recourse
+from ract.recourse.plain_judges import PlainJudge, checked_learners
+from ract.recourse.replicates import Replicates
+
+ALL = ("same", "boosting", "linear")
+
+
+@pytest.fixture(scope="module")
+def loans():
+    return load_loans(n_people=1500)
+
+
+def forest_of(loans, **given):
+    given = {"n_estimators": 15, "recourse_weight": 0.3} | given
+    return RecourseForestClassifier(loans.actions, random_state=0, **given)
+
+
+def encoded(loans):
+    encoder = Encoder(loans.frame, loans.actions)
+    return encoder.matrix(loans.frame), np.asarray(loans.target) == "approved"
+
+
+@pytest.mark.parametrize("kind", ["boosting", "linear"])
+def test_a_judge_accepts_as_many_of_people_outside(loans, kind):
+    matrix, desired = encoded(loans)
+    inside, outside = np.arange(800), np.arange(800, 1500)
+    for rate in (0.0, 0.4, 1.0):
+        judge = PlainJudge.fitted(kind, matrix[inside], desired[inside], matrix[outside], rate)
+        assert judge.accepts(matrix[outside]).mean() == pytest.approx(rate, abs=0.01)
+    accepted = PlainJudge.fitted(kind, matrix[inside], desired[inside], matrix[outside], 0.4)
+    good = accepted.accepts(matrix[outside])
+    assert desired[outside][good].mean() > desired[outside][~good].mean() + 0.2
+
+
+def test_weights_count(loans):
+    matrix, desired = encoded(loans)
+    weights = np.where(desired, 5.0, 1.0)
+    for kind in ("boosting", "linear"):
+        plain, weighted = (
+            PlainJudge.fitted(kind, matrix, desired, matrix, 0.5, w) for w in (None, weights)
+        )
+        assert weighted.cut > plain.cut  # everyone has a higher probability
+
+
+def test_trees_of_a_booster_decide_as_it_does(loans):
+    matrix, desired = encoded(loans)
+    holes = matrix.copy()
+    holes[::7, 0] = np.nan
+    judge = PlainJudge.fitted("boosting", holes, desired, holes, 0.6)
+    trees = judge.trees(matrix.shape[1])
+    assert (trees.decide(holes) == judge.accepts(holes)).all()
+    shuffled = np.random.default_rng(0).permuted(matrix, axis=0)
+    assert (trees.decide(shuffled) == judge.accepts(shuffled)).all()
+
+
+def test_lasting_is_what_every_learner_accepts(loans):
+    """The judges of one learner each, fitted here by hand."""
+    given = {"strengths": [0, 0.8], "n_refused": 60}
+    alone = {
+        kind: lasting_recourse(forest_of(loans), loans.frame, loans.target, robust_to=kind, **given)
+        for kind in ALL
+    }
+    every = lasting_recourse(forest_of(loans), loans.frame, loans.target, robust_to=ALL, **given)
+    together = np.all([one.trials["lasts"] for one in alone.values()], axis=0)
+    assert every.trials["lasts"].to_numpy(bool).tolist() == together.tolist()
+    shares = [one.share(0.8).value for one in alone.values()]
+    assert 0 < every.share(0.8).value <= min(shares)
+    run = Replicates(forest_of(loans), loans.frame, loans.target)
+    trials, labels = alone["linear"].trials, np.asarray(loans.target)
+    trials = trials[(trials["strength"] == 0.8) & (trials["judge"] == 3)]
+    encoder = Encoder(loans.frame, loans.actions)
+    matrix, rows = encoder.matrix(loans.frame), run.rows_of(3)
+    others = np.setdiff1d(np.arange(len(labels)), rows)
+    same = forest_of(loans).fit(loans.frame.iloc[rows], labels[rows])
+    n_accepted = int((same.predict(loans.frame.iloc[others]) == "approved").sum())
+    mean, spread = matrix[rows].mean(axis=0), matrix[rows].std(axis=0)
+    scaled = (matrix - mean) / np.where(spread > 0, spread, 1)
+    linear = LogisticRegression(max_iter=1000).fit(scaled[rows], labels[rows] == "approved")
+    best = np.sort(linear.predict_proba(scaled[others])[:, 1])[::-1]
+    cut = best[n_accepted - 1 : n_accepted + 1].mean()
+    seen = 0
+    for k in trials["planner"].unique():
+        own = trials[(trials["planner"] == k) & trials["status"].isin(["optimal", "found"])]
+        if not len(own):
+            continue
+        planner = forest_of(loans).fit(loans.frame.iloc[run.rows_of(k)], labels[run.rows_of(k)])
+        plans = planner.recourse(loans.frame.iloc[own["person"].to_numpy()], strength=0.8)
+        after = (encoder.matrix(plans.counterfactuals) - mean) / np.where(spread > 0, spread, 1)
+        accepted = linear.predict_proba(after)[:, 1] >= cut
+        assert accepted.tolist() == own["lasts"].tolist()
+        seen += len(own)
+    assert seen
+
+
+@pytest.fixture(scope="module")
+def calibrated(loans):
+    model = RecourseBoostingClassifier(
+        loans.actions, max_iter=30, n_replicates=3, lasting=0.5, random_state=0
+    )
+    fitted = model.set_params(lasting=None).fit(loans.frame, loans.target)
+    fitted.set_params(lasting=0.5)
+    return fitted.calibrate(loans.frame, loans.target, robust_to=ALL)
+
+
+def test_promised_plans_win_as_much_of_a_plain_booster(calibrated, loans):
+    curve, new = calibrated.lasting_, load_loans(200, random_state=1)
+    strength = curve.strength_for(0.5)
+    assert curve.robust_to == ALL and curve.rule == "strength" and strength is not None
+    assert "a plain booster and a logistic regression" in str(curve)
+    plans = calibrated.recourse(new.frame)
+    after = plans.after[plans.lasts]
+    assert len(after) and (curve.guard.stronger(strength).decide(after)).all()
+    assert (plans.strength[plans.lasts] >= strength - 1e-9).all()
+    # Those without get the strongest plan, and no promise.
+    weaker = plans.found & ~plans.lasts & ~plans.accepted
+    most = calibrated.recourse(new.frame, strength="most")
+    assert weaker.any() and plans.strength[weaker] == pytest.approx(most.strength[weaker])
+    # A cheaper plan of that strength that the booster refuses is no promised plan.
+    alone = calibrated.recourse(new.frame, strength=strength)
+    both = plans.lasts & ~plans.accepted
+    assert (plans.cost[both] >= alone.cost[both] - 1e-9).all()
+    assert (plans.cost[both] > alone.cost[both] + 1e-9).any()
+
+
+def test_a_file_keeps_learners_and_booster(calibrated, tmp_path):
+    path, new = tmp_path / "model.ract", load_loans(60, random_state=2)
+    save_model(calibrated, path)
+    again = load_model(path)
+    assert again.lasting_ == calibrated.lasting_ and again.lasting_.robust_to == ALL
+    plans, same = (model.recourse(new.frame) for model in (again, calibrated))
+    assert (plans.lasts == same.lasts).all()
+    assert plans.cost == pytest.approx(same.cost, nan_ok=True)
+
+
+def test_what_cannot_be_asked_is_refused(calibrated, loans):
+    with pytest.raises(InvalidSpec, match="robust_to must name learners"):
+        checked_learners(["forest"])
+    with pytest.raises(InvalidSpec, match="robust_to must name learners"):
+        calibrate(forest_of(loans), loans.frame, loans.target, robust_to=())
+    with pytest.raises(InvalidSpec, match="leave rule out"):
+        calibrate(
+            forest_of(loans), loans.frame, loans.target, robust_to="boosting", rule="strongest"
+        )
+    people = loans.frame.head(20)
+    with pytest.raises(InvalidSpec, match="together with a time"):
+        calibrated.recourse(people, lasting=0.5, by=6)
+    with pytest.raises(InvalidSpec):
+        calibrated.recourse(people, lasting=0.5, at_least=True)
+    assert not calibrated.recourse(people, at_least=True).question.lasting
+    with pytest.raises(InvalidFile, match="unknown learners"):
+        _lasting(_Held({"robust_to": ["witch"]}, calibrated), calibrated.encoder_)
+
+
+class _Held:
+    """The contents of a file that says something else."""
+
+    def __init__(self, other, model):
+        self.meta = {"lasting": {"points": [], "confidence": 0.9, "lasting": 0.5} | other}
