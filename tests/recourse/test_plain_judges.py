@@ -15,20 +15,21 @@ from ract import (
 from ract._utils.errors import InvalidFile, InvalidSpec
 from ract.data.encoder import Encoder
 from ract.io.load import _lasting
-from ract.recourse import lasting_recourse
+from ract.recourse import lasting_recourse, replicates
 from ract.recourse.plain_judges import PlainJudge, checked_learners
-from ract.recourse.replicates import Replicates
+from ract.recourse.replicates import PLANNERS, Replicates
 
 ALL = ("same", "boosting", "linear")
+PROMISE = 0.25
 
 
 @pytest.fixture(scope="module")
 def loans():
-    return load_loans(n_people=1500)
+    return load_loans(n_people=1000)
 
 
 def forest_of(loans, **given):
-    given = {"n_estimators": 15, "recourse_weight": 0.3} | given
+    given = {"n_estimators": 10, "recourse_weight": 0.3} | given
     return RecourseForestClassifier(loans.actions, random_state=0, **given)
 
 
@@ -40,7 +41,7 @@ def encoded(loans):
 @pytest.mark.parametrize("kind", ["boosting", "linear"])
 def test_a_judge_accepts_as_many_of_people_outside(loans, kind):
     matrix, desired = encoded(loans)
-    inside, outside = np.arange(800), np.arange(800, 1500)
+    inside, outside = np.arange(500), np.arange(500, 1000)
     for rate in (0.0, 0.4, 1.0):
         judge = PlainJudge.fitted(kind, matrix[inside], desired[inside], matrix[outside], rate)
         assert judge.accepts(matrix[outside]).mean() == pytest.approx(rate, abs=0.01)
@@ -72,7 +73,7 @@ def test_trees_of_a_booster_decide_as_it_does(loans):
 
 def test_lasting_is_what_every_learner_accepts(loans):
     """The judges of one learner each, fitted here by hand."""
-    given = {"strengths": [0, 0.8], "n_refused": 60}
+    given = {"strengths": [0, 0.8], "n_refused": 50}
     alone = {
         kind: lasting_recourse(forest_of(loans), loans.frame, loans.target, robust_to=kind, **given)
         for kind in ALL
@@ -112,16 +113,16 @@ def test_lasting_is_what_every_learner_accepts(loans):
 @pytest.fixture(scope="module")
 def calibrated(loans):
     model = RecourseBoostingClassifier(
-        loans.actions, max_iter=30, n_replicates=3, lasting=0.5, random_state=0
+        loans.actions, max_iter=15, n_replicates=2, lasting=PROMISE, random_state=0
     )
     fitted = model.set_params(lasting=None).fit(loans.frame, loans.target)
-    fitted.set_params(lasting=0.5)
+    fitted.set_params(lasting=PROMISE)
     return fitted.calibrate(loans.frame, loans.target, robust_to=ALL)
 
 
 def test_promised_plans_win_as_much_of_a_plain_booster(calibrated, loans):
     curve, new = calibrated.lasting_, load_loans(200, random_state=1)
-    strength = curve.strength_for(0.5)
+    strength = curve.strength_for(PROMISE)
     assert curve.robust_to == ALL and curve.rule == "strength" and strength is not None
     assert "a plain booster and a logistic regression" in str(curve)
     plans = calibrated.recourse(new.frame)
@@ -137,6 +138,52 @@ def test_promised_plans_win_as_much_of_a_plain_booster(calibrated, loans):
     both = plans.lasts & ~plans.accepted
     assert (plans.cost[both] >= alone.cost[both] - 1e-9).all()
     assert (plans.cost[both] > alone.cost[both] + 1e-9).any()
+
+
+def test_people_of_the_judge_act_before_it_is_fitted(loans, monkeypatch):
+    seen, fit_on = [], replicates.fit_on
+
+    def fitted(rows, estimator, X, y, sample_weight=None):
+        seen.append((rows, X, y))
+        return fit_on(rows, estimator, X, y, sample_weight)
+
+    monkeypatch.setattr(replicates, "fit_on", fitted)
+    labels = np.asarray(loans.target)
+    run = Replicates(forest_of(loans), loans.frame, labels, adoption=0.5)
+    k = 0
+    assert len(run.models) == len(seen) == len(PLANNERS)
+    seen.clear()
+    [j] = [j for j, pair in enumerate(PLANNERS) if pair == (3, 4)]
+    judge = run._same(k, j)
+    assert judge is run._same(k, j)
+    [(rows, X, y)] = seen
+    moved = np.flatnonzero((loans.frame != X).any(axis=1))
+    refused = rows[run.models[k].predict(loans.frame.iloc[rows]) == "refused"]
+    assert set(moved) <= set(refused)
+    assert len(moved) == pytest.approx(len(refused) / 2, rel=0.2)  # some have no plan
+    plans = run.models[k].recourse(loans.frame.iloc[moved], strength="most", explain=False)
+    assert plans.found.all()
+    assert (plans.counterfactuals == X.iloc[moved].astype(loans.frame.dtypes)).all(axis=None)
+    still = np.setdiff1d(np.arange(len(y)), moved)
+    assert (y[still] == labels[still]).all() and (y[moved] != labels[moved]).any()
+
+
+def test_a_promise_can_be_asked_to_hold_when_many_act(loans, tmp_path):
+    model = forest_of(loans).fit(loans.frame, loans.target).set_params(lasting=0.5)
+    alone = model.calibrate(loans.frame, loans.target).lasting_
+    many = model.calibrate(loans.frame, loans.target, adoption=0.3).lasting_
+    assert (alone.adoption, many.adoption) == (0, 0.3)
+    shares = [curve.to_frame().set_index("strength")["share"] for curve in (alone, many)]
+    both = shares[0].index.intersection(shares[1].index)
+    assert len(both) and shares[0][both].mean() != shares[1][both].mean()
+    if many.strength_for(0.5) is not None:
+        assert "30% of the refused had followed their plan" in str(many)
+    save_model(model, tmp_path / "model.ract")
+    assert load_model(tmp_path / "model.ract").lasting_ == many
+    with pytest.raises(InvalidSpec, match="adoption must be a share"):
+        calibrate(forest_of(loans), loans.frame, loans.target, adoption=2)
+    with pytest.raises(InvalidSpec, match="pandas frame"):
+        calibrate(forest_of(loans), loans.frame.to_numpy(), loans.target, adoption=0.3)
 
 
 def test_a_file_keeps_learners_and_booster(calibrated, tmp_path):
@@ -160,9 +207,9 @@ def test_what_cannot_be_asked_is_refused(calibrated, loans):
         )
     people = loans.frame.head(20)
     with pytest.raises(InvalidSpec, match="together with a time"):
-        calibrated.recourse(people, lasting=0.5, by=6)
+        calibrated.recourse(people, lasting=PROMISE, by=6)
     with pytest.raises(InvalidSpec):
-        calibrated.recourse(people, lasting=0.5, at_least=True)
+        calibrated.recourse(people, lasting=PROMISE, at_least=True)
     assert not calibrated.recourse(people, at_least=True).question.lasting
     with pytest.raises(InvalidFile, match="unknown learners"):
         _lasting(_Held({"robust_to": ["witch"]}, calibrated), calibrated.encoder_)

@@ -249,10 +249,13 @@ def _lasting(contents: Contents, encoder: Encoder) -> LastingCurve | None:
     robust_to = meta.get("robust_to", ["same"])
     if not isinstance(robust_to, list) or not set(robust_to) <= set(NAMES) or not robust_to:
         raise InvalidFile("it names unknown learners by which plans were judged")
+    adoption = number(meta, "adoption") if "adoption" in meta else 0.0
+    if not 0 <= adoption <= 1:
+        raise InvalidFile("the numbers on how long its plans last are invalid")
     guard = None
     if "guard" in meta:
         guard = checked_ensemble(entry(meta, "guard", dict), contents.under("guard."), encoder)
-    return LastingCurve(tuple(points), confidence, lasting, rule, tuple(robust_to), guard)
+    return LastingCurve(tuple(points), confidence, lasting, rule, tuple(robust_to), adoption, guard)
 
 
 def _by_planner(pairs: Any, counts: dict[str, int]) -> tuple[tuple[int, int], ...]:

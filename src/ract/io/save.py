@@ -167,6 +167,7 @@ def _lasting(curve: LastingCurve | None) -> dict[str, Any] | None:
     return {
         "points": points, "confidence": curve.confidence, "lasting": curve.lasting,
         "rule": curve.rule, "robust_to": list(curve.robust_to),
+        "adoption": float(curve.adoption),
     }  # fmt: skip
 
 

@@ -249,7 +249,13 @@ class RecourseClassifierMixin(ClassifierMixin):
         raise NotImplementedError
 
     def calibrate(
-        self, X: Any, y: Any, sample_weight: Any = None, *, robust_to: Sequence[str] = SAME
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        robust_to: Sequence[str] = SAME,
+        adoption: float = 0.0,
     ) -> Any:
         """Measure how strong plans must be to last, as a fit with ``lasting`` does.
 
@@ -259,9 +265,12 @@ class RecourseClassifierMixin(ClassifierMixin):
             As in ``fit``; the table that the model was fitted on.
         robust_to : sequence of {"same", "boosting", "linear"}
             The learners that must accept a plan, for it to last, as in ``ract.calibrate``.
+        adoption : float
+            Share of the refused who follow their plan before the learner is trained again.
         """
         check_is_fitted(self)
-        curve = self._lasting_curve(X, y, sample_weight, robust_to)
+        how = {"robust_to": robust_to, "adoption": adoption}
+        curve = self._lasting_curve(X, y, sample_weight, **how)
         if curve is not None:
             self.lasting_: LastingCurve = curve
         return self
@@ -271,9 +280,7 @@ class RecourseClassifierMixin(ClassifierMixin):
         known = self.get_params(deep=False)
         return clone(self).set_params(**{k: v for k, v in ALONE.items() if k in known})
 
-    def _lasting_curve(
-        self, X: Any, y: Any, sample_weight: Any, robust_to: Sequence[str] = SAME
-    ) -> LastingCurve | None:
+    def _lasting_curve(self, X: Any, y: Any, sample_weight: Any, **how: Any) -> LastingCurve | None:
         """How strong plans must be to last, if that was asked for."""
         if self.lasting is None:
             return None
@@ -282,7 +289,7 @@ class RecourseClassifierMixin(ClassifierMixin):
                 self._as_replicate(), X, y, lasting=self.lasting, sample_weight=sample_weight,
                 random_state=split_seed(self.random_state), n_jobs=self._n_threads,
                 progress=getattr(self, "verbose", 0) > 0, time_limit=CALIBRATION_SECONDS,
-                robust_to=robust_to,
+                **how,
             )  # fmt: skip
         except InvalidData:  # too few people
             curve = LastingCurve((), 0.9, self.lasting)

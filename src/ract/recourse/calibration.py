@@ -145,6 +145,8 @@ class LastingCurve:
         people whose strongest wins so much.
     robust_to : tuple of {"same", "boosting", "linear"}
         The learners that had to accept a plan, for it to last.
+    adoption : float
+        Share of the refused who followed their strongest plan before models were trained again.
     guard : TreeEnsemble, optional
         A plain booster of which plans must win as much as of the model, where "boosting" is one
         of the learners.
@@ -167,6 +169,7 @@ class LastingCurve:
     lasting: float | None = None
     rule: Rule = "strength"
     robust_to: tuple[str, ...] = SAME
+    adoption: float = 0.0
     guard: TreeEnsemble | None = field(default=None, compare=False, repr=False)
 
     def strength_for(self, lasting: float) -> float | None:
@@ -231,10 +234,13 @@ class LastingCurve:
         low, high = point.spread
         spread = "" if np.isnan(low) else f" (by model, {low:.0%} to {high:.0%})"
         judge = "a model" if self.robust_to == SAME else f"{described(self.robust_to)},"
+        people = "other people"
+        if self.adoption > 0:
+            people += f", of whom {self.adoption:.0%} of the refused had followed their plan"
         return (
             f"A plan {what} lasts with a probability of at least {goal:.0%}, at a confidence of "
             f"{self.confidence:.0%}:\nof {point.plans} such plans, {point.last} were accepted by "
-            f"{judge} trained on other people{spread}.\n"
+            f"{judge} trained on {people}{spread}.\n"
             f"{point.plans / max(point.refused, 1):.0%} of the refused have one within the budget."
         )
 
@@ -250,6 +256,7 @@ def calibrate(
     n_refused: int = N_REFUSED,
     rule: Rule | None = None,
     robust_to: Sequence[str] = SAME,
+    adoption: float = 0.0,
     sample_weight: Any = None,
     random_state: int = 0,
     n_jobs: int | None = None,
@@ -289,6 +296,11 @@ def calibrate(
         plain booster, a logistic regression; each accepts as many people as the learner does. With
         "boosting" plans must win as much of a plain booster of the planner's own people, too,
         which is kept with the curve, and the rule is "strength".
+    adoption : float
+        Share of the refused people who follow their strongest plan before the learner is trained
+        again on them, with outcomes drawn by a plain booster of other people: a promise that holds
+        when so many act. X must then be a pandas frame, and the learner's strongest plans must be
+        known.
     sample_weight, random_state, n_jobs, progress, **options
         As in ``ract.evaluation.metrics.lasting_recourse``.
 
@@ -314,7 +326,7 @@ def calibrate(
         raise InvalidSpec(f"rule must be 'strength' or 'strongest', got {rule!r}.")
     replicates = Replicates(
         for_part(estimator), X, y, sample_weight, random_state, n_jobs, options, progress,
-        checked_learners(robust_to), requires=True,
+        checked_learners(robust_to), requires=True, adoption=adoption,
     )  # fmt: skip
     if replicates.guarded and rule == "strongest":
         raise InvalidSpec("The strongest plan of several models cannot be found: leave rule out.")
@@ -327,7 +339,7 @@ def calibrate(
         if lasting is not None and point.at_least(confidence) < lasting:
             break
     learners, guard = replicates.robust_to, replicates.guard() if points else None
-    return LastingCurve(tuple(points), confidence, lasting, rule, learners, guard)
+    return LastingCurve(tuple(points), confidence, lasting, rule, learners, adoption, guard)
 
 
 def check_lasting(lasting: Any) -> None:

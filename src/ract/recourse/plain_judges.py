@@ -102,9 +102,13 @@ class PlainJudge:
         scores = classifier.predict_proba(outside)[:, 1]
         return cls(classifier, _cut(scores, round(rate * len(scores))))
 
+    def probability(self, matrix: np.ndarray) -> np.ndarray:
+        """Of the desired class."""
+        return np.asarray(self.classifier.predict_proba(matrix)[:, 1])
+
     def accepts(self, matrix: np.ndarray) -> np.ndarray:
         """Whom it accepts."""
-        return np.asarray(self.classifier.predict_proba(matrix)[:, 1] >= self.cut)
+        return self.probability(matrix) >= self.cut
 
     def trees(self, n_columns: int) -> TreeEnsemble:
         """The trees of a booster over the columns of encoded people, with the cut."""
