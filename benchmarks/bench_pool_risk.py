@@ -63,12 +63,20 @@ def measure(name, seed):
         n_today = int(accepted.sum())
         apart = (bad.sum() - len(bad) * offers.today) / max(n_today + len(bad), 1)
         yield {
-            "table": name, "seed": seed, "limit": rise, "asked": len(accepted),
-            "refused": len(plans), "offered": int(has.sum()), "level": offers.level,
-            "today": offers.today, "rise": offers.rise.value, "rise high": offers.rise.high,
-            "rise outside": apart, "cost": float(plans.cost[has].mean()) if has.any() else np.nan,
+            "table": name,
+            "seed": seed,
+            "limit": rise,
+            "asked": len(accepted),
+            "refused": len(plans),
+            "offered": int(has.sum()),
+            "level": offers.level,
+            "today": offers.today,
+            "rise": offers.rise.value,
+            "rise high": offers.rise.high,
+            "rise outside": apart,
+            "cost": float(plans.cost[has].mean()) if has.any() else np.nan,
             "seconds": process_time() - begun,
-        }  # fmt: skip
+        }
 
 
 def main() -> None:

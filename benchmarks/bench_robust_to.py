@@ -199,19 +199,29 @@ def measure(name, k, n_people):
             plans = found(plans_are, model, people, parts, own_rate)
             has, after = plans.found, plans.counterfactuals[plans.found]
             row = {
-                "table": name, "split": k, "model": title, "plans": plans_are, "auc": auc,
-                "approved": own_rate, "refused": len(people), "found": int(has.sum()),
+                "table": name,
+                "split": k,
+                "model": title,
+                "plans": plans_are,
+                "auc": auc,
+                "approved": own_rate,
+                "refused": len(people),
+                "found": int(has.sum()),
                 "unknown": int((plans.status == "unknown").sum()),
                 "cost": float(plans.cost[has].mean()) if has.any() else np.nan,
-            }  # fmt: skip
+            }
             row |= {c: int(about[c].accepts(after).sum()) if has.any() else 0 for c in CHANGES}
             yield row | {"fit s": fitted, "search s": process_time() - begun}
         if title == "booster":
             ends = bound(model, people, parts)
             row = {
-                "table": name, "split": k, "model": title, "plans": "bound",
-                "refused": len(people), "found": len(people),
-            }  # fmt: skip
+                "table": name,
+                "split": k,
+                "model": title,
+                "plans": "bound",
+                "refused": len(people),
+                "found": len(people),
+            }
             yield row | {c: int(about[c].accepts(ends).sum()) for c in CHANGES[1:3]}
 
 

@@ -107,13 +107,18 @@ def measure(name, k, n_people):
         plans = find_recourse(model, people, strength="most", **SEARCH)
         judged = plans.judged(judge, float(accepted.mean())).frame
         row = {
-            "table": name, "split": k, "model": title,
-            "auc": roc_auc_score(y[test] == data.desired, score), "approved": accepted.mean(),
-            "refused": len(people), "plans": int(plans.found.sum()), "bar": bar,
+            "table": name,
+            "split": k,
+            "model": title,
+            "auc": roc_auc_score(y[test] == data.desired, score),
+            "approved": accepted.mean(),
+            "refused": len(people),
+            "plans": int(plans.found.sum()),
+            "bar": bar,
             "after": judged["after"].mean(),
             "earned": int((judged["after"] >= bar).sum()),
             "surely": int((judged["verdict"] == "earned").sum()),
-        }  # fmt: skip
+        }
         if title in ("forest", "booster"):
             has, unknown = bound(judge, fitted["booster"], people, bar)
             row |= {"bound": int(has.sum()), "bound unknown": int(unknown.sum())}
@@ -141,8 +146,11 @@ def main() -> None:
         min_count=1
     )
     shares = total.drop(columns="refused").div(total["refused"], axis=0)
-    print(pd.concat([sums[["auc", "approved", "bar", "after"]].mean(), shares], axis=1).round(3)
-          .to_string())  # fmt: skip
+    print(
+        pd.concat([sums[["auc", "approved", "bar", "after"]].mean(), shares], axis=1)
+        .round(3)
+        .to_string()
+    )
 
 
 if __name__ == "__main__":

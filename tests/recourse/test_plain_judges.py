@@ -71,6 +71,7 @@ def test_trees_of_a_booster_decide_as_it_does(loans):
     assert (trees.decide(shuffled) == judge.accepts(shuffled)).all()
 
 
+@pytest.mark.slow
 def test_lasting_is_what_every_learner_accepts(loans):
     """The judges of one learner each, fitted here by hand."""
     given = {"strengths": [0, 0.8], "n_refused": 50}
@@ -168,15 +169,16 @@ def test_people_of_the_judge_act_before_it_is_fitted(loans, monkeypatch):
     assert (y[still] == labels[still]).all() and (y[moved] != labels[moved]).any()
 
 
+@pytest.mark.slow
 def test_a_promise_can_be_asked_to_hold_when_many_act(loans, tmp_path):
-    model = forest_of(loans).fit(loans.frame, loans.target).set_params(lasting=0.5)
+    model = forest_of(loans).fit(loans.frame, loans.target).set_params(lasting=PROMISE)
     alone = model.calibrate(loans.frame, loans.target).lasting_
     many = model.calibrate(loans.frame, loans.target, adoption=0.3).lasting_
     assert (alone.adoption, many.adoption) == (0, 0.3)
     shares = [curve.to_frame().set_index("strength")["share"] for curve in (alone, many)]
     both = shares[0].index.intersection(shares[1].index)
     assert len(both) and shares[0][both].mean() != shares[1][both].mean()
-    if many.strength_for(0.5) is not None:
+    if many.strength_for(PROMISE) is not None:
         assert "30% of the refused had followed their plan" in str(many)
     save_model(model, tmp_path / "model.ract")
     assert load_model(tmp_path / "model.ract").lasting_ == many

@@ -193,8 +193,13 @@ class LastingCurve:
             return {}
         if self.strength_for(self.lasting) is None:
             return {} if asked & {"at_least", *NOT_STRONGEST} else {"strength": "most"}
-        if asked & (NOT_SEVERAL if self.guard is not None else
-                    NOT_STRONGEST if self.rule == "strongest" else frozenset()):  # fmt: skip
+        if asked & (
+            NOT_SEVERAL
+            if self.guard is not None
+            else NOT_STRONGEST
+            if self.rule == "strongest"
+            else frozenset()
+        ):
             return {}
         return {"lasting": self.lasting}
 

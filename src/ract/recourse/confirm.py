@@ -19,9 +19,10 @@ def confirm_plans(question: Question, answers: Answers) -> None:
     as the table holds them.
     """
     tables = [answers, *answers.alternatives.values()]
-    owners = [np.arange(len(question.matrix)), *(
-        np.full(len(table.cost), row) for row, table in answers.alternatives.items()
-    )]  # fmt: skip
+    owners = [
+        np.arange(len(question.matrix)),
+        *(np.full(len(table.cost), row) for row, table in answers.alternatives.items()),
+    ]
     shown = [
         np.flatnonzero((table.status == Status.OPTIMAL) | (table.status == Status.FOUND))
         for table in tables
@@ -33,13 +34,18 @@ def confirm_plans(question: Question, answers: Answers) -> None:
         table.add_ends(len(question.encoder.axes))
     decided = ["values" if table.outcomes is None else "outcomes" for table in tables]
     columns = [(name, "low", "high") for name in decided]
-    held = question.confirmed(rows, *(
-        np.concatenate([
-            getattr(table, names[k])[some]
-            for table, names, some in zip(tables, columns, shown, strict=True)
-        ])
-        for k in range(3)
-    ))  # fmt: skip
+    held = question.confirmed(
+        rows,
+        *(
+            np.concatenate(
+                [
+                    getattr(table, names[k])[some]
+                    for table, names, some in zip(tables, columns, shown, strict=True)
+                ]
+            )
+            for k in range(3)
+        ),
+    )
     accepted = held.accepted
     if question.joint_rules and answers.outcomes is None:
         accepted &= question.keeps_rules(rows, held.values)

@@ -94,9 +94,10 @@ class PlainJudge:
             classifier.fit(matrix, desired, sample_weight)
         else:
             classifier = make_pipeline(
-                SimpleImputer(keep_empty_features=True), StandardScaler(),
+                SimpleImputer(keep_empty_features=True),
+                StandardScaler(),
                 LogisticRegression(max_iter=1000),
-            )  # fmt: skip
+            )
             weights = {"logisticregression__sample_weight": sample_weight}
             classifier.fit(matrix, desired, **weights)
         scores = classifier.predict_proba(outside)[:, 1]

@@ -112,9 +112,13 @@ class Question:
     def agreed_by(self, guard: TreeEnsemble, strength: float) -> Question:
         """The same question, with trees over the same columns that plans must win as much of."""
         opinion = replace(
-            self, model=guard, tree=replace(self.tree, ensemble=guard), strength=strength, also=(),
+            self,
+            model=guard,
+            tree=replace(self.tree, ensemble=guard),
+            strength=strength,
+            also=(),
             decides=False,
-        )  # fmt: skip
+        )
         return replace(self, also=(*self.also, opinion))
 
     @property

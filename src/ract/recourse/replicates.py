@@ -243,10 +243,11 @@ class Replicates:
     ) -> np.ndarray:
         """Whether judges accept people where their plans end, as the planner's encoder has it."""
         each = [
-            self._same_accepts(self._same(k, j), encoder, ends, people) if kind == "same"
+            self._same_accepts(self._same(k, j), encoder, ends, people)
+            if kind == "same"
             else self._plain_judge(j, kind, encoder).accepts(ends)
             for kind in self.robust_to
-        ]  # fmt: skip
+        ]
         return np.asarray(np.all(each, axis=0))
 
     def _same_accepts(
@@ -273,9 +274,9 @@ class Replicates:
         asked = np.sort(rng.permutation(refused)[: round(self.adoption * len(refused))])
         X, y = self.X.copy(), self.y.copy()
         if len(asked):
-            plans = inquire(
-                planner, take_rows(self.X, asked), **self._options_for(k)
-            ).answered("most")  # fmt: skip
+            plans = inquire(planner, take_rows(self.X, asked), **self._options_for(k)).answered(
+                "most"
+            )
             encoder, found = plans.question.encoder, plans.found
             moved, ends = asked[found], plans.answers.ends[found]
             good = self._plain_judge(k, "boosting", encoder).probability(ends)
