@@ -21,7 +21,7 @@ from ract.evaluation import simulate_adoption
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("tables", nargs="+", choices=("loans", "fico"))
+    parser.add_argument("tables", nargs="*", default=["loans", "fico"])
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--output", type=Path, help="where to keep the trials")
     given, kept = parser.parse_args(), []

@@ -53,7 +53,7 @@ def fico(seed):
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("tables", nargs="+", choices=("loans", "fico"))
+    parser.add_argument("tables", nargs="*", default=["loans", "fico"])
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--figure", help="where to draw the last table's book")
     parser.add_argument("--output", type=Path, help="where to keep the rows of all tables")

@@ -5,8 +5,8 @@ first two, the people who are asked about are the third and judge each other, an
 of the fourth, which has no part in any of it, says what the rise of the bad rate really is (on the
 loans model, the truth). Raw rows are kept, and those that are there are not made again.
 
-    python benchmarks/bench_pool_risk.py fico loans compas credit bail credit_data
-        --output results/pool_risk/rows.csv
+    python benchmarks/bench_pool_risk.py [fico loans compas credit bail credit_data]
+        [--output results/pool_risk/rows.csv]
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from time import process_time
 
 import numpy as np
 import pandas as pd
-from bench_robust_to import load
+from bench_robust_to import ALL_TABLES, load
 
 from ract import OutcomeJudge, RecourseForestClassifier, load_loans
 from ract.data.loans import LoansModel
@@ -81,9 +81,9 @@ def measure(name, seed):
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("tables", nargs="*")
+    parser.add_argument("tables", nargs="*", default=list(ALL_TABLES))
     parser.add_argument("--seeds", type=int, default=2)
-    parser.add_argument("--output", type=Path, required=True)
+    parser.add_argument("--output", type=Path, default=Path("results/pool_risk/rows.csv"))
     given = parser.parse_args()
     for seed in range(given.seeds):
         for name in given.tables:

@@ -6,8 +6,8 @@ learner; and of a forest and a booster that plans last with 70% for the same lea
 booster and a logistic regression at once (``robust_to``). LightGBM and a logistic regression that
 calibration has not seen, cut to accept as many, say what the second kind is worth.
 
-    python benchmarks/bench_promise.py fico loans compas credit bail credit_data
-        --output results/promise/rows.csv
+    python benchmarks/bench_promise.py [fico loans compas credit bail credit_data]
+        [--output results/promise/rows.csv]
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from time import process_time
 
 import numpy as np
 import pandas as pd
-from bench_robust_to import Cut, load, split_of
+from bench_robust_to import ALL_TABLES, Cut, load, split_of
 from lightgbm import LGBMClassifier
 from sklearn.linear_model import LogisticRegression
 
@@ -86,10 +86,10 @@ def measure(name, k, n_people):
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("tables", nargs="*")
+    parser.add_argument("tables", nargs="*", default=list(ALL_TABLES))
     parser.add_argument("--splits", type=int, default=2)
     parser.add_argument("--people", type=int, default=60)
-    parser.add_argument("--output", type=Path, required=True)
+    parser.add_argument("--output", type=Path, default=Path("results/promise/rows.csv"))
     given = parser.parse_args()
     for k in range(given.splits):
         for name in given.tables:
