@@ -5,6 +5,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 from ract import (
+    ActionSpace,
     RecourseBoostingClassifier,
     RecourseForestClassifier,
     calibrate,
@@ -15,7 +16,7 @@ from ract import (
 from ract._utils.errors import InvalidFile, InvalidSpec
 from ract.data.encoder import Encoder
 from ract.io.load import _lasting
-from ract.recourse import lasting_recourse, replicates
+from ract.recourse import LastingCurve, lasting_recourse, replicates
 from ract.recourse.plain_judges import PlainJudge, checked_learners
 from ract.recourse.replicates import PLANNERS, Replicates
 
@@ -215,6 +216,20 @@ def test_what_cannot_be_asked_is_refused(calibrated, loans):
     assert not calibrated.recourse(people, at_least=True).question.lasting
     with pytest.raises(InvalidFile, match="unknown learners"):
         _lasting(_Held({"robust_to": ["witch"]}, calibrated), calibrated.encoder_)
+
+
+def test_letters_go_without_what_several_models_cannot_be_asked_for(calibrated, loans):
+    """At most three changes, and safe when people do more: no promise about other learners."""
+    sized = ActionSpace(loans.actions.features, loans.desired, "size", "round")
+    model = RecourseBoostingClassifier(
+        sized, budget=1.0, max_iter=10, n_replicates=2, random_state=0
+    ).fit(loans.frame, loans.target)
+    people = loans.frame.head(30)
+    plain = model.recourse(people)
+    for curve in (calibrated.lasting_, LastingCurve((), 0.9, 0.9)):  # of which nothing was shown
+        model.lasting_ = curve
+        plans = model.recourse(people)
+        assert plans.cost == pytest.approx(plain.cost) and plans.question.lasting is None
 
 
 class _Held:

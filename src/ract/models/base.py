@@ -384,7 +384,7 @@ class RecourseClassifierMixin(ClassifierMixin):
         for_people = SHAPES_PLANS.isdisjoint(options) and is_limited(self.encoder_.space)
         curve = getattr(self, "lasting_", None)
         if curve is not None:
-            options |= curve.default(options)
+            options |= curve.default(options | ({"at_least": True} if for_people else {}))
         if for_people:
             return plans_for_people(partial(find_recourse, self), X, **options)
         return find_recourse(self, X, **options)

@@ -193,15 +193,16 @@ class LastingCurve:
             return {}
         if self.strength_for(self.lasting) is None:
             return {} if asked & {"at_least", *NOT_STRONGEST} else {"strength": "most"}
-        if asked & (
-            NOT_SEVERAL
-            if self.guard is not None
-            else NOT_STRONGEST
-            if self.rule == "strongest"
-            else frozenset()
-        ):
+        if asked & self._apart:
             return {}
         return {"lasting": self.lasting}
+
+    @property
+    def _apart(self) -> frozenset[str]:
+        """Options that promised plans cannot be asked for with."""
+        if self.guard is not None:
+            return NOT_SEVERAL
+        return NOT_STRONGEST if self.rule == "strongest" else frozenset()
 
     def at_least(self, point: Point) -> float:
         """The share of plans of a strength that last, at the least."""
