@@ -28,7 +28,7 @@ from ract.data.costs import LogPercentileCost
 SHAPE = {"n_estimators": 100, "max_depth": 6, "random_state": 0, "n_jobs": 1}
 STRENGTHS = (0.0, 0.7, 0.8)
 # Nodes end a search, so that no result depends on the machine; then its best plan counts.
-LIMITS = {"max_nodes": 2_000, "time_limit": 120.0}
+LIMITS = {"max_nodes": 300, "time_limit": 120.0}
 
 
 def learners(data):

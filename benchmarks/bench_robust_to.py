@@ -12,8 +12,8 @@ people of a table). The model of half A plans for refused test people, and model
 Models: forests and boosters with the defaults, and boosters with limits relative to the person
 (``limits="size"``, no budget). Plans: the strongest; those that win .8 of the model; and those
 that win .8 of the model and of a plain booster of half A, as ``robust_to`` requires. "bound" is
-no model to deploy: the strongest points by plain boosters of half *B*, which know the judge's own
-people. Nothing here was used to choose a setting; rows are appended as they are done.
+no model to deploy and no strict bound: the best points by plain boosters of half *B*, which know
+the judge's own people. Nothing here was used to choose a setting; rows are appended as they are done.
 
     python benchmarks/bench_robust_to.py [fico loans compas credit bail credit_data]
         [--splits 2] [--people 50] [--output results/robust_to/rows.csv]

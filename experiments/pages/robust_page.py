@@ -19,8 +19,8 @@ count twice (`benchmarks/bench_robust_to.py`; raw rows in `results/robust_to`; a
 defaults, a booster at the forest's approval rate, a booster with limits relative to the person and
 no budget; budget .3 otherwise). Shares of *all* refused people; in brackets of those with a plan.
 *of both*: plans that win .8 of the model and of a plain booster of the same people, as `robust_to`
-requires. *bound*: the best points by plain boosters of the *judge's own* people, which no model of
-the other half can know.
+requires. *judge's own*: the best points by plain boosters of the judge's own people, whom no model
+of the other half can know: a yardstick.
 """
 PROMISES = """\
 ### What promises are worth
@@ -79,6 +79,7 @@ def _learners(rows: pd.DataFrame) -> str:
             else f"{part[c].sum() / n:.2f} ({part[c].sum() / max(found, 1):.2f})"
             for c in CHANGES
         ]
+        plans = "judge's own" if plans == "bound" else plans
         lines.append([name, model, plans, auc, n, f"{found / n:.2f}", *cells])
     head = [
         "table",
