@@ -13,7 +13,7 @@ Models: forests and boosters with the defaults, and boosters with limits relativ
 (``limits="size"``, no budget). Plans: the strongest; those that win .8 of the model; and those
 that win .8 of the model and of a plain booster of half A, as ``robust_to`` requires. "bound" is
 no model to deploy and no strict bound: the best points by plain boosters of half *B*, which know
-the judge's own people. Nothing here was used to choose a setting; rows are appended as they are done.
+the judge's own people. Nothing here was used to choose a setting. Rows are appended as they come.
 
     python benchmarks/bench_robust_to.py [fico loans compas credit bail credit_data]
         [--splits 2] [--people 50] [--output results/robust_to/rows.csv]
