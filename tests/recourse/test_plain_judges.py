@@ -13,9 +13,8 @@ from ract import (
     load_model,
     save_model,
 )
-from ract._utils.errors import InvalidFile, InvalidSpec
+from ract._utils.errors import InvalidSpec
 from ract.data.encoder import Encoder
-from ract.io.load import _lasting
 from ract.recourse import LastingCurve, lasting_recourse, replicates
 from ract.recourse.plain_judges import PlainJudge, checked_learners
 from ract.recourse.replicates import PLANNERS, Replicates
@@ -214,8 +213,6 @@ def test_what_cannot_be_asked_is_refused(calibrated, loans):
     with pytest.raises(InvalidSpec):
         calibrated.recourse(people, lasting=PROMISE, at_least=True)
     assert not calibrated.recourse(people, at_least=True).question.lasting
-    with pytest.raises(InvalidFile, match="unknown learners"):
-        _lasting(_Held({"robust_to": ["witch"]}, calibrated), calibrated.encoder_)
 
 
 def test_letters_go_without_what_several_models_cannot_be_asked_for(calibrated, loans):
@@ -230,10 +227,3 @@ def test_letters_go_without_what_several_models_cannot_be_asked_for(calibrated, 
         model.lasting_ = curve
         plans = model.recourse(people)
         assert plans.cost == pytest.approx(plain.cost) and plans.question.lasting is None
-
-
-class _Held:
-    """The contents of a file that says something else."""
-
-    def __init__(self, other, model):
-        self.meta = {"lasting": {"points": [], "confidence": 0.9, "lasting": 0.5} | other}

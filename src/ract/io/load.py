@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -162,7 +162,7 @@ def _imported(contents: Contents) -> ImportedClassifier:
     return ImportedClassifier(
         **core,
         source=entry(contents.meta, "source", str),
-        lasting_=_lasting(contents, core["encoder_"]),
+        lasting_=_curve(contents, core["encoder_"]),
         reference_=_reference(contents, core["encoder_"].n_columns),
     )
 
@@ -215,15 +215,24 @@ def _estimator(
         **known,
         n_features_in=len(names),
         feature_names_in=names if entry(fitted, "frame", bool) else None,
-        lasting=_lasting(contents, encoder),
+        lasting=_curve(contents, encoder),
         reference=_reference(contents, encoder.n_columns),
     ).write_to(model)
     return model
 
 
-def _lasting(contents: Contents, encoder: Encoder) -> LastingCurve | None:
-    """How long plans last, if that was measured."""
+def _curve(contents: Contents, encoder: Encoder) -> LastingCurve | None:
+    """How long plans last, if that was measured, with the booster that has to agree."""
     meta = contents.meta.get("lasting")
+    curve = _lasting(meta)
+    if curve is None or "guard" not in meta:
+        return curve
+    guard = checked_ensemble(entry(meta, "guard", dict), contents.under("guard."), encoder)
+    return replace(curve, guard=guard)
+
+
+def _lasting(meta: Any) -> LastingCurve | None:
+    """The numbers on how long plans last."""
     if meta is None:
         return None
     points = []
@@ -252,10 +261,7 @@ def _lasting(contents: Contents, encoder: Encoder) -> LastingCurve | None:
     adoption = number(meta, "adoption") if "adoption" in meta else 0.0
     if not 0 <= adoption <= 1:
         raise InvalidFile("the numbers on how long its plans last are invalid")
-    guard = None
-    if "guard" in meta:
-        guard = checked_ensemble(entry(meta, "guard", dict), contents.under("guard."), encoder)
-    return LastingCurve(tuple(points), confidence, lasting, rule, tuple(robust_to), adoption, guard)
+    return LastingCurve(tuple(points), confidence, lasting, rule, tuple(robust_to), adoption)
 
 
 def _by_planner(pairs: Any, counts: dict[str, int]) -> tuple[tuple[int, int], ...]:

@@ -332,7 +332,7 @@ def calibrate(
         raise InvalidSpec(f"rule must be 'strength' or 'strongest', got {rule!r}.")
     replicates = Replicates(
         for_part(estimator), X, y, sample_weight, random_state, n_jobs, options, progress,
-        checked_learners(robust_to), requires=True, adoption=adoption,
+        checked_learners(robust_to), True, adoption,
     )  # fmt: skip
     if replicates.guarded and rule == "strongest":
         raise InvalidSpec("The strongest plan of several models cannot be found: leave rule out.")
