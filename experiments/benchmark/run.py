@@ -237,7 +237,7 @@ def _needed(fold: Fold, model: Model, half: np.ndarray) -> float | None:
         model.estimator(data, random_state=fold.number), data.frame.iloc[half],
         model.labels(data, data.target.to_numpy()[half]), n_refused=N_ASKED,
         lasting=PROMISE, random_state=fold.number, desired=model.desired(data), budget=BUDGET,
-        **LIMITS, **given,
+        rule="strength", **LIMITS, **given,
     )  # fmt: skip
     return curve.strength_for(PROMISE)
 

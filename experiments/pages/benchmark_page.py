@@ -46,7 +46,9 @@ refused people:
 - *lasting, best*: and it lasts, at the strength that was best on the other folds;
 - *lasting, calibrated*: at the strength that `ract.calibrate` found on the planner's own half for
   a promise of {PROMISE:.0%}, with the strongest plan for those who have none of that strength;
-  *without*: without it (published methods: their published setting);
+  *without*: without it (published methods: their published setting). For every model it is the
+  cheapest plan of a strength that is calibrated (`rule="strength"`); forests of `ract` now promise
+  their strongest plan instead, of which the next section tells;
 - *kept*: of the plans of that strength, those that last; *promises*: in how many of the two
   directions of the folds a strength was found at all;
 - *3 changes*: the same with at most three changes;

@@ -16,6 +16,7 @@ from experiments.pages.dials_page import dials_page, draw_dials
 from experiments.pages.figures import draw_figures
 from experiments.pages.markdown import page, table
 from experiments.pages.rabit_page import draw_rabit, rabit_page
+from experiments.pages.robust_page import robust_page
 from experiments.pages.tables import exact_or_not, model_or_search, paper_tables
 from experiments.paper.recorded import Recorded
 from experiments.paper.settings import EXPERIMENTS
@@ -105,6 +106,7 @@ def results_page(store: Store, recorded: Recorded | None, target: Path) -> None:
     text = page(
         INTRODUCTION,
         benchmark_page(store, pictures),
+        robust_page(store.folder),
         dials_page(store, pictures),
         rabit_page(store, pictures, theirs),
         "## The paper's experiments",

@@ -438,6 +438,7 @@ def test_damaged_numbers_in_a_file_are_refused(fitted):
         {"points": [good["points"][0] | {"by_planner": [[1, 1]]}]},
         {"points": [good["points"][0] | {"by_planner": [[1, 2]]}]},
         {"points": [good["points"][0] | {"by_planner": 7}]},
+        {"robust_to": []}, {"robust_to": ["witch"]}, {"robust_to": "same"}, {"adoption": 2},
     ):  # fmt: skip
         with pytest.raises(InvalidFile):
             _lasting(good | damage)
@@ -448,8 +449,9 @@ def test_damaged_numbers_in_a_file_are_refused(fitted):
 
 def test_curves_hold_no_people(fitted):
     assert set(dataclasses.asdict(fitted.lasting_)) == {
-        "points", "confidence", "lasting", "rule",
+        "points", "confidence", "lasting", "rule", "robust_to", "adoption", "guard",
     }  # fmt: skip
+    assert fitted.lasting_.guard is None  # or trees, as those of a model
 
 
 # Where else it is shown

@@ -28,6 +28,8 @@ from .plots import PlanDisplay as PlanDisplay
 from .plots import PromisesDisplay as PromisesDisplay
 from .plots import TradeoffDisplay as TradeoffDisplay
 from .plots import plot_tree as plot_tree
+from .pool_risk import PoolOffers as PoolOffers
+from .pool_risk import pool_offers as pool_offers
 from .reasons_report import reasons_report as reasons_report
 from .reasons_stability import reasons_stability as reasons_stability
 from .report import Audit as Audit
@@ -48,6 +50,7 @@ __all__ = [
     "CostDisplay",
     "GroupDisplay",
     "PlanDisplay",
+    "PoolOffers",
     "PromisesDisplay",
     "Sendable",
     "TradeoffCurve",
@@ -63,6 +66,7 @@ __all__ = [
     "outlier_score",
     "plausibility",
     "plot_tree",
+    "pool_offers",
     "reasons_report",
     "reasons_stability",
     "recourse_ratio",

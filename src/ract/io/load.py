@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -10,6 +10,8 @@ import numpy as np
 
 from ract._utils.errors import InvalidFile
 from ract.data.csv import TableFormat
+from ract.data.encoder import Encoder
+from ract.io.checked import checked_ensemble
 from ract.io.contents import Contents, read_contents
 from ract.io.judge import checked_judge
 from ract.io.parameters import FITTED_NUMBERS, checked_parameters
@@ -22,6 +24,7 @@ from ract.models.imported import ImportedClassifier
 from ract.models.judge import OutcomeJudge
 from ract.models.tree import RecourseTreeClassifier
 from ract.recourse.calibration import LastingCurve, Point
+from ract.recourse.plain_judges import NAMES
 
 
 @dataclass(frozen=True)
@@ -159,7 +162,7 @@ def _imported(contents: Contents) -> ImportedClassifier:
     return ImportedClassifier(
         **core,
         source=entry(contents.meta, "source", str),
-        lasting_=_lasting(contents.meta.get("lasting")),
+        lasting_=_curve(contents, core["encoder_"]),
         reference_=_reference(contents, core["encoder_"].n_columns),
     )
 
@@ -215,14 +218,24 @@ def _estimator(
         **known,
         n_features_in=len(names),
         feature_names_in=names if entry(fitted, "frame", bool) else None,
-        lasting=_lasting(meta.get("lasting")),
+        lasting=_curve(contents, encoder),
         reference=_reference(contents, encoder.n_columns),
     ).write_to(model)
     return model
 
 
+def _curve(contents: Contents, encoder: Encoder) -> LastingCurve | None:
+    """How long plans last, if that was measured, with the booster that has to agree."""
+    meta = contents.meta.get("lasting")
+    curve = _lasting(meta)
+    if curve is None or "guard" not in meta:
+        return curve
+    guard = checked_ensemble(entry(meta, "guard", dict), contents.under("guard."), encoder)
+    return replace(curve, guard=guard)
+
+
 def _lasting(meta: Any) -> LastingCurve | None:
-    """How long plans last, if that was measured."""
+    """The numbers on how long plans last."""
     if meta is None:
         return None
     points = []
@@ -245,7 +258,13 @@ def _lasting(meta: Any) -> LastingCurve | None:
     rule = meta.get("rule", "strength")  # version 0.2 knew no other
     if rule not in ("strength", "strongest"):
         raise InvalidFile("the numbers on how long its plans last are invalid")
-    return LastingCurve(tuple(points), confidence, lasting, rule)
+    robust_to = meta.get("robust_to", ["same"])
+    if not isinstance(robust_to, list) or not set(robust_to) <= set(NAMES) or not robust_to:
+        raise InvalidFile("it names unknown learners by which plans were judged")
+    adoption = number(meta, "adoption") if "adoption" in meta else 0.0
+    if not 0 <= adoption <= 1:
+        raise InvalidFile("the numbers on how long its plans last are invalid")
+    return LastingCurve(tuple(points), confidence, lasting, rule, tuple(robust_to), adoption)
 
 
 def _by_planner(pairs: Any, counts: dict[str, int]) -> tuple[tuple[int, int], ...]:

@@ -28,7 +28,7 @@ from ract.models.tuned import TunedRecourseClassifierCV
 from ract.recourse.calibration import LastingCurve
 from ract.recourse.reasons.reference import choose_reference
 from ract.trees.fingerprint import model_fingerprint
-from ract.trees.serialize import model_parts, plain
+from ract.trees.serialize import ensemble_parts, model_parts, plain
 
 KINDS: dict[type, str] = {
     RecourseTreeClassifier: "tree",
@@ -128,6 +128,11 @@ def model_bytes(
         reference = choose_reference(model.ensemble_, model.encoder_.matrix(keep_reference)).matrix
     if reference is not None:
         arrays["reference"] = reference
+    guard = getattr(getattr(model, "lasting_", None), "guard", None)
+    if guard is not None:
+        held = ensemble_parts(guard)
+        meta["lasting"]["guard"] = held.meta
+        arrays |= {f"guard.{name}": array for name, array in held.arrays.items()}
     if judge is not None:
         check_is_fitted(judge)
         kept = judge_parts(judge, model)
@@ -161,7 +166,8 @@ def _lasting(curve: LastingCurve | None) -> dict[str, Any] | None:
     points = [{k: plain(v, k) for k, v in asdict(point).items()} for point in curve.points]
     return {
         "points": points, "confidence": curve.confidence, "lasting": curve.lasting,
-        "rule": curve.rule,
+        "rule": curve.rule, "robust_to": list(curve.robust_to),
+        "adoption": float(curve.adoption),
     }  # fmt: skip
 
 

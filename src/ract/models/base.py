@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, TypeVar
 
@@ -39,6 +39,7 @@ from ract.recourse.calibration import LastingCurve, LastingWarning, calibrate
 from ract.recourse.exact.search import ExactSearch
 from ract.recourse.few_changes import is_limited, recourse_of
 from ract.recourse.find import find_recourse
+from ract.recourse.plain_judges import SAME
 from ract.recourse.problem import PROBLEM_KEYWORDS
 from ract.recourse.reasons import Reasons, find_reasons
 from ract.recourse.result import Recourse
@@ -247,16 +248,29 @@ class RecourseClassifierMixin(ClassifierMixin):
         """The trees that decide, grown with other than the estimator's weight and floor."""
         raise NotImplementedError
 
-    def calibrate(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+    def calibrate(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        robust_to: Sequence[str] = SAME,
+        adoption: float = 0.0,
+    ) -> Any:
         """Measure how strong plans must be to last, as a fit with ``lasting`` does.
 
         Parameters
         ----------
         X, y, sample_weight
             As in ``fit``; the table that the model was fitted on.
+        robust_to : sequence of {"same", "boosting", "linear"}
+            The learners that must accept a plan, for it to last, as in ``ract.calibrate``.
+        adoption : float
+            Share of the refused who follow their plan before the learner is trained again.
         """
         check_is_fitted(self)
-        curve = self._lasting_curve(X, y, sample_weight)
+        how = {"robust_to": robust_to, "adoption": adoption}
+        curve = self._lasting_curve(X, y, sample_weight, **how)
         if curve is not None:
             self.lasting_: LastingCurve = curve
         return self
@@ -266,7 +280,7 @@ class RecourseClassifierMixin(ClassifierMixin):
         known = self.get_params(deep=False)
         return clone(self).set_params(**{k: v for k, v in ALONE.items() if k in known})
 
-    def _lasting_curve(self, X: Any, y: Any, sample_weight: Any) -> LastingCurve | None:
+    def _lasting_curve(self, X: Any, y: Any, sample_weight: Any, **how: Any) -> LastingCurve | None:
         """How strong plans must be to last, if that was asked for."""
         if self.lasting is None:
             return None
@@ -275,6 +289,7 @@ class RecourseClassifierMixin(ClassifierMixin):
                 self._as_replicate(), X, y, lasting=self.lasting, sample_weight=sample_weight,
                 random_state=split_seed(self.random_state), n_jobs=self._n_threads,
                 progress=getattr(self, "verbose", 0) > 0, time_limit=CALIBRATION_SECONDS,
+                **how,
             )  # fmt: skip
         except InvalidData:  # too few people
             curve = LastingCurve((), 0.9, self.lasting)

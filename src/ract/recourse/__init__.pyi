@@ -4,7 +4,6 @@ from .calibration import calibrate as calibrate
 from .few_changes import along_reasons as along_reasons
 from .few_changes import few_changes as few_changes
 from .find import find_recourse as find_recourse
-from .find import time_frontier as time_frontier
 from .lasting import LastingRecourse as LastingRecourse
 from .lasting import lasting_recourse as lasting_recourse
 from .levers import Levers as Levers
@@ -21,6 +20,7 @@ from .reasons import Reason as Reason
 from .reasons import Reasons as Reasons
 from .reasons import find_reasons as find_reasons
 from .result import Recourse as Recourse
+from .time_frontier import time_frontier as time_frontier
 
 __all__ = [
     "Change",

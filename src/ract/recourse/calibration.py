@@ -23,7 +23,7 @@ boosted models that was not so (``benchmarks/simulate_lasting.py`` and docs/last
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from math import ceil
 from typing import Any, Literal
 
@@ -34,11 +34,14 @@ from scipy.stats import beta, t
 from ract._utils.errors import InvalidSpec
 from ract._utils.progress import track
 from ract.recourse.lasting import STRENGTHS, found_in
+from ract.recourse.plain_judges import SAME, checked_learners, described
 from ract.recourse.replicates import PLANNERS, Replicates, Strength, for_part
+from ract.trees.ensemble import TreeEnsemble
 
 Rule = Literal["strength", "strongest"]
-# Options that the strongest plan cannot be asked for with.
+# Options that the strongest plan cannot be asked for with, and those that several models cannot.
 NOT_STRONGEST = frozenset({"margin", "method", "effects", "plausibility", "cost", "earned", "by"})
+NOT_SEVERAL = NOT_STRONGEST | {"ranges", "at_least", "n_alternatives", "prefer"}
 
 
 class LastingWarning(UserWarning):
@@ -127,7 +130,8 @@ class LastingCurve:
     """How likely plans last, by their strength: the probability over people and one retraining.
 
     It is about refused people who have a plan of that strength within the budget, and about the
-    same learner trained once more, on as many other people of the same population.
+    same learner trained once more, on as many other people of the same population; where other
+    learners were named, about all of them at once.
 
     Parameters
     ----------
@@ -139,6 +143,13 @@ class LastingCurve:
     rule : {"strength", "strongest"}
         Which plans a strength is about: the cheapest that win so much, or the strongest plans of
         people whose strongest wins so much.
+    robust_to : tuple of {"same", "boosting", "linear"}
+        The learners that had to accept a plan, for it to last.
+    adoption : float
+        Share of the refused who followed their strongest plan before models were trained again.
+    guard : TreeEnsemble, optional
+        A plain booster of which plans must win as much as of the model, where "boosting" is one
+        of the learners.
 
     Examples
     --------
@@ -157,6 +168,9 @@ class LastingCurve:
     confidence: float
     lasting: float | None = None
     rule: Rule = "strength"
+    robust_to: tuple[str, ...] = SAME
+    adoption: float = 0.0
+    guard: TreeEnsemble | None = field(default=None, compare=False, repr=False)
 
     def strength_for(self, lasting: float) -> float | None:
         """The smallest strength whose plans last with a probability; None if none was shown to."""
@@ -179,9 +193,16 @@ class LastingCurve:
             return {}
         if self.strength_for(self.lasting) is None:
             return {} if asked & {"at_least", *NOT_STRONGEST} else {"strength": "most"}
-        if self.rule == "strongest" and asked & NOT_STRONGEST:
+        if asked & self._apart:
             return {}
         return {"lasting": self.lasting}
+
+    @property
+    def _apart(self) -> frozenset[str]:
+        """Options that promised plans cannot be asked for with."""
+        if self.guard is not None:
+            return NOT_SEVERAL
+        return NOT_STRONGEST if self.rule == "strongest" else frozenset()
 
     def at_least(self, point: Point) -> float:
         """The share of plans of a strength that last, at the least."""
@@ -213,14 +234,19 @@ class LastingCurve:
             )
         point = next(point for point in self.points if point.strength == strength)
         what = f"of strength {strength:g}" if strength > 0 else "of any strength"
+        what += " that a plain booster agrees with" if self.guard is not None else ""
         if self.rule == "strongest":
             what = f"that is a person's strongest and wins {strength:g} or more"
         low, high = point.spread
         spread = "" if np.isnan(low) else f" (by model, {low:.0%} to {high:.0%})"
+        judge = "a model" if self.robust_to == SAME else f"{described(self.robust_to)},"
+        people = "other people"
+        if self.adoption > 0:
+            people += f", of whom {self.adoption:.0%} of the refused had followed their plan"
         return (
             f"A plan {what} lasts with a probability of at least {goal:.0%}, at a confidence of "
             f"{self.confidence:.0%}:\nof {point.plans} such plans, {point.last} were accepted by "
-            f"a model trained on other people{spread}.\n"
+            f"{judge} trained on {people}{spread}.\n"
             f"{point.plans / max(point.refused, 1):.0%} of the refused have one within the budget."
         )
 
@@ -235,6 +261,8 @@ def calibrate(
     strengths: Sequence[float] = STRENGTHS[1:],
     n_refused: int = N_REFUSED,
     rule: Rule | None = None,
+    robust_to: Sequence[str] = SAME,
+    adoption: float = 0.0,
     sample_weight: Any = None,
     random_state: int = 0,
     n_jobs: int | None = None,
@@ -269,6 +297,16 @@ def calibrate(
         Which plans are promised to last: the cheapest of a strength, or the strongest within the
         budget. By default the strongest for forests whose trees vote or are averaged, the cheapest
         for boosted models, single trees and searches that cannot find the strongest.
+    robust_to : sequence of {"same", "boosting", "linear"}
+        The learners that must accept a plan, for it to last, all of them: the learner itself, a
+        plain booster, a logistic regression; each accepts as many people as the learner does. With
+        "boosting" plans must win as much of a plain booster of the planner's own people, too,
+        which is kept with the curve, and the rule is "strength".
+    adoption : float
+        Share of the refused people who follow their strongest plan before the learner is trained
+        again on them, with outcomes drawn by a plain booster of other people: a promise that holds
+        when so many act. X must then be a pandas frame, and the learner's strongest plans must be
+        known.
     sample_weight, random_state, n_jobs, progress, **options
         As in ``ract.evaluation.metrics.lasting_recourse``.
 
@@ -293,16 +331,21 @@ def calibrate(
     if rule not in (None, "strength", "strongest"):
         raise InvalidSpec(f"rule must be 'strength' or 'strongest', got {rule!r}.")
     replicates = Replicates(
-        for_part(estimator), X, y, sample_weight, random_state, n_jobs, options, progress
+        for_part(estimator), X, y, sample_weight, random_state, n_jobs, options, progress,
+        checked_learners(robust_to), True, adoption,
     )  # fmt: skip
-    rule = rule or ("strongest" if replicates.votes else "strength")
+    if replicates.guarded and rule == "strongest":
+        raise InvalidSpec("The strongest plan of several models cannot be found: leave rule out.")
+    if rule is None:
+        rule = "strongest" if replicates.votes and not replicates.guarded else "strength"
     seen = _strongest if rule == "strongest" else _cheapest
     points: list[Point] = []
     for point in seen(replicates, strengths, n_refused, whole=lasting is None):
         points.insert(0, point)
         if lasting is not None and point.at_least(confidence) < lasting:
             break
-    return LastingCurve(tuple(points), confidence, lasting, rule)
+    learners, guard = replicates.robust_to, replicates.guard() if points else None
+    return LastingCurve(tuple(points), confidence, lasting, rule, learners, adoption, guard)
 
 
 def check_lasting(lasting: Any) -> None:

@@ -58,7 +58,7 @@ def recourse_of(model: Any, X: Any, options: dict[str, Any]) -> Recourse:
     for_people = SHAPES_PLANS.isdisjoint(options) and is_limited(model.encoder_.space)
     curve = getattr(model, "lasting_", None)
     if curve is not None:
-        options = options | curve.default(options)
+        options = options | curve.default(options | ({"at_least": True} if for_people else {}))
     if for_people:
         return plans_for_people(partial(find_recourse, model), X, **options)
     return find_recourse(model, X, **options)

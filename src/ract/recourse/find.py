@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from typing import Any, Unpack
 
 import numpy as np
-import pandas as pd
 
 from ract._utils.errors import InvalidSpec
-from ract._utils.status import Status
 from ract.data.actions.pace import whole_months
 from ract.recourse.common.answers import Answers
-from ract.recourse.common.limits import check_budget, check_count
+from ract.recourse.common.limits import check_budget
 from ract.recourse.common.overrides import Override, groups_of
+from ract.recourse.confirm import confirm_plans
 from ract.recourse.dispatch import Entry, Task, answer, resolved, search_for
 from ract.recourse.options import TIME_LIMIT, Options
 from ract.recourse.problem import PROBLEM_KEYWORDS, ProblemKeywords, RecourseProblem
 from ract.recourse.question import Question
 from ract.recourse.result import Recourse
 from ract.recourse.when import HORIZON, Months
+from ract.trees.ensemble import TreeEnsemble
 
 
 def find_recourse(
@@ -241,6 +239,8 @@ class Inquiry:
             if strength is not None:
                 raise InvalidSpec("Give either strength or lasting, which stands for a strength.")
             strength, rule = _lasting_strength(self.question.model, lasting)
+            if self.question.model.lasting_.guard is not None:
+                return self._agreed(lasting, strength)
             if rule == "strongest":
                 return self._strongest(lasting, strength)
         strongest = isinstance(strength, str) and strength == "most"
@@ -281,10 +281,11 @@ class Inquiry:
         question = self.question
         if lasting is not None and strength is None:
             strength, rule = _lasting_strength(question.model, lasting)
-            if rule == "strongest":
+            if rule == "strongest" or question.model.lasting_.guard is not None:
+                what = "the strongest plans" if rule == "strongest" else "plans of several learners"
                 raise InvalidSpec(
-                    "lasting stands for the strongest plans of this model and cannot be asked for "
-                    "together with a time (by, cost='time'); give a strength."
+                    f"lasting stands for {what} of this model and cannot be asked for together "
+                    "with a time (by, cost='time'); give a strength."
                 )
         months = self.by_month(last, strength)
         answers = months.earliest() if earliest else months.cheapest()
@@ -353,6 +354,27 @@ class Inquiry:
                     answers.put(rows[better], again.answers.take(better))
         return Recourse(replace(question, lasting=lasting), answers)
 
+    def agreed(self, guard: TreeEnsemble, strength: float) -> Recourse:
+        """Plans that win so much of the model and of a guard."""
+        question = self.question.agreed_by(guard, strength)
+        return Inquiry.about(question, self.options, overrides=self.overrides).answered(strength)
+
+    def _agreed(self, lasting: float, needed: float) -> Recourse:
+        """Plans that last with other learners too; without one, the strongest that there is."""
+        guard = self.question.model.lasting_.guard
+        if guard.feature.max() >= self.question.encoder.n_columns:
+            raise InvalidSpec("The plain booster of lasting_ was fitted on other columns.")
+        found = self.agreed(guard, needed)
+        answers, without = found.answers, np.flatnonzero(~found.found & ~found.accepted)
+        answers.weaker = np.zeros(len(answers.status), bool)
+        if len(without) and self.finds_strongest:
+            part = replace(self.of(without), options=self._for_strongest)
+            rules = {k: v for k, v in (self.overrides or {}).items() if k in part.question.labels}
+            others = replace(part, overrides=rules).answered("most")
+            answers.put(without, others.answers)
+            answers.weaker[without] = others.found
+        return Recourse(replace(self.question.at_strength(needed), lasting=lasting), answers)
+
 
 def inquire(
     model: Any, X: Any, *, earned: Any = None, overrides: Any = None, **keywords: Any
@@ -400,106 +422,3 @@ def _give_strongest(question: Question, inquiry: Inquiry, answers: Answers) -> N
         answers.seconds[rows] += spent
     answers.weaker = np.zeros(len(answers.status), bool)
     answers.weaker[without[answers.found[without]]] = True
-
-
-def confirm_plans(question: Question, answers: Answers) -> None:
-    """Put every plan and alternative, and the ends of their ranges, to the model as a user would.
-
-    What it wins is kept as its strength. A plan that the model refuses is not given: its person is
-    unknown, an alternative is dropped. With effects the model decides on outcomes, which are found
-    as the table holds them.
-    """
-    tables = [answers, *answers.alternatives.values()]
-    owners = [np.arange(len(question.matrix)), *(
-        np.full(len(table.cost), row) for row, table in answers.alternatives.items()
-    )]  # fmt: skip
-    shown = [
-        np.flatnonzero((table.status == Status.OPTIMAL) | (table.status == Status.FOUND))
-        for table in tables
-    ]
-    rows = np.concatenate([own[some] for own, some in zip(owners, shown, strict=True)])
-    if not len(rows):
-        return
-    for table in tables:
-        table.add_ends(len(question.encoder.axes))
-    decided = ["values" if table.outcomes is None else "outcomes" for table in tables]
-    columns = [(name, "low", "high") for name in decided]
-    held = question.confirmed(rows, *(
-        np.concatenate([
-            getattr(table, names[k])[some]
-            for table, names, some in zip(tables, columns, shown, strict=True)
-        ])
-        for k in range(3)
-    ))  # fmt: skip
-    accepted = held.accepted
-    if question.joint_rules and answers.outcomes is None:
-        accepted &= question.keeps_rules(rows, held.values)
-    if question.strength is not None:
-        enough = np.all([one.goal.decide(held.values) for one in question.each], axis=0)
-        accepted &= enough if answers.weaker is None else enough | answers.weaker[rows]
-    parts = np.split(np.arange(len(rows)), np.cumsum([len(some) for some in shown])[:-1])
-    for table, names, some, part in zip(tables, columns, shown, parts, strict=True):
-        for name, new in zip(names, (held.values, held.low, held.high), strict=True):
-            getattr(table, name)[some] = new[part]
-        table.strength = np.full(len(table.cost), np.nan)
-        table.strength[some] = question.wins(held.values[part])
-    wrong = shown[0][~accepted[parts[0]]]
-    answers.withdraw(wrong, question.matrix)
-    for row, some, part in zip(list(answers.alternatives), shown[1:], parts[1:], strict=True):
-        answers.alternatives[row] = answers.alternatives[row].take(some[accepted[part]])
-    if not accepted.all():
-        warnings.warn(
-            f"The model did not confirm {int((~accepted).sum())} of {len(rows)} plans, as can "
-            "happen when its scores are added up in another order; people whose plan it was are "
-            "reported as unknown.",
-            stacklevel=4,
-        )
-
-
-def time_frontier(
-    model: Any, X: Any, *, by: float | str = HORIZON, n_points: int = 5, **keywords: Any
-) -> pd.DataFrame:
-    """What plans cost that take some months: from the earliest to the cheapest.
-
-    Parameters
-    ----------
-    model : fitted classifier or RecourseProblem
-    X : frame or array
-        People, in the columns of the training table; all rows must be valid.
-    by : float or str
-        The time that plans may take: whole months, or a text such as "1 year".
-    n_points : int
-        Most rows for each person: the first and the last month, and those between in which the
-        cost falls most.
-    **keywords
-        Of ``RecourseProblem`` and ``find_recourse``, but no strength.
-
-    Returns
-    -------
-    DataFrame
-        A row for each month in which a plan is cheaper than all before: "person", "month", "cost",
-        "status" ("optimal" if no plan by then is cheaper) and "plan" in words. People who are
-        accepted already, or have no plan, have none.
-
-    Examples
-    --------
-    >>> from ract.models.examples import loans_forest
-    >>> model, loans = loans_forest(600, n_estimators=10)
-    >>> table = time_frontier(model, loans.frame.head(50), by="1 year")
-    >>> bool((table.groupby("person")["cost"].diff().dropna() < 0).all())
-    True
-    """
-    check_count("n_points", n_points)
-    inquiry = inquire(model, X, **keywords)
-    question, last = inquiry.question, whole_months(by)
-    rows = []
-    for row, plans in inquiry.by_month(last).costs().items():
-        months = sorted(plans)
-        falls = [plans[a].cost[0] - plans[b].cost[0] for a, b in pairwise(months)]
-        between = sorted(range(1, len(months) - 1), key=lambda k: -falls[k - 1])
-        ends = [0, len(months) - 1][: min(n_points, len(months))]
-        some = question.of_rows(np.array([row]))
-        for k in sorted([*ends, *between[: max(0, n_points - 2)]]):
-            plan = Recourse(replace(some, months=last), plans[months[k]])[0]
-            rows.append((plan.person, months[k], plan.cost, plan.status, plan.describe()))
-    return pd.DataFrame(rows, columns=["person", "month", "cost", "status", "plan"])

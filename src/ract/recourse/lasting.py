@@ -19,6 +19,7 @@ from ract._utils.progress import track
 from ract._utils.statistics import NOTHING, Estimate
 from ract.data.frames import read_table, take_rows
 from ract.data.groups import groups_of
+from ract.recourse.plain_judges import SAME, checked_learners
 from ract.recourse.replicates import PLANNERS, Replicates, Strength
 
 # The first is what the decision needs, whatever that is.
@@ -126,6 +127,7 @@ def lasting_recourse(
     strengths: Sequence[Strength] = STRENGTHS,
     n_refused: int | None = None,
     groups: Any = None,
+    robust_to: Sequence[str] = SAME,
     sample_weight: Any = None,
     confidence: float = 0.9,
     random_state: int = 0,
@@ -151,6 +153,8 @@ def lasting_recourse(
         About how many refused people to ask for; all of them by default.
     groups : str or array (people,), optional
         A column of X, or everyone's group.
+    robust_to : sequence of {"same", "boosting", "linear"}
+        The learners that must accept a plan, for it to last, as in ``ract.calibrate``.
     sample_weight : array (people,), optional
         For fitting.
     confidence : float
@@ -182,7 +186,8 @@ def lasting_recourse(
     True
     """
     replicates = Replicates(
-        estimator, X, y, sample_weight, random_state, n_jobs, options, progress
+        estimator, X, y, sample_weight, random_state, n_jobs, options, progress,
+        checked_learners(robust_to),
     )  # fmt: skip
     parts = _Checkpoint.at(checkpoint, replicates, tuple(strengths), n_refused)
     if len(parts.done) < len(PLANNERS):
@@ -228,7 +233,7 @@ class _Checkpoint:
         key = joblib.hash(
             (run.estimator.get_params(), repr(run.estimator), read_table(run.X).names,
              take_rows(run.X, np.arange(len(run.y))), run.y, strengths, n_refused,
-             run.sample_weight, run.random_state, repr(options))
+             run.sample_weight, run.random_state, repr(options), run.robust_to)
         )  # fmt: skip
         found = cls(Path(path), key, {})
         if found.path is not None and found.path.exists():

@@ -14,9 +14,9 @@ from ract._utils.errors import InvalidSpec
 from ract._utils.status import Status
 from ract.recourse.common.answers import Answers
 from ract.recourse.common.limits import Limits, ceilings_of
+from ract.recourse.confirm import confirm_plans
 from ract.recourse.dispatch import Task, ruled_ends, ruled_search
 from ract.recourse.exact.search import MAX_NODES
-from ract.recourse.find import confirm_plans
 from ract.recourse.options import TIME_LIMIT, Options
 from ract.recourse.problem import ProblemKeywords, RecourseProblem
 from ract.recourse.result import Recourse

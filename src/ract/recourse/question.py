@@ -109,6 +109,18 @@ class Question:
         )
         return replace(self, also=(*self.also, opinion))
 
+    def agreed_by(self, guard: TreeEnsemble, strength: float) -> Question:
+        """The same question, with trees over the same columns that plans must win as much of."""
+        opinion = replace(
+            self,
+            model=guard,
+            tree=replace(self.tree, ensemble=guard),
+            strength=strength,
+            also=(),
+            decides=False,
+        )
+        return replace(self, also=(*self.also, opinion))
+
     @property
     def each(self) -> tuple[Question, ...]:
         """The question to each of its models."""

@@ -15,7 +15,7 @@ people would share people with the planner and be too hopeful.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import combinations
 from typing import Any
@@ -32,7 +32,10 @@ from ract._utils.validation import is_number
 from ract.data.encoder import Encoder
 from ract.data.frames import read_table, take_rows
 from ract.recourse.find import inquire
+from ract.recourse.plain_judges import SAME, PlainJudge, checked_learners
+from ract.recourse.result import Recourse
 from ract.recourse.strengths import AtStrengths
+from ract.trees.ensemble import TreeEnsemble
 from ract.trees.readers.from_own import is_own
 from ract.trees.training import space_for_part
 
@@ -68,6 +71,13 @@ class Replicates:
     options : dict
         Of ``find_recourse``.
     progress : bool
+    robust_to : tuple of {"same", "boosting", "linear"}
+        Learners that must accept a plan, for it to last.
+    requires : bool
+        Whether plans are searched for that a plain booster accepts, if it is one of them.
+    adoption : float
+        Share of the refused people of the judge's folds who follow the planner's strongest plan
+        before the judge is fitted on them, with outcomes drawn by a plain booster of the others.
     """
 
     estimator: Any
@@ -78,12 +88,23 @@ class Replicates:
     n_jobs: int | None = None
     options: dict[str, Any] = field(default_factory=dict)
     progress: bool = False
+    robust_to: tuple[str, ...] = SAME
+    requires: bool = False
+    adoption: float = 0.0
     fold: np.ndarray = field(init=False)
     planner: np.ndarray = field(init=False)
     order: np.ndarray = field(init=False)
     _asked: dict[int, AtStrengths] = field(init=False, default_factory=dict, repr=False)
+    _plain: dict[tuple[Any, ...], PlainJudge] = field(init=False, default_factory=dict, repr=False)
+    _guards: dict[int, TreeEnsemble] = field(init=False, default_factory=dict, repr=False)
+    _adopted: dict[tuple[int, int], Any] = field(init=False, default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
+        self.robust_to = checked_learners(self.robust_to)
+        if not (is_number(self.adoption) and 0 <= self.adoption <= 1):
+            raise InvalidSpec(f"adoption must be a share from 0 to 1, got {self.adoption!r}.")
+        if self.adoption and not isinstance(self.X, pd.DataFrame):
+            raise InvalidSpec("adoption needs people as a pandas frame.")
         self.y, table = np.asarray(self.y), read_table(self.X)
         if table.n_rows != len(self.y):
             raise InvalidSpec(f"X has {table.n_rows} rows but y has {len(self.y)}.")
@@ -168,7 +189,7 @@ class Replicates:
         if not len(place):
             return pd.DataFrame(columns=COLUMNS)
         plans_of = self._planning(k, int(place.max()) + 1)
-        plans = [plans_of.at(s, rows) for s, rows in zip(strengths, places, strict=True)]
+        plans = [self._plans(k, plans_of, *asked) for asked in zip(strengths, places, strict=True)]
 
         def all_of(name: str) -> np.ndarray:
             return np.concatenate([getattr(each, name) for each in plans])
@@ -179,7 +200,7 @@ class Replicates:
         encoder = plans_of.inquiry.question.encoder
         for j in np.unique(judges[found]):  # once each, about the plans of all strengths
             own = np.flatnonzero(found & (judges == j))
-            lasts[own] = self._accepts(j, encoder, ends[own], refused[place[own]])
+            lasts[own] = self._accepts(k, j, encoder, ends[own], refused[place[own]])
         asked = np.repeat(np.array(strengths, object), [len(rows) for rows in places])
         columns = (
             refused[place], k, judges, asked, all_of("status"), all_of("strength"),
@@ -187,25 +208,114 @@ class Replicates:
         )  # fmt: skip
         return pd.DataFrame(dict(zip(COLUMNS, columns, strict=True)))
 
+    @property
+    def guarded(self) -> bool:
+        """Whether plans must be accepted by a plain booster of the planner's people too."""
+        return self.requires and "boosting" in self.robust_to
+
+    def _plans(
+        self, k: int, plans_of: AtStrengths, strength: Strength, rows: np.ndarray
+    ) -> Recourse:
+        """Plans of a strength; with a guard, of that strength by the guard too."""
+        if not self.guarded or isinstance(strength, str):
+            return plans_of.at(strength, rows)
+        inquiry = plans_of.inquiry
+        encoder = inquiry.question.encoder
+        if k not in self._guards:
+            booster = self._plain_judge(k, "boosting", encoder)
+            self._guards[k] = booster.trees(encoder.n_columns)
+        return inquiry.of(rows).agreed(self._guards[k], strength)
+
+    def guard(self) -> TreeEnsemble | None:
+        """A plain booster of everyone, cut as those of the planners are in the middle."""
+        if not self.guarded:
+            return None
+        k = next(k for k, people in enumerate(self.refused) if len(people))
+        encoder = self._planning(k, 1).inquiry.question.encoder
+        cuts = [self._plain_judge(k, "boosting", encoder).cut for k in range(len(PLANNERS))]
+        desired = self.y == self._desired(self.models[0])
+        matrix = encoder.matrix(self.X, kinds=False)
+        fitted = PlainJudge.fitted("boosting", matrix, desired, matrix, 1.0, self.sample_weight)
+        return replace(fitted, cut=float(np.median(cuts))).trees(encoder.n_columns)
+
     def _accepts(
-        self, j: int, encoder: Encoder, ends: np.ndarray, people: np.ndarray
+        self, k: int, j: int, encoder: Encoder, ends: np.ndarray, people: np.ndarray
     ) -> np.ndarray:
-        """Whether a judge accepts people where their plans end, as the planner's encoder has it."""
-        judge = self.models[j]
+        """Whether judges accept people where their plans end, as the planner's encoder has it."""
+        each = [
+            self._same_accepts(self._same(k, j), encoder, ends, people)
+            if kind == "same"
+            else self._plain_judge(j, kind, encoder).accepts(ends)
+            for kind in self.robust_to
+        ]
+        return np.asarray(np.all(each, axis=0))
+
+    def _same_accepts(
+        self, judge: Any, encoder: Encoder, ends: np.ndarray, people: np.ndarray
+    ) -> np.ndarray:
         if is_own(judge) and judge.encoder_.column_names == encoder.column_names:
             return np.asarray(judge.ensemble_.decide(ends))
         after = encoder.decode(ends, like=take_rows(self.X, people))
         return np.asarray(np.asarray(judge.predict(after)) == self._desired(judge))
 
+    def _same(self, k: int, j: int) -> Any:
+        """The learner on the people of judge j, some of whom follow the plans of planner k."""
+        if self.adoption == 0:
+            return self.models[j]
+        if (k, j) not in self._adopted:
+            self._adopted[k, j] = self._fitted_after_adoption(k, j)
+        return self._adopted[k, j]
+
+    def _fitted_after_adoption(self, k: int, j: int) -> Any:
+        planner, rows = self.models[k], self.rows_of(j)
+        rng = np.random.default_rng([self.random_state, k, j])
+        desired = self._desired(planner)
+        refused = rows[np.asarray(planner.predict(take_rows(self.X, rows))) != desired]
+        asked = np.sort(rng.permutation(refused)[: round(self.adoption * len(refused))])
+        X, y = self.X.copy(), self.y.copy()
+        if len(asked):
+            plans = inquire(planner, take_rows(self.X, asked), **self._options_for(k)).answered(
+                "most"
+            )
+            encoder, found = plans.question.encoder, plans.found
+            moved, ends = asked[found], plans.answers.ends[found]
+            good = self._plain_judge(k, "boosting", encoder).probability(ends)
+            [other] = [label for label in np.unique(self.y) if label != desired]
+            y[moved] = np.where(rng.random(len(moved)) < good, desired, other)
+            after = encoder.decode(ends, like=take_rows(self.X, moved))
+            for name in X.columns:
+                X.iloc[moved, X.columns.get_loc(name)] = np.asarray(after[name])
+        return fit_on(rows, self.estimator, X, y, self.sample_weight)
+
+    def _plain_judge(self, j: int, kind: str, encoder: Encoder) -> PlainJudge:
+        """Another learner on the people of judge j, that accepts as many of the others."""
+        key = (j, kind, *encoder.column_names)
+        if key not in self._plain:
+            rows, model = self.rows_of(j), self.models[j]
+            others = np.setdiff1d(np.arange(len(self.y)), rows)
+            desired = self._desired(model)
+            rate = np.mean(np.asarray(model.predict(take_rows(self.X, others))) == desired)
+            weights = None if self.sample_weight is None else self.sample_weight[rows]
+            inside, outside = (
+                encoder.matrix(take_rows(self.X, some), kinds=False) for some in (rows, others)
+            )
+            self._plain[key] = PlainJudge.fitted(
+                kind, inside, self.y[rows] == desired, outside, float(rate), weights
+            )
+        return self._plain[key]
+
     def _planning(self, k: int, n: int) -> AtStrengths:
         """A planner's questions to the first of those whom it refuses."""
         if k not in self._asked or len(self._asked[k].inquiry.question.matrix) < n:
-            model, options = self.models[k], dict(self.options)
-            if not hasattr(model, "cost_"):  # it knows no people of its own
-                options.setdefault("reference", take_rows(self.X, self.rows_of(k)))
             people = take_rows(self.X, self.refused[k][:n])
-            self._asked[k] = AtStrengths(inquire(model, people, **options))
+            self._asked[k] = AtStrengths(inquire(self.models[k], people, **self._options_for(k)))
         return self._asked[k]
+
+    def _options_for(self, k: int) -> dict[str, Any]:
+        options = dict(self.options)
+        if not hasattr(self.models[k], "cost_"):  # it knows no people of its own
+            options.setdefault("reference", take_rows(self.X, self.rows_of(k)))
+        return options
 
     def _desired(self, model: Any) -> Any:
         if hasattr(model, "desired_"):
