@@ -242,6 +242,8 @@ def search_for(question: Question, options: Options) -> Entry:
     if question.also:
         judged = any(not one.decides for one in question.also)
         name, because = "several", "earned" if judged else "several models"
+        if question.tree.also:
+            because = "one class among several"
     elif options.effects is not None:
         name, because = "causal", "effects"
     elif options.plausibility is not None:

@@ -104,10 +104,10 @@ def reach(question: Question, *, supply: bool = True, **limits: Any) -> np.ndarr
     kind = AdditiveSearch if adds_up(question.cost) else ExactSearch
     axes = question.encoder.axes if supply else question.axes_without_supply
     status = np.full(len(question.matrix), Status.ACCEPTED, np.int8)
-    refused = ~question.ensemble.decide(question.matrix, n_jobs=limits.get("n_jobs"))
+    refused = ~question.decide(n_jobs=limits.get("n_jobs"))
     search = (
         ruled_search(question, axes)
-        if question.joint_rules
+        if question.joint_rules or question.also
         else kind.prepared(question.goal, axes, question.cost)
     )
     found = search.attains(question.matrix[refused], question.budget, **limits)

@@ -108,6 +108,7 @@ def certify(
         X
     )
     question.refuse_rules("A certificate")
+    question.refuse_several("A certificate")
     matrix = question.matrix
     overlap = overlap_of(model, question.encoder, matrix, training)
     _warn_of_overlap(overlap, len(matrix))

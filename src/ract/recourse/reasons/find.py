@@ -100,6 +100,7 @@ def find_reasons(
     if asked.reference is None:
         check_kept(asked.model, against)
     question, invalid = asked.encoded_valid(X, strict=strict)
+    question.refuse_several("What speaks against a person")
     compared = _reference(question, against, n_reference)
     ensemble, axes = question.ensemble, question.encoder.axes
     parts = shapley_values(
