@@ -215,7 +215,7 @@ def _live(task: Task, people: np.ndarray) -> Answers:
     return ends_of_cells(task.grid, people, task.by_pattern(search, people))
 
 
-@_register("solver", "method='solver'", "max_changes")
+@_register("solver", "max_changes")
 def _solver(task: Task, people: np.ndarray) -> Answers:
     relations = task.question.joint_rules
     read_relations(relations, task.axes)  # refuses other rules, and what may be missing

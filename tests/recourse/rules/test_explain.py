@@ -60,9 +60,9 @@ def further(case, answers, *, told):
     return case.rows[inside]
 
 
-def check_more(seed, kinds, objective):
+def check_more(seed, kinds, objective, **how):
     """A plan that is proved to hold for everyone who does more; whether there was one."""
-    case = Case(seed, kinds, objective)
+    case = Case(seed, kinds, objective, **how)
     best = min(case.costs[case.kept], default=np.inf)
     answers = asked(case, at_least=True)
     if np.isinf(best):
@@ -90,9 +90,9 @@ def won(ensemble, rows):
     return ensemble.score(rows)
 
 
-def check_strongest(seed, kinds, objective):
+def check_strongest(seed, kinds, objective, **how):
     """The plan that wins most of all that keep the rules, and of these the cheapest."""
-    case = Case(seed, kinds, objective)
+    case = Case(seed, kinds, objective, **how)
     answers = asked(case, strongest=True)
     if not case.kept.any():
         assert answers.status[0] == Status.NONE
