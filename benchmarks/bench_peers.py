@@ -4,11 +4,12 @@
 
 l1 in standard deviations, no budget, CPU seconds a person, one thread. Numbers may change by the
 rules of the data set between the ends of the table; categories stay, so that all programs have the
-same actions. Peers are an extra (``ract[peers]``); one that is not installed is left out with a
-note. treecf has its exact backend at its quicker engine, with or without its warm start, whichever
-proves more (then: is quicker) for people 20 to 23; DiCE its genetic method at its defaults, of
-which validity and cost are reported, since it proves nothing. People who are reported begin at 40.
-Optima that two programs proved must be the same. Raw rows are kept as a CSV file.
+same actions. Limits are of the processor as far as can be. Peers are an extra (``ract[peers]``);
+one that is not installed is left out with a note. treecf has its exact backend at its quicker
+engine, with or without its warm start, whichever proves more (then: is quicker) for people 20 and
+21; DiCE its genetic method at its defaults, of which validity and cost are reported, since it
+proves nothing. People who are reported begin at 40. Optima that two programs proved must be the
+same. OCEAN needs a newer Python than ract does, and is not asked. Raw rows are kept as a CSV file.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ from ract.recourse.solver.search import SolverSearch  # noqa: E402
 
 TABLES = ("fico", "credit", "compas", "adult")
 MODELS = ("rf5", "rf", "xgb", "lgb", "forest", "booster")
-CHOSEN_ON, FIRST = range(20, 24), 40
+CHOSEN_ON, FIRST = range(20, 22), 40
 DECIDED = (Status.OPTIMAL, Status.NONE)
 
 
@@ -262,7 +263,7 @@ class Dice:
                 own, total_CFs=1, desired_class=1, features_to_vary=list(ends),
                 permitted_range=ends, verbose=False,
             ).cf_examples_list[0].final_cfs_df  # fmt: skip
-        except Exception:  # noqa: BLE001  it raises when it finds nothing
+        except Exception:  # it raises when it finds nothing
             return np.inf, False
         if found is None or not len(found):
             return np.inf, False
@@ -276,8 +277,19 @@ class Dice:
 METHODS = {"ract": Ours, "treecf exact": Treecf.best, "CP-SAT": Solver, "DiCE genetic": Dice}
 
 
+def stretch() -> float:
+    """Seconds of the clock for each of the processor, as it is now."""
+    clock, cpu = time.perf_counter(), time.process_time()
+    while time.process_time() - cpu < 0.03:
+        pass
+    return max(1.0, (time.perf_counter() - clock) / (time.process_time() - cpu))
+
+
 def timed(method: Any, i: int) -> tuple[float, bool, float]:
     """Cost, proof and CPU seconds of one person."""
+    if not hasattr(method, "limit"):
+        method.limit = getattr(method, "seconds", 0.0)
+    method.seconds = method.limit * stretch()  # limits of programs are of the clock
     with warnings.catch_warnings(), redirect_stderr(StringIO()):
         warnings.simplefilter("ignore")
         begun = time.process_time()
@@ -321,7 +333,8 @@ def _line(name: str, rows: list[dict[str, Any]]) -> str:
     return (
         f"  {name:14} {len(own):3} people {own.seconds.median():8.4f} {own.seconds.mean():8.4f} "
         f"{own.seconds.max():8.3f}  proved {own.proved.mean():5.0%}  "
-        f"plan {np.isfinite(own.cost).mean():5.0%}  same optimum {int(same.sum())} of {len(same)}  cost/ours {ratio.median():.3f}"
+        f"plan {np.isfinite(own.cost).mean():5.0%}  same optimum {int(same.sum())} of {len(same)}"
+        f"  cost/ours {ratio.median():.3f}"
     )
 
 

@@ -189,6 +189,21 @@ def test_the_least_share_of_a_class_among_several():
         assert wrong_answers(found, people, share >= threshold, "percentile") == 0
 
 
+def test_the_largest_prediction_within_the_budget_is_the_strongest_plan():
+    people, score = people_of(np.random.default_rng(5))
+    model = RandomForestRegressor(5, max_depth=3, random_state=0).fit(people, score)
+    asked = {"actions": SPACE, "threshold": float(score.mean()), "reference": people}
+    found = find_recourse(model, people, strength="most", budget=0.4, **asked)
+    predicted, rows, known = model.predict(GRID), GRID.to_numpy(float), people.to_numpy(float)
+    assert np.isnan(found.strength).all() and found.found.sum() > 10
+    for i in np.flatnonzero(found.found).tolist():
+        prices = naive.price_rows("percentile", known, np.ones(3), known[i], rows)
+        prices[rows[:, 1] < known[i, 1]] = np.inf
+        assert found.status[i] == "optimal"
+        reached = (rows == found.counterfactuals.to_numpy(float)[i]).all(axis=1)
+        assert predicted[reached][0] == predicted[prices <= 0.4 + 1e-12].max()
+
+
 def test_grades_are_thresholds():
     people, score = people_of(np.random.default_rng(2))
     forest = RandomForestClassifier(10, max_depth=3, random_state=0).fit(people, score > 1)
@@ -245,5 +260,7 @@ def test_what_cannot_be_asked_of_several_classes_is_refused():
         import_model(forest, people, SPACE, desired="A")
     with pytest.raises(InvalidSpec, match=r"say by a threshold from which number on"):
         find_recourse(mean, people, **asked)
+    with pytest.raises(InvalidSpec, match=r"a regressor predicts has no strength"):
+        find_recourse(mean, people, threshold=1.0, strength=0.8, **asked)
     with pytest.raises(InvalidSpec, match=r"predicts a number; a classifier is needed here"):
         import_model(mean, people, SPACE)

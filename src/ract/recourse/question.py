@@ -99,6 +99,10 @@ class Question:
     def at_strength(self, strength: Any) -> Question:
         """The same question about plans that must win so much."""
         check_strength(strength)
+        if strength is not None and self.tree.regresses:
+            raise InvalidSpec(
+                "What a regressor predicts has no strength; ask for more by another threshold."
+            )
         also = tuple(one.at_strength(strength) if one.decides else one for one in self.also)
         return replace(self, strength=strength, also=also)
 
@@ -234,7 +238,9 @@ class Question:
         return np.asarray(np.all(each, axis=0))
 
     def wins(self, values: np.ndarray) -> np.ndarray:
-        """The strength of encoded rows; of several models the least."""
+        """The strength of encoded rows; of several models the least, and NaN of a regressor."""
+        if self.tree.regresses:
+            return np.full(len(values), np.nan)
         each = [one.ensemble.strength(values) for one in self.each if one.decides]
         return np.asarray(np.min(each, axis=0))
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from ract.data.encoder import Encoder
 from ract.trees.ensemble import TreeEnsemble
-from ract.trees.readers.reading import Curve
+from ract.trees.readers.reading import ENDS, Curve
 
 
 @dataclass(frozen=True)
@@ -53,6 +53,11 @@ class TreeModel:
     n_features: int
     link: Curve | None = None
     also: tuple[TreeEnsemble, ...] = ()
+
+    @property
+    def regresses(self) -> bool:
+        """Whether the model predicts a number, of which people want one beyond a threshold."""
+        return self.classes.tolist() == ENDS.tolist()
 
     def score(self, X: Any, *, n_jobs: int | None = None) -> np.ndarray:
         """The model's own score of the desired class, bit for bit.
