@@ -164,7 +164,6 @@ SEARCHES = {
     "plausible": {"plausibility": "local_outlier_factor", "max_nodes": None},
     "added-cost": {"cost": "l1", "time_limit": 60.0, "max_nodes": None},
     "leaves": {"method": "leaves", "max_nodes": None},
-    "solver": {"method": "solver", "time_limit": 60.0, "max_nodes": None},
     "relations": {"rules": ["Debt <= Income"], "time_limit": 60.0, "max_nodes": None},
 }  # fmt: skip
 

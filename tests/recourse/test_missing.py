@@ -200,7 +200,7 @@ def test_what_takes_no_missing_values_names_the_columns(forest, people, options,
 
 
 def test_searches_of_values_refuse_to_hand_in(forest, people):
-    for method in ("leaves", "live", "solver"):
+    for method in ("leaves", "live"):
         with pytest.raises(InvalidSpec, match="lets people hand in a missing 'income'"):
             find_recourse(forest, people, method=method)
         known = people[people["income"].notna()].head(40)

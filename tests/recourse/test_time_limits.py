@@ -143,7 +143,7 @@ def test_what_one_search_took_is_not_left_for_the_next(monkeypatch, loans, model
     monkeypatch.setattr(LeafSearch, "fill", slow_leaves)
     monkeypatch.setattr(SolverSearch, "fill", watched)
     people = refused(models["votes"], loans, 3)
-    found = find_recourse(models["votes"], people, method="solver", time_limit=3)
+    found = find_recourse(models["votes"], people, cost="l2", time_limit=3)
     assert left == [3, 1, 0]
     assert (found.answers.seconds >= [0, 2, 4]).all()
 

@@ -34,6 +34,7 @@ from ract.recourse.live import LiveRegionSearch
 from ract.recourse.options import Options
 from ract.recourse.plausible.plausibility import PlausibleSearch, plausibility_of
 from ract.recourse.question import Question
+from ract.recourse.rules.explain import RuledExplainer
 from ract.recourse.rules.ruling import Ruling
 from ract.recourse.rules.search import RuledSearch
 from ract.recourse.solver.relations import read_relations
@@ -141,14 +142,29 @@ def _several(task: Task, people: np.ndarray) -> Answers:
     return ends_of_cells(task.grid, people, answers)
 
 
-@_register("ruled", "max_changes", "max_nodes", "n_alternatives", "prefer")
+RULED = "max_changes", "max_nodes", "n_alternatives", "prefer"
+
+
+@_register("ruled", *RULED, "ranges", "at_least", "strength='most'")
+@_register("ruled several", *RULED)
 def _ruled(task: Task, people: np.ndarray) -> Answers:
     question, options = task.question, task.options
     batch = Batch.of(people, np.minimum(question.budget, task.most), options.limits)
     batch.answers.bound[:] = task.least
-    search = ruled_search(question, task.axes)
-    search.fill(batch, prefer=options.prefer, n_alternatives=options.n_alternatives)
-    return ruled_ends(task, people, batch.answers)
+    ask: dict[str, Any] = {"prefer": options.prefer, "n_alternatives": options.n_alternatives}
+    if question.also:
+        ruled_search(question, task.axes).fill(batch, **ask)
+        return ruled_ends(task, people, batch.answers)
+    kind = AdditiveSearch if adds_up(question.cost) else ExactSearch
+    search, decision = (
+        kind.prepared(trees, *task.model[1:]) for trees in (question.goal, question.ensemble)
+    )
+    if options.strongest:
+        search = search.graded
+    explainer = RuledExplainer(search, decision, options)
+    ruled = RuledSearch(search, Ruling(question.joint_rules, task.axes, question.cost))
+    ruled.fill(batch, strongest=options.strongest, explainer=explainer, **ask)
+    return batch.answers
 
 
 def ruled_ends(task: Task, people: np.ndarray, answers: Answers) -> Answers:
@@ -199,7 +215,7 @@ def _live(task: Task, people: np.ndarray) -> Answers:
     return ends_of_cells(task.grid, people, task.by_pattern(search, people))
 
 
-@_register("solver", "method='solver'", "max_changes")
+@_register("solver", "max_changes")
 def _solver(task: Task, people: np.ndarray) -> Answers:
     relations = task.question.joint_rules
     read_relations(relations, task.axes)  # refuses other rules, and what may be missing
@@ -242,6 +258,8 @@ def search_for(question: Question, options: Options) -> Entry:
     if question.also:
         judged = any(not one.decides for one in question.also)
         name, because = "several", "earned" if judged else "several models"
+        if question.tree.also:
+            because = "one class among several"
     elif options.effects is not None:
         name, because = "causal", "effects"
     elif options.plausibility is not None:
@@ -253,7 +271,7 @@ def search_for(question: Question, options: Options) -> Entry:
         if quadratic:
             name, because = "solver", f"a cost with norm {question.cost.norm!r}"
     if ruled and name in ("exact", "additive", "several"):
-        name, because = "ruled", "rules between features"
+        name, because = "ruled several" if question.also else "ruled", "rules between features"
         ruled = False
     entry = SEARCHES[name]
     refused = entry.refused(options)

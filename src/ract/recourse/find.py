@@ -73,10 +73,9 @@ def find_recourse(
     earned : OutcomeJudge, optional
         Only plans that this judge holds well above the bar, so that they are earned in its eyes.
         Let a judge of other people report how many of them are (``OutcomeJudge.fit_apart``).
-    method : {"exact", "leaves", "live", "solver"}
-        The exact search; leaf enumeration (the paper's Algorithm 2); regions of known accepted
-        people; or a constraint solver (``pip install "ract[solver]"``), which the exact method
-        turns to by itself for quadratic costs.
+    method : {"exact", "leaves", "live"}
+        The exact search (of quadratic costs by a solver, ``pip install "ract[solver]"``);
+        leaf enumeration (the paper's Algorithm 2); or regions of known accepted people.
     max_changes : int, optional
         How many features a plan may change.
     prefer : {"cheapest", "fewest"}, optional

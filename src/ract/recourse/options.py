@@ -11,7 +11,7 @@ from ract._utils.errors import InvalidSpec, listing
 from ract.recourse.common.limits import Limits, check_count
 
 TIME_LIMIT = 10.0  # seconds per person, by default
-METHODS = ("exact", "leaves", "live", "solver")
+METHODS = ("exact", "leaves", "live")
 PREFERENCES = (None, "cheapest", "fewest")
 
 

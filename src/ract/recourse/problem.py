@@ -49,17 +49,21 @@ class RecourseProblem:
     ----------
     model : fitted classifier
         One of ract's, or any tree, forest or boosted model of scikit-learn, LightGBM, XGBoost or
-        CatBoost, alone or at the end of a pipeline. Or a list of models over the same columns:
-        plans are the cheapest that all of them accept, by the first one's cost, rules and budget,
-        and their strength is the least that a model gives them.
+        CatBoost, alone or at the end of a pipeline; but for CatBoost also one of several classes,
+        or a regressor. Or a list of models over the same columns: plans are the cheapest that all
+        of them accept, by the first one's cost, rules and budget, and their strength is the least
+        that a model gives them.
     actions : ActionSpace, optional
         What people may change; that of training for ract's own models. Where none was ever
         given, every feature may change, as an ``AssumedActions`` warning says.
     desired : label, optional
-        The class that people want.
+        The class that people want; of a model of more than two classes, one that must win against
+        every other. Of a regressor, "at most" where people want a low prediction.
     threshold : float, optional
         Decide by a probability of at least this, not by the model's own rule; for a forest of
-        ract's, by at least this share of votes.
+        ract's, by at least this share of votes. A regressor needs one: the prediction from which
+        on (or up to which) people have what they want. The least score of a grade is a threshold
+        too, and plans that reach it reach that grade or a better one.
     cost : str or Cost, optional
         How effort is measured: that of training, or "percentile".
     budget : float, optional
@@ -156,7 +160,8 @@ class RecourseProblem:
             return self._one(X, table)
         if not len(self.model):
             raise InvalidSpec("The list of models is empty.")
-        first, also = replace(self, model=self.model[0])._one(X, table), []
+        first = replace(self, model=self.model[0])._one(X, table)
+        also: list[Question] = []
         for k, model in enumerate(self.model[1:], start=2):
             rules = None if hasattr(model, "ensemble_") else first.encoder.space
             problem = replace(
@@ -164,8 +169,8 @@ class RecourseProblem:
             )
             other = problem._one(first.people, None)
             _check_columns(k, other.encoder, first.encoder, bounds=rules is not None)
-            also.append(other)
-        return replace(first, also=tuple(also))
+            also += other.each
+        return replace(first, also=(*first.also, *also))
 
     def _one(self, X: Any, table: Table | None) -> Question:
         model, reference, threshold = self.model, self._used(self.reference), self.threshold
@@ -186,7 +191,10 @@ class RecourseProblem:
         else:
             fitted = self._fitted(tree, matrix)
         refuse_percent(fitted, budget)
-        return Question(model, tree, X, matrix, fitted, budget, reference, threshold, narrow=narrow)
+        question = Question(
+            model, tree, X, matrix, fitted, budget, reference, threshold, narrow=narrow
+        )
+        return replace(question, also=tuple(question.by(trees) for trees in tree.also))
 
     def _read(self, known: Any) -> TreeModel:
         """The model as trees, read once while it and its reference people are the same."""
@@ -204,8 +212,9 @@ class RecourseProblem:
 
     def _read_anew(self, known: Any) -> TreeModel:
         return read_model(
-            self.model, known, self.actions, desired=self.desired, threshold=self.threshold
-        )
+            self.model, known, self.actions, desired=self.desired, threshold=self.threshold,
+            two_classes=False,
+        )  # fmt: skip
 
     def _fitted(self, tree: TreeModel, matrix: np.ndarray) -> FittedCost:
         """The cost, learned from the reference people or else from those asked about."""

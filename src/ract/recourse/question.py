@@ -99,6 +99,10 @@ class Question:
     def at_strength(self, strength: Any) -> Question:
         """The same question about plans that must win so much."""
         check_strength(strength)
+        if strength is not None and self.tree.regresses:
+            raise InvalidSpec(
+                "What a regressor predicts has no strength; ask for more by another threshold."
+            )
         also = tuple(one.at_strength(strength) if one.decides else one for one in self.also)
         return replace(self, strength=strength, also=also)
 
@@ -165,6 +169,14 @@ class Question:
                 f"'{self.joint_rules[0]}'; leave the rules out of the action space."
             )
 
+    def refuse_several(self, what: str) -> None:
+        """Refuse several models, and one class among several, for what takes one ensemble."""
+        if self.also:
+            raise InvalidSpec(
+                f"{what} is about one model of two classes; got several models, or a model of "
+                f"{len(self.tree.classes)} classes."
+            )
+
     def keeps_rules(self, rows: np.ndarray, values: np.ndarray) -> np.ndarray:
         """Whether encoded plans of some people keep the rules, as the columns hold them."""
         rounding = float(np.finfo(np.float32).eps) if self.narrow else ROUNDING
@@ -222,7 +234,7 @@ class Question:
             corner[:, columns] = np.where(np.isfinite(end), end, goal)
             corners.append(encoder.held(corner, narrow, low, high))
         everything = np.tile(rows, 3), np.vstack([values, *corners])
-        asked = np.all([one._accepts(*everything) for one in self.each], axis=0)
+        asked = np.all([one._accepts(*everything) for one in self._judges], axis=0)
         accepted, *ends = np.split(asked, 3)
         accepted = accepted & ~((goal < low) | (goal > high)).any(axis=1)
         ranged = np.logical_and(*ends)[:, None]
@@ -238,15 +250,28 @@ class Question:
         return np.asarray(np.all(each, axis=0))
 
     def wins(self, values: np.ndarray) -> np.ndarray:
-        """The strength of encoded rows; of several models the least."""
+        """The strength of encoded rows; of several models the least, and NaN of a regressor."""
+        if self.tree.regresses:
+            return np.full(len(values), np.nan)
         each = [one.ensemble.strength(values) for one in self.each if one.decides]
         return np.asarray(np.min(each, axis=0))
+
+    @property
+    def _judges(self) -> list[Question]:
+        """Of the questions to models whose own ``predict`` decides one for each; all others."""
+        each = {(id(one.model), one._by_predict or id(one.ensemble)): one for one in self.each}
+        return list(each.values())
+
+    @property
+    def _by_predict(self) -> bool:
+        by_predict = hasattr(self.model, "predict") and hasattr(self.model, "classes_")
+        own_rule = isinstance(self.tree, OwnModel) or self.threshold is not None
+        return self.decides and by_predict and not own_rule
 
     def _accepts(self, rows: np.ndarray, values: np.ndarray) -> np.ndarray:
         """Whether the model gives encoded people the desired class, asked as a user would."""
         model = self.model
-        by_predict = self.decides and hasattr(model, "predict") and hasattr(model, "classes_")
-        if isinstance(self.tree, OwnModel) or self.threshold is not None or not by_predict:
+        if not self._by_predict:
             return self.ensemble.decide(values)
         table = self.encoder.decode(values, like=take_rows(self.people, rows))
         return np.asarray(np.asarray(model.predict(table)) == self.tree.desired)

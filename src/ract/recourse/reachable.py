@@ -8,6 +8,7 @@ import numpy as np
 
 from ract._utils.signature import takes_keywords_of
 from ract._utils.status import Status, words
+from ract.data.encoder import Axis
 from ract.recourse.additive.objective import adds_up
 from ract.recourse.additive.search import AdditiveSearch
 from ract.recourse.dispatch import ruled_search
@@ -15,6 +16,7 @@ from ract.recourse.exact.search import ExactSearch
 from ract.recourse.options import TIME_LIMIT
 from ract.recourse.problem import PROBLEM_KEYWORDS, ProblemKeywords, RecourseProblem
 from ract.recourse.question import Question
+from ract.recourse.rules.search import RuledSearch
 
 
 def recourse_status(
@@ -101,17 +103,20 @@ def reach(question: Question, *, supply: bool = True, **limits: Any) -> np.ndarr
 
     supply: whether handing in a missing value is an action where the features allow it.
     """
-    kind = AdditiveSearch if adds_up(question.cost) else ExactSearch
     axes = question.encoder.axes if supply else question.axes_without_supply
     status = np.full(len(question.matrix), Status.ACCEPTED, np.int8)
-    refused = ~question.ensemble.decide(question.matrix, n_jobs=limits.get("n_jobs"))
-    search = (
-        ruled_search(question, axes)
-        if question.joint_rules
-        else kind.prepared(question.goal, axes, question.cost)
-    )
+    refused = ~question.decide(n_jobs=limits.get("n_jobs"))
+    search = reaching(question, axes)
     found = search.attains(question.matrix[refused], question.budget, **limits)
     if np.isfinite(question.budget):
         found[found == Status.NONE] = Status.NONE_WITHIN_BUDGET
     status[refused] = found
     return status
+
+
+def reaching(question: Question, axes: tuple[Axis, ...]) -> ExactSearch | RuledSearch:
+    """The search that says what people of a question can reach, and how."""
+    if question.joint_rules or question.also:
+        return ruled_search(question, axes)
+    kind = AdditiveSearch if adds_up(question.cost) else ExactSearch
+    return kind.prepared(question.goal, axes, question.cost)

@@ -58,7 +58,8 @@ class TreeEnsemble:
     against : float64 (nodes,), optional
         Values of the other class, where a library compares the scores of both (scikit-learn's
         forests): rounding can keep them from adding up to one. The cutoff then says what
-        ``value`` needs up to rounding, and whether a tie is enough (one half) or not (above).
+        ``value`` needs up to rounding, and whether a tie is enough (one half) or not (above). Of
+        one class among several it says the same of ``value`` less ``against`` (zero, or above).
     missing_left : uint8 (nodes,), optional
         Whether people without a value go left at a split; nowhere by default.
 
@@ -253,7 +254,17 @@ class TreeEnsemble:
         if self._other is None:
             return score >= self.cutoff
         other = self._other.score(X, n_jobs=n_jobs)
-        return score >= other if self.cutoff <= 0.5 else score > other
+        return score >= other if self.tie_wins else score > other
+
+    @property
+    def tie_wins(self) -> bool:
+        """Whether equal scores of both classes are enough, where these are compared."""
+        return self.cutoff in (0.0, 0.5)
+
+    @property
+    def among_several(self) -> bool:
+        """Whether the scores are those of two classes among several."""
+        return self.against is not None and self.cutoff < 0.5
 
     def ahead(self, X: np.ndarray, *, n_jobs: int | None = None) -> np.ndarray:
         """Score minus cutoff: above 0 for the desired class, and never 0.
@@ -267,7 +278,7 @@ class TreeEnsemble:
         decided, ahead = score >= self.cutoff, score - self.cutoff
         if self._other is not None:
             other = self._other.score(X, n_jobs=n_jobs)
-            decided = score >= other if self.cutoff <= 0.5 else score > other
+            decided = score >= other if self.tie_wins else score > other
             ahead = score - other
         least = np.nextafter(0.0, 1.0)
         return np.where(decided, np.maximum(ahead, least), np.minimum(ahead, -least))
@@ -282,8 +293,10 @@ class TreeEnsemble:
 
         The share of votes; of a single voting tree, the leaf's share of desired people; the mean
         of shares (or 1 less that of the other class, where leaves hold those, negated); or the
-        sigmoid of other scores.
+        sigmoid of other scores, of which a class among several has the difference.
         """
+        if self.among_several and self.combine == "sum":
+            return sigmoid(self.ahead(X, n_jobs=n_jobs))
         votes, sums = self.totals(X, n_jobs=n_jobs)
         if self.combine == "votes":
             return sums - self.base if self.n_trees == 1 else votes / self.n_trees
@@ -335,6 +348,8 @@ class TreeEnsemble:
         >>> [forest.at_threshold(share).decide(np.zeros((1, 1))).item() for share in (0.4, 0.41)]
         [True, False]
         """
+        if self.among_several:
+            raise InvalidSpec("A model of several classes takes its threshold when it is read.")
         if self.combine == "sum":
             return replace(self, cutoff=logit(threshold))
         label = (self.value >= threshold).astype(np.uint8)
@@ -376,6 +391,11 @@ class TreeEnsemble:
         [3, 3, 4]
         """
         start = self.share_at_zero
+        if self.among_several:
+            raise InvalidSpec(
+                "Plans for one class among several have no strength to ask for; of a forest, give "
+                "a threshold: the share that the class must have."
+            )
         if self.combine != "votes" and start is None and strength == 1:
             raise InvalidSpec("No sum of scores has a strength of 1; ask for less.")
         if self.combine == "votes" and self.n_trees == 1:

@@ -215,6 +215,7 @@ def test_pages_are_read_on_a_phone_and_with_a_screen_reader(service, seat, axe):
     for language in ("en", "de", "fr"):
         seat.open(link)
         check(f"{service.address}/my?language={language}", PHONE)
+        check(f"{service.address}/my/try", PHONE)
     check(f"{service.address}/my?language=en", DESK)
     seat.press("button[name=way]")
     seat.until(lambda: "Our promise to you" in seat.text)
@@ -226,7 +227,7 @@ def test_pages_are_read_on_a_phone_and_with_a_screen_reader(service, seat, axe):
     for path in ("/desk", f"/desk/{case}", "/auditor"):
         for size in (PHONE, DESK):
             check(service.address + path, size)
-    assert checked == 12
+    assert checked == 15
 
 
 def test_no_page_asks_for_anything_from_elsewhere(service):
@@ -234,3 +235,17 @@ def test_no_page_asks_for_anything_from_elsewhere(service):
     for path in [*templates.glob("templates/*"), *templates.glob("static/*")]:
         text = path.read_text(encoding="utf-8").replace("http://www.w3.org/2000/svg", "")
         assert not re.search(r"https?://|@import|url\(", text), path
+
+
+def test_a_person_tries_values_without_leaving_the_page(service, seat):
+    _, _, link = refused(service, 2)
+    seat.open(link, PHONE)
+    seat.press("a[href='/my/try']")
+    seat.until(lambda: seat.all("#try"))
+    assert " alone: " in seat.text and not seat.all("#tried .box")
+    width = seat.browser.execute_script("return document.documentElement.scrollWidth")
+    assert width <= PHONE[0]
+    seat.write("input[name='value:Income']", "1")
+    seat.press("#try button.main")
+    seat.until(lambda: seat.all("#tried .box"))
+    assert "Not yet" in seat.text and seat.all("#try")  # the page stayed

@@ -325,7 +325,7 @@ def test_every_option_combines_with_a_strength(forest, loans):
         {"effects": {("Income", "Savings"): 0.3}},
         {"actions": forest.encoder_.space.with_rules("Debt <= Savings")},
         {"method": "leaves"},
-        {"method": "solver"},
+        {"cost": "l2", "reference": loans.frame, "time_limit": 2.0},
         {"plausibility": "isolation_forest", "reference": loans.frame},
     ):
         plans = forest.recourse(some, strength=0.7, explain=False, **options)

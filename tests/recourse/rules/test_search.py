@@ -103,13 +103,20 @@ def naive_keeps(rule, encoder, own, rows):
 
 
 class Case:
-    """A random person under random rules, and every action that they have."""
+    """A random person under random rules, and every action that they have.
 
-    def __init__(self, seed, kinds, objective, n_models=1, table=DISCRETE):
+    weights: those that features have one of, where it is not left to the table.
+    """
+
+    def __init__(self, seed, kinds, objective, n_models=1, table=DISCRETE, weights=()):
         rng = self.rng = np.random.default_rng(seed)
         while True:
             with suppress(InvalidSpec):
                 frame, actions = random_table(rng, int(rng.integers(8, 20)), table, (2, 4))
+                if weights:
+                    actions = actions.with_features(
+                        dataclasses.replace(f, weight=float(rng.choice(weights))) for f in actions
+                    )
                 if rng.random() < 0.5:  # who stands beyond a bound has no round way back
                     actions = actions.with_features(
                         dataclasses.replace(f, step=float(rng.integers(1, 3)))

@@ -21,7 +21,9 @@ from ract.notices import Notices, NoticeSettings
 from ract.notices.language import BUILT_IN
 from ract.recourse.few_changes import few_changes
 from ract.recourse.find import Inquiry
+from ract.recourse.levers import Levers, find_levers
 from ract.recourse.options import Options
+from ract.recourse.plan import Plan
 from ract.recourse.problem import RecourseProblem
 from ract.recourse.question import Question
 from ract.recourse.result import Recourse
@@ -32,6 +34,7 @@ Rows = Sequence[Mapping[str, Any]]
 
 LARGEST = 1e15  # number in a request
 SECONDS = 1.0  # for the search of one person, if the request has so many
+QUICK = 0.04  # for someone who tries values and waits for each answer
 
 
 class Bounds(BaseModel):
@@ -171,6 +174,22 @@ class Live:
         if months is not None:
             add_months(found, int(months))
         return found
+
+    def distances(self, rows: Rows) -> list[Plan]:
+        """The cheapest plan of each person by the model's own decision, quick and exact."""
+        question = replace(self.question, people=self.frame(rows), matrix=self.matrix(rows))
+        options = Options.of(explain=False, n_jobs=1, time_limit=QUICK)
+        return list(Inquiry.about(question, options).answered())
+
+    def levers(self, values: Mapping[str, Any], most: int) -> Levers:
+        """Which sets of at most so many features are enough for one person."""
+        frame = self.frame([values])
+        return find_levers(self.model, frame, max_features=most, time_limit=SECONDS, n_jobs=1)
+
+    @property
+    def actionable(self) -> list[str]:
+        """Names of the features that people may change."""
+        return [feature.name for feature in self.space if feature.actionable]
 
     def reasons(self, frame: pd.DataFrame, seconds: float) -> Any:
         """Why one person was refused; None where that cannot be said."""

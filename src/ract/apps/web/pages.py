@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from itertools import islice
 from typing import Any
-from urllib.parse import parse_qs
 
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
@@ -13,41 +12,39 @@ from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse, Resp
 from ract.apps.ledger import Case, Promise
 from ract.apps.ledger.promise import OPEN, WITHDRAWN
 from ract.apps.web.api import LETTER_POLICY
+from ract.apps.web.exchange import (
+    Form,
+    flat,
+    form_of,
+    one,
+    page_of,
+    set_cookie,
+    view_of,
+)
 from ract.apps.web.gate import LINK_COOKIE, SESSION_COOKIE, Gate
 from ract.apps.web.keys import APPLICANT, AUDITOR, WORKER, Caller, Denied
 from ract.apps.web.live import Rules
 from ract.apps.web.service import SESSION_HOURS, Service
-from ract.apps.web.views import View, best_language, promised_values, rules_of, values_of
+from ract.apps.web.views import View, promised_values, rules_of, values_of
+from ract.apps.web.what_if import what_if_routes
 
-LANGUAGE_COOKIE = "ract_language"
 PAGES = ("/my", "/desk", "/auditor", "/login", "/logout")
 MOST_LISTED = 200  # promises on the page of the auditor
-
-Form = dict[str, list[str]]
 
 
 def page_routes(gate: Gate) -> APIRouter:
     """The routes for people."""
     router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
+    what_if_routes(router, gate)  # before /my/{token}
     _applicant(router, gate)
     _worker(router, gate)
     _others(router, gate)
     return router
 
 
-def language_of(request: Request) -> str:
-    """The language that someone chose, or that their browser asks for."""
-    chosen = request.query_params.get("language") or request.cookies.get(LANGUAGE_COOKIE)
-    return best_language(f"{chosen or ''},{request.headers.get('accept-language', '')}")
-
-
-def _view(request: Request, service: Service) -> View:
-    return View(service, language_of(request))
-
-
 def error_page(request: Request, service: Service, status: int, detail: str) -> Response:
     """Why a page is not there, in the words of whoever reads it."""
-    view, applicant = _view(request, service), request.url.path.startswith("/my")
+    view, applicant = view_of(request, service), request.url.path.startswith("/my")
     if status == 401 and not applicant:
         return RedirectResponse("/login", 303)
     said = vars(view.t.error).get(f"s{status}")
@@ -64,7 +61,7 @@ def _applicant(router: APIRouter, gate: Gate) -> None:
     service, only = gate.service, gate.may(APPLICANT)
 
     async def own(request: Request, work: Callable[[View, Case], Any]) -> Any:
-        view = _view(request, service)
+        view = view_of(request, service)
         return await gate(
             request, lambda caller: work(view, service.cases.get(str(caller.case))), "search"
         )
@@ -82,17 +79,17 @@ def _applicant(router: APIRouter, gate: Gate) -> None:
     async def open_link(request: Request, token: str) -> Response:
         await gate.in_thread(lambda: gate.applicant(token))
         answer = RedirectResponse("/my", 303)
-        _set_cookie(service, answer, LINK_COOKIE, token, path="/my")
+        set_cookie(service, answer, LINK_COOKIE, token, path="/my")
         return answer
 
     @router.get("/my", dependencies=only)
     async def my(request: Request) -> Response:
         shown = await own(request, lambda view, case: _my(view, case, Rules()))
-        return _page(request, service, shown)
+        return page_of(request, service, shown)
 
     @router.post("/my/plans", dependencies=only)
     async def plans(request: Request) -> Response:
-        form = await _form(request)
+        form = await form_of(request)
         is_part = request.headers.get("x-fragment") == "1"
 
         def work(view: View, case: Case) -> str:
@@ -103,22 +100,22 @@ def _applicant(router: APIRouter, gate: Gate) -> None:
 
     @router.post("/my/accept", dependencies=only)
     async def accept(request: Request) -> Response:
-        form = await _form(request)
+        form = await form_of(request)
         await own(
             request,
             lambda view, case: service.accept(
-                case, rules_of(view.live, form), _one(form, "way"), APPLICANT
+                case, rules_of(view.live, form), one(form, "way"), APPLICANT
             ),
         )
         return RedirectResponse("/my", 303)
 
     @router.post("/my/report", dependencies=only)
     async def report(request: Request) -> Response:
-        form = await _form(request)
+        form = await form_of(request)
         await own(
             request,
             lambda view, case: service.cases.report(
-                case, values_of(view.live, _flat(form)), APPLICANT
+                case, values_of(view.live, flat(form)), APPLICANT
             ),
         )
         return RedirectResponse("/my", 303)
@@ -190,7 +187,7 @@ def _worker(router: APIRouter, gate: Gate) -> None:
     service, only = gate.service, gate.may(WORKER)
 
     async def staff(request: Request, work: Callable[[View, Caller], Any]) -> Any:
-        view = _view(request, service)
+        view = view_of(request, service)
         return await gate(request, lambda caller: work(view, caller), "search")
 
     @router.get("/desk", dependencies=only)
@@ -203,11 +200,11 @@ def _worker(router: APIRouter, gate: Gate) -> None:
                 inputs=view.inputs(service.live.example),
             )  # fmt: skip
 
-        return _page(request, service, await staff(request, work))
+        return page_of(request, service, await staff(request, work))
 
     @router.post("/desk", dependencies=only)
     async def decide_new(request: Request) -> Response:
-        form = _flat(await _form(request))
+        form = flat(await form_of(request))
 
         def work(view: View, caller: Caller) -> str:
             values = values_of(view.live, form)
@@ -219,7 +216,7 @@ def _worker(router: APIRouter, gate: Gate) -> None:
     @router.get("/desk/{id}", dependencies=only)
     async def case(request: Request, id: str) -> Response:
         shown = await staff(request, lambda view, caller: _case(view, service.cases.get(id)))
-        return _page(request, service, shown)
+        return page_of(request, service, shown)
 
     @router.get("/desk/{id}/notice", dependencies=only)
     async def notice(request: Request, id: str) -> Response:
@@ -230,7 +227,7 @@ def _worker(router: APIRouter, gate: Gate) -> None:
 
     @router.post("/desk/{id}/{what}", dependencies=only)
     async def act(request: Request, id: str, what: str) -> Response:
-        form = await _form(request)
+        form = await form_of(request)
 
         def work(view: View, caller: Caller) -> str | None:
             return _act(view, caller, service.cases.get(id), what, form)
@@ -243,18 +240,18 @@ def _act(view: View, caller: Caller, case: Case, what: str, form: Form) -> str |
     """What a case worker does with a case; a page to show, or None for that of the case."""
     service = view.service
     if what == "decide":
-        service.decide([case.person], [values_of(view.live, _flat(form))], True, caller.name)
+        service.decide([case.person], [values_of(view.live, flat(form))], True, caller.name)
     elif what == "redeem":
-        promise = _promise(service, case, _one(form, "promise"))
-        return _redeem(view, caller, case, promise, _flat(form))
+        promise = _promise(service, case, one(form, "promise"))
+        return _redeem(view, caller, case, promise, flat(form))
     elif what == "offer":
-        service.accept(case, Rules(), _one(form, "way"), caller.name)
+        service.accept(case, Rules(), one(form, "way"), caller.name)
     elif what == "withdraw":
-        promise, reason = _promise(service, case, _one(form, "promise")), _one(form, "reason")
+        promise, reason = _promise(service, case, one(form, "promise")), one(form, "reason")
         if not service.withdraw(promise, reason, caller.name):
             return _case(view, case, said=view.t.staff.second)
     elif what == "note":
-        service.cases.add_note(case, caller.name, _one(form, "text"))
+        service.cases.add_note(case, caller.name, one(form, "text"))
     elif what == "link":
         address, until = service.link(case)
         return _case(view, case, link={"address": address, "until": view.day(until)})
@@ -322,19 +319,19 @@ def _others(router: APIRouter, gate: Gate) -> None:
 
     @router.get("/login")
     async def login(request: Request) -> Response:
-        return _page(request, service, _login(_view(request, service)))
+        return page_of(request, service, _login(view_of(request, service)))
 
     @router.post("/login")
     async def sign_in(request: Request) -> Response:
         gate.check_origin(request)
-        form, view = await _form(request), _view(request, service)
+        form, view = await form_of(request), view_of(request, service)
         try:
-            caller = await gate.in_thread(lambda: gate.key(request, _one(form, "key").strip()))
+            caller = await gate.in_thread(lambda: gate.key(request, one(form, "key").strip()))
         except Denied as denied:
             return HTMLResponse(_login(view, view.t.staff.wrong_key), denied.status)
         token = await gate.in_thread(lambda: service.session(caller.id))
         answer = RedirectResponse("/auditor" if caller.role == AUDITOR else "/desk", 303)
-        _set_cookie(service, answer, SESSION_COOKIE, token, max_age=SESSION_HOURS * 3600)
+        set_cookie(service, answer, SESSION_COOKIE, token, max_age=SESSION_HOURS * 3600)
         return answer
 
     @router.post("/logout", dependencies=gate.may(WORKER, AUDITOR))
@@ -347,9 +344,9 @@ def _others(router: APIRouter, gate: Gate) -> None:
 
     @router.get("/auditor", dependencies=gate.may(AUDITOR))
     async def auditor(request: Request) -> Response:
-        view = _view(request, service)
+        view = view_of(request, service)
         shown = await gate(request, lambda caller: _auditor(view), "long")
-        return _page(request, service, shown)
+        return page_of(request, service, shown)
 
     @router.get("/auditor/report", dependencies=gate.may(AUDITOR))
     async def report(request: Request) -> Response:
@@ -407,35 +404,5 @@ def _receipt(service: Service, case: Case, id: str) -> dict[str, Any]:
     return service.ledger.receipt(_promise(service, case, id).id)
 
 
-def _page(request: Request, service: Service, text: str) -> Response:
-    """A page, in the language that was chosen from now on."""
-    answer = HTMLResponse(text)
-    if "language" in request.query_params:
-        _set_cookie(service, answer, LANGUAGE_COOKIE, language_of(request))
-    return answer
-
-
 def _letter(text: str) -> Response:
     return HTMLResponse(text, headers={"content-security-policy": LETTER_POLICY})
-
-
-def _set_cookie(service: Service, answer: Response, name: str, value: str, **how: Any) -> None:
-    how |= {"httponly": True, "samesite": "lax", "secure": service.settings.secure}
-    answer.set_cookie(name, value, **how)
-
-
-async def _form(request: Request) -> Form:
-    """The fields of a form."""
-    try:
-        text = (await request.body()).decode()
-        return parse_qs(text, keep_blank_values=True, max_num_fields=10_000)
-    except ValueError:
-        return {}
-
-
-def _flat(form: Form) -> dict[str, str]:
-    return {name: values[-1] for name, values in form.items()}
-
-
-def _one(form: Form, name: str) -> str:
-    return form.get(name, [""])[-1]

@@ -30,10 +30,9 @@ from ract.data.groups import groups_of
 from ract.evaluation.certificates.record import Certificate, CertificateWarning, Count
 from ract.evaluation.certificates.witnesses import write_witnesses
 from ract.models.guarantee import clopper_pearson_upper, sequence_people_needed
-from ract.recourse.exact.search import ExactSearch
 from ract.recourse.options import TIME_LIMIT
 from ract.recourse.problem import RecourseProblem
-from ract.recourse.reachable import reach
+from ract.recourse.reachable import reach, reaching
 from ract.trees.fingerprint import cost_fingerprint, data_fingerprint, model_fingerprint
 from ract.trees.training import different_rows, row_hashes
 
@@ -107,7 +106,7 @@ def certify(
     question = RecourseProblem(model, actions, desired, threshold, cost, budget, reference).encoded(
         X
     )
-    question.refuse_rules("A certificate")
+    question.refuse_several("A certificate")
     matrix = question.matrix
     overlap = overlap_of(model, question.encoder, matrix, training)
     _warn_of_overlap(overlap, len(matrix))
@@ -119,9 +118,7 @@ def certify(
     after = np.full(matrix.shape, np.nan)
     if witnesses is not None:
         served = np.flatnonzero(status == Status.FOUND)
-        search = ExactSearch.prepared(
-            question.ensemble, question.axes_without_supply, question.cost
-        )
+        search = reaching(question, question.axes_without_supply)
         answers = search.solve(matrix[served], question.budget, **how)
         after[served[answers.found]] = answers.values[answers.found]
         status[served[~answers.found]] = Status.UNKNOWN

@@ -64,6 +64,10 @@ class Recount:
         )  # fmt: skip
         if wrong is not None:
             raise InvalidFile(f"the action of row {rows[acted][wrong[0]]} fails: {wrong[1]}")
+        kept = question.keeps_rules(rows[acted], values[acted])
+        if not kept.all():
+            row = rows[acted][kept.argmin()]
+            raise InvalidFile(f"the action of row {row} fails: it breaks a rule between features")
         status = np.full(len(people), Status.ACCEPTED, np.int8)
         status[rows[acted]] = Status.FOUND
         rest = np.setdiff1d(np.flatnonzero(~accepted), rows[acted])
@@ -98,11 +102,14 @@ class Recount:
             return "", f"Nobody of {who} was proved again, since OR-Tools is not installed."
         n_proved = int((found.status == Status.NONE).sum())
         note = f"Of {who}, {n_proved} were proved again by OR-Tools"
-        if found.found.any():
-            row = sample[found.found.argmax()]
+        # An action that breaks a rule says nothing: this engine knows no rules.
+        acts = found.found & question.keeps_rules(sample, found.values)
+        if acts.any():
+            row = sample[acts.argmax()]
             return f"OR-Tools finds an action for row {row}, counted as without one.", f"{note}."
         if n_proved < n:
-            note += f"; {n - n_proved} were not, since its time was up"
+            why = "which knows no rules" if question.joint_rules else "since its time was up"
+            note += f"; {n - n_proved} were not, {why}"
         return "", f"{note}."
 
 

@@ -249,7 +249,7 @@ class PersonBeforeSeveral(SumDescent, several.Person):
             models.least - np.array([one.constant for one in left]),
         )  # fmt: skip
         forest, rules = models.decides_by
-        return Asked(boxes, rules.weight[boxes.label], needs, forest, rules)
+        return Asked(boxes, models.weights[boxes.label], needs, forest, rules)
 
     def _of_maximum(self, costs: np.ndarray) -> several.Person:
         return several.Person(self.model, self.own, costs, self.changes, self.stop)

@@ -180,20 +180,31 @@ class Problem:
             return Rule(np.array([0.0, 1.0]), nothing, True, 0.0, False, 1.0, cutoff, True)
         divisor = float(ensemble.n_trees) if ensemble.combine == "mean" else 1.0
         base = float(np.float32(ensemble.base) if ensemble.single else ensemble.base)
-        weight, against = self._labels[0].T
+        _, weight, against = self._labels[0].T
         if ensemble.against is None:
             against = nothing
         return Rule(
-            np.ascontiguousarray(weight), np.ascontiguousarray(against), cutoff <= 0.5, base,
+            np.ascontiguousarray(weight), np.ascontiguousarray(against), ensemble.tie_wins, base,
             ensemble.single, divisor, cutoff, True,
         )  # fmt: skip
 
+    @property
+    def bounding(self) -> Rule:
+        """The rule by which points are ruled out: by one class among several, the difference."""
+        if not self.ensemble.among_several:
+            return self.rule
+        ahead = np.ascontiguousarray(self._labels[0][:, 0])
+        return self.rule._replace(weight=ahead, against=np.zeros(0), cutoff=0.0)
+
     @cached_property
     def _labels(self) -> tuple[np.ndarray, np.ndarray]:
-        """Distinct values of leaves, ascending, and which of them each node has."""
+        """Distinct values of leaves by what bounds them, ascending, and which each node has."""
         value, against = self.ensemble.value, self.ensemble.against
-        pairs = np.stack([value, np.zeros(len(value)) if against is None else against], axis=1)
-        distinct, label = np.unique(pairs, axis=0, return_inverse=True)
+        against = np.zeros(len(value)) if against is None else against
+        ahead = value - against if self.ensemble.among_several else value
+        distinct, label = np.unique(
+            np.stack([ahead, value, against], axis=1), axis=0, return_inverse=True
+        )
         return distinct, label.ravel()
 
     @cached_property

@@ -76,7 +76,7 @@ class Model:
     @classmethod
     def of(cls, problem: Problem) -> Model:
         """Desired points are wanted."""
-        return cls(problem, problem.forest, problem.rule, (problem.forest, problem.rule))
+        return cls(problem, problem.forest, problem.bounding, (problem.forest, problem.rule))
 
     def part(self, trees: np.ndarray, needed: float) -> Model:
         """The model of some trees, which need so many votes, or a mean of so much."""
@@ -136,7 +136,9 @@ class Model:
         if self.by_votes:
             return needed
         digits = np.finfo(np.float32 if rule.single else np.float64).eps
-        largest = n_trees * np.abs(rule.weight).max() + abs(rule.base) + abs(needed)
+        deciding = self.deciding[1]
+        each = np.abs(np.concatenate([rule.weight, deciding.weight, deciding.against]))
+        largest = n_trees * each.max() + abs(rule.base) + abs(needed)
         return float(needed - 4 * n_trees * digits * largest)
 
     @cached_property

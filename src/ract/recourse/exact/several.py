@@ -62,7 +62,7 @@ class Models:
     def squeezed(self, squeeze: Squeeze) -> Models:
         """The same models without some cells."""
         other = copy(self)
-        for name in ("simplified", "decides_by"):
+        for name in ("simplified", "decides_by", "weights"):
             vars(other).pop(name, None)
         other.problem = squeeze.problem(self.problem)
         other.each = [model.squeezed(squeeze) for model in self.each]
@@ -74,9 +74,14 @@ class Models:
         return tuple(model.simplified for model in self.each)
 
     @cached_property
+    def weights(self) -> np.ndarray:
+        """What bounds the labels of all models, after the one of a leaf without a vote."""
+        return np.concatenate([[0.0], *(model.rule.weight for model in self.each)])
+
+    @cached_property
     def decides_by(self) -> tuple[Forest, Rules]:
         """All trees, and the rules by which the models add them up."""
-        rules = rules_of([(len(model.forest.root), model.rule) for model in self.each])
+        rules = rules_of([(len(model.forest.root), model.deciding[1]) for model in self.each])
         # Labels of all models, after the one of a leaf without a vote.
         weight, against = (np.append(0.0, values) for values in (rules.weight, rules.against))
         forest = self.joined([model.forest for model in self.each])
@@ -141,7 +146,7 @@ class Person(Descent):
         boxes = boxes_of(forest, 1, lefts[0].box, self.own, categorical, self.costs.shape[1])
         if boxes is None:
             return Answer(Status.UNKNOWN)
-        value = models.decides_by[1].weight[boxes.label]
+        value = models.weights[boxes.label]
         status, nodes = decide_several(
             boxes, value, self._needs(lefts, boxes, value), self.changes, *models.decides_by,
             self.own, categorical, max_nodes, self.stop, point,
@@ -193,7 +198,7 @@ class SeveralSearch(Search):
         self._take(cost)
         self.ensembles = tuple(ensembles)
         self.models = Models(self.ensembles, axes, cost)
-        self.models.simplified, self.models.decides_by  # noqa: B018  made once, before threads ask
+        made_once = self.models.simplified, self.models.decides_by, self.models.weights  # noqa: F841
         self._warm_up()
 
     def _take(self, cost: FittedCost) -> None:

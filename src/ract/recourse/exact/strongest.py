@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 
 from ract._utils.status import Status
 from ract.recourse.common.answers import Answer
-from ract.recourse.exact.decide import Person
+from ract.recourse.exact.decide import Model, Person
 
 # A question about scores halves what lies between until this share of a model's range is left,
 # and then asks for anything better at all.
@@ -41,37 +42,67 @@ def find_strongest(
     whole, problem, squeeze = person, person.model.problem, None
     if person.squeezed is not None:
         person, squeeze = person.squeezed
-    model = person.model
-    inside = person.inside(budget)
-    divisor, base, by_votes = model.rule.divisor, model.rule.base, model.by_votes
+    model, inside = person.model, person.inside(budget)
 
-    def score(point: np.ndarray) -> float:
-        cells = point if squeeze is None else squeeze.cells(point)
+    def score(found: Answer) -> float:
+        assert found.point is not None
+        cells = found.point if squeeze is None else squeeze.cells(found.point)
         after = problem.values_of(values, whole.own, cells)
         return float(problem.ensemble.score(after[None])[0])
 
-    point = person.own.copy()
-    status, nodes = person.look(inside, max_nodes, point, budget)
-    if status != Status.FOUND:
-        return whole, Answer(Status(status), nodes=nodes)
-    best, most, proved = score(point), (inside.best + base) / divisor, True
-    fine = 1.0 if by_votes else FINE * float(np.ptp(model.rule.weight))
-    while best < most and not person.stop[0]:
+    def look(wanted: float | None) -> Answer:
+        asked = person if wanted is None else replace(person, model=model.needing(wanted))
+        there = person.own.copy()
+        status, used = asked.look(inside, max_nodes, there, budget)
+        if status != Status.FOUND:
+            return Answer(Status(status), nodes=used)
+        return Answer(Status.FOUND, person.cost_of(there), 0.0, there, used)
+
+    best, answer = strongest_by(look, score, model, inside.best, person.stop)
+    if best is None:
+        return whole, answer
+    answer = answer if squeeze is None else squeeze.answer(answer)
+    return replace(whole, model=whole.model.needing(best)), answer
+
+
+def strongest_by(
+    look: Callable[[float | None], Answer],
+    score: Callable[[Answer], float],
+    model: Model,
+    most: float,
+    stop: np.ndarray,
+) -> tuple[float | None, Answer]:
+    """The most that can be won, and an action that wins it; None and why not, without any.
+
+    Parameters
+    ----------
+    look : callable
+        An action that wins so much (by default, that is enough for the decision), if there is one.
+    score : callable
+        What an action wins.
+    model : Model
+    most : float
+        What all trees can add up to at most.
+    stop : uint8 (1,)
+        Set when the time is up.
+    """
+    found = look(None)
+    if found.point is None:
+        return None, found
+    rule, by_votes, nodes, proved = model.rule, model.by_votes, found.nodes, True
+    best, most = score(found), (most + rule.base) / rule.divisor
+    fine = 1.0 if by_votes else FINE * float(np.ptp(rule.weight))
+    while best < most and not stop[0]:
         wanted = best + 1 if by_votes else float(np.nextafter(best, np.inf))
         if most - best > fine:
             middle = (best + most) / 2
             wanted = max(wanted, np.ceil(middle) if by_votes else middle)
-        there = person.own.copy()
-        asked = replace(person, model=model.needing(wanted))
-        status, used = asked.look(inside, max_nodes, there, budget)
-        nodes += used
-        if status == Status.FOUND:
-            best, point = score(there), there
+        better = look(wanted)
+        nodes += better.nodes
+        if better.point is not None:
+            best, found = score(better), better
         else:
-            proved = proved and status == Status.NONE
+            proved = proved and better.status == Status.NONE
             most = wanted - 1 if by_votes else float(np.nextafter(wanted, -np.inf))
-    cost = person.cost_of(point)
     status = Status.OPTIMAL if proved and best >= most else Status.FOUND
-    answer = Answer(status, cost, 0.0, point, nodes)
-    answer = answer if squeeze is None else squeeze.answer(answer)
-    return replace(whole, model=whole.model.needing(best)), answer
+    return best, found._replace(status=status, bound=0.0, nodes=nodes)

@@ -89,13 +89,7 @@ class RobustSearch:
 
     def _stricter(self, share: float, person: Person, budget: float, least: float) -> Answer:
         """The cheapest plan of a model that asks for more, which makes none cheaper."""
-        model, n_trees = person.model, self.problem.ensemble.n_trees
-        rule = model.rule
-        more = share * float(np.ptp(rule.weight)) * (n_trees if rule.divisor == 1 else 1)
-        if model.by_votes:
-            more = float(np.ceil(share * n_trees))
-        asking = replace(person, model=model.needing(rule.cutoff + more))
-        return asking.cheapest(budget, self.max_nodes, least)
+        return needing_more(person, share).cheapest(budget, self.max_nodes, least)
 
     def _further(self, person: np.ndarray, plan: np.ndarray) -> np.ndarray:
         """So far beyond a plan that falling short by the margin still meets it."""
@@ -158,20 +152,35 @@ class RobustSearch:
         return certifier.holds(lowest, highest)
 
 
+def needing_more(person: Person, share: float) -> Person:
+    """The same person before a model that asks for a share more than it does."""
+    model, n_trees = person.model, person.model.problem.ensemble.n_trees
+    rule = model.rule
+    more = share * float(np.ptp(rule.weight)) * (n_trees if rule.divisor == 1 else 1)
+    if model.by_votes:
+        more = float(np.ceil(share * n_trees))
+    return replace(person, model=model.needing(rule.cutoff + more))
+
+
 def furthest(problem: Problem, asking: Person, point: np.ndarray) -> np.ndarray:
     """The last cells within the bounds beyond a point, in its directions.
 
     Limits say how far a person is asked to go; whoever goes further must be safe too.
     """
-    far, (above, below) = point.copy(), problem.prices.levels
+    far = point.copy()
     moved = (point != asking.own) & ~problem.categorical
     moved[problem.handed_in(asking.own, point)] = False
     for a in np.flatnonzero(moved).tolist():
-        if point[a] > asking.own[a]:
-            far[a] = np.flatnonzero(np.isfinite(above[a])).max()
-        else:
-            far[a] = np.flatnonzero(np.isfinite(below[a])).min()
+        far[a] = last_cell(problem, a, int(point[a]), rises=point[a] > asking.own[a])
     return far
+
+
+def last_cell(problem: Problem, a: int, here: int, *, rises: bool) -> int:
+    """The last cell of an ordinal axis within the bounds, upward or downward of a cell."""
+    above, below = problem.prices.levels
+    if rises:
+        return int(np.flatnonzero(np.isfinite(above[a])).max(initial=here))
+    return int(np.flatnonzero(np.isfinite(below[a])).min(initial=here))
 
 
 def categories_beyond(problem: Problem, asking: Person, point: np.ndarray) -> dict[int, np.ndarray]:

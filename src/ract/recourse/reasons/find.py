@@ -22,6 +22,7 @@ from ract.recourse.reasons.reference import (
     kept_reference,
 )
 from ract.recourse.reasons.result import Reasons
+from ract.recourse.reasons.ruled import under_rules
 from ract.recourse.reasons.shapley import cutoff_of, score_of, shapley_values
 
 MAX_REASONS = 4
@@ -100,6 +101,7 @@ def find_reasons(
     if asked.reference is None:
         check_kept(asked.model, against)
     question, invalid = asked.encoded_valid(X, strict=strict)
+    question.refuse_several("What speaks against a person")
     compared = _reference(question, against, n_reference)
     ensemble, axes = question.ensemble, question.encoder.axes
     parts = shapley_values(
@@ -127,4 +129,7 @@ def _mendings(
     if not pairs:
         return {}
     rows, axes = zip(*pairs, strict=True)
-    return dict(zip(pairs, mend(question, rows, axes, larger, limits), strict=True))
+    mended = mend(question, rows, axes, larger, limits)
+    if question.joint_rules:
+        mended = under_rules(question, rows, axes, mended)
+    return dict(zip(pairs, mended, strict=True))

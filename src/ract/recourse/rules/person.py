@@ -45,7 +45,7 @@ class State:
         """Take an action if it is cheaper."""
         if cost < self.cost and cost <= self.limit:
             self.values, self.cost = values, cost
-            self.limit = cost * (1 - SAME)
+            self.limit = cost * (1 - SAME) if cost > 0 else -np.inf  # nothing costs less than 0
 
 
 @dataclass(frozen=True)

@@ -158,6 +158,36 @@ class Ruling:
             for rule, a, b in self.implications
         ]  # fmt: skip
 
+    def furthest(self, a: int, ranges: Mapping[int, tuple[float, float]], sign: int) -> float:
+        """How far a number may move on in a direction (1 or -1) without breaking a rule.
+
+        Parameters
+        ----------
+        a : int
+        ranges : mapping of int to pair of float
+            Between which each axis that rules name may lie; this one begins at the first. The
+            second is infinite where no rule ends a move.
+        sign : int
+        """
+        value = ranges[a][0]
+        turns = (
+            (at == a and _turns(rule.condition, value, sign, to=True))
+            or (then == a and _turns(rule.consequence, value, sign, to=False))
+            for rule, at, then in self.implications
+        )
+        if any(turns):
+            return value
+        ends = [sign * np.inf]
+        for row in self.rows:
+            factor = dict(zip(row.axes, row.factors.tolist(), strict=True))
+            if factor.get(a, 0.0) * sign > 0:
+                others = sum(max(f * end for end in ranges[b]) for b, f in factor.items() if b != a)
+                ends.append((row.upper - others) / factor[a])
+        end = min(ends) if sign > 0 else max(ends)
+        if self.whole(a) and np.isfinite(end):
+            end = np.floor(end) if sign > 0 else np.ceil(end)
+        return float(end if (end - value) * sign > 0 else value)
+
     def whole(self, a: int) -> bool:
         """Whether an axis takes whole numbers only."""
         return self._axes[a].feature.kind != "continuous"
@@ -188,6 +218,20 @@ class Ruling:
         at = after[:, columns].argmax(axis=1) if axis.is_categorical else after[:, columns[0]]
         pieces = Choices(at, at, at, at, at, -1)
         return pieces.meets(condition, axis, rule)
+
+
+def _turns(condition: Condition, value: float, sign: int, *, to: bool) -> bool:
+    """Whether a condition that is not so at a number becomes so (or not so) further on."""
+    if condition.sign in ("changes", "stays"):
+        return False  # whoever moves further has moved
+    goal = float(condition.value)
+    ahead, here = (goal - value) * sign > 0, value == goal
+    if condition.sign in ("=", "!="):
+        holds_there = (condition.sign == "=") == to
+        return ahead if holds_there else here
+    rises = (condition.sign == ">=") == (sign > 0)  # whether it can only become true
+    holds = value >= goal if condition.sign == ">=" else value <= goal
+    return rises == to and holds != to
 
 
 def propagate(

@@ -17,6 +17,7 @@ from ract.recourse.exact.preferred import PREFERRED
 from ract.recourse.exact.search import MAX_NODES, ExactSearch
 from ract.recourse.exact.several import SeveralSearch
 from ract.recourse.explain.alternatives import Candidate, diverse
+from ract.recourse.rules.explain import RuledExplainer, candidate, find_strongest
 from ract.recourse.rules.person import RuledPerson
 from ract.recourse.rules.ruling import Ruling
 
@@ -42,29 +43,58 @@ class RuledSearch(Search):
         else:
             self._person, self._problem = search._person, search.models.problem
 
-    def fill(self, batch: Batch, *, prefer: str | None = None, n_alternatives: int = 0) -> None:
-        """Fill the table; options as in ``find_recourse``."""
+    def fill(
+        self,
+        batch: Batch,
+        *,
+        prefer: str | None = None,
+        n_alternatives: int = 0,
+        strongest: bool = False,
+        explainer: RuledExplainer | None = None,
+    ) -> None:
+        """Fill the table; options as in ``find_recourse``, others are those of an explainer."""
         answers, max_nodes = batch.answers, batch.limits.nodes(MAX_NODES)
+        if explainer is not None:
+            low, high = answers.add_ends(self._problem.n_features)
+            answers.beyond = beyond = np.zeros(len(batch.people), bool)
 
         def search(i: int, person: RuledPerson) -> None:
-            budget = batch.budgets[i]
+            budget, most = batch.budgets[i], None
+            if strongest:
+                person, most = find_strongest(person, budget, max_nodes)
             find = person.cheapest if prefer is None else partial(PREFERRED[prefer], person)
             found = find(budget, max_nodes, answers.bound[i])
+            if most is not None and most.values is not None:
+                proved = (most.status, found.status) == (Status.OPTIMAL, Status.OPTIMAL)
+                best = most if found.values is None else found
+                status = Status.OPTIMAL if proved else Status.FOUND
+                found = best._replace(status=status, nodes=most.nodes + found.nodes)
             answers.status[i], answers.nodes[i] = found.status, found.nodes
             answers.cost[i], answers.bound[i] = found.cost, found.bound
-            if found.values is None:
+
+            def plan_of(asking: RuledPerson, answer: Answer) -> Candidate | None:
+                if explainer is None:
+                    return candidate(asking, answer)
+                return explainer.held(asking, answer, budget)
+
+            first = plan_of(person, found)
+            if first is None:
                 return
-            answers.values[i] = found.values
+            answers.values[i], answers.cost[i] = first.values, first.cost
+            if first.cost > found.cost:
+                answers.status[i] = Status.FOUND
+            if explainer is not None:
+                low[i], high[i] = explainer.ends(person, first)
+                beyond[i] = first.beyond
             if n_alternatives:
 
                 def solve(home: frozenset[int], least: float) -> Candidate | None:
                     held = replace(person, still=home)
-                    return _candidate(held, held.cheapest(budget, max_nodes, least))
+                    return plan_of(held, held.cheapest(budget, max_nodes, least))
 
-                first = _candidate(person, found)
-                assert first is not None
                 others = diverse(first, solve, n_alternatives + 1)[1:]
-                answers.alternatives[i] = _table(batch.people[i], others)
+                table = _table if explainer is None else explainer.table
+                answers.alternatives[i] = table(person, others)
 
         answers.seconds = self.for_each(search, batch.people, batch.limits)
 
@@ -95,15 +125,9 @@ class RuledSearch(Search):
         return self._problem.for_each(one, people, cells, limits)
 
 
-def _candidate(person: RuledPerson, found: Answer) -> Candidate | None:
-    if found.point is None or found.values is None:
-        return None
-    return Candidate(found.values, found.cost, found.point, person.own, found.bound)
-
-
-def _table(person: np.ndarray, plans: list[Candidate]) -> Answers:
+def _table(person: RuledPerson, plans: list[Candidate]) -> Answers:
     """Further plans of one person as a table."""
-    table = Answers.unknown(np.tile(person, (len(plans), 1)))
+    table = Answers.unknown(np.tile(person.row, (len(plans), 1)))
     table.status[:], table.bound[:] = Status.FOUND, np.nan
     for k, plan in enumerate(plans):
         table.values[k], table.cost[k] = plan.values, plan.cost

@@ -35,8 +35,10 @@ def check_decisions(
     threshold : float, optional
         The probability that decides, where it is not the model's own rule.
     """
-    asked = "predict" if threshold is None else "predict_proba"
-    if isinstance(tree, OwnModel) or not all(hasattr(model, name) for name in (asked, "classes_")):
+    regresses = not hasattr(model, "classes_")
+    asked = "predict" if threshold is None or regresses else "predict_proba"
+    bare = regresses and not hasattr(model, "get_params")  # a Booster predicts no class
+    if isinstance(tree, OwnModel) or bare or not hasattr(model, asked):
         return
     steps, last = unwrapped(model)
     prepared = preparation_of(last)
@@ -44,11 +46,13 @@ def check_decisions(
         warnings.simplefilter("ignore")  # names of columns are checked when a model is read
         given = as_trained(steps if prepared is None else [*steps, prepared], people)
         answer = np.asarray(getattr(model, asked)(given))
-    if threshold is None:
+    if regresses:
+        decided = answer >= threshold if tree.desired == "at least" else answer <= threshold
+    elif threshold is None:
         decided = answer == tree.desired
     else:
         decided = answer[:, tree.classes.tolist().index(tree.desired)] >= threshold
-    differ = int((decided != tree.ensemble.decide(matrix)).sum())
+    differ = int((decided != tree.decide_encoded(matrix)).sum())
     if differ:
         raise InvalidSpec(
             f"{type(last).__name__}.{asked} decides otherwise than the model's trees for {differ} "
@@ -62,8 +66,10 @@ def check_scores(model: TreeModel, seen: Seen, k: int, name: str) -> None:
     matrix = seen.matrix
     asked = seen.reading.ask(seen.columns(matrix))
     ensemble = model.ensemble
+    if seen.reading.scores is not None:
+        asked = asked[:, k]
     own = ensemble.totals(matrix)[1] if ensemble.combine == "votes" else ensemble.score(matrix)
-    if k == 0:
+    if k == 0 and seen.reading.scores is None:
         own = 1 - own if seen.reading.link is None else -own
     if not np.allclose(own, asked, rtol=1e-5, atol=1e-6):
         raise InvalidSpec(

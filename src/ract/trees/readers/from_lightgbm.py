@@ -8,11 +8,14 @@ import numpy as np
 import pandas as pd
 from scipy.sparse import csr_matrix
 
-from ract._utils.errors import InvalidData, InvalidSpec
+from ract._utils.errors import InvalidData, InvalidSpec, listing
 from ract.data.frames import is_frame
 from ract.trees.readers.curves import CLogistic
-from ract.trees.readers.reading import Reading, codes_in, end_to_end, two_classes
+from ract.trees.readers.reading import REGRESSES, Reading, classes_of, codes_in, end_to_end
+from ract.trees.readers.several import scored
 
+# Objectives whose sum is what is predicted.
+REGRESSIONS = ("regression", "regression_l1", "huber", "fair", "quantile", "mape")
 # Bits of a split's decision_type.
 CATEGORICAL = 1
 DEFAULT_LEFT = 2
@@ -24,20 +27,23 @@ NEAR_ZERO = float(np.float32(1e-35))
 
 
 def read_lightgbm(model: Any, people: Any) -> Reading:
-    """The trees of a fitted LGBMClassifier or of a binary Booster.
+    """The trees of a fitted LGBMClassifier or of a Booster that tells classes apart.
 
     ``people`` is the table that the model itself is given, None after other steps.
     """
     booster = getattr(model, "booster_", model)
-    classes = np.array([0, 1])
-    if booster is not model:
-        classes = two_classes(model.classes_, type(model).__name__)
     head, *blocks = booster.model_to_string().split("\nend of trees")[0].split("\nTree=")
     header = _items(head)
     if not blocks:
         raise InvalidSpec("The LightGBM model has no trees.")
-    link = CLogistic(_steepness(header))
+    n_classes = int(header["num_class"])
+    link = None if _regresses(header) else CLogistic(_steepness(header))
+    classes = np.arange(max(2, n_classes))
+    if hasattr(model, "classes_"):
+        classes = classes_of(model.classes_, type(model).__name__)
     averages = "average_output" in header
+    if averages and n_classes > 1:
+        raise InvalidSpec("LightGBM's random forests of more than two classes are not supported.")
     # Arrays of anything but floats are turned into singles on the way in.
     rounds = isinstance(people, np.ndarray) and people.dtype not in (np.float32, np.float64)
     by_arrow = is_frame(people) and not isinstance(people, pd.DataFrame)
@@ -49,18 +55,22 @@ def read_lightgbm(model: Any, people: Any) -> Reading:
         # Those of a forest are divided only on the way to probabilities.
         return margin / len(blocks) if averages else margin
 
-    trees = end_to_end([_arrays(_items(block)) for block in blocks])
+    parts = [_arrays(_items(block)) for block in blocks]
+    if n_classes > 1:
+        parts = [scored(part, t % n_classes, n_classes) for t, part in enumerate(parts)]
+    trees = end_to_end(parts)
+    decides: dict[str, Any] = REGRESSES
+    if link is not None:
+        decides = {"classes": classes, "link": link, "chooses": lambda m: link(m) > 0.5}
     return Reading(
-        classes=classes,
         n_columns=int(header["max_feature_idx"]) + 1,
         ask=ask,
         combine="mean" if averages else "sum",
         rounds=rounds,
         near_zero=0.0 if by_arrow else NEAR_ZERO,
-        link=link,
-        chooses=lambda margin: link(margin) > 0.5,
         labels=_labels(booster, people),
         gap=(-NEAR_ZERO, NEAR_ZERO) if trees["in_gap"].any() else None,
+        **decides,
         **trees,
     )
 
@@ -70,10 +80,19 @@ def _items(block: str) -> dict[str, str]:
     return {key: value for key, _, value in pairs}
 
 
+def _regresses(header: dict[str, str]) -> bool:
+    """Whether the sum of the trees is itself what a regressor predicts."""
+    objective, *settings = header.get("objective", "custom").split()
+    return objective in REGRESSIONS and "sqrt" not in settings
+
+
 def _steepness(header: dict[str, str]) -> float:
     objective, *settings = header.get("objective", "custom").split()
+    if objective == "multiclass":
+        return 1.0
     if objective != "binary" or header["num_tree_per_iteration"] != "1":
-        raise InvalidSpec(f"The LightGBM objective is {objective!r}; only 'binary' is supported.")
+        raise InvalidSpec(f"The LightGBM objective is {objective!r}; allowed are 'binary', "
+                          f"'multiclass' and {listing(REGRESSIONS)}.")  # fmt: skip
     return float(dict(setting.split(":") for setting in settings if ":" in setting)["sigmoid"])
 
 

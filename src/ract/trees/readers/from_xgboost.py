@@ -12,9 +12,13 @@ import numpy as np
 import pandas as pd
 
 from ract._utils.errors import InvalidSpec, listing
-from ract.trees.readers.reading import Reading, end_to_end, two_classes
+from ract.trees.readers.reading import REGRESSES, Reading, classes_of, end_to_end
+from ract.trees.readers.several import scored, starting_from
 
 OBJECTIVES = ("binary:logistic", "reg:logistic", "binary:hinge")
+SEVERAL = ("multi:softprob", "multi:softmax")
+# What is predicted is the sum itself.
+REGRESSIONS = ("reg:squarederror", "reg:absoluteerror", "reg:pseudohubererror")
 
 
 @dataclass(frozen=True)
@@ -35,9 +39,9 @@ class Bare:
         people = library.DMatrix(anyone, base_margin=margin, nthread=1)
         return booster.predict(people, validate_features=False, **settings)
 
-    def start(self) -> np.float32:
-        """The margin that sums start from."""
-        return np.float32(self._predict(None, output_margin=True)[0])
+    def start(self) -> np.ndarray:
+        """The margin that sums start from; of several classes, that of each."""
+        return np.ravel(self._predict(None, output_margin=True)).astype(np.float32)
 
     def __call__(self, margin: np.ndarray) -> np.ndarray:
         """Probabilities of margins, in single precision."""
@@ -45,7 +49,7 @@ class Bare:
 
 
 def read_xgboost(model: Any, people: Any) -> Reading:
-    """The trees of a fitted XGBClassifier or of a binary Booster.
+    """The trees of a fitted XGBClassifier or XGBRegressor, or of a Booster.
 
     ``people`` is the table that the model itself is given, None after other steps.
     """
@@ -54,33 +58,41 @@ def read_xgboost(model: Any, people: Any) -> Reading:
     document = json.loads(bytes(booster.save_raw("json")))
     learner = document["learner"]
     _check(learner, model)
-    classes = np.array([0, 1])
-    if not is_booster:
-        classes = two_classes(model.classes_, type(model).__name__)
+    n_classes = int(learner["learner_model_param"]["num_class"])
+    classes = np.arange(max(2, n_classes))
+    if hasattr(model, "n_classes_"):
+        classes = classes_of(model.classes_, type(model).__name__)
     n_columns = int(learner["learner_model_param"]["num_feature"])
     trees, weights = _trees_and_weights(learner, model)
     bare = _bare(document, n_columns)
     start = bare.start()
-    parts = []
+    parts: list[Any] = []
     for k, tree in enumerate(trees):
         part = _arrays(tree)
         if weights is not None:
-            part["value"] = _weighted(part["value"], weights[k], start, is_booster)
+            part["value"] = _weighted(part["value"], weights[k], start[0], is_booster)
         parts.append(part)
+    if n_classes:
+        of = _model_of(learner)["tree_info"]
+        parts = [scored(part, of[t], n_classes) for t, part in enumerate(parts)]
+        parts = starting_from(start, parts)
+    decides: dict[str, Any] = {"classes": classes, "link": bare}
+    if learner["objective"]["name"] in REGRESSIONS:
+        decides = REGRESSES
+    elif not n_classes:
+        decides["chooses"] = lambda margin: bare(margin) > 0.5
     return Reading(
-        classes=classes,
         n_columns=n_columns,
         ask=lambda seen: _margin(model, booster, is_booster, seen),
         combine="sum",
-        base=float(start),
+        base=0.0 if n_classes else float(start[0]),
         single=True,
         rounds=True,
-        link=bare,
-        chooses=lambda margin: bare(margin) > 0.5,
         names=None if learner["feature_names"] == [] else tuple(learner["feature_names"]),
         labels=_labels(learner, people),
         gap=_gap(model),
         empty_is_missing=True,
+        **decides,
         **end_to_end(parts),
     )
 
@@ -91,10 +103,13 @@ def _check(learner: dict[str, Any], model: Any) -> None:
         raise InvalidSpec(f"The XGBoost booster is {kind!r}; allowed are 'gbtree' and 'dart'.")
     objective = learner["objective"]["name"]
     param = learner["learner_model_param"]
-    if objective not in OBJECTIVES or int(param["num_class"]) > 0:
+    allowed = (*OBJECTIVES, *SEVERAL, *REGRESSIONS)
+    if objective not in allowed:
         raise InvalidSpec(
-            f"The XGBoost objective is {objective!r}; allowed are {listing(OBJECTIVES)}."
+            f"The XGBoost objective is {objective!r}; allowed are {listing(allowed)}."
         )
+    if kind == "dart" and int(param["num_class"]) > 0:
+        raise InvalidSpec("XGBoost's dart models of more than two classes are not supported.")
     if int(param.get("num_target", 1)) > 1:
         raise InvalidSpec(f"The XGBoost model has {param['num_target']} targets; one is allowed.")
     if callable(getattr(model, "objective", None)):
@@ -129,26 +144,43 @@ def _trees_and_weights(learner: dict[str, Any], model: Any) -> tuple[list[Any], 
             rounds = int(model.best_iteration) + 1
         except AttributeError:
             return trees, weights
-        trees = trees[: rounds * int(boosted["model"]["gbtree_model_param"]["num_parallel_tree"])]
+        trees = trees[: rounds * _trees_a_round(learner)]
     return trees, weights
 
 
-def _bare(document: dict[str, Any], n_columns: int) -> Bare:
-    """The model with one tree, whose leaves are all zero."""
-    learner = document["learner"]
+def _model_of(learner: dict[str, Any]) -> dict[str, Any]:
     boosted = learner["gradient_booster"]
-    model = boosted.get("gbtree", boosted)["model"]  # that of a dart model lies one level deeper
-    tree = dict(model["trees"][0])
-    tree["split_conditions"] = [
-        0.0 if child < 0 else cut
-        for child, cut in zip(tree["left_children"], tree["split_conditions"], strict=True)
-    ]
-    settings = model["gbtree_model_param"] | {"num_trees": "1", "num_parallel_tree": "1"}
-    model = model | {"trees": [tree], "tree_info": [0], "iteration_indptr": [0, 1]}
+    model: dict[str, Any] = boosted.get("gbtree", boosted)["model"]  # of dart one level deeper
+    return model
+
+
+def _trees_a_round(learner: dict[str, Any]) -> int:
+    """Trees of one round: some at once for each class."""
+    at_once = int(_model_of(learner)["gbtree_model_param"]["num_parallel_tree"])
+    return at_once * max(1, int(learner["learner_model_param"]["num_class"]))
+
+
+def _bare(document: dict[str, Any], n_columns: int) -> Bare:
+    """The model with one tree (of several classes, one round), whose leaves are all zero."""
+    learner = document["learner"]
+    model, several = _model_of(learner), int(learner["learner_model_param"]["num_class"]) > 0
+    n = _trees_a_round(learner) if several else 1
+    settings = model["gbtree_model_param"] | {"num_trees": str(n)}
+    if not several:
+        settings["num_parallel_tree"] = "1"
+    info = model["tree_info"][:n] if several else [0]
+    trees = [_without_values(tree) for tree in model["trees"][:n]]
+    model = model | {"trees": trees, "tree_info": info, "iteration_indptr": [0, n]}
     model["gbtree_model_param"] = settings
     learner = learner | {"gradient_booster": {"name": "gbtree", "model": model}}
     learner |= {"feature_names": [], "feature_types": []}
     return Bare(json.dumps(document | {"learner": learner}).encode(), n_columns)
+
+
+def _without_values(tree: dict[str, Any]) -> dict[str, Any]:
+    """The tree with zero in every leaf."""
+    cuts = zip(tree["left_children"], tree["split_conditions"], strict=True)
+    return tree | {"split_conditions": [0.0 if child < 0 else cut for child, cut in cuts]}
 
 
 def _weighted(

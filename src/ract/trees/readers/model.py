@@ -1,4 +1,4 @@
-"""A binary classifier of trees, whatever library it comes from."""
+"""A classifier of trees, whatever library it comes from."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import numpy as np
 
 from ract.data.encoder import Encoder
 from ract.trees.ensemble import TreeEnsemble
-from ract.trees.readers.reading import Curve
+from ract.trees.readers.reading import ENDS, Curve
 
 
 @dataclass(frozen=True)
 class TreeModel:
-    """A binary classifier of trees over encoded columns.
+    """A classifier of trees over encoded columns, and the class that people want.
 
     Parameters
     ----------
@@ -23,12 +23,14 @@ class TreeModel:
     ensemble : TreeEnsemble
         Over encoded columns, with thresholds in the user's own units. Labels of leaves say
         which class a leaf favours by itself; only a single tree decides by them.
-    classes : array of two labels
+    classes : array of labels
     desired : label
     n_features : int
         Number of columns of the user's table.
     link : callable, optional
         From margins of the second class to its probabilities; None if scores are probabilities.
+    also : tuple of TreeEnsemble
+        Where the class is one among several: further ensembles that must decide for it too.
 
     Examples
     --------
@@ -50,6 +52,12 @@ class TreeModel:
     desired: Any
     n_features: int
     link: Curve | None = None
+    also: tuple[TreeEnsemble, ...] = ()
+
+    @property
+    def regresses(self) -> bool:
+        """Whether the model predicts a number, of which people want one beyond a threshold."""
+        return self.classes.tolist() == ENDS.tolist()
 
     def score(self, X: Any, *, n_jobs: int | None = None) -> np.ndarray:
         """The model's own score of the desired class, bit for bit.
@@ -73,7 +81,12 @@ class TreeModel:
 
     def decide(self, X: Any, *, n_jobs: int | None = None) -> np.ndarray:
         """Whether the model gives each person the desired class."""
-        return self.ensemble.decide(self.encoder.matrix(X, kinds=False), n_jobs=n_jobs)
+        return self.decide_encoded(self.encoder.matrix(X, kinds=False), n_jobs=n_jobs)
+
+    def decide_encoded(self, matrix: np.ndarray, *, n_jobs: int | None = None) -> np.ndarray:
+        """The same for encoded rows."""
+        each = [one.decide(matrix, n_jobs=n_jobs) for one in (self.ensemble, *self.also)]
+        return np.asarray(np.all(each, axis=0))
 
 
 @dataclass(frozen=True)

@@ -23,8 +23,9 @@ from ract.trees.readers.layout import lay_out
 from ract.trees.readers.model import OwnModel, TreeModel
 from ract.trees.readers.pullback import pull_back
 from ract.trees.readers.reading import SUPPORTED, Reading
-from ract.trees.readers.scoring import comparable, ensemble_of
+from ract.trees.readers.scoring import comparable, cut_at, ensemble_of
 from ract.trees.readers.seen import Seen
+from ract.trees.readers.several import ensembles_among
 from ract.trees.readers.steps import Column, first_columns, follow, unwrapped
 from ract.trees.readers.wrappers import Cut, Rule, rule_of
 
@@ -36,8 +37,9 @@ def read_model(
     *,
     desired: Any = None,
     threshold: float | None = None,
+    two_classes: bool = True,
 ) -> TreeModel:
-    """Read a fitted binary classifier of trees, exactly.
+    """Read a fitted classifier of trees, or a regressor with a threshold, exactly.
 
     Scores and decisions are those of the model's own library for every table that the model
     takes, down to the last bit: thresholds are carried back through the steps of a pipeline
@@ -69,7 +71,10 @@ def read_model(
     threshold : float, optional
         Decide by a probability of the desired class of at least this, not by the model's
         own rule; of a forest of ract by at least this share of votes, of a booster of ract by
-        that of the score that decides.
+        that of the score that decides. Of a regressor, decide by a prediction of at least this,
+        or of at most this where desired is "at most".
+    two_classes : bool
+        Refuse a model of more classes, and regressors.
 
     Examples
     --------
@@ -92,11 +97,20 @@ def read_model(
         if not steps:
             return _own(last, people, actions, threshold)
         desired = last.desired_
-    threshold = _checked(threshold)
-    reading = read_own(last) if own else rule.applied(_read(last, None if steps else people))
+    reading = read_own(last) if own else _read(last, None if steps else people)
+    if two_classes:
+        _refuse_others(reading, type(last).__name__)
+    several, plain = reading.scores is not None, rule == Rule()
+    if (several or reading.regresses) and not plain:
+        raise InvalidSpec(f"{type(model).__name__} is supported around models of two classes.")
+    reading = reading if own else rule.applied(reading)
     k = _position(desired, reading.classes)
-    cut = rule.cut if threshold is None else Cut(reading.classes[k], threshold)
-    reading = comparable(reading, k, cut)
+    cut = rule.cut
+    if reading.regresses:
+        cut = cut_at(threshold, k)
+    elif threshold is not None:
+        cut = Cut(reading.classes[k], _checked(threshold))
+    reading = reading if several else comparable(reading, k, cut)
     names, framed = read_table(people).names, is_frame(people)
     columns = _columns(steps, last, reading, names, framed)
     encoder = _encoder(people, actions, names, columns)
@@ -106,10 +120,15 @@ def read_model(
         encoder, people, columns, reading, steps if preparation is None else [*steps, preparation]
     )
     layout = lay_out(reading, pull_back(seen))
-    ensemble = own_ensemble(last, layout) if own else ensemble_of(reading, layout, k, cut)
+    if several:
+        ensembles = ensembles_among(reading, layout, k, None if cut is None else cut.least)
+    else:
+        ensembles = (own_ensemble(last, layout) if own else ensemble_of(reading, layout, k, cut),)
+    link = None if several else reading.link
     result = TreeModel(
-        seen.tightened(), ensemble, reading.classes, reading.classes[k], len(names), reading.link
-    )
+        seen.tightened(), ensembles[0], reading.classes, reading.classes[k], len(names), link,
+        ensembles[1:],
+    )  # fmt: skip
     if not own:
         check_scores(result, seen, k, type(last).__name__)
     check_decisions(model, result, seen.people, seen.matrix, threshold)
@@ -157,9 +176,9 @@ def _read(model: Any, people: Any) -> Reading:
     """The reading of the library that a model comes from."""
     libraries = {kind.__module__.split(".")[0] for kind in type(model).__mro__}
     is_booster, reading = type(model).__name__ == "Booster", None
-    if "lightgbm" in libraries and (is_booster or hasattr(model, "classes_")):
+    if "lightgbm" in libraries and (is_booster or hasattr(model, "booster_")):
         reading = read_lightgbm(model, people)
-    elif "xgboost" in libraries and (is_booster or hasattr(model, "n_classes_")):
+    elif "xgboost" in libraries and (is_booster or hasattr(model, "get_booster")):
         reading = read_xgboost(model, people)
     elif "catboost" in libraries and hasattr(model, "classes_"):
         reading = read_catboost(model, people)
@@ -243,7 +262,27 @@ def _check_categories(encoder: Encoder, columns: Sequence[Column]) -> None:
             )
 
 
+def _refuse_others(reading: Reading, name: str) -> None:
+    """Refuse what is no classifier of two classes."""
+    if reading.scores is not None:
+        classes = listing(reading.classes.tolist())
+        raise InvalidSpec(
+            f"{name} has {len(reading.classes)} class(es), {classes}; two are needed here. One "
+            "among several is a target for find_recourse, recourse_status and find_levers."
+        )
+    if reading.regresses:
+        raise InvalidSpec(
+            f"{name} predicts a number; a classifier is needed here. A number is a target for "
+            "find_recourse, recourse_status and find_levers, with a threshold."
+        )
+
+
 def _position(desired: Any, classes: np.ndarray) -> int:
+    if desired is None and len(classes) > 2:
+        raise InvalidSpec(
+            f"The model has {len(classes)} classes, {listing(classes.tolist())}; say which one "
+            "people want (desired)."
+        )
     if desired is None:
         return 1
     if desired not in classes.tolist():

@@ -9,6 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from ract._utils.errors import InvalidSpec, listing
+from ract.trees.readers.curves import Shares
 
 Curve = Callable[[np.ndarray], np.ndarray]
 
@@ -16,7 +17,8 @@ SUPPORTED = (
     "scikit-learn's DecisionTreeClassifier, ExtraTreeClassifier, RandomForestClassifier, "
     "ExtraTreesClassifier, GradientBoostingClassifier and HistGradientBoostingClassifier, "
     "LightGBM's LGBMClassifier and Booster, XGBoost's XGBClassifier, XGBRFClassifier and Booster, "
-    "CatBoost's CatBoostClassifier and the models of ract, alone or at the end of a Pipeline, a "
+    "CatBoost's CatBoostClassifier, with a threshold the regressors of scikit-learn, LightGBM and "
+    "XGBoost of the same kinds, and the models of ract, alone or at the end of a Pipeline, a "
     "GridSearchCV, a CalibratedClassifierCV, a FixedThresholdClassifier or a "
     "TunedThresholdClassifierCV"
 )
@@ -24,17 +26,19 @@ SUPPORTED = (
 
 @dataclass(frozen=True)
 class Reading:
-    """Trees of a binary classifier in the library's own columns and arithmetic.
+    """Trees of a classifier in the library's own columns and arithmetic.
 
-    Scores are those of the second class. A value goes left where it is at most the threshold.
+    Scores are those of the second class, unless there are several. A value goes left where it is
+    at most the threshold. What a regressor predicts is the score of "at least" against "at most".
 
     Parameters
     ----------
-    classes : array of two labels
+    classes : array of labels
     n_columns : int
         How many columns the library sees.
     ask : callable
-        The library's own score of the second class for a matrix of the columns it sees.
+        The library's own score of the second class for a matrix of the columns it sees; of
+        several classes, those of each (rows x classes).
     column : int32 (nodes,)
         -1 for a leaf.
     threshold : float64 (nodes,)
@@ -58,6 +62,8 @@ class Reading:
         Ends of the numbers that the library takes as missing.
     in_gap : bool (nodes,), optional
         At which nodes; at all of them by default.
+    scores : float64 (nodes, classes), optional
+        Values for every class, where there are more than two.
     link : callable, optional
         From margins to probabilities of the second class; without one, scores are probabilities.
     chooses : callable, optional
@@ -72,6 +78,8 @@ class Reading:
         Column names that the library insists on.
     empty_is_missing : bool
         Whether the library takes what a sparse matrix leaves out as missing, not as zero.
+    regresses : bool
+        Whether the model predicts a number, which decides once there is a threshold.
     """
 
     classes: np.ndarray
@@ -86,6 +94,7 @@ class Reading:
     root: np.ndarray
     combine: Literal["mean", "sum"]
     first: np.ndarray | None = None
+    scores: np.ndarray | None = None
     base: float = 0.0
     single: bool = False
     rounds: bool = False
@@ -100,6 +109,7 @@ class Reading:
     known: Mapping[int, list[Any]] = field(default_factory=dict)
     names: tuple[str, ...] | None = None
     empty_is_missing: bool = False
+    regresses: bool = False
 
     @property
     def categorical(self) -> set[int]:
@@ -118,6 +128,11 @@ class Reading:
             return missing
         inside = (value >= self.gap[0]) & (value <= self.gap[1])
         return missing | (self.gap_at(nodes)[:, None] & inside)
+
+
+# What people may want of a number that is predicted, and what a reading of one needs.
+ENDS = np.array(["at most", "at least"])
+REGRESSES: dict[str, Any] = {"classes": ENDS, "regresses": True, "link": Shares(0)}
 
 
 def end_to_end(trees: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -155,12 +170,22 @@ def codes_in(words: np.ndarray) -> np.ndarray:
     return np.flatnonzero(np.unpackbits(bytes_, bitorder="little"))
 
 
-def two_classes(classes: Any, name: str) -> np.ndarray:
-    """The labels of a binary classifier; anything else is refused."""
+def classes_of(classes: Any, name: str) -> np.ndarray:
+    """The labels of a classifier; one that has fewer than two is refused."""
     if isinstance(classes, list):
         raise InvalidSpec(f"{name} predicts {len(classes)} targets at once; one is allowed.")
     labels = np.asarray(classes)
-    if len(labels) != 2:
+    if len(labels) < 2:
+        raise InvalidSpec(
+            f"{name} has {len(labels)} class(es), {listing(labels.tolist())}; two are needed."
+        )
+    return labels
+
+
+def two_classes(classes: Any, name: str) -> np.ndarray:
+    """The labels of a binary classifier; anything else is refused."""
+    labels = classes_of(classes, name)
+    if len(labels) > 2:
         raise InvalidSpec(
             f"{name} has {len(labels)} class(es), {listing(labels.tolist())}; two are needed."
         )

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
+from ract._utils.errors import InvalidSpec
 from ract.trees.ensemble import TreeEnsemble
 from ract.trees.readers.curves import Shares
 from ract.trees.readers.doubles import largest
 from ract.trees.readers.layout import Layout
-from ract.trees.readers.reading import Reading
+from ract.trees.readers.reading import ENDS, Reading
 from ract.trees.readers.wrappers import Cut
 
 # Margins beyond these have a probability of 0 or 1 in every library.
@@ -35,6 +37,17 @@ def comparable(reading: Reading, k: int, cut: Cut | None) -> Reading:
         first=None,
         ask=lambda seen: ask(seen) - 1.0,
     )
+
+
+def cut_at(threshold: Any, k: int) -> Cut:
+    """The cut of a regressor: at least a threshold, or at most (k = 0)."""
+    number = isinstance(threshold, (int, float, np.integer, np.floating))
+    if not number or isinstance(threshold, bool) or not np.isfinite(threshold):
+        raise InvalidSpec(
+            "A regressor predicts a number; say by a threshold from which number on people have "
+            f"what they want (or up to which, with desired='at most'); got {threshold!r}."
+        )
+    return Cut(ENDS[k], float(threshold) if k == 1 else -float(threshold), on_margin=True)
 
 
 def ensemble_of(reading: Reading, layout: Layout, k: int, cut: Cut | None) -> TreeEnsemble:

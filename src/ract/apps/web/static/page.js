@@ -1,4 +1,4 @@
-// Pages work without this. With it, plans are asked anew without leaving the page.
+// Pages work without this. With it, plans and tried values are answered without leaving the page.
 "use strict";
 
 const number = new Intl.NumberFormat(document.documentElement.lang, { maximumSignificantDigits: 6 });
@@ -62,4 +62,34 @@ if (form && form.querySelector("fieldset.limits")) {
   form.addEventListener("input", show);
   form.addEventListener("change", () => { show(); ask(); });
   show();
+}
+
+const trying = document.getElementById("try");
+if (trying) {
+  const tried = document.getElementById("tried");
+  let last = 0;
+
+  const attempt = async () => {
+    const mine = ++last;
+    if (!trying.checkValidity()) return;
+    tried.classList.add("busy");
+    try {
+      const answer = await fetch(trying.action, {
+        method: "POST",
+        body: new URLSearchParams(new FormData(trying)),
+        headers: { "X-Fragment": "1" },
+      });
+      const text = await answer.text();
+      if (mine !== last) return; // another value was typed meanwhile
+      if (!answer.ok) throw new Error(String(answer.status));
+      tried.innerHTML = text;
+    } catch {
+      if (mine === last) trying.submit(); // the page itself says what is wrong
+    } finally {
+      if (mine === last) tried.classList.remove("busy");
+    }
+  };
+
+  trying.addEventListener("submit", (event) => { event.preventDefault(); attempt(); });
+  trying.addEventListener("change", attempt);
 }

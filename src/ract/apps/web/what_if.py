@@ -1,0 +1,121 @@
+"""For an applicant who tries things: what is enough, and how far some values are from a yes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from fastapi import APIRouter, Request
+from fastapi.responses import HTMLResponse, RedirectResponse, Response
+from markupsafe import Markup
+
+from ract._utils.status import Status
+from ract.apps.ledger import Case
+from ract.apps.web.exchange import flat, form_of, page_of, view_of
+from ract.apps.web.gate import Gate
+from ract.apps.web.keys import APPLICANT
+from ract.apps.web.views import View, templates, values_of
+from ract.recourse.levers import Levers
+from ract.recourse.plan import Plan
+
+MOST_LEVERS = 3  # features of a set
+
+
+def what_if_routes(router: APIRouter, gate: Gate) -> None:
+    """The routes for trying things; nothing that is tried is kept."""
+    service, only = gate.service, gate.may(APPLICANT)
+
+    async def own(request: Request, work: Callable[[View, Case], Any]) -> Any:
+        view = view_of(request, service)
+        return await gate(
+            request, lambda caller: work(view, service.cases.get(str(caller.case))), "search"
+        )
+
+    def page(view: View, case: Case, values: dict[str, Any] | None = None) -> str:
+        if service.live.accepted([case.values])[0]:
+            return ""
+        t, levers = view.t.applicant, view.live.levers(case.values, MOST_LEVERS)
+        return view.page(
+            "try.html", heading=t.try_title, person=case.person, levers=lever_lines(view, levers),
+            lead=t.levers_open if levers.undecided else t.levers_lead,
+            inputs=view.inputs(values or case.values),
+            tried="" if values is None else tried_part(view, case, values),
+        )  # fmt: skip
+
+    @router.get("/my/try", dependencies=only)
+    async def look(request: Request) -> Response:
+        shown = await own(request, page)
+        return page_of(request, service, shown) if shown else RedirectResponse("/my", 303)
+
+    @router.post("/my/try", dependencies=only)
+    async def try_(request: Request) -> Response:
+        form = flat(await form_of(request))
+        is_part = request.headers.get("x-fragment") == "1"
+
+        def work(view: View, case: Case) -> str:
+            values = values_of(view.live, form)
+            return tried_part(view, case, values) if is_part else page(view, case, values)
+
+        return HTMLResponse(await own(request, work))
+
+
+def tried_part(view: View, case: Case, values: dict[str, Any]) -> Markup:
+    """How far some values are from a yes, as a part of a page."""
+    live, t = view.live, view.t.applicant
+    today, there = live.distances([case.values, values])
+    said: dict[str, Any] = {"changes": [], "most": 0.0, "left": 0.0}
+    if there.status == Status.ACCEPTED.word:
+        said["text"] = t.tried_yes
+    elif there.changes:
+        far, now = (view.value(_short(plan.cost)) for plan in (there, today))
+        proved = there.status == Status.OPTIMAL.word
+        said["text"] = (t.tried_no if proved else t.tried_found).format(far, now)
+        said["changes"] = changes_of(view, there)
+        said["most"] = max(today.cost, there.cost)
+        said["left"] = said["most"] - there.cost
+    else:
+        is_open = there.status == Status.UNKNOWN.word
+        said["text"] = t.tried_open if is_open else t.tried_none
+    return Markup(templates().render("tried.html", {"t": view.t, **said}))
+
+
+def lever_lines(view: View, levers: Levers) -> list[dict[str, Any]]:
+    """Which sets of few features are enough, and which single ones are not."""
+    t = view.t.applicant
+    lines = [_alone(view, levers, name) for name in view.live.actionable]
+    for names, plan in zip(levers.sets, levers.plans, strict=True):
+        if len(names) > 1:
+            who = joined(view, [view.label(name) for name in names])
+            text = t.lever_yes.format(who, joined(view, changes_of(view, plan)))
+            lines.append({"text": text, "good": True})
+    return lines
+
+
+def _alone(view: View, levers: Levers, name: str) -> dict[str, Any]:
+    t, label = view.t.applicant, view.label(name)
+    enough = levers.enough(0, name)
+    if not enough:
+        text = t.lever_open if enough is None else t.lever_no
+        return {"text": text.format(label), "good": False}
+    plan = levers.plans[levers.sets.index((name,))]
+    return {"text": t.lever_alone.format(label, joined(view, changes_of(view, plan))), "good": True}
+
+
+def changes_of(view: View, plan: Plan) -> list[str]:
+    """What a plan asks for, a line each."""
+    return [f"{view.label(c.feature)}: {view.value(c.goal)}" for c in plan.changes]
+
+
+def joined(view: View, parts: list[str]) -> str:
+    """Some texts as one: "a, b and c"."""
+    *first, last = parts
+    return str(view.t.joined.format(", ".join(first), last)) if first else last
+
+
+def _short(cost: float) -> float:
+    """A distance with two digits, never 0 where there is one.
+
+    >>> _short(0.12345), _short(0.00012345)
+    (0.12, 0.00012)
+    """
+    return float(f"{cost:.2g}")
