@@ -24,8 +24,10 @@ from .plots import BookDisplay as BookDisplay
 from .plots import BudgetDisplay as BudgetDisplay
 from .plots import CostDisplay as CostDisplay
 from .plots import GroupDisplay as GroupDisplay
+from .plots import LeversDisplay as LeversDisplay
 from .plots import PlanDisplay as PlanDisplay
 from .plots import PromisesDisplay as PromisesDisplay
+from .plots import SendableDisplay as SendableDisplay
 from .plots import TradeoffDisplay as TradeoffDisplay
 from .plots import plot_tree as plot_tree
 from .reasons_report import reasons_report as reasons_report
@@ -47,9 +49,11 @@ __all__ = [
     "CertificateWarning",
     "CostDisplay",
     "GroupDisplay",
+    "LeversDisplay",
     "PlanDisplay",
     "PromisesDisplay",
     "Sendable",
+    "SendableDisplay",
     "TradeoffCurve",
     "TradeoffDisplay",
     "Verification",

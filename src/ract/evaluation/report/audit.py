@@ -12,6 +12,7 @@ import pandas as pd
 
 from ract._utils.errors import InvalidSpec
 from ract._utils.files import write_whole
+from ract._utils.html import html_table
 from ract.data.frames import read_table, take_rows
 from ract.data.group_sums import with_everyone
 from ract.evaluation.certificates import Certificate, certify
@@ -119,7 +120,17 @@ class Audit:
         write_whole(path, self.to_html(templates))
 
     def _repr_html_(self) -> str:
-        return self.to_html()
+        """The findings in short; ``save`` writes the page."""
+        whole = self.metrics.drop_duplicates("metric")
+        rows = [
+            (str(row["metric"]), int(row["people"]), row["value"]) for _, row in whole.iterrows()
+        ]
+        if self.sendable is not None:
+            rows.insert(
+                0, ("plans that can be sent", len(self.sendable.people), self.sendable.share)
+            )
+        caption = f"{self.title}: {self.certificate.describe().splitlines()[0]}"
+        return html_table(caption, ("metric", "people", "value"), rows)
 
 
 def audit(
