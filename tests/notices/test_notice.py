@@ -678,3 +678,12 @@ def test_time_is_said_with_its_day_in_every_language():
         said = prose(write.render(waits, form="text"))
         assert wait in said and then in said and pace not in said
         assert pace not in prose(write.render(PLAN, form="text"))
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_advice_and_data_are_told_where_they_are_given(language):
+    given = {"debt_advice": "Advice Office", "data_request": "privacy@example.org"}
+    for form in ("html", "text"):
+        plain = prose(notices(language).render(PLAN, form=form))
+        told = prose(notices(language, replace(DETAILS, **given)).render(PLAN, form=form))
+        assert all(f": {text}." in told and text not in plain for text in given.values())

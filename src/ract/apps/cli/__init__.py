@@ -25,6 +25,7 @@ from ract.apps.cli.fit import fit
 from ract.apps.cli.import_model import import_model
 from ract.apps.cli.init import init
 from ract.apps.cli.notice import NoticeCommands
+from ract.apps.cli.notice import check as notice_check
 from ract.apps.cli.notice import init as notice_init
 from ract.apps.cli.notice import write as notice_write
 from ract.apps.cli.options import with_option_groups
@@ -93,6 +94,7 @@ notices = typer.Typer(
 )
 notices.command("write")(with_option_groups(notice_write))
 notices.command("init")(with_option_groups(notice_init))
+notices.command("check")(with_option_groups(notice_check))
 app.add_typer(notices, name="notice")
 
 
