@@ -49,10 +49,10 @@ def _row(feature: Feature) -> tuple[str, ...]:
         may = "change"
     if feature.is_categorical:
         may = {"rise": "move later", "fall": "move earlier"}.get(may, may)
-        ends = (", ".join(map(str, feature.categories)), "")
+        low, high = ", ".join(map(str, feature.categories)), ""
     else:
-        ends = tuple("" if end is None else f"{end:,g}" for end in (feature.lower, feature.upper))
-    return (feature.name, kind, may, *ends, _besides(feature))
+        low, high = ("" if end is None else f"{end:,g}" for end in (feature.lower, feature.upper))
+    return feature.name, kind, may, low, high, _besides(feature)
 
 
 def _besides(feature: Feature) -> str:
