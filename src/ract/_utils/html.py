@@ -38,8 +38,9 @@ def _cell(value: Any) -> str:
         shown = (
             "" if math.isnan(value) else f"{value:,}" if isinstance(value, int) else _short(value)
         )
-        return f'<td style="text-align: right">{shown}</td>'
-    return f'<td style="text-align: left">{_text("" if value is None else str(value))}</td>'
+        return f'<td style="text-align: right; padding: 0 .6em">{shown}</td>'
+    text = "" if value is None else _text(str(value))
+    return f'<td style="text-align: left; padding: 0 .6em">{text}</td>'
 
 
 def _short(value: float) -> str:

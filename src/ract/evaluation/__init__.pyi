@@ -6,6 +6,8 @@ from .certificates import Verification as Verification
 from .certificates import certify as certify
 from .certificates import guarantee_recourse as guarantee_recourse
 from .certificates import verify as verify
+from .leak import Leak as Leak
+from .leak import measure_leak as measure_leak
 from .lending import Book as Book
 from .lending import book as book
 from .metrics import Sendable as Sendable
@@ -49,6 +51,7 @@ __all__ = [
     "CertificateWarning",
     "CostDisplay",
     "GroupDisplay",
+    "Leak",
     "LeversDisplay",
     "PlanDisplay",
     "PromisesDisplay",
@@ -64,6 +67,7 @@ __all__ = [
     "export_text",
     "guarantee_recourse",
     "mean_cost",
+    "measure_leak",
     "outlier_score",
     "plausibility",
     "plot_tree",

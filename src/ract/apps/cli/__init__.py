@@ -24,6 +24,7 @@ from ract.apps.cli.failures import INTERRUPTED, INTERRUPTION, Commands
 from ract.apps.cli.fit import fit
 from ract.apps.cli.import_model import import_model
 from ract.apps.cli.init import init
+from ract.apps.cli.leak import leak
 from ract.apps.cli.notice import NoticeCommands
 from ract.apps.cli.notice import check as notice_check
 from ract.apps.cli.notice import init as notice_init
@@ -76,6 +77,7 @@ for command, name in (
     (tradeoff, "tradeoff"),
     (audit, "audit"),
     (certify, "certify"),
+    (leak, "leak"),
     (import_model, "import"),
     (export, "export"),
     (data, "data"),
