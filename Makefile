@@ -85,6 +85,10 @@ results: $(VENV)/.installed-test ## run all experiments into results/ (hours) an
 docs: $(VENV)/.installed-docs ## build the documentation into docs/_build/html
 	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html
 
+.PHONY: notebooks
+notebooks: $(VENV)/.installed-docs ## run the notebooks and keep what they print (make docs runs them too)
+	$(BIN)/jupyter execute --inplace docs/notebooks/*.ipynb
+
 .PHONY: dist
 dist: $(VENV)/.installed-release ## build wheel and source archive into dist/, twice, and compare the bytes
 	rm -rf dist build/again

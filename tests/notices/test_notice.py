@@ -687,3 +687,13 @@ def test_advice_and_data_are_told_where_they_are_given(language):
         plain = prose(notices(language).render(PLAN, form=form))
         told = prose(notices(language, replace(DETAILS, **given)).render(PLAN, form=form))
         assert all(f": {text}." in told and text not in plain for text in given.values())
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_page_is_read_in_light_and_dark_and_by_screen_readers(
+    language, browser, faults_of_page, tmp_path
+):
+    path = tmp_path / "notice.html"
+    path.write_text(notices(language).render(PLAN, REASONS), encoding="utf-8")
+    browser.get(path.as_uri())
+    assert faults_of_page() == []
