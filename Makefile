@@ -14,19 +14,21 @@ LOWEST_PYTHON ?= $(shell command -v python3.11 || echo $(PYTHON))
 LOWEST_TESTS := $(addprefix tests/,apps/cli/test_cli.py io/export evaluation/plots _utils \
 	data/actions/test_space.py data/costs/test_fitted.py data/test_datasets.py data/test_encoder.py)
 
-# Tests and benchmarks on the real data read it here when nobody said otherwise.
-ifndef RACT_DATA_HOME
-ifneq ($(wildcard ../shared/data/.),)
-export RACT_DATA_HOME := $(CURDIR)/../shared/data
+# The one folder outside of this repository that is looked at, if it is there: data/ with the real
+# data sets and reference/ with the authors' recorded results. Nothing is looked at with RACT_SHARED= .
+RACT_SHARED ?= ../shared
+SHARED := $(if $(RACT_SHARED),$(abspath $(RACT_SHARED)))
+ifneq ($(and $(SHARED),$(wildcard $(SHARED)/data/.)),)
+export RACT_DATA_HOME ?= $(SHARED)/data
 endif
+ifneq ($(and $(SHARED),$(wildcard $(SHARED)/reference/.)),)
+export RACT_RECORDED ?= $(SHARED)/reference
 endif
 
-# The authors' recorded results, for the same reason.
-ifndef RACT_RECORDED
-ifneq ($(wildcard ../shared/reference/.),)
-export RACT_RECORDED := $(CURDIR)/../shared/reference
-endif
-endif
+# Archives are dated by the last commit, so that building twice gives the same bytes.
+export SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null || echo 1767225600)
+# The environment into which what was built is installed, apart from this repository.
+CLEAN := build/clean
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
@@ -82,6 +84,34 @@ results: $(VENV)/.installed-test ## run all experiments into results/ (hours) an
 .PHONY: docs
 docs: $(VENV)/.installed-docs ## build the documentation into docs/_build/html
 	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html
+
+.PHONY: notebooks
+notebooks: $(VENV)/.installed-docs ## run the notebooks and keep what they print (make docs runs them too)
+	$(BIN)/jupyter execute --inplace docs/notebooks/*.ipynb
+
+.PHONY: dist
+dist: $(VENV)/.installed-release ## build wheel and source archive into dist/, twice, and compare the bytes
+	rm -rf dist build/again
+	$(BIN)/python -m build --quiet --outdir dist
+	$(BIN)/python -m build --quiet --outdir build/again
+	cd dist && sha256sum * | tee ../build/SHA256SUMS
+	cd build/again && sha256sum --check --quiet ../SHA256SUMS
+
+.PHONY: dist-check
+dist-check: dist ## install the wheel, then the source archive, apart from this checkout; run the demonstration
+	$(PYTHON) -m venv --clear $(CLEAN)
+	$(CLEAN)/bin/python -m pip --disable-pip-version-check install --quiet dist/*.whl
+	cd $(CLEAN) && env -u PYTHONPATH bin/ract demo --n-people 1 > demo.txt && tail -n 6 demo.txt
+	$(CLEAN)/bin/python -m pip --disable-pip-version-check install --quiet --no-deps --force-reinstall dist/*.tar.gz
+	cd $(CLEAN) && env -u PYTHONPATH bin/ract --version
+
+.PHONY: sbom
+sbom: dist-check ## list what an installed wheel consists of in dist/sbom.json (CycloneDX)
+	$(BIN)/cyclonedx-py environment --output-reproducible --pyproject pyproject.toml \
+		--output-file dist/sbom.json $(CLEAN)/bin/python
+	$(BIN)/python -c 'import json, pathlib, ract; p = pathlib.Path("dist/sbom.json"); \
+		d = json.loads(p.read_text()); d["metadata"]["component"]["version"] = ract.__version__; \
+		p.write_text(json.dumps(d, indent=1))'
 
 .PHONY: clean
 clean: ## remove the virtual environment, caches and everything built

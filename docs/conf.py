@@ -9,12 +9,12 @@ release = __version__
 version = ".".join(release.split(".")[:2])
 
 extensions = [
-    "myst_parser",
+    "myst_nb",
     "sphinx.ext.autodoc",
     "sphinx.ext.napoleon",
     "sphinx.ext.viewcode",
 ]
-exclude_patterns = ["_build"]
+exclude_patterns = ["_build", "**.ipynb_checkpoints"]
 
 autodoc_default_options = {
     "members": True,
@@ -26,6 +26,13 @@ autodoc_typehints_format = "short"
 autodoc_mock_imports = ["dask", "distributed", "pyspark"]  # engines are not needed to describe them
 napoleon_google_docstring = False
 napoleon_use_rtype = False
+
+# The gallery and the notebooks are run by every build; what fails there fails the build.
+nb_execution_mode = "force"
+nb_execution_raise_on_error = True
+nb_execution_timeout = 300
+nb_render_image_options = {"width": "100%"}
+nb_output_stderr = "remove"
 
 myst_enable_extensions = ["colon_fence", "dollarmath"]
 myst_heading_anchors = 3

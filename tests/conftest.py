@@ -70,6 +70,43 @@ def browser(tmp_path_factory):
     started.quit()
 
 
+@pytest.fixture(scope="session")
+def axe(tmp_path_factory):
+    """The text of axe-core, a checker of accessibility, as npm has it."""
+    npm = shutil.which("npm")
+    if npm is None:
+        pytest.skip("axe-core comes with npm, which is not installed")
+    folder = tmp_path_factory.mktemp("axe")
+    words = [npm, "install", "--no-audit", "--no-fund", "--prefix", str(folder), "axe-core@4"]
+    try:
+        subprocess.run(words, check=True, capture_output=True, timeout=120)
+    except (subprocess.SubprocessError, OSError):
+        pytest.skip("npm could not get axe-core")
+    return (folder / "node_modules" / "axe-core" / "axe.min.js").read_text(encoding="utf-8")
+
+
+@pytest.fixture
+def faults_of_page(browser, axe):
+    """What axe-core finds on the page that the browser shows, in light and dark colours."""
+
+    def faults():
+        found = []
+        for scheme in ("dark", "light"):
+            wish = {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
+            browser.execute_cdp_cmd("Emulation.setEmulatedMedia", wish)
+            # What the page may not run itself, the driver puts in.
+            browser.execute_script(axe)
+            violations = browser.execute_async_script(
+                "const done = arguments[0]; axe.run(document).then((r) => done(r.violations));"
+            )
+            found += [
+                (scheme, one["id"], [node["html"] for node in one["nodes"]]) for one in violations
+            ]
+        return found
+
+    return faults
+
+
 class Postgres:
     """A PostgreSQL server of our own, on loopback; nothing of it is left after ``close``."""
 

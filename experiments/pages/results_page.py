@@ -1,4 +1,4 @@
-"""One page with everything: the paper's experiments beside the recorded ones, and the benchmark."""
+"""Pages of results: the paper's experiments beside the recorded ones, and the benchmark."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from experiments.pages.figures import draw_figures
 from experiments.pages.markdown import page, table
 from experiments.pages.rabit_page import draw_rabit, rabit_page
 from experiments.pages.robust_page import robust_page
+from experiments.pages.split import write_split
 from experiments.pages.tables import exact_or_not, model_or_search, paper_tables
 from experiments.paper.recorded import Recorded
 from experiments.paper.settings import EXPERIMENTS
 from experiments.store import Store
-from ract._utils.files import write_whole
 
 INTRODUCTION = """\
 # Results
 
-This page is written by the program from stored results (`python -m experiments.reproduce --report`,
-after `python -m experiments.reproduce` and `python -m experiments.benchmark`). The first part is
-the comparison that we draw conclusions from; the second repeats the paper's experiments by its
-authors' rules and lays them beside the results that they recorded.
+These pages are written by the program from stored results (`python -m experiments.reproduce
+--report`, after `python -m experiments.reproduce` and `python -m experiments.benchmark`). The
+benchmark is what we draw conclusions from. The paper's experiments are repeated by its authors'
+rules and laid beside the results that they recorded.
 """
 
 FACTS = """\
@@ -91,7 +91,7 @@ plausibility: see *Effects*.
 
 
 def results_page(store: Store, recorded: Recorded | None, target: Path) -> None:
-    """Write the page, and its figures into a folder beside it."""
+    """Write the pages, the short one to a path, and their figures into a folder beside it."""
     folder = target.parent / "figures"
     made = store.folder / "figures"
     theirs = _recorded_by_rabit(recorded)
@@ -127,7 +127,7 @@ def results_page(store: Store, recorded: Recorded | None, target: Path) -> None:
         "Black diamonds are the recorded means." if figures and recorded else "",
         *figures,
     )
-    write_whole(target, text)
+    write_split(text, target)
 
 
 def _recorded_by_rabit(recorded: Recorded | None) -> pd.DataFrame | None:

@@ -678,3 +678,22 @@ def test_time_is_said_with_its_day_in_every_language():
         said = prose(write.render(waits, form="text"))
         assert wait in said and then in said and pace not in said
         assert pace not in prose(write.render(PLAN, form="text"))
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_advice_and_data_are_told_where_they_are_given(language):
+    given = {"debt_advice": "Advice Office", "data_request": "privacy@example.org"}
+    for form in ("html", "text"):
+        plain = prose(notices(language).render(PLAN, form=form))
+        told = prose(notices(language, replace(DETAILS, **given)).render(PLAN, form=form))
+        assert all(f": {text}." in told and text not in plain for text in given.values())
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_page_is_read_in_light_and_dark_and_by_screen_readers(
+    language, browser, faults_of_page, tmp_path
+):
+    path = tmp_path / "notice.html"
+    path.write_text(notices(language).render(PLAN, REASONS), encoding="utf-8")
+    browser.get(path.as_uri())
+    assert faults_of_page() == []

@@ -11,8 +11,10 @@ from importlib.util import find_spec
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+from ract._utils.renamed import MOVED_NAMES, REMOVED_OPTIONS, REMOVED_PARAMETERS, RENAMED_PARAMETERS
+
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 # Old module or package -> where it stands now. Parts of a package moved along with it.
 MOVED = {
@@ -99,6 +101,32 @@ class MovedModules:
         """Nothing to run."""
 
 
+def upgrade_table() -> str:
+    """Every name of 0.2 that is another today, as the table of the changelog.
+
+    >>> print(upgrade_table().splitlines()[2])
+    | module | `ract.actions` | `ract.data` |
+    """
+    rows = [("module", old, _imported_from(old)) for old in MOVED if "._" not in old]
+    rows += [("name", old, f"`{new}`") for old, new in MOVED_NAMES.items()]
+    rows += [("parameter", old, f"`{new}`") for old, new in RENAMED_PARAMETERS.items()]
+    rows += [("parameter", old, f"gone: {new}") for old, new in REMOVED_PARAMETERS.items()]
+    rows += [("option", old, new) for old, new in REMOVED_OPTIONS.items()]
+    lines = [f"| {kind} | `{old}` | {new} |" for kind, old, new in rows]
+    return "\n".join(["| | in 0.2 | in 0.3 |", "|---|---|---|", *lines])
+
+
+def with_old_names(package: str, known: Callable[[str], Any]) -> Callable[[str], Any]:
+    """The ``__getattr__`` of a package from which names moved: they are found, with a warning."""
+
+    def find(name: str) -> Any:
+        if f"{package}.{name}" in MOVED_NAMES:
+            return _moved_name(package, name)
+        return known(name)
+
+    return find
+
+
 def install() -> None:
     """Let old names be found, after everything that is found by itself."""
     if not any(isinstance(finder, MovedModules) for finder in sys.meta_path):
@@ -108,6 +136,8 @@ def install() -> None:
 def _passed_on(old: str, name: str) -> Any:
     if name.startswith("__"):
         raise AttributeError(f"module {old!r} has no attribute {name!r}")
+    if f"{old}.{name}" in MOVED_NAMES:
+        return _moved_name(old, name)
     new = new_name(old)
     try:
         value = getattr(import_module(str(new)), name)
@@ -120,3 +150,19 @@ def _passed_on(old: str, name: str) -> Any:
     warnings.warn(f"{old}.{name} is now {where}.", FutureWarning, stacklevel=3)
     vars(sys.modules[old])[name] = value
     return value
+
+
+def _moved_name(old: str, name: str) -> Any:
+    new = MOVED_NAMES[f"{old}.{name}"]
+    warnings.warn(f"{old}.{name} is now {new}.", FutureWarning, stacklevel=4)
+    return getattr(import_module(new.rpartition(".")[0]), name)
+
+
+def _imported_from(old: str) -> str:
+    """The public package from which names of an old module are imported today."""
+    if old == "ract.errors":
+        return "`ract`"
+    parts = MOVED[old].split(".")
+    if parts[1] == "_utils":
+        return "private"
+    return f"`{'.'.join(parts[: 3 if parts[1] == 'apps' else 2])}`"

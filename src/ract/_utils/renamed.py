@@ -33,6 +33,37 @@ REMOVED_PARAMETERS = {
     "tol": "early_stopping",
 }
 
+# Names that moved without their module, old -> new; the old ones are found, with a warning.
+MOVED_NAMES = {
+    "ract.LastingCurve": "ract.recourse.LastingCurve",
+    "ract.LastingWarning": "ract.recourse.LastingWarning",
+    "ract.data_fingerprint": "ract.trees.data_fingerprint",
+    "ract.guarantee_recourse": "ract.evaluation.guarantee_recourse",
+    "ract.load_judge": "ract.io.load_judge",
+    "ract.model_fingerprint": "ract.trees.model_fingerprint",
+    "ract.notices.along_reasons": "ract.recourse.along_reasons",
+    "ract.notices.few_changes": "ract.recourse.few_changes",
+    "ract.reasons.reasons_report": "ract.evaluation.reasons_report",
+    "ract.reasons_report": "ract.evaluation.reasons_report",
+    "ract.tradeoff_curve": "ract.evaluation.tradeoff_curve",
+}
+
+# Other parameters and options that are gone, and what does their work now.
+REMOVED_OPTIONS = {
+    "Feature(per_month=)": "Feature(drift=); action files of 0.2 are read",
+    "find_recourse(relations=)": "ActionSpace(rules=) or space.with_rules(...)",
+    "certify(random_state=, none_sample=)": "the same options of verify",
+    "import_model(exact_costs=)": "cost=PercentileCost(exact=True)",
+    "import_model(keep_reference=)": "save_model(..., keep_reference=people)",
+    "Ledger.offer(requests=)": "Ledger.offer(request=)",
+    "Ledger(at=)": "Ledger(clock=)",
+    "ract fit --max-risk": "ract fit --min-recourse, one minus the old value",
+    "ract fit --votes-needed": "ract fit --threshold, --approval-rate or --max-bad-rate",
+    "ract recourse --letters": "ract notice --without-reasons",
+    "ract reproduce": "python -m experiments.reproduce, in a checkout",
+    "ract benchmark": "python -m experiments.benchmark, in a checkout",
+}
+
 
 def refuse_old_parameters(owner: str, given: Iterable[str], known: Iterable[str]) -> None:
     """Say by which name a parameter of version 0.2 goes today.

@@ -6,6 +6,8 @@ from .certificates import Verification as Verification
 from .certificates import certify as certify
 from .certificates import guarantee_recourse as guarantee_recourse
 from .certificates import verify as verify
+from .leak import Leak as Leak
+from .leak import measure_leak as measure_leak
 from .lending import Book as Book
 from .lending import book as book
 from .metrics import Sendable as Sendable
@@ -24,8 +26,10 @@ from .plots import BookDisplay as BookDisplay
 from .plots import BudgetDisplay as BudgetDisplay
 from .plots import CostDisplay as CostDisplay
 from .plots import GroupDisplay as GroupDisplay
+from .plots import LeversDisplay as LeversDisplay
 from .plots import PlanDisplay as PlanDisplay
 from .plots import PromisesDisplay as PromisesDisplay
+from .plots import SendableDisplay as SendableDisplay
 from .plots import TradeoffDisplay as TradeoffDisplay
 from .plots import plot_tree as plot_tree
 from .pool_risk import PoolOffers as PoolOffers
@@ -49,10 +53,13 @@ __all__ = [
     "CertificateWarning",
     "CostDisplay",
     "GroupDisplay",
+    "Leak",
+    "LeversDisplay",
     "PlanDisplay",
     "PoolOffers",
     "PromisesDisplay",
     "Sendable",
+    "SendableDisplay",
     "TradeoffCurve",
     "TradeoffDisplay",
     "Verification",
@@ -63,6 +70,7 @@ __all__ = [
     "export_text",
     "guarantee_recourse",
     "mean_cost",
+    "measure_leak",
     "outlier_score",
     "plausibility",
     "plot_tree",

@@ -1,4 +1,7 @@
 from .notice import Notices as Notices
+from .packs import Pack as Pack
+from .packs import pack as pack
+from .packs import packs as packs
 from .settings import Code as Code
 from .settings import Details as Details
 from .settings import FeatureText as FeatureText
@@ -11,5 +14,8 @@ __all__ = [
     "FeatureText",
     "NoticeSettings",
     "Notices",
+    "Pack",
+    "pack",
+    "packs",
     "with_sufficient",
 ]

@@ -73,11 +73,7 @@ def record_of(
             "budget": _plain(plan.obstacle.budget),
         },
         "considered": [feature.name for feature in notices.used],
-        "details": {
-            name: list(value) if isinstance(value, tuple) else value
-            for name, value in vars(details).items()
-            if name != "protected_reasons" or value
-        },
+        "details": details.filled(),
         "model": notices.fingerprint,
         "version": __version__,
     }  # fmt: skip

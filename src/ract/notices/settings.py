@@ -16,6 +16,7 @@ from ract.data.actions import Feature
 from ract.notices.language import Language
 from ract.notices.standard import LISTS, check_list, reasons_for, spoken
 
+RARE = ("protected_reasons", "debt_advice", "data_request")  # fields left out where they are empty
 DIRECTIONS = ("too_low", "too_high", "category", "missing")
 
 HEADER = """\
@@ -73,6 +74,10 @@ class Details:
     protected_reasons : tuple of str
         Features that are protected attributes (age, sex, family, nationality and the like) and
         that may be named as reasons all the same.
+    debt_advice : str
+        Where people get advice on their debts.
+    data_request : str
+        How to ask which of one's data were used, and where they come from.
     """
 
     creditor: str = ""
@@ -86,6 +91,16 @@ class Details:
     agency: str = ""
     promise_days: int = 0
     protected_reasons: tuple[str, ...] = ()
+    debt_advice: str = ""
+    data_request: str = ""
+
+    def filled(self) -> dict[str, Any]:
+        """Every field as plain values, without the rarer ones that are empty."""
+        return {
+            name: list(value) if isinstance(value, tuple) else value
+            for name, value in vars(self).items()
+            if value or name not in RARE
+        }
 
 
 @dataclass(frozen=True)
@@ -214,14 +229,8 @@ class NoticeSettings:
 
     def to_toml_text(self) -> str:
         """The text of a file, to be edited."""
-        details = {
-            name: list(value) if isinstance(value, tuple) else value
-            for name, value in asdict(self.details).items()
-        }
-        if not self.details.protected_reasons:
-            del details["protected_reasons"]
         lines = [HEADER, tomli_w.dumps({"language": self.language}), "[notice]"]
-        lines.append(tomli_w.dumps(details))
+        lines.append(tomli_w.dumps(self.details.filled()))
         lines += ["[words]", tomli_w.dumps(dict(self.words))]
         for name, text in self.features.items():
             head = tomli_w.dumps({"features": {name: {"label": text.label}}}).splitlines()[-2:]

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ract._utils.html import html_table, html_text
 from ract._utils.status import Status
 
 
@@ -283,6 +284,17 @@ class Plan:
 
     def __str__(self) -> str:
         return self.describe()
+
+    def _repr_html_(self) -> str:
+        if not self.changes:
+            return html_text(self.describe())
+        now = ["" if change.supplied else in_words(change.before) for change in self.changes]
+        rows = [
+            (c.feature, before, in_words(c.goal), c.will_do, c.effort)
+            for c, before in zip(self.changes, now, strict=True)
+        ]
+        caption = f"Person {self.person}: {self.status}, cost {self.cost:.3g}"
+        return html_table(caption, ("feature", "now", "goal", "will do", "effort"), rows)
 
 
 def class_in_words(label: Any) -> str:

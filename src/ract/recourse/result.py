@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from ract._utils.errors import InvalidSpec
+from ract._utils.html import html_table
 from ract._utils.status import Status, words
 from ract.data.costs import within
 from ract.data.encoder import Axis, Encoder
@@ -343,10 +344,7 @@ class Recourse(ByPerson[Plan]):
         return {status.word: counts[status] for status in Status if counts[status]}
 
     def _repr_html_(self) -> str:
-        lines = self._first_lines(10)
-        table = pd.DataFrame(lines, columns=["person", "status", "cost", "plan"])
-        html: str = table.to_html(index=False, escape=True, border=0)
-        return f"<p>{self!r}</p>{html}"
+        return html_table(repr(self), ("person", "status", "cost", "plan"), self._first_lines(10))
 
     def __rich__(self) -> Any:
         from rich.table import Table

@@ -1,8 +1,6 @@
 """From a person's seat: a real service, a real browser, and a checker of accessibility."""
 
 import re
-import shutil
-import subprocess
 from pathlib import Path
 
 import httpx
@@ -20,21 +18,6 @@ def service(files, tmp_path_factory, run_service):
         files / "model.ract", str(folder / "promises.db"), folder / "log", "--workers", "2"
     ) as running:
         yield running
-
-
-@pytest.fixture(scope="module")
-def axe(tmp_path_factory):
-    """The text of axe-core, as npm has it."""
-    npm = shutil.which("npm")
-    if npm is None:
-        pytest.skip("axe-core comes with npm, which is not installed")
-    folder = tmp_path_factory.mktemp("axe")
-    words = [npm, "install", "--no-audit", "--no-fund", "--prefix", str(folder), "axe-core@4"]
-    try:
-        subprocess.run(words, check=True, capture_output=True, timeout=120)
-    except (subprocess.SubprocessError, OSError):
-        pytest.skip("npm could not get axe-core")
-    return (folder / "node_modules" / "axe-core" / "axe.min.js").read_text(encoding="utf-8")
 
 
 class Seat:
@@ -194,7 +177,7 @@ def test_sliders_bound_what_is_possible(service, seat):
     assert float(output.replace(",", "")) == float(high[0].get_attribute("min"))
 
 
-def test_pages_are_read_on_a_phone_and_with_a_screen_reader(service, seat, axe):
+def test_pages_are_read_on_a_phone_and_with_a_screen_reader(service, seat, faults_of_page):
     _, case, link = refused(service, 2)
     checked = 0
 
@@ -203,13 +186,7 @@ def test_pages_are_read_on_a_phone_and_with_a_screen_reader(service, seat, axe):
         seat.open(address, size)
         wide = seat.browser.execute_script("return document.documentElement.scrollWidth")
         assert wide <= seat.browser.execute_script("return window.innerWidth"), address
-        # What the page may not run itself, the driver puts in.
-        seat.browser.execute_script(axe)
-        found = seat.browser.execute_async_script(
-            "const done = arguments[0]; axe.run(document).then((r) => done(r.violations));"
-        )
-        faults = [(one["id"], [node["html"] for node in one["nodes"]]) for one in found]
-        assert faults == [], address
+        assert faults_of_page() == [], address
         checked += 1
 
     for language in ("en", "de", "fr"):

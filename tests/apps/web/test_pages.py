@@ -36,7 +36,8 @@ def fields(page):
     """Names and values of the fields of a page's forms of values, as a browser would send them."""
     page = page.partition("/redeem")[0]
     found = dict(re.findall(r'name="(value:\w+)" value="([^"]*)" step', page))
-    for name, options in re.findall(r'<select name="(value:\w+)">(.*?)</select>', page, re.S):
+    select = r'<select name="(value:\w+)"(?: required)?>(.*?)</select>'
+    for name, options in re.findall(select, page, re.S):
         found[name] = re.search(r'value="([^"]*)" selected', options)[1]
     for name in re.findall(r'name="(value:\w+)" value="1" checked', page):
         found[name] = "1"
@@ -164,6 +165,33 @@ def test_what_a_case_worker_does(served, refused, people):
     assert bool(service.ledger.verify())
 
 
+def test_the_desk_counts_its_cases_and_turns_pages(served, people, monkeypatch):
+    monkeypatch.setattr("ract.apps.web.pages.MOST_FOUND", 4)
+    monkeypatch.setattr(served.service.cases.search.__func__, "__defaults__", ("", 4, 0))
+    values, n = people[0], 9
+    served.service.decide([f"T&T-{k}" for k in range(n)], [values] * n, True, "Test")
+    sign_in(served, "case-worker")
+    seen = []
+    for page in (1, 2, 3):
+        text = served.client.get("/desk", params={"search": "T&T", "page": page}).text
+        assert f"Cases found: {n}, page {page} of 3" in text
+        seen += re.findall(r">T&amp;T-(\d)</a>", text)
+        assert ("Newer cases" in text) == (page > 1) and ("Older cases" in text) == (page < 3)
+    assert seen == [str(k) for k in reversed(range(n))]
+    assert 'href="?search=T%26T&amp;page=2"' in text
+    far = served.client.get("/desk", params={"search": "T&T", "page": 10**6}).text
+    assert "page 3 of 3" in far
+
+
+def test_new_cases_start_empty(served):
+    sign_in(served, "case-worker")
+    page = served.client.get("/desk").text
+    given = fields(page)
+    assert set(given.values()) == {""} and len(given) > 5
+    answer = served.client.post("/desk", data=given | {"person": "E-1"})
+    assert answer.status_code == 422 and served.service.cases.of("E-1") is None
+
+
 @pytest.mark.filterwarnings("ignore::ract.evaluation.certificates.certify.CertificateWarning")
 def test_what_an_auditor_sees(served, refused):
     client, service = served.client, served.service
@@ -173,6 +201,7 @@ def test_what_an_auditor_sees(served, refused):
     page = client.get("/auditor").text
     assert "The ledger is as it was written." in page and refused.person in page
     found = service.ledger.verify()
+    assert page.index("Cases") < page.index("Promises") < page.index(found.head)
     assert found.head in page and found.signed.signature in page and "earned" in page
     report = client.get("/auditor/report")
     assert report.status_code == 200 and "Audit of the newest" in report.text

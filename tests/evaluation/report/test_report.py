@@ -242,6 +242,46 @@ def test_a_browser_shows_the_page(found, browser, tmp_path):
     assert browser.find_element("tag name", "pre").is_displayed()
 
 
+def test_the_page_is_read_in_light_and_dark_and_by_screen_readers(
+    found, browser, faults_of_page, tmp_path
+):
+    path = tmp_path / "report.html"
+    found.save(path)
+    browser.get(path.as_uri())
+    assert faults_of_page() == []
+
+
+def test_no_label_of_a_chart_is_cut_off(found, browser, tmp_path):
+    long = "A name of a group that is much longer than the room for it"
+    rows = [(long, 0.5, 0.4, 0.6), ("short", 0.7, 0.6, 0.8)]
+    drawn = [charts.intervals("t", rows, 0.6), charts.bars("t", [(long, 0.5, "50%")])]
+    path = tmp_path / "charts.html"
+    style = "svg { width: 640px; font: 12px system-ui, sans-serif }"
+    path.write_text(f"<meta charset='utf-8'><style>{style}</style>" + "".join(drawn), "utf-8")
+    for address in (path, tmp_path / "report.html"):
+        if address != path:
+            found.save(address)
+        browser.get(address.as_uri())
+        outside = browser.execute_script(
+            "return [...document.querySelectorAll('svg text')].filter((t) => {"
+            "const b = t.getBoundingClientRect(), s = t.ownerSVGElement.getBoundingClientRect();"
+            "return b.left < s.left - 1 || b.right > s.right + 1 || b.bottom > s.bottom + 1; })"
+            ".map((t) => t.textContent)"
+        )
+        assert outside == []
+
+
+def test_people_without_recourse_are_grouped_by_what_holds_them(found):
+    assert set(found.without["obstacle"]) == set(found.held["features"])
+    counts = found.without["obstacle"].value_counts()
+    for _, row in found.held.iterrows():
+        assert counts[row["features"]] == row["people"]
+    page = found.to_html()
+    first, second = found.held["features"][:2]
+    assert f"<h4>{first}: " in page
+    assert page.index(f"<h4>{first}: ") < page.index(f"<h4>{second}: ")
+
+
 def test_the_page_fits_a_phone_and_prints(found, browser, tmp_path):
     path = tmp_path / "report.html"
     found.save(path)

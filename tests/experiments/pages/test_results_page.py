@@ -31,7 +31,15 @@ def test_pages_and_figures_are_written_from_the_stored_results(
     (out / "rabit").mkdir()
     (out / "rabit" / "fico.csv").write_text(RABIT_ROWS)
     results_page(store, Recorded(recorded), page)
-    text = page.read_text()
+    pages = sorted(page.parent.glob("results*.md"), key=lambda one: one.stem)
+    assert [one.stem for one in pages] == [
+        "results", "results-benchmark", "results-numbers", "results-paper", "results-rabit",
+    ]  # fmt: skip
+    short = page.read_text()
+    assert len(short.splitlines()) < 60 and "## Beside the recorded results" in short
+    assert all(f"({one.name})" in short for one in pages[1:])
+    assert all(one.read_text().startswith("# ") for one in pages)
+    text = "".join(one.read_text() for one in pages)
     for words in (
         "within the noise of both", "Order of the methods", "Running time", "Model or search",
         "honest benchmark", "ract forest, defaults", "2 of 3", "figures/comparison-forests.svg",
@@ -43,5 +51,5 @@ def test_pages_and_figures_are_written_from_the_stored_results(
     assert (out / "figures" / "importance.png").exists()
     first = (tmp_path / "docs" / "figures" / "comparison-forests.svg").read_bytes()
     results_page(store, Recorded(recorded), page)
-    assert page.read_text() == text
+    assert "".join(one.read_text() for one in pages) == text
     assert (tmp_path / "docs" / "figures" / "comparison-forests.svg").read_bytes() == first

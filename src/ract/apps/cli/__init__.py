@@ -24,7 +24,9 @@ from ract.apps.cli.failures import INTERRUPTED, INTERRUPTION, Commands
 from ract.apps.cli.fit import fit
 from ract.apps.cli.import_model import import_model
 from ract.apps.cli.init import init
+from ract.apps.cli.leak import leak
 from ract.apps.cli.notice import NoticeCommands
+from ract.apps.cli.notice import check as notice_check
 from ract.apps.cli.notice import init as notice_init
 from ract.apps.cli.notice import write as notice_write
 from ract.apps.cli.options import with_option_groups
@@ -75,6 +77,7 @@ for command, name in (
     (tradeoff, "tradeoff"),
     (audit, "audit"),
     (certify, "certify"),
+    (leak, "leak"),
     (import_model, "import"),
     (export, "export"),
     (data, "data"),
@@ -93,6 +96,7 @@ notices = typer.Typer(
 )
 notices.command("write")(with_option_groups(notice_write))
 notices.command("init")(with_option_groups(notice_init))
+notices.command("check")(with_option_groups(notice_check))
 app.add_typer(notices, name="notice")
 
 

@@ -180,6 +180,37 @@ def init(
     )
 
 
+def check(
+    reasons: Annotated[
+        Path, typer.Argument(help="File of ract notice init.", show_default=False)
+    ] = Path("notice.toml"),
+    *,
+    pack: Annotated[
+        list[str], typer.Option(help="Body of rules, such as eu-ccd2. May be repeated.")
+    ],
+    json: options.Json = False,
+) -> None:
+    """Check that a file of codes has what a body of rules asks a notice to say.
+
+    What is missing is named, and the exit code is 2. Packs: eu-ccd2, eu-gdpr, eu-ai-act, uk-22c,
+    us-reg-b, us-co-admt.
+
+    Example: ract notice check notice.toml --pack eu-ccd2
+    """
+    from ract.apps.cli.messages import print_summary
+    from ract.notices import pack as pack_of
+
+    settings, known = _settings(reasons), [pack_of(name) for name in pack]
+    for one in known:
+        try:
+            one.check(settings)
+        except InvalidSpec as error:
+            raise BadInput(f"{reasons}: {error}") from None
+    said = "; ".join(f"{one.name} ({one.title}; from {one.applies})" for one in known)
+    found = {"file": str(reasons), "packs": [one.name for one in known]}
+    print_summary(found, f"{reasons} has every field that these need: {said}.", as_json=json)
+
+
 def _settings(path: Path) -> Any:
     from ract.notices import NoticeSettings
 

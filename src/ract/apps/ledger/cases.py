@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Row, insert, select, update
+from sqlalchemy import Connection, Row, func, insert, select, update
 
 from ract._utils.errors import InvalidSpec
 from ract.apps.ledger.chain import Event
@@ -105,9 +105,15 @@ class Cases:
         found = self._cases(cases.c.person == person, most=1)
         return found[0] if found else None
 
-    def search(self, text: str = "", most: int = MOST_FOUND) -> list[Case]:
-        """Cases whose person's key has a text in it, newest first."""
-        return self._cases(cases.c.person.contains(text, autoescape=True), most=most)
+    def search(self, text: str = "", most: int = MOST_FOUND, skip: int = 0) -> list[Case]:
+        """Cases whose person's key has a text in it, newest first, without the first ones."""
+        return self._cases(cases.c.person.contains(text, autoescape=True), most, skip)
+
+    def count(self, text: str = "") -> int:
+        """How many cases a search would find."""
+        has = cases.c.person.contains(text, autoescape=True)
+        with self._store.reading() as db:
+            return db.execute(select(func.count()).select_from(cases).where(has)).scalar_one()
 
     def notes(self, id: str) -> list[Note]:
         """What happened to a case, oldest first."""
@@ -123,10 +129,10 @@ class Cases:
         with self._store.reading() as db:
             return [_note(Event(*row)) for row in db.execute(chosen)]
 
-    def _cases(self, condition: Any, most: int) -> list[Case]:
+    def _cases(self, condition: Any, most: int, skip: int = 0) -> list[Case]:
         chosen = select(cases).where(condition).order_by(cases.c.decided.desc())
         with self._store.reading() as db:
-            rows = db.execute(chosen.limit(most)).all()
+            rows = db.execute(chosen.limit(most).offset(skip)).all()
             numbers = [n for row in rows for n in (row.decided, row.reported) if n is not None]
             found: dict[int, Event] = {}
             for first in range(0, len(numbers), 500):

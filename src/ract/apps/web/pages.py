@@ -10,6 +10,7 @@ from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 
 from ract.apps.ledger import Case, Promise
+from ract.apps.ledger.cases import MOST_FOUND
 from ract.apps.ledger.promise import OPEN, WITHDRAWN
 from ract.apps.web.api import LETTER_POLICY
 from ract.apps.web.exchange import (
@@ -191,13 +192,16 @@ def _worker(router: APIRouter, gate: Gate) -> None:
         return await gate(request, lambda caller: work(view, caller), "search")
 
     @router.get("/desk", dependencies=only)
-    async def desk(request: Request, search: str = "") -> Response:
+    async def desk(request: Request, search: str = "", page: int = 1) -> Response:
         def work(view: View, caller: Caller) -> str:
-            found = service.cases.search(search[:200])
+            text, n_cases = search[:200], service.cases.count(search[:200])
+            n_pages = max(1, -(-n_cases // MOST_FOUND))
+            at = min(max(page, 1), n_pages)
+            found = service.cases.search(text, skip=(at - 1) * MOST_FOUND)
             return view.page(
-                "desk.html", heading=view.t.staff.desk, staff=True, search=search[:200],
-                cases=[_listed(view, case) for case in found],
-                inputs=view.inputs(service.live.example),
+                "desk.html", heading=view.t.staff.desk, staff=True, search=text, n_cases=n_cases,
+                page=at, n_pages=n_pages, cases=[_listed(view, case) for case in found],
+                inputs=view.inputs({}),
             )  # fmt: skip
 
         return page_of(request, service, await staff(request, work))

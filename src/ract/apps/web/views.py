@@ -287,11 +287,11 @@ class View:
                     "needed": feature.missing is None, "options": [],
                 }  # fmt: skip
                 if kind == "categorical":
-                    known = [*feature.categories, *([] if one["needed"] else [None])]
+                    empty = [None] if value is None or not one["needed"] else []
                     one["options"] = [
                         {"value": "" if c is None else str(c), "text": self.value(c),
                          "chosen": c == value}
-                        for c in known
+                        for c in (*feature.categories, *empty)
                     ]  # fmt: skip
                 elif kind != "binary":
                     one["value"] = "" if is_missing(value) else _typed(value)

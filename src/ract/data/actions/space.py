@@ -31,6 +31,7 @@ from ract.data.actions.names import fixed_feature
 from ract.data.actions.one_hot import one_hot_groups
 from ract.data.actions.pace import months_of
 from ract.data.actions.rules import Rule, check_rules, rules_of
+from ract.data.actions.shown import as_html, as_text
 from ract.data.frames import Table, read_table
 
 if TYPE_CHECKING:
@@ -132,6 +133,12 @@ class ActionSpace:
 
     def __len__(self) -> int:
         return len(self.features)
+
+    def __str__(self) -> str:
+        return as_text(self)
+
+    def _repr_html_(self) -> str:
+        return as_html(self)
 
     def __iter__(self) -> Iterator[Feature]:
         return iter(self.features)

@@ -15,6 +15,7 @@ import numpy as np
 
 from ract._utils.errors import InvalidData
 from ract._utils.files import write_whole
+from ract._utils.html import html_table
 from ract._utils.status import Status
 from ract._utils.version import __version__
 from ract.io.strict_json import MOST_JSON, parse_object
@@ -122,6 +123,15 @@ class Certificate:
 
     def __str__(self) -> str:
         return self.describe()
+
+    def _repr_html_(self) -> str:
+        rows = [
+            ("everyone" if count is self.everyone else count.group, count.n_people, count.accepted,
+             count.served, count.without, count.unknown, percent_up(count.risk_bound))
+            for count in (self.everyone, *self.groups)
+        ]  # fmt: skip
+        columns = ("group", "people", "accepted", "have recourse", "without", "unknown", "at most")
+        return html_table(self.describe().splitlines()[0], columns, rows)
 
     def describe(self) -> str:
         """The statement in plain words; bounds are rounded up."""

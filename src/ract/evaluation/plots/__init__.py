@@ -10,7 +10,7 @@ Examples
 'cost of the cheapest plan'
 >>> person = int(recourse.found.argmax())
 >>> PlanDisplay.from_recourse(recourse, person, ax=Figure().subplots()).ax_.get_xlabel()
-'effort'
+'shaded: values that are proved to serve as well'
 >>> ax = plot_tree(tree, ax=Figure().subplots())
 >>> len(ax.texts) == len(tree.ensemble_.feature)
 True
@@ -19,8 +19,10 @@ True
 from ract.evaluation.plots.adoption import AdoptionDisplay
 from ract.evaluation.plots.book import BookDisplay
 from ract.evaluation.plots.groups import GroupDisplay
-from ract.evaluation.plots.people import BudgetDisplay, CostDisplay, PlanDisplay
+from ract.evaluation.plots.people import BudgetDisplay, CostDisplay
+from ract.evaluation.plots.plan import LeversDisplay, PlanDisplay
 from ract.evaluation.plots.promises import PromisesDisplay
+from ract.evaluation.plots.sendable import SendableDisplay
 from ract.evaluation.plots.tradeoff import TradeoffDisplay
 from ract.evaluation.plots.tree import plot_tree
 
@@ -30,8 +32,10 @@ __all__ = [
     "BudgetDisplay",
     "CostDisplay",
     "GroupDisplay",
+    "LeversDisplay",
     "PlanDisplay",
     "PromisesDisplay",
+    "SendableDisplay",
     "TradeoffDisplay",
     "plot_tree",
 ]

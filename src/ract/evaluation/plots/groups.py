@@ -55,7 +55,7 @@ class GroupDisplay(Display):
             known = list(dict.fromkeys(self.report["metric"]))
             raise InvalidSpec(f"metric is {metric!r}; the report has {listing(known, 20)}.")
         groups = rows.iloc[1:]
-        ax, place = self._axes(ax), np.arange(len(groups))
+        ax, place = self._axes(ax, len(groups)), np.arange(len(groups))
         low, high = groups["value"] - groups["low"], groups["high"] - groups["value"]
         ax.errorbar(
             groups["value"], place, xerr=[low.clip(lower=0), high.clip(lower=0)], fmt="o",

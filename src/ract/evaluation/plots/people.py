@@ -1,4 +1,4 @@
-"""Plans of people, drawn: one plan, what plans cost, and who has one at which budget."""
+"""Plans of many people, drawn: what they cost, and who has one at which budget."""
 
 from __future__ import annotations
 
@@ -6,50 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from ract._utils.errors import InvalidSpec
 from ract.data.costs import ceiling
-from ract.evaluation.plots.style import DESIRED, LINE, QUIET, Display
+from ract.evaluation.plots.style import LINE, QUIET, Display
 from ract.recourse.find import find_recourse
-from ract.recourse.plan import Plan, number
 from ract.recourse.problem import own_budget
 from ract.recourse.result import Recourse
-
-
-class PlanDisplay(Display):
-    """One person's plan: each change from and to, and what it costs.
-
-    Parameters
-    ----------
-    plan : Plan
-    """
-
-    def __init__(self, plan: Plan) -> None:
-        self.plan = plan
-
-    @classmethod
-    def from_recourse(cls, recourse: Recourse, person: int, *, ax: Any = None) -> PlanDisplay:
-        """Draw the plan of the person at a position."""
-        return cls(recourse[person]).plot(ax=ax)
-
-    def plot(self, *, ax: Any = None) -> PlanDisplay:
-        """Draw one bar per change; its length is the effort.
-
-        Parameters
-        ----------
-        ax : matplotlib axes, optional
-            New ones by default.
-        """
-        changes = [change for change in self.plan.changes if not change.by_itself]
-        if not changes:
-            raise InvalidSpec(f"There is nothing to draw: {self.plan.describe()}")
-        ax, place = self._axes(ax), np.arange(len(changes))
-        ax.barh(place, [change.effort for change in changes], color=DESIRED, height=0.5)
-        labels = [f"{c.feature}\n{_value(c.before)} → {_value(c.after)}" for c in changes]
-        ax.set_yticks(place, labels)
-        self._mark_budget(self.plan.budget)
-        title = f"Person {self.plan.person}: cost {self.plan.cost:.3g}"
-        ax.set(xlim=(0, None), ylim=(len(changes) - 0.5, -0.5), xlabel="effort", title=title)
-        return self
 
 
 class CostDisplay(Display):
@@ -153,9 +114,3 @@ class BudgetDisplay(Display):
         ax.set(xlim=(0, at[-1]), ylim=(0, 1.02))
         ax.set(xlabel="budget", ylabel="share of people with recourse")
         return self
-
-
-def _value(value: Any) -> str:
-    if isinstance(value, (bool, np.bool_)):
-        return "yes" if value else "no"
-    return number(value) if isinstance(value, (int, float, np.number)) else str(value)

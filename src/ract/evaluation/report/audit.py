@@ -12,6 +12,7 @@ import pandas as pd
 
 from ract._utils.errors import InvalidSpec
 from ract._utils.files import write_whole
+from ract._utils.html import html_table
 from ract.data.frames import read_table, take_rows
 from ract.data.group_sums import with_everyone
 from ract.evaluation.certificates import Certificate, certify
@@ -25,6 +26,7 @@ from ract.recourse.calibration import LastingCurve
 from ract.recourse.few_changes import plans_for_people
 from ract.recourse.find import find_recourse
 from ract.recourse.options import TIME_LIMIT
+from ract.recourse.plan import Obstacle
 from ract.recourse.problem import own_budget
 from ract.recourse.result import Recourse
 
@@ -119,7 +121,17 @@ class Audit:
         write_whole(path, self.to_html(templates))
 
     def _repr_html_(self) -> str:
-        return self.to_html()
+        """The findings in short; ``save`` writes the page."""
+        whole = self.metrics.drop_duplicates("metric")
+        rows = [
+            (str(row["metric"]), int(row["people"]), row["value"]) for _, row in whole.iterrows()
+        ]
+        if self.sendable is not None:
+            rows.insert(
+                0, ("plans that can be sent", len(self.sendable.people), self.sendable.share)
+            )
+        caption = f"{self.title}: {self.certificate.describe().splitlines()[0]}"
+        return html_table(caption, ("metric", "people", "value"), rows)
 
 
 def audit(
@@ -283,8 +295,7 @@ def _held(recourse: Recourse | None) -> pd.DataFrame:
     """By set of features that hold people: how many they hold."""
     budgets: dict[str, list[float]] = {}
     for obstacle in recourse.obstacles.values() if recourse is not None else ():
-        nothing = "no release would do" if obstacle.proved else "not known"
-        budgets.setdefault(", ".join(obstacle.features) or nothing, []).append(obstacle.budget)
+        budgets.setdefault(_holds(obstacle), []).append(obstacle.budget)
     rows = [
         (features, len(of_set), _median([budget for budget in of_set if not np.isnan(budget)]))
         for features, of_set in sorted(budgets.items(), key=lambda item: -len(item[1]))
@@ -296,11 +307,19 @@ def _median(known: list[float]) -> float:
     return float(np.median(known)) if known else float("nan")
 
 
+def _holds(obstacle: Obstacle | None) -> str:
+    """The features that hold someone, in words."""
+    if obstacle is None:
+        return "not known"
+    nothing = "no release would do" if obstacle.proved else "not known"
+    return ", ".join(obstacle.features) or nothing
+
+
 def _without(recourse: Recourse | None) -> pd.DataFrame:
     """People without recourse and why, in words."""
     rows = [
-        (plan.person, plan.status, plan.describe())
+        (plan.person, plan.status, plan.describe(), _holds(plan.obstacle))
         for plan in (recourse if recourse is not None else ())
         if not plan.has_recourse
     ]
-    return pd.DataFrame(rows, columns=["person", "status", "why"])
+    return pd.DataFrame(rows, columns=["person", "status", "why", "obstacle"])

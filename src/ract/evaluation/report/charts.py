@@ -22,8 +22,8 @@ from markupsafe import Markup
 from ract._utils.printable import printable
 
 WIDTH, RIGHT, ROW = 640, 20, 26
-LABELS = 190  # where a plot with a label for each row begins
-LEFT, TOP, BOTTOM, HEIGHT = 50, 22, 200, 242  # the plot, and the box, of a chart over costs
+LABELS, LONGEST = 190, 27  # where a plot with a label for each row begins, and what fits before it
+LEFT, TOP, BOTTOM, HEIGHT = 64, 22, 200, 242  # the plot, and the box, of a chart over costs
 
 Scale = Callable[[float], float]
 
@@ -45,7 +45,7 @@ def bars(title: str, rows: Sequence[tuple[str, float, str]]) -> Markup:
     for k, (label, value, text) in enumerate(rows):
         y, length = 6 + k * ROW, max(wide * value / most, 1)
         shapes += [
-            _text(LABELS - 8, y + 14, label, "end"),
+            _label(y + 14, label),
             _bar(LABELS, y, length, 18),
             _text(LABELS + length + 6, y + 14, text),
         ]
@@ -59,7 +59,7 @@ def stacked(
     wide, shapes = WIDTH - LABELS - RIGHT - 60, []
     for k, (label, shares, n_people) in enumerate(rows):
         y, x = 6 + k * ROW, float(LABELS)
-        shapes.append(_text(LABELS - 8, y + 14, label, "end"))
+        shapes.append(_label(y + 14, label))
         for kind, share in zip(kinds, shares, strict=True):
             if share > 0:
                 shapes.append(_bar(x, y, wide * share, 18, kind))
@@ -89,6 +89,7 @@ def histogram(
     ]
     shapes += [
         _text(LEFT - 6, TOP + 8, f"{most:,}", "end"),
+        _upright("people"),
         _text(LEFT - 6, BOTTOM, "0", "end"),
         *_axis(x, 0.0, end, BOTTOM, "cost of the cheapest plan"),
     ]
@@ -117,7 +118,10 @@ def steps(title: str, costs: np.ndarray, budget: float, people: np.ndarray | Non
             _line("grid", LEFT, y(level), WIDTH - RIGHT, y(level)),
             _text(LEFT - 6, y(level) + 4, f"{level:.0%}", "end"),
         ]
-    shapes += [f'<path class="line" d="{path}"/>', *_axis(x, 0.0, end, BOTTOM, "budget")]
+    shapes += [
+        f'<path class="line" d="{path}"/>', _upright("share of people with recourse"),
+        *_axis(x, 0.0, end, BOTTOM, "budget"),
+    ]  # fmt: skip
     return svg(title, HEIGHT, *shapes, *_budget_line(x, budget, end))
 
 
@@ -125,9 +129,9 @@ def intervals(
     title: str,
     rows: Sequence[tuple[str, float, float, float]],
     everyone: float,
-    line: str = "line: everyone",
+    axis: str = "share; dashed: everyone",
 ) -> Markup:
-    """Values with intervals, one row each, and everyone's value, or another, as a line."""
+    """Shares with intervals, one row each, and everyone's share, or another, as a line."""
     bottom = 8 + len(rows) * ROW
     known = [v for _, *numbers in rows for v in numbers if math.isfinite(v)]
     start, end = min([*known, everyone]), max([*known, everyone])
@@ -137,14 +141,14 @@ def intervals(
     shapes = [_line("all", x(everyone), 2, x(everyone), bottom)]
     for k, (label, value, low, high) in enumerate(rows):
         y = 6 + k * ROW + ROW / 2
-        shapes.append(_text(LABELS - 8, y + 4, label, "end"))
+        shapes.append(_label(y + 4, label))
         if math.isfinite(value):
             first, last = (x(v if math.isfinite(v) else value) for v in (low, high))
             shapes += [
                 _line("line", first, y, last, y),
                 f'<circle class="dot" cx="{x(value):.1f}" cy="{y}" r="4.5"/>',
             ]
-    return svg(title, bottom + 42, *shapes, *_axis(x, start, end, bottom, line))
+    return svg(title, bottom + 42, *shapes, *_axis(x, start, end, bottom, axis, percent=True))
 
 
 def _end(values: np.ndarray, budget: float) -> float:
@@ -161,7 +165,9 @@ def _scale(first: float, last: float, a: float, b: float) -> Scale:
     return lambda value: first + slope * (float(value) - a)
 
 
-def _axis(x: Scale, start: float, end: float, bottom: float, label: str) -> list[str]:
+def _axis(
+    x: Scale, start: float, end: float, bottom: float, label: str, *, percent: bool = False
+) -> list[str]:
     """A horizontal axis with about five round ticks."""
     raw = (end - start) / 5
     unit = 10 ** math.floor(math.log10(raw)) if raw > 0 else 1.0
@@ -170,7 +176,9 @@ def _axis(x: Scale, start: float, end: float, bottom: float, label: str) -> list
     for tick in np.arange(math.ceil(start / step) * step, end + step * 1e-6, step):
         shapes += [
             _line("axis", x(tick), bottom, x(tick), bottom + 4),
-            _text(x(tick), bottom + 18, f"{tick:.6g}", "middle"),
+            _text(
+                x(tick), bottom + 18, f"{100 * tick:.4g}%" if percent else f"{tick:.6g}", "middle"
+            ),
         ]
     return [*shapes, _text((x(start) + x(end)) / 2, bottom + 36, label, "middle")]
 
@@ -190,6 +198,23 @@ def _bar(x: float, y: float, width: float, height: float, kind: str = "bar") -> 
 
 def _line(kind: str, x1: float, y1: float, x2: float, y2: float) -> str:
     return f'<line class="{kind}" x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}"/>'
+
+
+def _label(y: float, label: str) -> str:
+    """What a row is, before the plot; what is too long ends in dots, with all of it as a title."""
+    label = str(label)
+    short = label if len(label) <= LONGEST else f"{label[: LONGEST - 1]}…"
+    text = _text(LABELS - 8, y, short, "end")
+    return f"<g><title>{escape(printable(label))}</title>{text}</g>"
+
+
+def _upright(label: str) -> str:
+    """What the vertical axis is."""
+    middle = (TOP + BOTTOM) / 2
+    return (
+        f'<text x="12" y="{middle:g}" text-anchor="middle" '
+        f'transform="rotate(-90 12 {middle:g})">{escape(label)}</text>'
+    )
 
 
 def _text(x: float, y: float, text: str, anchor: str = "start") -> str:

@@ -48,6 +48,7 @@ def page(audit: Audit, templates: str | Path | None = None) -> str:
         "n_explained": audit.n_explained,
         "held": _rows(audit.held),
         "without": _rows(audit.without),
+        "by_obstacle": _by_obstacle(audit),
         "verdicts": [] if audit.verdicts is None else _rows(audit.verdicts),
         "judged": audit.judged,
         "lasting": None
@@ -81,6 +82,7 @@ def _charts(audit: Audit, values: dict[str, Any], planned: pd.DataFrame) -> dict
             "Share of people with recourse, by group",
             [(row["group"], row["value"], row["low"], row["high"]) for row in rows],
             values["everyone"]["recourse ratio"],
+            "share of people with recourse; dashed: everyone",
         )
     if len(planned):
         (costs, people), (all_costs, everyone) = (
@@ -121,7 +123,7 @@ def _charts(audit: Audit, values: dict[str, Any], planned: pd.DataFrame) -> dict
                 if point.plans
             ],
             0.9 if audit.lasting.lasting is None else audit.lasting.lasting,
-            "line: what was asked for",
+            "share of plans that last; dashed: what was asked for",
         )  # fmt: skip
     if values["book"]:
         rows = [row for row in values["book"]["rows"] if row["group"] == EVERYONE]
@@ -130,7 +132,7 @@ def _charts(audit: Audit, values: dict[str, Any], planned: pd.DataFrame) -> dict
             [(row["pool"], row["bad rate"], row["bad rate low"], row["bad rate high"])
              for row in rows],
             rows[0]["bad rate"],
-            "line: today",
+            "bad rate of the accepted; dashed: today",
         )  # fmt: skip
     return drawn
 
@@ -146,6 +148,16 @@ def _sendable(sent: Sendable) -> dict[str, Any]:
     refused = sent.metrics[sent.metrics["metric"] == "sendable"].set_index("group")["people"]
     table = shares.assign(refused=refused).loc[refused.index].reset_index()
     return {"checks": sent.checks, "groups": _rows(table), "failures": _rows(sent.failures())}
+
+
+def _by_obstacle(audit: Audit) -> list[dict[str, Any]]:
+    """What holds people, the most common first, each with the people whom it holds."""
+    own = {str(name): _rows(rows) for name, rows in audit.without.groupby("obstacle", sort=False)}
+    known = [{**row, "held": own.pop(row["features"], [])} for row in _rows(audit.held)]
+    return known + [
+        {"features": name, "people": len(rows), "median budget": math.nan, "held": rows}
+        for name, rows in own.items()
+    ]
 
 
 def _median(planned: pd.DataFrame) -> float:

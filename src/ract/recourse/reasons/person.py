@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from ract._utils.html import html_text
 from ract.recourse.plan import class_in_words, exact_number, in_words, number, short_decimal
 
 Direction = Literal["too low", "too high", "category", "missing"]
@@ -196,3 +197,6 @@ class PersonReasons:
 
     def __str__(self) -> str:
         return self.describe()
+
+    def _repr_html_(self) -> str:
+        return html_text(self.describe())

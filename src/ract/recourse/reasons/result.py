@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from ract._utils.errors import InvalidSpec
+from ract._utils.html import html_table
 from ract._utils.status import Status
 from ract.data.encoder import Axis
 from ract.data.invalid_rows import InvalidRows
@@ -148,6 +149,16 @@ class Reasons(ByPerson[PersonReasons]):
         counts = pd.Series(self.status).value_counts()
         each = [f"{counts[s]} {s}" for s in ("accepted", "refused", "invalid") if s in counts]
         return f"Reasons of {len(self)} people: {', '.join(each) or 'nobody'}"
+
+    def _repr_html_(self) -> str:
+        refused = [self[int(i)] for i in np.flatnonzero(self.refused)[:10]]
+        rows = [
+            (person.person, rank, reason.feature, reason.value, reason.typical, reason.describe())
+            for person in refused
+            for rank, reason in enumerate(person.reasons, start=1)
+        ]
+        columns = ("person", "rank", "feature", "value", "usual", "in words")
+        return html_table(repr(self), columns, rows)
 
     def _reason(self, row: int, principal: Principal) -> Reason:
         """A reason of someone who was read, in the table's own terms."""

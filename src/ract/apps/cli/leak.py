@@ -1,0 +1,52 @@
+"""``ract leak``: how well a model can be rebuilt from what it answers."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from ract.apps.cli import options
+
+
+def leak(
+    model: options.ModelPath,
+    people: Annotated[
+        str | None,
+        typer.Argument(
+            help="Table of the population; random people within the model's bounds by default."
+        ),
+    ] = None,
+    *,
+    queries: Annotated[int, typer.Option(min=10, help="How many people to ask about.")] = 1000,
+    output: options.TableOutput = "-",
+    random_state: options.RandomState = 0,
+    json: options.Json = False,
+    csv: options.Csv,
+) -> None:
+    """Rebuild a model from its decisions and plans, and say how well the copy agrees with it.
+
+    The table has a row for each kind of answer and number of queries. The attack is a simple one,
+    so that a model leaks at least this much.
+
+    Example: ract leak model.ract --queries 1000
+    """
+    from ract.apps.cli.columns import held_out
+    from ract.apps.cli.inputs import open_model
+    from ract.apps.cli.messages import print_summary, refuse_both
+    from ract.apps.cli.outputs import table_writer
+    from ract.apps.cli.tables import format_of
+    from ract.evaluation import measure_leak
+    from ract.evaluation.leak import QUERIES
+
+    refuse_both(output, json)
+    file = open_model(model)
+    written = format_of(csv, file.table)
+    X = None if people is None else held_out(people, written, file.model).frame
+    sizes = [n for n in QUERIES if n < queries] + [queries]
+    found = measure_leak(file.model, X, sizes, random_state=random_state)
+    with table_writer(output) as write:
+        write(found.table)
+    last = found.table[found.table["queries"] == queries].set_index("given")["fidelity"]
+    summary = {"queries": queries, "fidelity": {k: round(v, 4) for k, v in last.items()}}
+    print_summary(summary, f"{found!r}.", as_json=json)

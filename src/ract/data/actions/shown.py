@@ -1,0 +1,70 @@
+"""An action space as people read it: one line per feature, in a terminal or a notebook."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ract._utils.html import html_table
+
+if TYPE_CHECKING:
+    from ract.data.actions.feature import Feature
+    from ract.data.actions.space import ActionSpace
+
+COLUMNS = ("feature", "kind", "may", "from", "to", "besides")
+_WORDS = {"any": "rise and fall", "increase": "rise", "decrease": "fall", "fixed": "not change"}
+
+
+def heading(space: ActionSpace) -> str:
+    """What it is about, in one line."""
+    free = sum(feature.actionable for feature in space)
+    wanted = "" if space.desired is None else f", to become {space.desired!r}"
+    limits = ", limited by size" if space.limits == "size" else ""
+    rules = f", {len(space.rules)} rules" if space.rules else ""
+    return f"ActionSpace: {free} of {len(space)} features may change{wanted}{limits}{rules}"
+
+
+def as_text(space: ActionSpace) -> str:
+    """Lines with columns of equal width.
+
+    >>> from ract.data.actions import ActionSpace, Feature
+    >>> print(ActionSpace([Feature("Age", "integer", "fixed"), Feature("Debt", change="decrease")]))
+    ActionSpace: 1 of 2 features may change
+      Age   integer  not change
+      Debt           fall
+    """
+    rows = [_row(feature) for feature in space]
+    wide = [max((len(row[k]) for row in rows), default=0) for k in range(len(COLUMNS))]
+    lines = ["  ".join(cell.ljust(w) for cell, w in zip(row, wide, strict=True)) for row in rows]
+    return "\n".join([heading(space), *(f"  {line}".rstrip() for line in lines)])
+
+
+def as_html(space: ActionSpace) -> str:
+    """A table."""
+    return html_table(heading(space), COLUMNS, [_row(feature) for feature in space])
+
+
+def _row(feature: Feature) -> tuple[str, ...]:
+    kind, may = feature.kind or "", _WORDS[feature.change]
+    if feature.kind in ("binary", "categorical") and feature.change == "any":
+        may = "change"
+    if feature.is_categorical:
+        may = {"rise": "move later", "fall": "move earlier"}.get(may, may)
+        low, high = ", ".join(map(str, feature.categories)), ""
+    else:
+        low, high = ("" if end is None else f"{end:,g}" for end in (feature.lower, feature.upper))
+    return feature.name, kind, may, low, high, _besides(feature)
+
+
+def _besides(feature: Feature) -> str:
+    """What else limits a change."""
+    said = [
+        ("not known to the model", not feature.use),
+        (f"by {feature.max_change or 0:,g} at most", feature.max_change is not None),
+        (f"by {feature.max_relative or 0:.0%} at most", feature.max_relative is not None),
+        (f"steps of {feature.step or 0:,g}", bool(feature.step)),
+        (f"after {feature.delay:g} months", feature.delay > 0),
+        (f"grows by {feature.drift:g} a {feature.per}", feature.drift != 0),
+        (f"weight {feature.weight:g}", feature.weight != 1),
+        ("may be handed in", feature.may_supply),
+    ]
+    return ", ".join(text for text, holds in said if holds)

@@ -1,0 +1,73 @@
+"""What bodies of rules ask a notice to say, and whether a lender's file says it."""
+
+from __future__ import annotations
+
+import datetime
+import tomllib
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+
+from ract._utils.errors import InvalidSpec, listing
+from ract.notices.settings import NoticeSettings
+
+
+@dataclass(frozen=True)
+class Pack:
+    """The fields of a lender's file that one body of rules needs.
+
+    Parameters
+    ----------
+    name, title : str
+    applies : date
+        From when on.
+    needs : dict of str to str
+        By field of ``[notice]``: what it is needed for.
+
+    Examples
+    --------
+    >>> from ract.notices import Details, NoticeSettings
+    >>> own = Details("Alpha Bank", "1 Main Street", contact="555 0100")
+    >>> list(packs()["us-reg-b"].missing(NoticeSettings(details=own)))
+    ['agency']
+    """
+
+    name: str
+    title: str
+    applies: datetime.date
+    needs: dict[str, str]
+
+    def missing(self, settings: NoticeSettings) -> dict[str, str]:
+        """The fields that a file leaves empty, and what each is needed for."""
+        own = settings.details
+        return {name: why for name, why in self.needs.items() if not getattr(own, name).strip()}
+
+    def check(self, settings: NoticeSettings) -> None:
+        """Refuse a file that leaves a field empty.
+
+        Raises
+        ------
+        InvalidSpec
+            With the name of each such field, and what it is needed for.
+        """
+        if lacking := self.missing(settings):
+            said = "; ".join(f"{name} ({why})" for name, why in lacking.items())
+            raise InvalidSpec(f"[notice] lacks what {self.name} needs: {said}.")
+
+
+@cache
+def packs() -> dict[str, Pack]:
+    """Every pack, by its name."""
+    text = files("ract.notices").joinpath("packs.toml").read_text(encoding="utf-8")
+    return {name: Pack(name, **table) for name, table in tomllib.loads(text).items()}
+
+
+def pack(name: str) -> Pack:
+    """A pack by its name.
+
+    >>> pack("eu-ccd2").applies.isoformat()
+    '2026-11-20'
+    """
+    if name not in packs():
+        raise InvalidSpec(f"There is no pack {name!r}; there are {listing(packs(), 20)}.")
+    return packs()[name]

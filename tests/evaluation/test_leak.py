@@ -1,0 +1,62 @@
+"""What leaks: more answers make a better copy, and points between cost less and are refused."""
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from ract import RecourseTreeClassifier, load_loans, save_model
+from ract._utils.errors import InvalidSpec
+from ract.apps.cli import app
+from ract.evaluation import measure_leak
+from ract.evaluation.leak import CHEAPEST, DECISIONS, ROUND, STRONGEST, _people, _World
+
+LOANS, NEW = load_loans(800), load_loans(400, random_state=1)
+TREE = RecourseTreeClassifier(LOANS.actions, max_depth=4).fit(LOANS.frame, LOANS.target)
+
+
+@pytest.mark.parametrize("people", [None, NEW.frame])
+def test_more_answers_make_a_better_copy(people):
+    table = measure_leak(TREE, people, [10, 400]).table
+    assert table["given"].unique().tolist() == [DECISIONS, CHEAPEST, ROUND, STRONGEST]
+    by = table.set_index(["given", "queries"])
+    for given in (DECISIONS, CHEAPEST, ROUND, STRONGEST):
+        few, many = by.loc[(given, 10)], by.loc[(given, 400)]
+        assert many["fidelity"] > few["fidelity"] and many["fidelity"] > many["constant"]
+        assert many["low"] <= many["fidelity"] <= many["high"]
+    assert (by.loc[DECISIONS, "plans"] == 0).all() and by.loc[(CHEAPEST, 400), "plans"] > 30
+    again = measure_leak(TREE, people, [10, 400]).table
+    assert again.equals(table)
+
+
+def test_what_lies_between_a_person_and_their_cheapest_plan_is_refused():
+    """The attack rests on it; asked of the model itself."""
+    plans = TREE.recourse(NEW.frame, explain=False)
+    sure = plans.found & (plans.status == "optimal")
+    world = _World(TREE, NEW.frame, NEW.frame)
+    between = world._between(plans.before[sure], plans.after[sure])
+    assert len(between) > 50
+    frame = TREE.encoder_.decode(between, like=NEW.frame.head(1))
+    assert not (TREE.predict(frame) == TREE.desired_).any()
+
+
+def test_random_people_are_within_the_bounds():
+    people = _people(TREE, None, 200, np.random.default_rng(0))
+    for feature in TREE.encoder_.space:
+        if feature.is_categorical:
+            assert set(people[feature.name]) <= set(feature.categories)
+        else:
+            assert people[feature.name].between(feature.lower, feature.upper).all()
+
+
+def test_what_cannot_be_measured_is_refused():
+    with pytest.raises(InvalidSpec, match="queries must be whole numbers of 2 or more"):
+        measure_leak(TREE, queries=[1])
+    with pytest.raises(InvalidSpec, match="a fitted model of ract"):
+        measure_leak(object())
+
+
+def test_the_command_prints_a_table(tmp_path):
+    save_model(TREE, tmp_path / "model.ract")
+    shown = CliRunner().invoke(app, ["leak", str(tmp_path / "model.ract"), "--queries", "40"])
+    assert shown.exit_code == 0 and "Fidelity of a copy after 40 queries" in shown.output
+    assert shown.output.count("cheapest plans") == 4  # three sizes, and the sentence
