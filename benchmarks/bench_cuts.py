@@ -32,10 +32,10 @@ def table(name):
     """People, whether each is desired, and what they may do."""
     if name == "credit_data":
         frame, good = credit_data()
-        return frame, good == 1, ActionSpace.infer(frame, desired=True)
+        return frame, good == 1, ActionSpace.infer(frame, desired=True, limits=None)
     data = getattr(datasets, f"fetch_{name}")(drop_duplicates=True)
     good = (data.target == data.desired).to_numpy()
-    return data.frame, good, ActionSpace(list(data.actions), desired=True)
+    return data.frame, good, ActionSpace(list(data.actions), desired=True, limits=None)
 
 
 def measured(ensemble, model, people, good, share):

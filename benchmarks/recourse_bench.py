@@ -47,7 +47,7 @@ class Ract:
         barred = tuple(mlmodel.data.immutables)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of names such as age: the data say what is immutable
-            space = ActionSpace.infer(self._reference)
+            space = ActionSpace.infer(self._reference, limits=None)
         self._space = space.with_features(
             replace(feature, change="fixed" if self._is_barred(feature, barred) else "any")
             for feature in space

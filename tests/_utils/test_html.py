@@ -21,7 +21,7 @@ def shown():
     space = ActionSpace(
         [Feature(HOSTILE if f.name == "Income" else f.name, f.kind, CHANGES.get(f.name, f.change))
          for f in loans.actions],
-        loans.desired,
+        loans.desired, limits=None,
     )  # fmt: skip
     model = RecourseForestClassifier(space, n_estimators=5, random_state=0, budget=0.2)
     model.fit(frame[:200], loans.target.to_numpy()[:200])

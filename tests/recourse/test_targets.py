@@ -39,7 +39,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::ract.data.actions.AssumedAction
 VALUES = range(5)
 GRID = pd.DataFrame(list(itertools.product(VALUES, repeat=3)), columns=["a", "b", "c"])
 SPACE = ActionSpace([Feature("a", "integer"), Feature("b", "integer", "increase"),
-                     Feature("c", "integer")])  # fmt: skip
+                     Feature("c", "integer")], limits=None)  # fmt: skip
 
 
 def lightgbm(kind, **params):

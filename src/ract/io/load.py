@@ -228,7 +228,7 @@ def _curve(contents: Contents, encoder: Encoder) -> LastingCurve | None:
     """How long plans last, if that was measured, with the booster that has to agree."""
     meta = contents.meta.get("lasting")
     curve = _lasting(meta)
-    if curve is None or "guard" not in meta:
+    if meta is None or curve is None or "guard" not in meta:
         return curve
     guard = checked_ensemble(entry(meta, "guard", dict), contents.under("guard."), encoder)
     return replace(curve, guard=guard)

@@ -20,7 +20,9 @@ def case():
     rng = np.random.default_rng(3)
     people = pd.DataFrame(rng.integers(0, 5, (300, 3)), columns=NAMES)
     y = np.where(people.a + people.b + rng.normal(scale=0.7, size=300) > 5.5, "yes", "no")
-    space = ActionSpace([Feature(n, "integer") for n in NAMES], desired="yes", rules=RULES)
+    space = ActionSpace(
+        [Feature(n, "integer") for n in NAMES], desired="yes", rules=RULES, limits=None
+    )
     tree = RecourseTreeClassifier(space, max_depth=4, budget=0.5, random_state=0)
     return tree.fit(people, y), people
 

@@ -30,7 +30,7 @@ def small_problem(rng, combine):
             column = rng.permutation(np.arange(9) % 4)
             features.append(Feature(name, "integer", change))
         data[name] = column
-    frame, actions = pd.DataFrame(data), ActionSpace(features)
+    frame, actions = pd.DataFrame(data), ActionSpace(features, limits=None)
     encoder = Encoder(frame, actions)
     matrix = encoder.matrix(frame)
     ensemble = random_ensemble(rng, matrix, 12)

@@ -148,7 +148,7 @@ def find_strongest(
         return float(problem.ensemble.score(found.values[None])[0])
 
     everywhere = np.zeros_like(plain.costs)
-    most = model.within(model.simplified, plain.own, everywhere, 0.0).best
+    most = model.within(model.simplified, plain.own, everywhere, 0.0, len(plain.own)).best
     best, answer = strongest_by(look, score, model, most, plain.stop)
     if best is None:
         return person, answer
