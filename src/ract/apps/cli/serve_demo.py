@@ -46,10 +46,8 @@ def prepare(folder: Path) -> tuple[Path, tuple[Path, ...], Callable[[Any, str], 
     loans = load_loans(N_APPLICANTS)
     # Whoever is refused becomes older while a promise lasts.
     ages = [replace(f, drift=1 / 12) if f.name == "Age" else f for f in loans.actions]
-    space = ActionSpace(ages, loans.desired, limits="size", steps="round").within("1 year")
-    model = RecourseBoostingClassifier(
-        space, budget=1.0, max_iter=N_TREES, lasting=0.8, random_state=0
-    )
+    space = ActionSpace(ages, loans.desired).within("1 year")
+    model = RecourseBoostingClassifier(space, max_iter=N_TREES, lasting=0.8, random_state=0)
     model.fit(loans.frame, loans.target)
     judge = OutcomeJudge(loans.actions, desired=loans.desired).fit(loans.frame, loans.target)
     save_model(model, folder / "loans.ract", judge=judge, keep_reference=loans.frame)
