@@ -1,10 +1,12 @@
 """Attacks on what the program states, at full size; every count of wrong answers must be 0.
 
-``edge``: people on the edge of their budget, against brute force in exact fractions. ``forgery``:
-forged certificates, of which none may be verified except in entries that the check names as not
-checked. ``limit``: searches in a forest of 600,000 nodes, of which each has to end within 1.2 times
-its limit and 50 ms. That is read off the clock; a search that ends later is late unless it was the
-machine that kept it waiting: CPU time of its thread after the limit, within the same bound.
+``edge``: people on the edge of their budget, against brute force in exact fractions. ``plans``:
+strongest plans, plans for whoever does more and few changes, against every value of small tables.
+``forgery``: forged certificates, of which none may be verified except in entries that the check
+names as not checked. ``limit``: searches in a forest of 600,000 nodes, of which each has to end
+within 1.2 times its limit and 50 ms. That is read off the clock; a search that ends later is late
+unless it was the machine that kept it waiting: CPU time of its thread after the limit, within the
+same bound.
 
     python -m benchmarks.attack              # every suite
     python -m benchmarks.attack forgery
@@ -22,6 +24,7 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import product
 from pathlib import Path
 from threading import Timer, get_ident
 from time import clock_gettime, perf_counter, process_time, pthread_getcpuclockid
@@ -32,6 +35,8 @@ from sklearn.ensemble import RandomForestClassifier
 
 from ract import (
     ActionSpace,
+    Feature,
+    RecourseBoostingClassifier,
     RecourseForestClassifier,
     RecourseTreeClassifier,
     certify,
@@ -46,6 +51,7 @@ from tests.forgeries import forgeries
 
 N_FORGERIES = 500
 N_EDGES = 250  # cases, of up to 8 people each
+N_TABLES = 100  # of 80 people each
 LIMITS = (1.0, 5.0)  # seconds
 SEARCHES = {
     "exact": {},
@@ -61,7 +67,7 @@ SEARCHES = {
     "leaves": {"method": "leaves"},
     "live": {"method": "live"},
     "solver": {"method": "solver"},
-    "relations": {"relations": ["LoanAmount <= 0.5 Income"]},
+    "rules": {"rules": ["LoanAmount <= 0.5 Income"]},
     "l2": {"cost": "l2", "budget": np.inf},
     "mahalanobis": {"cost": "mahalanobis", "budget": np.inf},
     "plausible": {"plausibility": "isolation_forest"},
@@ -89,7 +95,8 @@ def limit() -> int:
     print(f"limit: {n_nodes:,} nodes")
     for name, options in SEARCHES.items():
         given = {"cost": "percentile", "budget": 0.3} | options
-        model = import_model(forest, people, space, cost=given.pop("cost"))
+        ruled = space.with_rules(*given.pop("rules", ()))
+        model = import_model(forest, people, ruled, cost=given.pop("cost"))
         given["reference"] = people
         find_recourse(model, refused[:1], time_limit=0, **given)  # prepares, and loads kernels
         for seconds in LIMITS:
@@ -147,6 +154,104 @@ class Overtime:
         parallel.Watch.timing = self._timing
 
 
+VALUES = {"a": range(5), "b": range(5), "c": ["low", "mid", "high"], "d": ["x", "y", "z"]}
+WAYS = {"a": "any", "b": "increase", "c": "increase", "d": "any"}
+
+
+def plans() -> int:
+    """Strongest plans, plans for whoever does more, and few changes, beside every other value."""
+    wrong, n_people = Counter(), 0
+    for seed in range(N_TABLES):
+        rng = np.random.default_rng(seed)
+        table = pd.DataFrame({name: rng.choice(values, 80) for name, values in VALUES.items()})
+        rank = table["c"].map(VALUES["c"].index)
+        noise = rng.normal(0, 1.5, len(table))
+        good = table["a"] + table["b"] * rng.choice([-1, 1]) + 2 * (rank == 1) + noise > 3
+        space = ActionSpace(
+            [
+                Feature(name, "categorical", WAYS[name], categories=list(values))
+                if name in "cd"
+                else Feature(name, "integer", WAYS[name])
+                for name, values in VALUES.items()
+            ],
+            desired=True,
+        )
+        every = pd.DataFrame(list(product(*VALUES.values())), columns=list(VALUES))
+        for name, model in _models(seed, table, good, space):
+            people = table[model.predict(table) != True][:4]  # noqa: E712  a class label
+            if len(people):
+                n_people += len(people)
+                wrong.update(f"{name}, {what}" for what in _wrong_plans(model, people, every))
+    print(f"plans: {n_people} people, wrong: {dict(wrong) or 0}")
+    return wrong.total()
+
+
+def _models(seed, table, good, space):
+    """Models of every kind of decision that are neither all yes nor all no."""
+    ours = {
+        "tree": RecourseTreeClassifier(space, max_depth=4, random_state=seed),
+        "forest": RecourseForestClassifier(space, n_estimators=9, random_state=seed),
+        "cut forest": RecourseForestClassifier(
+            space, n_estimators=9, approval_rate=0.4, random_state=seed
+        ),
+        "booster": RecourseBoostingClassifier(
+            space, max_iter=8, min_samples_leaf=3, random_state=seed
+        ),
+    }
+    for name, model in ours.items():
+        yield name, model.fit(table, good)
+
+
+def _score(model, people):
+    """What a model counts: votes, the share in one tree's leaf, or a score."""
+    if len(model.ensemble_.root) == 1:
+        return model.predict_proba(people)[:, list(model.classes_).index(True)]
+    return model.ensemble_.score(model.encoder_.matrix(people))
+
+
+def _wrong_plans(model, people, every):
+    """What is wrong about anybody's plans."""
+    encoded, accepted = model.encoder_.matrix(every), model.predict(every) == True  # noqa: E712
+    score, levels = _score(model, every), VALUES["c"].index
+    answers = {
+        "strongest": model.recourse(people, strength="most", budget=1.0),
+        "at least": model.recourse(people, at_least=True, budget=1.0),
+        **{k: model.recourse(people, max_changes=k, budget=1.0) for k in (1, 2, 3)},
+    }
+    for i, (_, person) in enumerate(people.iterrows()):
+        own = model.encoder_.matrix(people.iloc[[i]])
+        cost = model.cost_.between(np.repeat(own, len(every), 0), encoded)
+        ahead = every["c"].map(levels) >= levels(person["c"])
+        may = accepted & (every["b"] >= person["b"]) & ahead & (cost <= 1 + 1e-9)
+        n_changes = (every != person).sum(axis=1)
+        for what, found in answers.items():
+            few = may & (n_changes <= what) if isinstance(what, int) else may
+            if found.found[i] != few.any():
+                yield f"{what}: found or not"
+            elif not few.any():
+                continue
+            elif isinstance(what, int) and abs(found.cost[i] - cost[few].min()) > 1e-9:
+                yield f"{what} changes: cost"
+        plan = answers["strongest"]
+        if (
+            plan.found[i]
+            and _score(model, plan.counterfactuals.iloc[[i]])[0] < score[may].max() - 1e-9
+        ):
+            yield "strongest: not the most"
+        at_least = answers["at least"]
+        if at_least.found[i] and at_least.answers.beyond[i]:
+            end, more = at_least.counterfactuals.iloc[i], np.ones(len(every), bool)
+            for name in VALUES:
+                rank = every[name].map(levels) if name == "c" else every[name]
+                to, at = (levels(v) if name == "c" else v for v in (end[name], person[name]))
+                if name == "d" or to == at:
+                    more &= (rank == to).to_numpy()
+                else:
+                    more &= (rank >= to if to > at else rank <= to).to_numpy()
+            if not accepted[more].all():
+                yield "at least: someone who does more is refused"
+
+
 def forgery() -> int:
     """Certificates of a tree and a forest, with and without witness file and training table."""
     loans = load_loans(1500)
@@ -185,7 +290,9 @@ def _outcome(one, found) -> str:
     return "verified, entry named as not checked" if found else "not verified"
 
 
-SUITES: dict[str, Callable[[], int]] = {"edge": edge, "forgery": forgery, "limit": limit}
+SUITES: dict[str, Callable[[], int]] = {
+    "edge": edge, "plans": plans, "forgery": forgery, "limit": limit,
+}  # fmt: skip
 
 
 def main() -> None:

@@ -15,7 +15,7 @@ from ract._kernels.search.few_moves import best_with_few, guess_few, new_few
 @making_kernel
 def most_with_cells(boxes, categorical, cells, n_left, changes, worth, guess):
     """What few.best becomes, the moves left, and whether there is a guess."""
-    bits = make_bits(boxes, categorical, 1, False)
+    bits = make_bits(boxes, categorical, 1, False, np.zeros(1, np.uint8))
     few = new_few(bits)
     few.rest[:] = worth
     left = best_with_few(boxes, bits, cells, n_left, changes, few)

@@ -153,13 +153,15 @@ def find_bounds(boxes, categorical, active, offset, bound_start, bounds):
 
 
 @inner
-def fill_masks(boxes, categorical, bits):
+def fill_masks(boxes, categorical, bits, stop):
     """Set mask, upto and after.
 
     An ordinal cell lies in the boxes that begin at it or before it and end at it or after.
     """
     mask, upto, after = bits.mask, bits.upto, bits.after
     for i in range(bits.active.shape[0]):
+        if stop[0]:
+            return
         a, begin, end = bits.active[i], bits.offset[i], bits.offset[i + 1]
         for r in range(boxes.tree.shape[0]):
             s, bit = bits.slot[r], bits.bit[r]
@@ -182,8 +184,11 @@ def fill_masks(boxes, categorical, bits):
 
 
 @making
-def make_bits(boxes, categorical, n_trees, shared):
-    """Everything about the boxes that stays the same during a search."""
+def make_bits(boxes, categorical, n_trees, shared, stop):
+    """Everything about the boxes that stays the same during a search.
+
+    stop (1,) uint8: set from outside to end it; what was made by then is not for use.
+    """
     n_axes, n_boxes = boxes.n_cells.shape[0], boxes.tree.shape[0]
     axes = np.zeros((2, n_axes + 1), np.int64)
     n_active, n_cells = 0, 0
@@ -205,7 +210,7 @@ def make_bits(boxes, categorical, n_trees, shared):
         sets[2 * n_cells :], each[2], np.empty((3, n_boxes * n_active), np.int64),
     )  # fmt: skip
     find_bounds(boxes, categorical, bits.active, bits.offset, bits.bound_start, bits.bounds)
-    fill_masks(boxes, categorical, bits)
+    fill_masks(boxes, categorical, bits, stop)
     return bits
 
 

@@ -84,7 +84,7 @@ class Group(NamedTuple):
 
 
 @making
-def make_group(boxes, value, categorical, needs, g):
+def make_group(boxes, value, categorical, needs, g, stop):
     """Model g, with all of its boxes alive."""
     begin, end = needs.first[g], needs.first[g + 1]
     low, high = np.searchsorted(boxes.tree, begin), np.searchsorted(boxes.tree, end)
@@ -93,7 +93,7 @@ def make_group(boxes, value, categorical, needs, g):
         boxes.last[low:high], boxes.n_cells, boxes.start, boxes.home, boxes.missing,
     )  # fmt: skip
     n_trees, n_boxes = end - begin, high - low
-    bits = make_bits(own, categorical, n_trees, needs.by_votes[g])
+    bits = make_bits(own, categorical, n_trees, needs.by_votes[g], stop)
     room = new_conflicts(n_trees, n_boxes, bits.mask.shape[1])
     trees = np.zeros((2, n_trees), np.int64)
     return Group(
@@ -313,9 +313,9 @@ def decide_several(
     boxes: of the trees that are left of all models, one model after the other. value float64
     (boxes,). forest, rules: the whole forests. The rest as for votes.
     """
-    groups = [make_group(boxes, value, categorical, needs, 0)]
+    groups = [make_group(boxes, value, categorical, needs, 0, stop)]
     for g in range(1, needs.least.shape[0]):
-        groups.append(make_group(boxes, value, categorical, needs, g))
+        groups.append(make_group(boxes, value, categorical, needs, g, stop))
     bits, state, only_votes = groups[0].bits, groups[0].state, needs.by_votes.all()
     different, losses = np.zeros(bits.active.shape[0], np.int64), np.zeros(bits.mask.shape[0])
     open_ = np.ones(bits.mask.shape[0], np.int8)

@@ -103,11 +103,13 @@ def different_cells(n_cells, base, is_categorical, home, stamp, begins, ends, op
 
 @inner
 def propagate(
-    boxes, bits, categorical, value, least, changes, alive, chosen, open_, state, losses, best, far
+    boxes, bits, categorical, value, least, changes, alive, chosen, open_, state, losses, best, far,
+    stop,
 ):  # fmt: skip
     """Drop cells and boxes that cannot take part; returns the best sum, -inf if below least.
 
-    As for votes. losses (all cells,): what the best sum loses with each cell left.
+    As for votes. losses (all cells,): what the best sum loses with each cell left. What was found
+    is not for use if stop was set meanwhile.
     """
     n_active, n_left, stamps = bits.active.shape[0], state.n_left, state.stamps
     begins, ends, cells = state.lists[0], state.lists[1], state.lists[2]
@@ -124,6 +126,8 @@ def propagate(
         mark_ends(bits, alive, stamps[0], begins, ends)
         changed, moved = False, 0
         for i in range(n_active):
+            if stop[0]:
+                return sum_
             a, base = bits.active[i], bits.offset[i]
             home = boxes.home[a]
             if chosen[i] < 0:
@@ -195,15 +199,19 @@ def sharpen(
             n_left[i] = 1
             cells[bits.offset[i]] = chosen[i]
     take_cells(bits, cells, n_left, shares, few)
-    bound = share_out(boxes, bits, categorical, value, changes, alive, cells, n_left, shares, few)
+    bound = share_out(
+        boxes, bits, categorical, value, changes, alive, cells, n_left, shares, few, stop
+    )
     while bound >= least and last - bound > GAIN * (bound - least) and not stop[0]:
         last = bound
         bound = share_out(
-            boxes, bits, categorical, value, changes, alive, cells, n_left, shares, few
+            boxes, bits, categorical, value, changes, alive, cells, n_left, shares, few, stop
         )
-    if bound < least:
+    if bound < least or stop[0]:
         return bound, False
-    find_losses(boxes, bits, categorical, value, changes, alive, cells, n_left, shares, few, losses)
+    find_losses(
+        boxes, bits, categorical, value, changes, alive, cells, n_left, shares, few, losses, stop
+    )
     return bound, drop_cells(bits, alive, chosen, state, losses, bound - least)
 
 
@@ -327,7 +335,9 @@ def decide_sums(
     value float64 (boxes,). least: no point with a smaller sum is accepted, rounding included.
     forest, rules: the whole forest and which points are wanted. The rest as for votes.
     """
-    bits, n_boxes = make_bits(boxes, categorical, n_trees, False), boxes.tree.shape[0]
+    bits, n_boxes = make_bits(boxes, categorical, n_trees, False, stop), boxes.tree.shape[0]
+    if stop[0]:  # making bits takes long where there are many boxes
+        return UNKNOWN, 1
     state, losses = new_state(bits, n_boxes), np.zeros(bits.mask.shape[0])
     stack, shares = new_stack(bits, state.alive[0]), new_shares(bits, n_trees)
     few, guess = new_few(bits), np.zeros(bits.active.shape[0], np.int64)
@@ -344,16 +354,18 @@ def decide_sums(
         top -= 1
         alive, chosen = stack.alive[top].copy(), stack.chosen[top].copy()
         bound, changed = np.inf, True
-        while changed and bound >= loose and not (stop[0] and bound < np.inf):
+        while changed and bound >= loose:
             bound = propagate(
                 boxes, bits, categorical, value, least, changes, alive, chosen, stack.open[top],
-                state, losses, best, far,
+                state, losses, best, far, stop,
             )  # fmt: skip
-            if bound >= least:
+            if bound >= least and not stop[0]:
                 bound, changed = sharpen(
                     boxes, bits, categorical, value, loose, changes, alive, chosen, state, shares,
                     few, losses, stop,
                 )  # fmt: skip
+            if stop[0]:
+                return UNKNOWN, nodes
         if bound < loose:
             continue
         if guess_point(boxes, bits, state, losses, changes, few, guess):

@@ -183,7 +183,9 @@ def decide_votes(boxes, n_trees, needed, changes, own, categorical, max_nodes, s
     point (axes,) int64: set to the original cells of a solution. Returns FOUND, NONE or
     UNKNOWN (stopped, or more than max_nodes nodes), and the number of nodes.
     """
-    bits, n_boxes = make_bits(boxes, categorical, n_trees, True), boxes.tree.shape[0]
+    bits, n_boxes = make_bits(boxes, categorical, n_trees, True, stop), boxes.tree.shape[0]
+    if stop[0]:  # making bits takes long where there are many boxes
+        return UNKNOWN, 1
     state, room = new_state(bits, n_boxes), new_conflicts(n_trees, n_boxes, bits.mask.shape[1])
     far = new_far(bits)
     nodes, depth = 0, np.int64(0)

@@ -140,13 +140,16 @@ def best_with_cells(boxes, bits, categorical, value, alive, cells, n_left, share
 
 
 @inner
-def share_out(boxes, bits, categorical, value, changes, alive, cells, n_left, shares, few):
+def share_out(boxes, bits, categorical, value, changes, alive, cells, n_left, shares, few, stop):
     """Improve the shares of every tree, and of the limit on changes, once; returns the bound.
 
-    cells (cells of all axes,), n_left (active,): the cells left of each axis.
+    cells (cells of all axes,), n_left (active,): the cells left of each axis. stop (1,) uint8: set
+    from outside to end at once, without a bound.
     """
     worth, given, bound = shares.worth, shares.given, 0.0
     for t in range(shares.first.shape[0] - 1):
+        if stop[0]:
+            return np.inf
         begin, end = shares.first[t], shares.first[t + 1]
         if begin == end:  # one box that holds everything
             bound += value[bits.first_box[t]]
@@ -178,9 +181,12 @@ def share_out(boxes, bits, categorical, value, changes, alive, cells, n_left, sh
 
 @inner
 def find_losses(
-    boxes, bits, categorical, value, changes, alive, cells, n_left, shares, few, losses
+    boxes, bits, categorical, value, changes, alive, cells, n_left, shares, few, losses, stop
 ):  # fmt: skip
-    """Set losses (cells of all axes,) to what the bound loses at least with each cell left."""
+    """Set losses (cells of all axes,) to what the bound loses at least with each cell left.
+
+    They are not for use if stop was set meanwhile.
+    """
     for i in range(bits.active.shape[0]):
         base, top = bits.offset[i], -np.inf
         for q in range(n_left[i]):
@@ -188,6 +194,8 @@ def find_losses(
         for q in range(n_left[i]):
             losses[base + q] = top - shares.worth[base + cells[base + q]]
     for t in range(shares.first.shape[0] - 1):
+        if stop[0]:
+            return
         begin, end = shares.first[t], shares.first[t + 1]
         for k in range(end - begin):
             i, at = shares.axis[begin + k], shares.at[begin + k]

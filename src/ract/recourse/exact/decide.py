@@ -258,6 +258,8 @@ class Person(Descent):
         )  # fmt: skip
         if boxes is None:
             return Status.UNKNOWN, 0
+        if self.stop[0]:
+            return Status.UNKNOWN, 1
         decide = self._decide_votes if model.by_votes else self._decide_sum
         return decide(left, boxes, max_nodes, point)
 

@@ -85,7 +85,9 @@ def cheapest_sum(
     """
     n_boxes, n_trees, categorical = boxes.tree.shape[0], needs.first[-1], person.categorical
     shared = needs.least.shape[0] == 1 and needs.by_votes[0]
-    bits = make_bits(boxes, categorical, n_trees, shared)
+    bits = make_bits(boxes, categorical, n_trees, shared, stop)
+    if stop[0]:
+        return False, 0.0, 0
     prices = make_prices(boxes, bits, categorical, person.own, person.price, person.size)
     score, room = make_score(bits, value, needs, shared), new_room(bits, n_boxes)
     best = new_best(bits, cost, point, stop)
