@@ -96,8 +96,9 @@ def by_outcome_model(data, XA, yA, judge, model, people, bar):
     """Who is at the bar where an outcome model of half A holds them best, by the judge."""
     seeking = OutcomeJudge(data.actions, desired=data.desired, n_splits=2).fit(XA, yA)
     plans = find_recourse(as_model(seeking, model, bar), people, strength="most", **SEARCH)
-    ends = plans.outcomes.where(np.asarray(plans.found)[:, None], people)
-    after = judge.probability(ends.astype(people.dtypes))["probability"].to_numpy()
+    ends, moved = people.copy(), plans.outcomes[plans.found]
+    ends.loc[moved.index] = moved.astype(ends.dtypes)
+    after = judge.probability(ends)["probability"].to_numpy()
     return int(plans.found.sum()), float(after.mean()), int((after >= bar).sum())
 
 

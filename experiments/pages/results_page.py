@@ -106,8 +106,8 @@ def results_page(store: Store, recorded: Recorded | None, target: Path) -> None:
     text = page(
         INTRODUCTION,
         benchmark_page(store, pictures),
-        robust_page(store.folder),
         dials_page(store, pictures),
+        robust_page(store.folder),
         rabit_page(store, pictures, theirs),
         "## The paper's experiments",
         _what_was_run(store),

@@ -228,7 +228,7 @@ def _curve(contents: Contents, encoder: Encoder) -> LastingCurve | None:
     """How long plans last, if that was measured, with the booster that has to agree."""
     meta = contents.meta.get("lasting")
     curve = _lasting(meta)
-    if meta is None or curve is None or "guard" not in meta:
+    if curve is None or meta is None or "guard" not in meta:
         return curve
     guard = checked_ensemble(entry(meta, "guard", dict), contents.under("guard."), encoder)
     return replace(curve, guard=guard)
@@ -259,7 +259,10 @@ def _lasting(meta: Any) -> LastingCurve | None:
     if rule not in ("strength", "strongest"):
         raise InvalidFile("the numbers on how long its plans last are invalid")
     robust_to = meta.get("robust_to", ["same"])
-    if not isinstance(robust_to, list) or not set(robust_to) <= set(NAMES) or not robust_to:
+    known = isinstance(robust_to, list) and all(
+        isinstance(name, str) and name in NAMES for name in robust_to
+    )
+    if not known or not robust_to:
         raise InvalidFile("it names unknown learners by which plans were judged")
     adoption = number(meta, "adoption") if "adoption" in meta else 0.0
     if not 0 <= adoption <= 1:
