@@ -37,6 +37,13 @@ def test_pages_import_public_names_only(page):
             assert name in public or name in ("as",), f"{module}.{name} in {page.name}"
 
 
+def test_the_gallery_shows_every_drawing():
+    gallery = (ROOT / "docs" / "gallery.md").read_text(encoding="utf-8")
+    cells = "".join(re.findall(r"```\{code-cell\} python3\n(.*?)```", gallery, re.S))
+    for name in importlib.import_module("ract.evaluation.plots").__all__:
+        assert re.search(rf"^{name}[.(]", cells, re.MULTILINE), name
+
+
 @pytest.mark.parametrize("old", sorted(MOVED))
 def test_modules_of_0_2_are_found_by_their_old_names(old):
     new = importlib.import_module(MOVED[old])

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -117,8 +118,8 @@ def sendable(
     Parameters
     ----------
     model : Recourse or fitted classifier
-        Plans that were found; or a model whose plans are ``find_recourse(model, X)``; or, with
-        ``plans``, any model with ``predict``, or a function from a table to who is accepted.
+        Plans that were found; or a model whose plans are ``model.recourse(X)``, or for models of
+        other libraries ``find_recourse(model, X)``; or, with ``plans``, any model with ``predict``, or a function from a table to who is accepted.
     X : frame or array, optional
         People; with a Recourse those of it.
     plans : frame, optional
@@ -287,7 +288,10 @@ def _found(
     if X is None:
         raise InvalidSpec("A model needs people: sendable(model, X).")
     given = {"actions": actions, "desired": desired, "reference": reference}
-    return find_recourse(model, X, **{"explain": False, **given, **options})
+    said = {name: value for name, value in given.items() if value is not None}
+    find = getattr(model, "recourse", None) or partial(find_recourse, model)
+    found: Recourse = find(X, **{"explain": False, **said, **options})
+    return found
 
 
 def _models(others: Any) -> Sequence[Any]:
