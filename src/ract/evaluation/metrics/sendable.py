@@ -119,7 +119,8 @@ def sendable(
     ----------
     model : Recourse or fitted classifier
         Plans that were found; or a model whose plans are ``model.recourse(X)``, or for models of
-        other libraries ``find_recourse(model, X)``; or, with ``plans``, any model with ``predict``, or a function from a table to who is accepted.
+        other libraries ``find_recourse(model, X)``; or, with ``plans``, any model with ``predict``,
+        or a function from a table to who is accepted.
     X : frame or array, optional
         People; with a Recourse those of it.
     plans : frame, optional
