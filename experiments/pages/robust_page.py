@@ -42,8 +42,8 @@ to 2.5, 1.4 to 1.5); .07 to .10 seconds a person. Costs are comparable only in k
 of our training half, searches end after 300 nodes, and action spaces are the paper's. So published
 methods reach 90% and more where there is no budget; the 10 to 59% above are within a budget of .3.
 For *their* models our plans of a strength fall behind that: strength alone does not make plans for
-a plain forest or XGBoost valid. Our own forest reaches .99 on FICO at a cost like theirs, with about
-twice as many changes, and .91 on Credit, below theirs.
+a plain forest or XGBoost valid. Our own forest reaches .99 on FICO at a cost like theirs, with
+about twice as many changes, and .91 on Credit, below theirs.
 """
 POOL = """\
 ### What the accepted pool may become
