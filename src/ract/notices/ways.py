@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 
-from ract.recourse.few_changes import against
+from ract.recourse.few_changes import against, few_changes
 from ract.recourse.plan import Change, Plan
 from ract.recourse.reasons import Reasons
 from ract.recourse.result import Recourse
@@ -41,9 +41,15 @@ def ways_of(plan: Plan, reasons: Any = None) -> list[Plan]:
         rank = first.get(asked[0], len(first)) if len(asked) == 1 else len(first)
         return rank, len(asked), way.cost
 
-    smaller = [way for way in ways if way.smaller][:1]
     usual = _without_needless(sorted((way for way in ways if not way.smaller), key=order))
+    usual = usual[:MOST_PLANS]
+    smaller = [way for way in ways if way.smaller and all(_is_less(way, one) for one in usual)]
     return [*usual[: MOST_PLANS - len(smaller)], *smaller]
+
+
+def _is_less(way: Plan, other: Plan) -> bool:
+    """Whether a plan costs less than another one, and wins less."""
+    return way.cost < other.cost and way.strength < other.strength
 
 
 def is_safe(way: Plan) -> bool:
@@ -101,7 +107,7 @@ def with_sufficient(
         if not rows:
             continue
         one_change = {"overrides": rules, "max_changes": 1, "n_alternatives": 0, "explain": False}
-        found = find(X.iloc[rows], **options | one_change)
+        found = few_changes(find, X.iloc[rows], **options | one_change)
         for j, (k, name) in enumerate(zip(rows, sought, strict=True)):
             if only_change(found[j], name):
                 offered[k] = _with_way(offered[k], found[j])
