@@ -28,7 +28,7 @@ def as_text(space: ActionSpace) -> str:
 
     >>> from ract.data.actions import ActionSpace, Feature
     >>> print(ActionSpace([Feature("Age", "integer", "fixed"), Feature("Debt", change="decrease")]))
-    ActionSpace: 1 of 2 features may change
+    ActionSpace: 1 of 2 features may change, limited by size
       Age   integer  not change
       Debt           fall
     """
