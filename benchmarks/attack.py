@@ -174,7 +174,8 @@ def plans() -> int:
                 else Feature(name, "integer", WAYS[name])
                 for name, values in VALUES.items()
             ],
-            desired=True, limits=None,
+            desired=True,
+            limits=None,
         )
         every = pd.DataFrame(list(product(*VALUES.values())), columns=list(VALUES))
         for name, model in _models(seed, table, good, space):
