@@ -105,7 +105,7 @@ def _promises(rows: pd.DataFrame) -> str:
     for (name, kind), part in rows.groupby(["table", "promise"], sort=False):
         n = part["promised"].sum()
         kept = [f"{part[c].sum() / n:.2f}" if n else "" for c in ("same", "LightGBM", "logistic")]
-        every = f"{part['all'].sum() / n:.2f}" if n and kind.endswith("all") else ""
+        every = f"{part['all'].sum() / n:.2f}" if n and str(kind).endswith("all") else ""
         given = f"{int(part['strength'].notna().sum())} of {len(part)}"
         lines.append(
             [
@@ -169,14 +169,11 @@ def _dirarte(rows: pd.DataFrame) -> str:
 
 def _pool(rows: pd.DataFrame) -> str:
     lines = []
-    for (name, limit), part in rows.groupby(["table", "limit"], sort=False):
-        text = (
-            f"{100 * limit:+.0f} points"
-            if 0 < limit < 0.9
-            else "no rise"
-            if limit < 0.9
-            else ("no limit")
-        )
+    for (name, given), part in rows.groupby(["table", "limit"], sort=False):
+        limit = float(str(given))
+        text = f"{100 * limit:+.0f} points" if limit else "no rise"
+        if limit >= 0.9:
+            text = "no limit"
         lines.append(
             [
                 name,
