@@ -15,6 +15,7 @@ from ract._utils.files import write_whole
 # Where each part begins in the long page, and the page that it goes to.
 PARTS = {
     "## The honest benchmark": "results-benchmark",
+    "## The same learner, or another one": "results-learners",
     "## Beside RABIT": "results-rabit",
     "## The paper's experiments": "results-paper",
     "### Every number of the paper's comparison": "results-numbers",
@@ -22,6 +23,7 @@ PARTS = {
 }
 WHAT = {
     "results-benchmark": "every model on every data set",
+    "results-learners": "other learners, promises, DiRARTE's protocol and the accepted pool",
     "results-rabit": "boosting for recourse, by RABIT's protocol and on unseen rows",
     "results-paper": "tables, figures, and what was found on the way",
     "results-numbers": "each recorded mean beside ours, with its interval",
