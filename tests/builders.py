@@ -566,3 +566,13 @@ def timeless(loans):
     """A data set whose changes take no time, for tests that are about something else."""
     features = (dataclasses.replace(f, pace=None, delay=0.0) for f in loans.actions)
     return dataclasses.replace(loans, actions=loans.actions.with_features(features))
+
+
+def seeded(check):
+    """A check of scikit-learn that fits without a random state, so that luck has no part in it."""
+
+    def run(estimator):
+        np.random.seed(0)  # noqa: NPY002
+        check(estimator)
+
+    return run

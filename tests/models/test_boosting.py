@@ -32,7 +32,7 @@ from ract.io.decider import read_decider
 from ract.trees import booster, model_fingerprint
 from ract.trees import training as _training
 from ract.trees.readers import read_model
-from tests.builders import SecondClassBooster
+from tests.builders import SecondClassBooster, seeded
 
 DRAWN_ALIKE = {
     "check_sample_weight_equivalence_on_dense_data": (
@@ -65,8 +65,7 @@ def expected_failures(estimator):
     expected_failed_checks=expected_failures,
 )
 def test_scikit_learn_estimator_checks(estimator, check):
-    np.random.seed(0)  # some checks fit without a random state, and pass or fail by luck
-    check(estimator)
+    seeded(check)(estimator)
 
 
 @pytest.fixture(scope="module")

@@ -21,7 +21,7 @@ from ract.recourse.exact.search import ExactSearch
 from ract.trees.attain import Attainment
 from ract.trees.cover import majority_labels
 from ract.trees.grower import draw_people
-from tests.builders import SecondClassForest, some_trees
+from tests.builders import SecondClassForest, seeded, some_trees
 
 NOT_OF_FORESTS = {
     "check_classifiers_train": "votes decide, probabilities are the mean shares of leaves",
@@ -36,8 +36,7 @@ NOT_OF_FORESTS = {
     expected_failed_checks=lambda _: NOT_OF_FORESTS,
 )
 def test_scikit_learn_estimator_checks(estimator, check):
-    np.random.seed(0)  # some checks fit without a random state, and pass or fail by luck
-    check(estimator)
+    seeded(check)(estimator)
 
 
 @pytest.fixture(scope="module")

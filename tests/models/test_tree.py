@@ -17,7 +17,7 @@ from ract._utils.errors import InvalidData, InvalidSpec
 from ract.data.costs import PercentileCost, make_cost
 from ract.data.datasets import fetch_bail, fetch_compas, fetch_credit, fetch_fico, load_loans
 from tests import naive
-from tests.builders import SecondClassTree, quick_of
+from tests.builders import SecondClassTree, quick_of, seeded
 
 
 @parametrize_with_checks(
@@ -32,8 +32,7 @@ from tests.builders import SecondClassTree, quick_of
     },
 )
 def test_scikit_learn_estimator_checks(estimator, check):
-    np.random.seed(0)  # some checks fit without a random state, and pass or fail by luck
-    check(estimator)
+    seeded(check)(estimator)
 
 
 @pytest.fixture(scope="module")

@@ -353,6 +353,29 @@ def test_a_notice_says_how_long_its_ways_hold():
     assert "we decide by" not in said(none, DETAILS)
 
 
+@pytest.mark.parametrize(
+    ("language", "said"),
+    [
+        ("en", "Way 2 asks for less and would meet today’s criteria as well."),
+        ("de", "Weg 2 verlangt weniger und würde die heutigen Kriterien auch erfüllen."),
+        ("fr", "La voie 2 demande moins et remplirait aussi les critères d’aujourd’hui."),
+    ],
+)
+def test_a_smaller_way_is_named_only_where_it_is_smaller(language, said):
+    [change] = PLAN.changes[:1]
+    strong = replace(PLAN, changes=(change,), cost=0.3, strength=0.8, alternatives=())
+    less = replace(strong, cost=0.1, strength=0.6, smaller=True)
+
+    def text(way):
+        plan = replace(strong, alternatives=(way,))
+        return prose(notices(language).render(plan, form="text"))
+
+    assert said in text(less)
+    assert said not in text(replace(less, cost=0.4))
+    assert said not in text(replace(less, strength=0.9))
+    assert said not in text(replace(less, smaller=False))
+
+
 def none(**obstacle):
     obstacle = Obstacle(**{"proved": True, "budget": np.inf, "features": ()} | obstacle)
     return notices().render(replace(PLAN, status="none", changes=(), obstacle=obstacle))
