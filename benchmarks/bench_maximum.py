@@ -28,6 +28,7 @@ from dataclasses import dataclass, replace  # noqa: E402
 from functools import cached_property  # noqa: E402
 
 import numpy as np  # noqa: E402
+from bench_peers import treecf_trees  # noqa: E402
 from sklearn.model_selection import StratifiedKFold  # noqa: E402
 
 from ract import Feature, RecourseForestClassifier  # noqa: E402
@@ -174,30 +175,14 @@ class Treecf(Bisection):
 
     def __init__(self, forest: Forest, seconds: float) -> None:
         import treecf
-        from treecf.ir.model import EnsembleIR, Link, Node, SplitOp, Tree
+        from treecf.ir.model import EnsembleIR, Link
 
         super().__init__(forest, seconds)
-        self.treecf, trees = treecf, forest.in_cells
-        ends = np.append(trees.root[1:], len(trees.feature))
-        parts = []
-        for first, end in zip(trees.root, ends, strict=True):
-            nodes = []
-            for node in range(first, end):
-                leaf = trees.feature[node] < 0
-                nodes.append(Node(
-                    node_id=int(node - first),
-                    feature=None if leaf else int(trees.feature[node]),
-                    threshold=None if leaf else float(trees.threshold[node]),
-                    op=None if leaf else SplitOp.LE,
-                    missing_left=None if leaf else True,
-                    left=None if leaf else int(trees.left[node] - first),
-                    right=None if leaf else int(trees.right[node] - first),
-                    value=float(trees.label[node]) if leaf else None,
-                ))  # fmt: skip
-            parts.append(Tree(tuple(nodes)))
+        self.treecf = treecf
+        parts = treecf_trees(forest.in_cells, forest.in_cells.label)
         n = len(forest.problem.grid.axes)
         self.names = tuple(f"x{a}" for a in range(n))
-        self.ir = EnsembleIR(tuple(parts), 0.0, Link.IDENTITY, n, self.names, {})
+        self.ir = EnsembleIR(parts, 0.0, Link.IDENTITY, n, self.names, {})
 
     def explain(self, own, low, high, seconds, gap):
         treecf = self.treecf

@@ -154,6 +154,31 @@ class Solver(Ours):
         return SolverSearch(question.goal, question.encoder.axes, question.cost)
 
 
+def treecf_trees(trees: Any, worth: np.ndarray) -> tuple[Any, ...]:
+    """An ensemble's trees as treecf has them, with what each leaf is worth."""
+    from treecf.ir.model import Node, SplitOp, Tree
+
+    ends, parts = np.append(trees.root[1:], len(trees.feature)), []
+    for first, end in zip(trees.root, ends, strict=True):
+        nodes = []
+        for node in range(first, end):
+            leaf = trees.feature[node] < 0
+            nodes.append(
+                Node(
+                    node_id=int(node - first),
+                    feature=None if leaf else int(trees.feature[node]),
+                    threshold=None if leaf else float(trees.threshold[node]),
+                    op=None if leaf else SplitOp.LE,
+                    missing_left=None if leaf else True,
+                    left=None if leaf else int(trees.left[node] - first),
+                    right=None if leaf else int(trees.right[node] - first),
+                    value=float(worth[node]) if leaf else None,
+                )
+            )
+        parts.append(Tree(tuple(nodes)))
+    return tuple(parts)
+
+
 class Treecf:
     """Its exact backend."""
 
@@ -184,30 +209,15 @@ class Treecf:
 
     def _read(self) -> tuple[Any, Any]:
         """The trees as ract has read them, and what they must add up to."""
-        from treecf.ir.model import EnsembleIR, Link, Node, SplitOp, Tree
+        from treecf.ir.model import EnsembleIR, Link
 
         trees = self.case.question.goal
         votes = trees.combine == "votes"
         worth = trees.label if votes else trees.value
         divisor = trees.n_trees if trees.combine == "mean" else 1
-        ends, parts = np.append(trees.root[1:], len(trees.feature)), []
-        for first, end in zip(trees.root, ends, strict=True):
-            nodes = []
-            for node in range(first, end):
-                leaf = trees.feature[node] < 0
-                nodes.append(Node(
-                    node_id=int(node - first),
-                    feature=None if leaf else int(trees.feature[node]),
-                    threshold=None if leaf else float(trees.threshold[node]),
-                    op=None if leaf else SplitOp.LE,
-                    missing_left=None if leaf else True,
-                    left=None if leaf else int(trees.left[node] - first),
-                    right=None if leaf else int(trees.right[node] - first),
-                    value=float(worth[node]) / divisor if leaf else None,
-                ))  # fmt: skip
-            parts.append(Tree(tuple(nodes)))
+        parts = treecf_trees(trees, worth / divisor)
         base = 0.0 if votes else float(trees.base)
-        ir = EnsembleIR(tuple(parts), base, Link.IDENTITY, len(self.names), self.names, {})
+        ir = EnsembleIR(parts, base, Link.IDENTITY, len(self.names), self.names, {})
         return ir, self.treecf.Target.raw(op=">=", value=float(trees.cutoff))
 
     def solve(self, i: int) -> tuple[float, bool]:

@@ -12,14 +12,11 @@ calibration has not seen, cut to accept as many, say what the second kind is wor
 
 from __future__ import annotations
 
-import argparse
 import warnings
-from pathlib import Path
 from time import process_time
 
 import numpy as np
-import pandas as pd
-from bench_robust_to import ALL_TABLES, Cut, load, split_of
+from bench_robust_to import Cut, load, measured, split_of
 from lightgbm import LGBMClassifier
 from sklearn.linear_model import LogisticRegression
 
@@ -85,21 +82,7 @@ def measure(name, k, n_people):
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("tables", nargs="*", default=list(ALL_TABLES))
-    parser.add_argument("--splits", type=int, default=2)
-    parser.add_argument("--people", type=int, default=60)
-    parser.add_argument("--output", type=Path, default=Path("results/promise/rows.csv"))
-    given = parser.parse_args()
-    for k in range(given.splits):
-        for name in given.tables:
-            done = pd.read_csv(given.output) if given.output.exists() else pd.DataFrame()
-            if len(done) and ((done["table"] == name) & (done["split"] == k)).any():
-                continue
-            rows = pd.DataFrame(list(measure(name, k, given.people)))
-            given.output.parent.mkdir(parents=True, exist_ok=True)
-            pd.concat([done, rows]).to_csv(given.output, index=False, float_format="%.4g")
-    rows = pd.read_csv(given.output)
+    rows = measured(measure, __doc__, 60, "promise")
     rows["given"] = rows["strength"].notna()
     total = rows.groupby(["table", "promise"], sort=False)[
         ["given", "refused", "promised", "same", "LightGBM", "logistic", "all"]

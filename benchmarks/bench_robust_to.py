@@ -24,9 +24,11 @@ What is there already is not made again; once everything is, the table is printe
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 from time import process_time
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -39,7 +41,7 @@ from sklearn.model_selection import StratifiedGroupKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-from experiments.benchmark.cut import _with_trees
+from experiments.benchmark.cut import with_trees
 from experiments.spaces.tables import TABLES
 from ract import (
     ActionSpace,
@@ -171,7 +173,7 @@ def bound(model, people, parts):
     for group in np.array_split(np.argsort(scores), 6):
         above = replace(trees, cutoff=float(scores[group].max()) + 1e-6)
         plans = find_recourse(
-            _with_trees(theirs, above), people.iloc[group], strength="most", **SEARCH
+            with_trees(theirs, above), people.iloc[group], strength="most", **SEARCH
         )
         after = plans.counterfactuals[plans.found]
         ends.loc[after.index] = after.astype(ends.dtypes)
@@ -238,22 +240,29 @@ def report(rows):
     return pd.concat([total["refused"], means, has, shares, kept], axis=1).round(3)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+def measured(
+    measure: Callable[[str, int, int], Iterable[dict[str, Any]]], about: str, people: int, name: str
+) -> pd.DataFrame:
+    """The rows of every table and split, of which those that are stored are not measured again."""
+    parser = argparse.ArgumentParser(description=about.splitlines()[0])
     parser.add_argument("tables", nargs="*", default=list(ALL_TABLES))
     parser.add_argument("--splits", type=int, default=2)
-    parser.add_argument("--people", type=int, default=50)
-    parser.add_argument("--output", type=Path, default=Path("results/robust_to/rows.csv"))
+    parser.add_argument("--people", type=int, default=people)
+    parser.add_argument("--output", type=Path, default=Path(f"results/{name}/rows.csv"))
     given = parser.parse_args()
     for k in range(given.splits):
-        for name in given.tables:
+        for table in given.tables:
             done = pd.read_csv(given.output) if given.output.exists() else pd.DataFrame()
-            if len(done) and ((done["table"] == name) & (done["split"] == k)).any():
+            if len(done) and ((done["table"] == table) & (done["split"] == k)).any():
                 continue
-            rows = pd.DataFrame(list(measure(name, k, given.people)))
+            rows = pd.DataFrame(list(measure(table, k, given.people)))
             given.output.parent.mkdir(parents=True, exist_ok=True)
             pd.concat([done, rows]).to_csv(given.output, index=False, float_format="%.4g")
-    print(report(pd.read_csv(given.output)).to_string())
+    return pd.read_csv(given.output)
+
+
+def main() -> None:
+    print(report(measured(measure, __doc__, 50, "robust_to")).to_string())
 
 
 if __name__ == "__main__":

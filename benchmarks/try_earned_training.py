@@ -20,16 +20,14 @@ search ended before it could say). Models:
 
 from __future__ import annotations
 
-import argparse
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from bench_robust_to import ALL_TABLES, load, split_of
+from bench_robust_to import load, measured, split_of
 from sklearn.metrics import roc_auc_score
 
-from experiments.benchmark.cut import _with_trees
+from experiments.benchmark.cut import with_trees
 from ract import (
     OutcomeJudge,
     RecourseBoostingClassifier,
@@ -83,7 +81,7 @@ def as_model(judge, model, bar):
     odds = np.log(bar / (1 - bar))
     share = 1 / (1 + np.exp(-(odds - shift) / scale))
     trees = replace(TreeEnsemble.joined(judge.judges_, 1), combine="mean", cutoff=float(share))
-    return _with_trees(model, trees)
+    return with_trees(model, trees)
 
 
 def bound(judge, model, people, bar):
@@ -150,21 +148,7 @@ def measure(name, k, n_people):
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("tables", nargs="*", default=list(ALL_TABLES))
-    parser.add_argument("--splits", type=int, default=2)
-    parser.add_argument("--people", type=int, default=50)
-    parser.add_argument("--output", type=Path, default=Path("results/earned_training/rows.csv"))
-    given = parser.parse_args()
-    for k in range(given.splits):
-        for name in given.tables:
-            done = pd.read_csv(given.output) if given.output.exists() else pd.DataFrame()
-            if len(done) and ((done["table"] == name) & (done["split"] == k)).any():
-                continue
-            rows = pd.DataFrame(list(measure(name, k, given.people)))
-            given.output.parent.mkdir(parents=True, exist_ok=True)
-            pd.concat([done, rows]).to_csv(given.output, index=False, float_format="%.4g")
-    rows = pd.read_csv(given.output)
+    rows = measured(measure, __doc__, 50, "earned_training")
     sums = rows.groupby(["table", "model"], sort=False)
     total = sums[["refused", "plans", "earned", "surely", "bound", "bound unknown"]].sum(
         min_count=1

@@ -55,7 +55,7 @@ class Scored:
         trees = fitted.ensemble_
         if trees.combine == "mean" or (trees.combine == "votes" and by_leaves):
             trees = replace(trees, combine="mean", against=None, cutoff=0.5)
-        return cls(_with_trees(fitted, trees))
+        return cls(with_trees(fitted, trees))
 
     @property
     def trees(self) -> TreeEnsemble:
@@ -83,7 +83,7 @@ class Scored:
         cutoff = float(score[last])
         if self.trees.combine == "votes":
             cutoff = max(1, int(cutoff))
-        return Scored(_with_trees(self.model, replace(self.trees, cutoff=cutoff)))
+        return Scored(with_trees(self.model, replace(self.trees, cutoff=cutoff)))
 
     def approves(self, people: pd.DataFrame) -> np.ndarray:
         """Who is approved."""
@@ -99,7 +99,7 @@ class Scored:
         return matrix
 
 
-def _with_trees(model: Any, trees: TreeEnsemble) -> Any:
+def with_trees(model: Any, trees: TreeEnsemble) -> Any:
     """A copy of a model with other trees; the model may be a frozen dataclass."""
     other = copy(model)
     object.__setattr__(other, "ensemble_", trees)
