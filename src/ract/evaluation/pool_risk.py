@@ -84,15 +84,8 @@ def pool_offers(
 
     Parameters
     ----------
-    model : fitted classifier
-        As in ``ract.find_recourse``.
-    X : frame or array
-        People who had no part in training.
-    y : array (people,)
-        What became of them: the classes of the model.
-    judge : OutcomeJudge or function
-        Who says what becomes of people once they have followed their plans, as in
-        ``ract.evaluation.book``; best fitted on X and y, since nobody is judged by their own half.
+    model, X, y, judge
+        As in ``ract.evaluation.book``.
     seeking : OutcomeJudge or function
         A judge of other people, such as those of training, by whom plans are chosen. What was
         chosen by a judge looks better to it than it is, so that the other one reports.

@@ -37,7 +37,7 @@ from ract.models.table import (
 )
 from ract.recourse.calibration import LastingCurve, LastingWarning, calibrate
 from ract.recourse.exact.search import ExactSearch
-from ract.recourse.few_changes import is_limited, recourse_of
+from ract.recourse.few_changes import recourse_of
 from ract.recourse.find import find_recourse
 from ract.recourse.plain_judges import SAME
 from ract.recourse.problem import PROBLEM_KEYWORDS
@@ -197,7 +197,7 @@ class RecourseClassifierMixin(ClassifierMixin):
         """
         choice = self.monotonic
         relabels = getattr(self, "min_recourse", None) is not None
-        if choice is None and is_limited(training.encoder.space) and not relabels:
+        if choice is None and training.encoder.space.is_limited and not relabels:
             choice = "auto"
         if hasattr(self, "monotonic_"):
             del self.monotonic_

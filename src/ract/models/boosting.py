@@ -324,7 +324,7 @@ class RecourseBoostingClassifier(RecourseClassifierMixin, BaseEstimator):
             margin = logit(self.anchor_strength) + start
             cooperation = Cooperation(
                 weight, margin, self.n_replicates, self.n_members, self._cut_of_scores(training),
-                self.n_focus if training.encoder.space.limits == "size" else None,
+                self.n_focus if training.encoder.space.is_limited else None,
             )  # fmt: skip
             # A point counts as a person does on average, whatever classes weigh.
             scale = 1.0 if self.class_weight is None else growing.sum() / weights.people.sum()

@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 
 from ract._utils.validation import is_missing
-from ract.data.actions import ActionSpace
 from ract.recourse.common.answers import Answers
 from ract.recourse.find import find_recourse
 from ract.recourse.plan import Plan
@@ -55,7 +54,7 @@ def recourse_of(model: Any, X: Any, options: dict[str, Any]) -> Recourse:
     options : dict
         Of ``find_recourse``.
     """
-    for_people = SHAPES_PLANS.isdisjoint(options) and is_limited(model.encoder_.space)
+    for_people = SHAPES_PLANS.isdisjoint(options) and model.encoder_.space.is_limited
     curve = getattr(model, "lasting_", None)
     if curve is not None:
         options = options | curve.default(options | ({"at_least": True} if for_people else {}))
@@ -158,12 +157,7 @@ def _may_be_stronger(found: Recourse, options: dict[str, Any]) -> bool:
     asked = options.get("strength") is not None or options.get("lasting") is not None
     question = found.question
     is_one = len(question.each) == 1
-    return not asked and is_one and question.lasting is None and is_limited(question.encoder.space)
-
-
-def is_limited(space: ActionSpace) -> bool:
-    """Whether a space limits changes relative to the person, as plans that are sent need it."""
-    return space.limits == "size"
+    return not asked and is_one and question.lasting is None and question.encoder.space.is_limited
 
 
 def _strengthen(

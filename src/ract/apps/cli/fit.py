@@ -181,7 +181,7 @@ def fit(
         "monotonic": _directions(monotone or []),
         "cost": kept_cost(parameters.cost, exact=parameters.exact_costs),
     }
-    is_limited = space is not None and space.limits == "size"
+    is_limited = space is not None and space.is_limited
     model = model or _kind_for(given, is_limited=is_limited)
     if given["lasting"] is None:
         given["lasting"] = 0.0 if model == "boosting" else 0.9

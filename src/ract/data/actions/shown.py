@@ -18,7 +18,7 @@ def heading(space: ActionSpace) -> str:
     """What it is about, in one line."""
     free = sum(feature.actionable for feature in space)
     wanted = "" if space.desired is None else f", to become {space.desired!r}"
-    limits = ", limited by size" if space.limits == "size" else ""
+    limits = ", limited by size" if space.is_limited else ""
     rules = f", {len(space.rules)} rules" if space.rules else ""
     return f"ActionSpace: {free} of {len(space)} features may change{wanted}{limits}{rules}"
 

@@ -158,6 +158,11 @@ class ActionSpace:
         return tuple(self._by_name)
 
     @property
+    def is_limited(self) -> bool:
+        """Whether changes are limited relative to the person, as plans that are sent need it."""
+        return self.limits == "size"
+
+    @property
     def unused(self) -> frozenset[str]:
         """Columns that a model is not to know: those of features with ``use=False``."""
         return frozenset(
@@ -475,7 +480,7 @@ def as_names(option: str, given: Any) -> tuple[Any, ...]:
 
 def budget_for(space: ActionSpace | None) -> float:
     """Most that a plan may cost where nothing is said: limits take the place of a budget."""
-    return 1.0 if space is not None and space.limits == "size" else 0.3
+    return 1.0 if space is not None and space.is_limited else 0.3
 
 
 def unrestricted(table: Table) -> ActionSpace:
