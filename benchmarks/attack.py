@@ -65,11 +65,7 @@ SEARCHES = {
     "fewest": {"prefer": "fewest"},
     "l1": {"cost": "l1", "budget": np.inf},
     "leaves": {"method": "leaves"},
-    "live": {"method": "live"},
-    "solver": {"method": "solver"},
     "rules": {"rules": ["LoanAmount <= 0.5 Income"]},
-    "l2": {"cost": "l2", "budget": np.inf},
-    "mahalanobis": {"cost": "mahalanobis", "budget": np.inf},
     "plausible": {"plausibility": "isolation_forest"},
     "effects": {"effects": {("Income", "LoanAmount"): 0.3}},
 }

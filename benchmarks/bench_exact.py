@@ -36,7 +36,6 @@ from ract.data.costs import make_cost  # noqa: E402
 from ract.recourse.exact.search import ExactSearch  # noqa: E402
 from ract.recourse.exact.several import SeveralSearch  # noqa: E402
 from ract.recourse.leaves import LeafSearch  # noqa: E402
-from ract.recourse.live import LiveRegionSearch  # noqa: E402
 from ract.trees.readers import read_model  # noqa: E402
 
 MAX_NODES = 2_000_000
@@ -332,14 +331,13 @@ def methods():
         "median ms   p99 ms"
     )
     for name, weight, budget in (("fico", 0.1, 0.3), ("fico", 0.1, np.inf), ("fico", 0.0, 0.3)):
-        model, known, people = fitted(name, weight, 100, 16, 10)
+        model, _, people = fitted(name, weight, 100, 16, 10)
         axes = model.encoder_.axes
         basis = model.ensemble_, axes, model.cost_
         exact = ExactSearch(*basis)
         searches = {
             "exact": exact,
             "all leaves": LeafSearch(*basis),
-            "live regions": LiveRegionSearch(*basis, known),
         }
         cheapest = exact.solve(people, budget).cost
         for method, search in searches.items():

@@ -16,7 +16,7 @@ import numpy as np
 from sklearn.preprocessing import KBinsDiscretizer
 
 from ract import ActionSpace, Feature
-from ract.trees.training import Setting, Weights, prepare
+from ract.trees.training import TrainingSetting, Weights, prepare
 
 
 def make_table(n_people: int, n_columns: int) -> np.ndarray:
@@ -31,7 +31,7 @@ def make_table(n_people: int, n_columns: int) -> np.ndarray:
 def grid_and_reach(X: np.ndarray, n_cells: int) -> object:
     """All that training does before the first split."""
     space = ActionSpace([Feature(f"x{j}", "continuous") for j in range(X.shape[1])], limits=None)
-    setting = Setting(space, "percentile", 0.3, n_cells)
+    setting = TrainingSetting(space, "percentile", 0.3, n_cells)
     weights = Weights(None, np.ones(len(X)))
     return prepare(X, np.zeros(len(X), np.uint8), weights, setting, with_reach=True)
 

@@ -36,10 +36,11 @@ from ract._utils.status import Status  # noqa: E402
 from ract.data import datasets  # noqa: E402
 from ract.data.costs import LinearCost  # noqa: E402
 from ract.data.encoder import Axis  # noqa: E402
-from ract.recourse.common.problem import Problem  # noqa: E402
+from ract.recourse.common.problem import CellProblem  # noqa: E402
 from ract.recourse.exact.search import ExactSearch  # noqa: E402
-from ract.recourse.solver.search import SolverSearch  # noqa: E402
+from ract.recourse.solver import SolverSearch  # noqa: E402
 from ract.trees.ensemble import TreeEnsemble  # noqa: E402
+from ract.trees.on_grid import to_cell_trees  # noqa: E402
 
 BUDGET = 0.3
 YES, NO, UNKNOWN = "yes", "no", "unknown"
@@ -53,13 +54,14 @@ class Forest:
     people: np.ndarray
 
     @cached_property
-    def problem(self) -> Problem:
-        return Problem(self.model.ensemble_, self.model.encoder_.axes, self.model.cost_)
+    def problem(self) -> CellProblem:
+        return CellProblem(self.model.ensemble_, self.model.encoder_.axes, self.model.cost_)
 
     @cached_property
     def in_cells(self) -> TreeEnsemble:
         """The same trees over cell numbers: cell <= b goes left."""
-        ensemble, trees = self.model.ensemble_, self.model.ensemble_.on_grid(self.problem.grid)
+        ensemble = self.model.ensemble_
+        trees = to_cell_trees(ensemble, self.problem.grid)
         axis = np.concatenate([tree.axis for tree in trees])
         cell = np.concatenate([tree.cell for tree in trees])
         return replace(ensemble, feature=axis, threshold=cell + 0.5)

@@ -48,7 +48,7 @@ from ract.data import datasets  # noqa: E402
 from ract.data.costs import ScaledCost  # noqa: E402
 from ract.recourse.additive.search import AdditiveSearch  # noqa: E402
 from ract.recourse.question import Question  # noqa: E402
-from ract.recourse.solver.search import SolverSearch  # noqa: E402
+from ract.recourse.solver import SolverSearch  # noqa: E402
 
 TABLES = ("fico", "credit", "compas", "adult")
 MODELS = ("rf5", "rf", "xgb", "lgb", "forest", "booster")

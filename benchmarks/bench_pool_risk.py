@@ -22,7 +22,7 @@ from bench_robust_to import ALL_TABLES, load
 from ract import OutcomeJudge, RecourseForestClassifier, load_loans
 from ract.data.loans import LoansModel
 from ract.evaluation import pool_offers
-from ract.evaluation.outcomes import Outcomes
+from ract.evaluation.outcomes import JudgedOutcomes
 
 RISES, ASKED = (0.0, 0.01, 0.02, 0.999), 600
 SEARCH = {"time_limit": 0.5, "max_nodes": 1000}
@@ -59,7 +59,7 @@ def measure(name, seed):
         plans, accepted = offers.recourse, ~np.isin(asked[0].index, offers.recourse.labels)
         has = plans.found
         ends = plans.outcomes[has]
-        bad = Outcomes.of(truth, ends, plans.people[has]).bad if has.any() else np.zeros(0)
+        bad = JudgedOutcomes.of(truth, ends, plans.people[has]).bad if has.any() else np.zeros(0)
         n_today = int(accepted.sum())
         apart = (bad.sum() - len(bad) * offers.today) / max(n_today + len(bad), 1)
         yield {

@@ -35,7 +35,7 @@ from experiments.benchmark.run import BUDGET, Fold
 from experiments.data import DATA
 from experiments.pages.figures import pyplot
 from ract import RecourseForestClassifier, find_recourse
-from ract.apps.ledger import Ledger, check, refit, region
+from ract.apps.ledger import Ledger, check, proving, refit
 from ract.evaluation.plots.style import DESIRED, LINE, QUIET, UNDESIRED
 
 OFFERS = {"cheapest plan": {}, "lasting=0.9": {"lasting": 0.9}}
@@ -43,7 +43,7 @@ ALONE, PROMISED = "people alone", "with promises"
 EXPIRES, SECONDS = timedelta(days=365), 2.0
 # How far features that a plan leaves alone may move is not looked for: a candidate is judged by
 # what plans ask for, and it would take most of the time.
-region.WIDEN_NODES = 1
+proving.WIDEN_NODES = 1
 
 
 def rows(fold: Fold, n_people: int):

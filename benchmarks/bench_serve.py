@@ -33,8 +33,8 @@ import psutil
 from experiments.benchmark.run import Fold
 from ract import RecourseForestClassifier, save_model
 from ract.apps.ledger import Ledger
-from ract.apps.ledger.drafts import plain
-from ract.apps.web.state import State
+from ract.apps.ledger.entries import plain_value
+from ract.apps.web.state import ServiceState
 
 CONNECTIONS = 64
 TARGETS = {"/plans": 100, "/decide": 30}  # milliseconds of the 95th percentile
@@ -48,7 +48,7 @@ def prepared(folder: Path):
     model.fit(data.frame.iloc[fold.train], data.target.to_numpy()[fold.train])
     save_model(model, folder / "model.ract")
     new = data.frame.iloc[fold.test]
-    rows = [{k: plain(v) for k, v in row.items()} for row in new.to_dict("records")]
+    rows = [{k: plain_value(v) for k, v in row.items()} for row in new.to_dict("records")]
     refused = model.predict(new) != data.desired
     return [row for row, no in zip(rows, refused, strict=True) if no], rows
 
@@ -57,7 +57,7 @@ def prepared(folder: Path):
 def serving(folder: Path, ledger: str, workers: int):
     """The service; its port, a key and its process."""
     with Ledger(ledger) as book:
-        key = State(book.store).add_key("admin", "Load", by="benchmark")
+        key = ServiceState(book.store).add_key("admin", "Load", by="benchmark")
     log = folder / "log.txt"
     with log.open("w") as file:
         process = subprocess.Popen(

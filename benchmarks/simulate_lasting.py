@@ -28,7 +28,7 @@ from joblib import Parallel, delayed
 from lightgbm import LGBMClassifier
 
 from ract import RecourseForestClassifier, calibrate
-from ract._utils.statistics import share
+from ract._utils.statistics import proportion
 from ract.data.datasets import load_loans
 
 PROMISE, N_ASKED = 0.9, 1500
@@ -187,7 +187,7 @@ def report(name: str, rows: pd.DataFrame) -> None:
         "broken, of draws with a promise": (broken, len(given)),
     }
     for what, (hits, n) in counts.items():
-        found = share(hits, n, 0.9)
+        found = proportion(hits, n, 0.9)
         print(f"  {what}: {hits} of {n}, {found.value:.3f} ({found.low:.3f} to {found.high:.3f})")
     if not len(given):
         return

@@ -576,3 +576,20 @@ def seeded(check):
         check(estimator)
 
     return run
+
+
+def random_graph(rng, d, share=0.4):
+    """Direct effects of a linear model along a graph without cycles."""
+    place = rng.permutation(d)
+    strength = rng.choice([-1, 1], (d, d)) * rng.uniform(0.5, 1.5, (d, d))
+    return strength * (rng.random((d, d)) < share) * (place[:, None] > place)
+
+
+def draw_linear(rng, direct, n):
+    """People from a linear model with skewed, flat and peaked noise, each column on a scale."""
+    d = len(direct)
+    kinds = [rng.exponential, lambda size: rng.uniform(-1.7, 1.7, size), rng.laplace]
+    noise = np.stack([kinds[rng.integers(3)](size=n) for _ in range(d)])
+    scale = np.exp(rng.normal(size=d))
+    matrix = np.linalg.solve(np.eye(d) - direct, noise).T * scale
+    return matrix, direct * scale[:, None] / scale

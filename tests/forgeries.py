@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ract.evaluation.certificates import Verification
-from ract.evaluation.certificates.record import digest_of
+from ract.evaluation.certificates.record import record_digest
 from ract.models.guarantee import clopper_pearson_upper
 
 # What no verified certificate may leave unchecked.
@@ -63,7 +63,7 @@ def forgeries(record: dict[str, Any], n: int, seed: int = 0) -> Iterator[Forgery
         name, entries = makers[made % len(makers)](forged, rng)
         if forged == record:
             continue
-        forged["digest"] = digest_of(forged)
+        forged["digest"] = record_digest(forged)
         made += 1
         yield Forgery(forged, name, frozenset(entries))
 
@@ -81,7 +81,7 @@ def _single_changes(record: dict[str, Any]) -> Iterator[Forgery]:
                 forged = copy.deepcopy(record)
                 _value(forged, place[:-1])[place[-1]] = copy.deepcopy(value)
                 if new_digest:
-                    forged["digest"] = digest_of(forged)
+                    forged["digest"] = record_digest(forged)
                 name = f"{'.'.join(map(str, place))} = {value!r}, digest new: {new_digest}"
                 yield Forgery(forged, name, frozenset({str(place[0])}))
 

@@ -174,13 +174,14 @@ class NaiveObjective:
     def attains(self, i, leaf):
         """Whether person i attains a leaf: each threshold on its own, categories together.
 
-        What people without a value hand in is one value: their thresholds go together too.
+        Thresholds of an axis with missing values go together too: below "x <= 3 or missing" the
+        split "x <= 3" leaves nobody with a value on its right.
 
         That is the same as all of them at once for every leaf that there is. Beyond that, 0-1 loss
         by the authors' rules tries thresholds outside of a node too, with an empty side that
         people attain by the new threshold alone.
         """
-        together = self.categorical | (self.cells[:, i] == self.missing)
+        together = self.categorical | (self.missing >= 0)
         parts = [[step] for step in leaf if not together[step[0]]]
         parts.append([step for step in leaf if together[step[0]]])
         return all(
@@ -341,9 +342,7 @@ def holds(conditions, row):
 
 
 def combined(efforts, norm):
-    if norm == "max":
-        return max(efforts, default=0.0)
-    return sum(efforts) if norm == "l1" else math.sqrt(sum(effort**2 for effort in efforts))
+    return max(efforts, default=0.0) if norm == "max" else sum(efforts)
 
 
 def nearest_in_region(axes, own, conditions, training, rng, norm="max", margins=None):
@@ -401,15 +400,6 @@ def candidate_leaves(ensemble, own):
             }
             if helps[ensemble.combine]:
                 found.append(conditions)
-    return found
-
-
-def live_region(ensemble, row):
-    """Conditions of all the leaves that a row falls into."""
-    found = []
-    for root in ensemble.root:
-        (path,) = [path for _, path in leaf_paths(ensemble, root) if holds(path, row)]
-        found += path
     return found
 
 
@@ -609,17 +599,11 @@ def level_of(name, training, value):
         observed = sorted(set(training))
         levels = [-math.log(1 - sum(t <= v for t in training) / (n + 1)) for v in observed]
         return float(np.interp(value, observed, levels))
-    return value / ((max(training) - min(training)) or 1.0)  # range, l1, l2
+    return value / ((max(training) - min(training)) or 1.0)  # range, l1
 
 
 def price_rows(name, training, weights, own, rows):
     """Cost of moving to each row, from the definition of a named cost."""
-    if name == "mahalanobis":
-        precision = np.linalg.pinv(np.atleast_2d(np.cov(training.T)))
-        return np.array([
-            math.sqrt(max(0.0, float((d * weights) @ precision @ (d * weights))))
-            for d in rows - own
-        ])  # fmt: skip
     efforts = np.empty(rows.shape)
     for j in range(rows.shape[1]):
         column = training[:, j].tolist()
@@ -628,7 +612,7 @@ def price_rows(name, training, weights, own, rows):
         efforts[:, j] = [weights[j] * known[v] for v in rows[:, j].tolist()]
     if name in ("percentile", "range"):
         return efforts.max(axis=1)
-    return efforts.sum(axis=1) if name != "l2" else np.sqrt((efforts**2).sum(axis=1))
+    return efforts.sum(axis=1)
 
 
 def allowed_rows(ensemble, axes, own, training, rng, relations=(), max_changes=None):

@@ -15,7 +15,7 @@ from ract import (
     RecourseTreeClassifier,
 )
 from ract._utils.errors import InvalidData, InvalidSpec
-from ract.data.costs import PercentileCost, fit_cost
+from ract.data.costs import PercentileCost, ScaledCost, fit_cost
 from ract.data.encoder import Encoder
 from ract.data.frames import read_table
 from ract.data.grid import Grid
@@ -111,8 +111,12 @@ def test_bad_tables_are_refused_in_a_sentence():
     grouped = ActionSpace([Feature("group", columns=("age", "member"))], limits=None)
     with pytest.raises(InvalidData, match="One-hot column.* 'age', 'member' have missing values"):
         Encoder(frame, grouped)
-    with pytest.raises(InvalidSpec, match="MahalanobisCost takes no missing values"):
-        RecourseTreeClassifier(rules_with_missing(), cost="mahalanobis").fit(frame, target)
+
+    class Own(ScaledCost):
+        """A cost that ract does not know."""
+
+    with pytest.raises(InvalidSpec, match="Own takes no missing values"):
+        RecourseTreeClassifier(rules_with_missing(), cost=Own()).fit(frame, target)
 
 
 def test_a_category_called_nan_is_one_where_it_was_listed_or_real_ones_are_marked():

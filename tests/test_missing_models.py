@@ -25,7 +25,8 @@ from ract.io.export import to_json, to_onnx, to_sklearn
 from ract.trees.attain import Attainment
 from ract.trees.cover import exact_cover, flip_costs, own_leaves
 from ract.trees.fingerprint import model_fingerprint
-from ract.trees.grower import Rules, grow_tree
+from ract.trees.grower import GrowRules, grow_tree
+from ract.trees.on_grid import from_cell_trees, to_cell_trees
 from ract.trees.serialize import cost_parts
 from ract.trees.training import people_on
 from tests.builders import people_with_missing, random_people, rules_with_missing
@@ -93,7 +94,7 @@ def test_who_attains_which_leaf_by_enumeration(seed):
     rng = np.random.default_rng([seed, 5])
     people = random_people(rng, missing=True)
     n = people.cells.shape[1]
-    tree = grow_tree(people, np.ones(n), Rules(float(rng.choice([0.0, 0.5])), max_depth=4))
+    tree = grow_tree(people, np.ones(n), GrowRules(float(rng.choice([0.0, 0.5])), max_depth=4))
     attainment = Attainment(tree, people)
     small = [array.astype(int) for array in (people.cells, people.lowest, people.highest)]
     expected = [
@@ -142,12 +143,12 @@ def test_cells_and_values_lead_to_the_same_leaves():
     tree.fit(frame, target)
     trees, matrix = tree.ensemble_, tree.encoder_.matrix(frame)
     grid = Grid.from_splits(tree.encoder_.axes, trees.feature, trees.threshold)
-    (in_cells,) = trees.on_grid(grid)
+    (in_cells,) = to_cell_trees(trees, grid)
     desired = np.zeros(len(frame), np.uint8)
     people = people_on(grid, tree.cost_, list(matrix.T), desired, 0.3, with_reach=False)
     assert_array_equal(own_leaves(in_cells, people), trees.apply(matrix)[:, 0])
     assert_array_equal(trees.apply(matrix), walked(tree, matrix))
-    again = type(trees).from_cell_trees([in_cells], grid, 1)
+    again = from_cell_trees([in_cells], grid, 1)
     assert_array_equal(again.apply(matrix), trees.apply(matrix))
 
 
@@ -284,7 +285,7 @@ def test_cover_is_exact_where_values_are_missing():
     rng = np.random.default_rng(12)
     people = random_people(rng, missing=True)
     n = people.cells.shape[1]
-    tree = grow_tree(people, np.ones(n), Rules(max_depth=3))
+    tree = grow_tree(people, np.ones(n), GrowRules(max_depth=3))
     tree = replace(tree, masses=tree.masses * [1, 0, 1] + [0.5, 0, 0])  # every flip has a cost
     attainment, nothing = Attainment(tree, people), np.zeros(len(tree.axis), np.uint8)
     cover = exact_cover(attainment, np.ones(n), nothing, 0.0)

@@ -111,10 +111,10 @@ def test_a_witness_that_hands_in_a_value_is_found_out(forest, held_out, plans, t
     path.write_bytes(to_npy(matrix[np.argsort(matrix[:, 0])]))
     from hashlib import sha256
 
-    from ract.evaluation.certificates.record import digest_of
+    from ract.evaluation.certificates.record import record_digest
 
     record["witnesses"] = sha256(path.read_bytes()).hexdigest()
-    record["digest"] = digest_of(record)
+    record["digest"] = record_digest(record)
     checked = verify(record, forest, people, witnesses=path)
     assert not checked and "before or after only" in str(checked)
 

@@ -9,7 +9,7 @@ from experiments.benchmark.sendable_models import ENTRIES
 from experiments.pages.markdown import page, table
 from experiments.spaces.tables import TABLES, Table
 from experiments.store import Store
-from ract._utils.statistics import share
+from ract._utils.statistics import proportion
 
 CHECKS = ("few", "safe", "size", "round", "lasts")
 HEADER = [
@@ -76,7 +76,7 @@ def _row(title: str, rows: pd.DataFrame) -> list[str]:
 def _with_interval(part: float, whole: int) -> str:
     if not whole:
         return "n/a"
-    known = share(int(part), whole, 0.95)
+    known = proportion(int(part), whole, 0.95)
     return f"**{known.value:.2f}** ({known.low:.2f} to {known.high:.2f})"
 
 

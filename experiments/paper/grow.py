@@ -19,7 +19,7 @@ from experiments.paper.settings import Experiment
 from ract.data.costs import FittedCost
 from ract.data.encoder import Axis
 from ract.trees.ensemble import TreeEnsemble
-from ract.trees.grower import CellTree, People, Rules, grow_tree
+from ract.trees.grower import CellTree, GrowRules, People, grow_tree
 
 
 @dataclass(frozen=True)
@@ -40,9 +40,9 @@ class Growth:
         depth, reach = experiment.max_depth, experiment.authors_reach
         return cls(weight, budget, depth, only_actionable, reach)
 
-    def rules(self, n_features: int | None) -> Rules:
+    def rules(self, n_features: int | None) -> GrowRules:
         """The grower's rules, with so many features at every split (None: all)."""
-        return Rules(
+        return GrowRules(
             recourse_weight=self.recourse_weight,
             criterion="error",
             max_depth=self.max_depth,

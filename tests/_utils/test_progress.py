@@ -2,6 +2,7 @@
 
 import sys
 
+from ract._utils import progress as _progress
 from ract._utils.progress import progress_bar, track
 
 
@@ -25,3 +26,15 @@ def test_a_share_is_reported_and_nothing_is_shown_unless_asked(capsys, monkeypat
     with progress_bar("Searching", show=False) as report:
         report(0.5)
     assert not capsys.readouterr().err
+
+
+def test_a_long_run_without_a_terminal_prints_a_line_now_and_then(capsys, monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr(_progress, "monotonic", lambda: now[0])
+    with progress_bar("Searching", 200) as report:
+        for done in range(1, 101):
+            now[0] += 1
+            report(done)
+    assert capsys.readouterr().err.splitlines() == [
+        "Searching: 15% done.", "Searching: 30% done.", "Searching: 45% done.",
+    ]  # fmt: skip

@@ -2,7 +2,6 @@
 
 import importlib
 import inspect
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,9 +11,7 @@ from ract import (
     RecourseForestClassifier,
     RecourseTreeClassifier,
 )
-from ract._utils.moved import upgrade_table
 from ract._utils.renamed import (
-    MOVED_NAMES,
     REMOVED_PARAMETERS,
     RENAMED_PARAMETERS,
     current_parameters,
@@ -80,17 +77,7 @@ def test_a_state_of_version_02_becomes_a_fitted_model():
     assert not hasattr(again, "_draws") and not hasattr(again, "votes_needed")
 
 
-def test_the_changelog_has_the_table_of_old_names():
-    changelog = Path(__file__).resolve().parents[2] / "CHANGELOG.md"
-    assert upgrade_table() in changelog.read_text(encoding="utf-8"), (
-        "paste: python -c 'from ract._utils.moved import upgrade_table; print(upgrade_table())'"
-    )
-
-
-@pytest.mark.parametrize(("old", "new"), MOVED_NAMES.items())
-def test_names_that_moved_are_found_with_a_warning(old, new):
-    where, name = old.rsplit(".", 1)
-    with pytest.warns(FutureWarning, match=f"{old} is now {new}"):
-        found = getattr(importlib.import_module(where), name)
-    package = importlib.import_module(new.rsplit(".", 1)[0])
-    assert found is getattr(package, name) and name in package.__all__
+@pytest.mark.parametrize("module", ["ract.data", "ract.costs"])
+def test_a_name_that_is_gone_says_what_to_use_instead(module):
+    with pytest.raises(ImportError, match=r"MahalanobisCost is gone; in its place: ScaledCost"):
+        getattr(importlib.import_module(module), "MahalanobisCost")  # noqa: B009

@@ -175,14 +175,20 @@ CONTENT = b"RiskPerformance,ExternalRiskEstimate,NumInqLast6M\n1,55,0\n0,80,2\n0
 def stand_in(monkeypatch):
     """FICO replaced by three rows; no proxy between us and loopback, no folder by default."""
     source = replace(
-        datasets._FICO,
+        datasets._SOURCES["fico"],
         sha256=hashlib.sha256(CONTENT).hexdigest(),
         fixed=("ExternalRiskEstimate",),
     )
-    monkeypatch.setattr(datasets, "_FICO", source)
+    monkeypatch.setitem(datasets._SOURCES, "fico", source)
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     monkeypatch.delenv("RACT_DATA_HOME", raising=False)
     return source
+
+
+def move(monkeypatch, name, url):
+    """Let a data set be downloaded from another address."""
+    source = replace(datasets._SOURCES[name], url=url)
+    monkeypatch.setitem(datasets._SOURCES, name, source)
 
 
 @contextmanager
@@ -204,8 +210,8 @@ def serving(monkeypatch, *, status=200, body=CONTENT, announced=None):
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
         thread = threading.Thread(target=server.serve_forever, daemon=True)
         thread.start()
-        for name, folder in (("_BASE_URL", "files"), ("_RABIT_URL", "tables")):
-            monkeypatch.setattr(datasets, name, f"http://127.0.0.1:{server.server_port}/{folder}")
+        for name, path in (("fico", "files/fico.csv"), ("adult", "tables/adult.csv")):
+            move(monkeypatch, name, f"http://127.0.0.1:{server.server_port}/{path}")
         try:
             yield asked
         finally:
@@ -230,8 +236,8 @@ def test_adult_is_downloaded_into_a_folder_of_its_own(stand_in, tmp_path, monkey
     """Another repository has other files of the same names; its labels are text."""
     body = b"age,race,income\n25,Black,<=50K\n38,White,>50K\n"
     sha256 = hashlib.sha256(body).hexdigest()
-    source = replace(datasets._ADULT, sha256=sha256, fixed=("race",))
-    monkeypatch.setattr(datasets, "_ADULT", source)
+    source = replace(datasets._SOURCES["adult"], sha256=sha256, fixed=("race",))
+    monkeypatch.setitem(datasets._SOURCES, "adult", source)
     with serving(monkeypatch, body=body) as asked:
         data = datasets.fetch_adult(data_home=tmp_path)
     assert asked == ["/tables/adult.csv"]
@@ -283,24 +289,20 @@ def test_no_connection_says_what_to_do(stand_in, tmp_path, monkeypatch):
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
         port = unused.getsockname()[1]  # bound but not listening: connections are refused
-        monkeypatch.setattr(datasets, "_BASE_URL", f"http://127.0.0.1:{port}/files")
+        move(monkeypatch, "fico", f"http://127.0.0.1:{port}/files/fico.csv")
         with pytest.raises(OSError, match="ConnectionError") as caught:
             datasets.fetch_fico(data_home=tmp_path)
     assert_says_what_to_do(str(caught.value), tmp_path)
 
 
 def assert_says_what_to_do(message, folder):
-    for part in (datasets._BASE_URL + "/fico.csv", str(folder), "data_home", "RACT_DATA_HOME"):
+    for part in (datasets._SOURCES["fico"].url, str(folder), "data_home", "RACT_DATA_HOME"):
         assert part in message
     assert len(re.findall(r"\.(?:\s|$)", message)) == 1  # one sentence
 
 
-@pytest.mark.parametrize(
-    ("url", "repository"),
-    [(datasets._BASE_URL, "ract"), (datasets._RABIT_URL, "rabit")],
-)
-def test_downloads_are_pinned_to_one_commit_of_the_authors_repository(url, repository):
-    pattern = (
-        rf"https://raw\.githubusercontent\.com/kelicht/{repository}/[0-9a-f]{{40}}/\S*datasets"
-    )
-    assert re.fullmatch(pattern, url)
+@pytest.mark.parametrize("source", datasets._SOURCES.values(), ids=datasets._SOURCES)
+def test_downloads_are_pinned_to_one_commit_of_the_authors_repository(source):
+    repository = source.folder or "ract"
+    pattern = rf"https://raw\.githubusercontent\.com/kelicht/{repository}/[0-9a-f]{{40}}/\S*datasets/\w+.csv"
+    assert re.fullmatch(pattern, source.url)

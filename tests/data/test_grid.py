@@ -157,7 +157,7 @@ def test_reach_agrees_with_the_price_of_every_cell(name, rng):
     assert (reach.highest[1] == cells[1]).all() and (reach.lowest[2] == cells[2]).all()
 
 
-@pytest.mark.parametrize("norm", ["l1", "l2"])
+@pytest.mark.parametrize("norm", ["l1", "range"])
 def test_switching_category_flips_two_columns_in_every_norm(norm):
     frame = pd.DataFrame({"c": ["a", "b", "b", "c"]})
     encoder = Encoder(frame)

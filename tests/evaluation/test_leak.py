@@ -8,7 +8,7 @@ from ract import RecourseTreeClassifier, load_loans, save_model
 from ract._utils.errors import InvalidSpec
 from ract.apps.cli import app
 from ract.evaluation import measure_leak
-from ract.evaluation.leak import CHEAPEST, DECISIONS, ROUND, STRONGEST, _people, _World
+from ract.evaluation.leak import CHEAPEST, DECISIONS, ROUND, STRONGEST, _Attack, _people
 
 LOANS, NEW = load_loans(800), load_loans(400, random_state=1)
 TREE = RecourseTreeClassifier(LOANS.actions, max_depth=4).fit(LOANS.frame, LOANS.target)
@@ -32,7 +32,7 @@ def test_what_lies_between_a_person_and_their_cheapest_plan_is_refused():
     """The attack rests on it; asked of the model itself."""
     plans = TREE.recourse(NEW.frame, explain=False)
     sure = plans.found & (plans.status == "optimal")
-    world = _World(TREE, NEW.frame, NEW.frame)
+    world = _Attack(TREE, NEW.frame, NEW.frame)
     between = world._between(plans.before[sure], plans.after[sure])
     assert len(between) > 50
     frame = TREE.encoder_.decode(between, like=NEW.frame.head(1))

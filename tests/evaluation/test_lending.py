@@ -8,7 +8,7 @@ from ract import OutcomeJudge, audit, load_loans
 from ract._utils.errors import InvalidData, InvalidSpec
 from ract.data.loans import LoansModel
 from ract.evaluation import BookDisplay, book, sendable
-from ract.evaluation.outcomes import Outcomes
+from ract.evaluation.outcomes import judge_error
 from ract.models.examples import loans_forest
 
 
@@ -107,9 +107,8 @@ def test_what_the_judge_may_be_off_widens_the_interval(model, new, judge, found)
     width = unsure["rise high"] - unsure["rise low"]
     assert width > certain["rise high"] - certain["rise low"]
     halves = np.array([[0.2, 0.4], [0.3, np.nan]])
-    outcomes = Outcomes(np.array([0.3, 0.3]), halves)
     by_hand = np.std([0.25, 0.4], ddof=1)
-    assert outcomes.judge_error(np.ones(2, bool)) == pytest.approx(by_hand)
+    assert judge_error(halves) == pytest.approx(by_hand)
 
 
 def test_the_interval_of_the_truth_holds():

@@ -18,7 +18,6 @@ from ract import (
     AssumedActions,
     Feature,
     RecourseBoostingClassifier,
-    TunedRecourseClassifierCV,
     certify,
     load_model,
     save_model,
@@ -295,13 +294,6 @@ def test_leaves_in_words_say_what_they_add(plain):
     leaves = [line.split("--- ")[1] for line in lines if line.split("--- ")[1][0] in "+-"]
     own = plain.ensemble_.value[plain.ensemble_.root[3] : plain.ensemble_.root[4]]
     assert sorted(map(float, leaves)) == pytest.approx(sorted(own[own != 0]), abs=6e-4)
-
-
-def test_a_weight_is_tuned(loans):
-    model = TunedRecourseClassifierCV(small(loans), min_recourse=0.99)
-    model.fit(loans.frame, loans.target)
-    assert model.recourse_weight_ > 0
-    assert model.weight_search_.trials[0].auc > 0.7
 
 
 def test_curves_certificates_audits_and_reasons(loans, committee, tmp_path):

@@ -21,11 +21,10 @@ from ract import (
 from ract._utils.errors import InvalidData, InvalidSpec
 from ract.data.datasets import load_loans
 from ract.io.decider import read_decider
-from ract.models.cuts import CutRule, FewRefusedWarning
-from ract.models.out_of_bag import shares_out_of_bag
+from ract.models.cuts import CutRule, FewRefusedWarning, warn_if_few_refused
 from ract.recourse.exact.search import ExactSearch
 from ract.trees import cooperation, model_fingerprint
-from ract.trees.grower import draw_people
+from ract.trees.grower import bootstrap_counts
 from tests import naive
 
 LOANS, NEW = load_loans(900), load_loans(2000, random_state=1)
@@ -85,20 +84,6 @@ def test_the_chosen_cut_is_the_best_of_all(seed):
     else:
         cut = CutRule(max_bad_rate=rate).choose(missing, *padded)
         assert weights[scores >= cut].sum() / weights.sum() == pytest.approx(expected[0])
-
-
-def test_shares_out_of_bag_by_hand():
-    forest = clone(MODELS["forest"]).set_params(n_estimators=8)
-    prepared = forest.prepare(LOANS.frame, LOANS.target)
-    trees = forest._trees(forest.growth(prepared.training, None))
-    shares = shares_out_of_bag(trees, prepared.training.people, np.arange(900))
-    ensemble = forest.fit_grown(prepared, trees).ensemble_
-    leaves = ensemble.apply(forest.encoder_.matrix(LOANS.frame))
-    out = np.column_stack([draw_people(900, 900, seed)[0] == 0 for seed in forest.seeds])
-    with np.errstate(invalid="ignore"):
-        expected = (ensemble.value[leaves] * out).sum(axis=1) / out.sum(axis=1)
-    np.testing.assert_allclose(shares, expected)
-    assert 0 < np.isnan(shares).sum() < 100
 
 
 def test_scores_outside_of_parts_are_those_of_the_other_models(rng):
@@ -210,7 +195,7 @@ def test_out_of_bag_recourse_is_about_the_cut():
     forest.fit(frame, target)
     matrix, ensemble = forest.encoder_.matrix(frame), forest.ensemble_
     leaves, served = ensemble.apply(matrix), 0
-    out = np.column_stack([draw_people(120, 120, seed)[0] == 0 for seed in forest.seeds])
+    out = np.column_stack([bootstrap_counts(120, 120, seed)[0] == 0 for seed in forest.seeds])
     right = 0
     for i in range(120):
         part = naive_part(ensemble, out[i])
@@ -295,3 +280,25 @@ def test_stored_people_give_the_same_cut(tmp_path):
         model = clone(MODELS[name]).set_params(approval_rate=0.6)
         own = model_fingerprint(model.fit(LOANS.frame, LOANS.target))
         assert model_fingerprint(model.fit(tmp_path / "loans.parquet", "outcome")) == own
+
+
+@pytest.mark.parametrize("weight", [1.0, 0.1, 0.7, 1e-3])
+@pytest.mark.parametrize(("n_refused", "warns"), [(19, True), (20, False), (21, False)])
+def test_exactly_a_twentieth_refused_is_not_few(n_refused, warns, weight):
+    decided, weights = np.arange(400) >= n_refused, np.full(400, weight)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        warn_if_few_refused(decided, weights)
+    assert bool(caught) == warns
+
+
+@pytest.mark.parametrize("n_refused", [299, 300])
+def test_all_training_people_count_for_few_refused(n_refused):
+    """Of more than 5000 people only as many were asked."""
+    X = np.ones((6000, 1))
+    X[:n_refused] = 0
+    tree = RecourseTreeClassifier(desired=1, max_depth=1, recourse_weight=0)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        tree.fit(X, X[:, 0].astype(int))
+    assert len(caught) == (n_refused < 300)

@@ -20,7 +20,7 @@ from ract.models.forest import RecourseForestClassifier
 from ract.recourse.exact.search import ExactSearch
 from ract.trees.attain import Attainment
 from ract.trees.cover import majority_labels
-from ract.trees.grower import draw_people
+from ract.trees.grower import bootstrap_counts
 from tests.builders import SecondClassForest, seeded, some_trees
 
 NOT_OF_FORESTS = {
@@ -86,15 +86,15 @@ def splitmix_draws(seed, n_people, n_drawn):
 @pytest.mark.parametrize(("n_people", "n_drawn"), [(1, 3), (7, 7), (50, 20)])
 def test_bootstrap_samples_are_those_of_the_generator(n_people, n_drawn):
     for seed in (0, 1, 2**31 - 2):
-        times, after = draw_people(n_people, n_drawn, seed)
+        times, after = bootstrap_counts(n_people, n_drawn, seed)
         assert (list(times), after) == splitmix_draws(seed, n_people, n_drawn)
 
 
 def test_bootstrap_samples_draw_everyone_alike():
-    times, _ = draw_people(1000, 500_000, seed=3)
+    times, _ = bootstrap_counts(1000, 500_000, seed=3)
     spread = (times - 500) / np.sqrt(500)
     assert abs(spread.mean()) < 1e-9 and 0.9 < spread.std() < 1.1 and abs(spread).max() < 5
-    apart = [draw_people(2000, 2000, seed)[0] for seed in range(6)]
+    apart = [bootstrap_counts(2000, 2000, seed)[0] for seed in range(6)]
     assert np.mean([(times == 0).mean() for times in apart]) == pytest.approx(np.exp(-1), abs=0.01)
     assert np.abs(np.corrcoef(apart) - np.eye(6)).max() < 0.1
 
@@ -392,7 +392,7 @@ def test_out_of_bag_recourse_by_hand(loans):
     matrix = model.encoder_.matrix(frame)
     with_recourse, draws = 0, [(seed, 80) for seed in model.seeds]
     for i in range(80):
-        out = np.array([draw_people(80, n, seed)[0][i] == 0 for seed, n in draws])
+        out = np.array([bootstrap_counts(80, n, seed)[0][i] == 0 for seed, n in draws])
         part = some_trees(model.ensemble_, out, votes_needed=out.sum() // 2 + 1)
         search = ExactSearch(part, model.encoder_.axes, model.cost_)
         with_recourse += search.solve(matrix[[i]], model.budget_).found[0]

@@ -24,7 +24,7 @@ from ract.models.guarantee import (
 )
 from ract.trees.attain import Attainment
 from ract.trees.cover import majority_labels, own_leaves
-from ract.trees.grower import People, Rules, grow_tree
+from ract.trees.grower import GrowRules, People, grow_tree
 from tests.builders import quick_of
 
 relabel_pac = partial(guarantee.relabel, method="pac")
@@ -78,7 +78,7 @@ def grown(seed, n_growing=300, n_calibration=400, depth=5, recourse_weight=0.0):
     rng = np.random.default_rng(seed)
     growing, calibration = draw(rng, n_growing), draw(rng, n_calibration)
     weights = rng.integers(1, 3, n_growing).astype(float)
-    rules = Rules(recourse_weight, max_depth=depth, min_samples_leaf=10)
+    rules = GrowRules(recourse_weight, max_depth=depth, min_samples_leaf=10)
     return grow_tree(growing, weights, rules), growing, weights, calibration
 
 
@@ -258,7 +258,7 @@ def test_the_promise_where_it_is_hardest_to_keep(relabel):
         return People(cells, cells, cells, np.array([2]), (None,), cells[0])
 
     growing, weights = stuck_or_desired(np.arange(100) < 10), np.ones(100)
-    tree = grow_tree(growing, weights, Rules(max_depth=1))
+    tree = grow_tree(growing, weights, GrowRules(max_depth=1))
     kept = 0
     for _ in range(500):
         calibration = stuck_or_desired(rng.random(n) < max_risk + 1e-6)
@@ -276,7 +276,10 @@ def test_the_promise_where_it_is_hardest_to_keep(relabel):
 
 N_GROWING, N_CALIBRATION, BUDGET = 500, 1_000, 0.2
 # Name -> rules of growing, method, max_risk. PAC takes trees of few leaves.
-SMALL, LARGE = Rules(max_depth=5, min_samples_leaf=15), Rules(max_depth=12, min_samples_leaf=3)
+SMALL, LARGE = (
+    GrowRules(max_depth=5, min_samples_leaf=15),
+    GrowRules(max_depth=12, min_samples_leaf=3),
+)
 SETTINGS = {
     "pac 0.2": (SMALL, relabel_pac, 0.2),
     "sequence 0.2": (SMALL, relabel_sequence, 0.2),

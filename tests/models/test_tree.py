@@ -412,7 +412,6 @@ def test_the_same_seed_gives_the_same_tree(loans):
         ({"relabelling": "best"}, "relabelling must be one of 'auto', 'greedy', 'exact'"),
         ({"relabelling": "pac"}, "relabelling must be one of 'auto', 'greedy', 'exact' without"),
         ({"cost": "l1"}, "Training needs a cost that is the largest"),
-        ({"cost": "mahalanobis"}, "Training needs a cost that is the largest"),
         ({"cost": "effort"}, "Unknown cost 'effort'"),
         ({"criterion": "loss"}, "criterion must be one of 'gini', 'entropy', 'error'"),
         ({"max_depth": 0}, "max_depth must be a whole number of 1 or more, or None, got 0"),
@@ -463,3 +462,13 @@ def test_a_cost_of_ones_own_can_be_used(loans):
     own.fit(loans.frame, loans.target)
     plain.fit(loans.frame, loans.target)
     np.testing.assert_array_equal(own.ensemble_.threshold, plain.ensemble_.threshold)
+
+
+def test_the_risk_of_training_is_exact_where_values_are_missing():
+    """Below "x <= 0.5 or missing" the side "x > 0.5" was thought to be within reach."""
+    X = np.repeat([0.0, 1.0, np.nan], [3, 9, 4])[:, None]
+    space = ActionSpace([Feature("x0")], desired=1, limits=None)
+    tree = RecourseTreeClassifier(space, recourse_weight=1.0, budget=1.0, criterion="error")
+    tree.fit(X, np.isnan(X[:, 0]).astype(int))
+    assert tree.recourse_risk_ == tree.recourse_risk(X) == 0
+    assert tree.predict(X).tolist() == [1] * 3 + [0] * 9 + [1] * 4

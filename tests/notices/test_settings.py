@@ -9,7 +9,7 @@ from ract._utils.errors import InvalidSpec
 from ract.data.datasets import load_loans
 from ract.notices import Code, Details, FeatureText, NoticeSettings
 from ract.notices.settings import directions_of, used_features
-from ract.notices.standard import FORM_C_1, HMDA, reasons_for
+from ract.notices.standard import FORM_C_1, HMDA
 
 LOANS = load_loans(800)
 MODEL = RecourseTreeClassifier(LOANS.actions, max_depth=5).fit(LOANS.frame, LOANS.target)
@@ -36,18 +36,6 @@ def test_only_what_the_trees_ask_about_can_be_a_reason():
     stump = RecourseTreeClassifier(LOANS.actions, max_depth=1).fit(LOANS.frame, LOANS.target)
     assert len(used_features(stump)) == 1
     assert set(NoticeSettings.suggest(stump).features) == {used_features(stump)[0].name}
-
-
-def test_names_suggest_reasons():
-    for name, direction, expected in (
-        ("NumInqLast6M", "too_high", (22, 3)),
-        ("YearsEmployed", "too_low", (7, 2)),
-        ("MSinceMostRecentDelq", "too_low", (17, 3)),
-        ("MSinceMostRecentDelq", "too_high", (24, 9)),
-        ("PropertyValue", "too_low", (23, 4)),
-        ("Zodiac", "category", (24, 9)),
-    ):
-        assert reasons_for(name, direction) == expected
 
 
 def changed(name, **codes):
@@ -106,27 +94,3 @@ def test_unknown_lists_and_bytes_are_refused(tmp_path):
     (tmp_path / "codes.toml").write_bytes(b"\xff")
     with pytest.raises(InvalidSpec, match=r"is not UTF-8 text\.$"):
         NoticeSettings.from_toml(tmp_path / "codes.toml")
-
-
-@pytest.mark.parametrize(
-    ("name", "direction", "names", "reasons"),
-    [
-        ("annual_income", "too_low", ["annual_income"], (24, 9)),
-        ("annual_income", "too_low", ["annual_income", "LoanAmount"], (8, 1)),
-        ("Debt", "too_high", ["Debt"], (24, 9)),
-        ("Debt", "too_high", ["Debt", "Income"], (9, 1)),
-        ("DTI", "too_high", ["DTI"], (9, 1)),
-        ("NetFractionRevolvingBurden", "too_high", [], (24, 9)),
-        ("PercentInstallTrades", "too_high", ["Income"], (24, 9)),
-        ("employed", "too_low", [], (24, 9)),
-        ("YearsEmployed", "too_low", [], (7, 2)),
-        ("Seniority", "too_low", [], (7, 2)),
-        ("residence_type", "too_low", [], (24, 9)),
-        ("months_at_address", "too_low", [], (11, 9)),
-        ("Savings", "too_low", [], (24, 9)),
-    ],
-)
-def test_a_standard_reason_is_suggested_only_where_the_feature_fits_it(
-    name, direction, names, reasons
-):
-    assert reasons_for(name, direction, names) == reasons

@@ -1,33 +1,26 @@
 """How strong plans must be to last: the measurement, the test in sequence, what models keep."""
 
 import dataclasses
-import itertools
 import json
 
 import numpy as np
 import pandas as pd
 import pytest
-from lightgbm import LGBMClassifier
 from scipy.stats import binom
 from sklearn.base import clone
-from sklearn.ensemble import RandomForestClassifier
 
 from ract import (
-    ActionSpace,
     RecourseBoostingClassifier,
     RecourseForestClassifier,
     RecourseTreeClassifier,
     calibrate,
-    import_model,
     load_model,
     save_model,
 )
-from ract._utils.errors import InvalidData, InvalidFile, InvalidSpec
+from ract._utils.errors import InvalidFile, InvalidSpec
 from ract.data.datasets import load_loans
-from ract.evaluation.metrics import lasting_recourse
 from ract.recourse import LastingCurve, LastingWarning, calibration
 from ract.recourse.calibration import FEWEST_PLANS, Point, error_of
-from ract.recourse.replicates import PLANNERS, Replicates
 
 
 @pytest.fixture(scope="module")
@@ -40,113 +33,16 @@ def forest_of(loans, **given):
     return RecourseForestClassifier(loans.actions, random_state=0, **given)
 
 
-@pytest.fixture(scope="module")
-def lasting(loans):
-    forest = forest_of(loans)
-    strengths = (0.0, 0.7, 0.85, "most")
-    return lasting_recourse(
-        forest, loans.frame, loans.target, strengths=strengths, n_refused=100, groups="Purpose"
-    )
-
-
-def test_planner_judge_and_person_share_nobody(loans):
-    run = Replicates(None, loans.frame, loans.target)
-    assert len(PLANNERS) == 10
-    triples = set()
-    for person in range(len(loans.frame)):
-        planner, judge = int(run.planner[person]), run.judge(person)
-        sets = [set(run.rows_of(planner)), set(run.rows_of(judge)), {person}]
-        for one, other in itertools.combinations(sets, 2):
-            assert not one & other
-        triples.add((int(run.fold[person]), planner, judge))
-    assert len(triples) == 30
-
-
-def test_trials_are_what_the_models_themselves_say(loans, lasting):
-    """Refitted here by hand: plans of the planner, put to the judge."""
-    labels = np.asarray(loans.target)
-    run = Replicates(None, loans.frame, labels)
-    trials = lasting.trials
-    for k in (0, 7):
-        own = trials[(trials["planner"] == k) & (trials["strength"] == 0.7)]
-        planner = forest_of(loans).fit(loans.frame.iloc[run.rows_of(k)], labels[run.rows_of(k)])
-        people = loans.frame.iloc[own["person"].to_numpy()]
-        assert (planner.predict(people) == "refused").all()
-        plans = planner.recourse(people, strength=0.7)
-        found = own["status"].isin(["optimal", "found"]).to_numpy()
-        assert (plans.found == found).all()
-        assert plans.cost[found] == pytest.approx(own["cost"].to_numpy()[found])
-        for j in own["judge"].unique():
-            judge = forest_of(loans).fit(loans.frame.iloc[run.rows_of(j)], labels[run.rows_of(j)])
-            mine = (own["judge"] == j).to_numpy() & found
-            after = judge.predict(plans.counterfactuals[mine]) == "approved"
-            assert after.tolist() == own["lasts"].to_numpy()[mine].tolist()
-
-
-def test_stronger_plans_last_longer_and_shares_add_up(lasting):
-    table = lasting.to_frame()
-    assert table["share of plans"].iloc[2] > table["share of plans"].iloc[0]
-    assert (table["last"] <= table["plans"]).all() and (table["plans"] <= table["refused"]).all()
-    assert (table["low"] <= table["lasting recourse"]).all()
-    whole = lasting.to_frame(by=["group", "changes"]).groupby("strength", sort=False)["last"].sum()
-    assert whole.tolist() == table["last"].tolist()
-    with_fallback = lasting.share(0.85, fallback=True).value
-    assert with_fallback >= lasting.share(0.85).value
-    at, most = (lasting.trials[lasting.trials["strength"] == s] for s in (0.85, "most"))
-    found = at["status"].isin(["optimal", "found"]).to_numpy()
-    by_hand = np.where(found, at["lasts"].to_numpy(), most["lasts"].to_numpy()).mean()
-    assert with_fallback == pytest.approx(by_hand)
-    with pytest.raises(InvalidSpec, match="was not asked for"):
-        lasting.kept(0.5)
-
-
-def test_a_run_goes_on_from_its_checkpoint(loans, tmp_path, monkeypatch):
-    given = {"strengths": (0.0, 0.8), "n_refused": 40}
-    few = loans.frame.head(500), loans.target[:500]
-    whole = lasting_recourse(forest_of(loans), *few, **given)
-    path, trials = tmp_path / "run.json", Replicates.trials
-
-    def ends(self, k, *asked):
-        if k == 4:
-            raise KeyboardInterrupt
-        return trials(self, k, *asked)
-
-    monkeypatch.setattr(Replicates, "trials", ends)
-    with pytest.raises(KeyboardInterrupt):
-        lasting_recourse(forest_of(loans), *few, checkpoint=path, **given)
-    assert len(json.loads(path.read_text())["parts"]) == 4
-    asked = []
-    monkeypatch.setattr(
-        Replicates, "trials", lambda self, k, *given: asked.append(k) or trials(self, k, *given)
-    )
-    again = lasting_recourse(forest_of(loans), *few, checkpoint=path, **given)
-    assert asked == [4, 5, 6, 7, 8, 9]
-    pd.testing.assert_frame_equal(again.trials, whole.trials)
-    with pytest.raises(InvalidData, match="another run"):
-        lasting_recourse(forest_of(loans), *few, checkpoint=path, strengths=(0.0,), n_refused=40)
-    path.write_text("[]")
-    with pytest.raises(InvalidData, match="no checkpoint"):
-        lasting_recourse(forest_of(loans), *few, checkpoint=path, **given)
-
-
-def test_learners_of_other_libraries_are_measured_too(loans):
-    numbers = loans.frame.select_dtypes("number")
-    space = ActionSpace.infer(numbers, fixed=["Age"], desired="approved", limits=None)
-    learner = RandomForestClassifier(n_estimators=15, min_samples_leaf=20, random_state=0)
-    curve = calibrate(
-        learner, numbers, loans.target, lasting=0.6, strengths=[0, 0.6, 0.7], n_refused=200,
-        actions=space, budget=0.5,
-    )  # fmt: skip
-    assert curve.points[0].plans >= curve.points[-1].plans
-    fitted = learner.fit(numbers, loans.target)
-    imported = import_model(fitted, numbers, space, budget=0.5, lasting=curve)
-    refused = numbers[imported.predict(numbers) == "refused"].head(20)
-    assert imported.recourse(refused, strength=0.6, explain=False).found.any()
+def recorded_trials(monkeypatch):
+    """The trials of every question that calibration asks, in turn."""
+    asked, ask = [], calibration.Replicates.all_trials
+    record = lambda *given: asked.append(ask(*given)) or asked[-1]  # noqa: E731
+    monkeypatch.setattr(calibration.Replicates, "all_trials", record)
+    return asked
 
 
 def test_how_many_are_tested_follows_from_people_who_are_not(loans, monkeypatch):
-    asked, ask = [], calibration._ask
-    monkeypatch.setattr(calibration, "_ask", lambda *given: asked.append(ask(*given)) or asked[-1])
+    asked = recorded_trials(monkeypatch)
     monkeypatch.setattr(calibration, "FEWEST_PLANS", 80)
     monkeypatch.setattr(calibration, "ENOUGH_PLANS", 40)
     strengths = [0.6, 0.8, 0.99]
@@ -180,8 +76,7 @@ def test_how_many_are_tested_follows_from_people_who_are_not(loans, monkeypatch)
 
 def test_of_strongest_plans_those_that_win_enough_are_counted(loans, monkeypatch):
     """By hand, from the trials: one question to everyone, cut at each strength."""
-    asked, ask = [], calibration._ask
-    monkeypatch.setattr(calibration, "_ask", lambda *given: asked.append(ask(*given)) or asked[-1])
+    asked = recorded_trials(monkeypatch)
     monkeypatch.setattr(calibration, "FEWEST_PLANS", 40)
     strengths = [0.6, 0.8, 0.999]
     curve = calibrate(
@@ -219,25 +114,6 @@ def test_the_rule_follows_from_the_learner(loans):
     assert calibrate(forest, *few, margin=0.1, **given).rule == "strength"
     with pytest.raises(InvalidSpec, match="rule must be"):
         calibrate(forest, *few, rule="most", **given)
-
-
-@pytest.mark.parametrize(("fewest", "of_part"), [(50, 20), (20, 8), (1, 1), (0.1, 0.1)])
-def test_leaves_of_replicates_hold_the_same_share_of_people(loans, monkeypatch, fewest, of_part):
-    asked = []
-    monkeypatch.setattr(
-        calibration, "Replicates", lambda learner, *given: asked.append(learner) or 1 / 0
-    )
-    learners = [
-        (forest_of(loans, min_samples_leaf=fewest), "min_samples_leaf"),
-        (RecourseBoostingClassifier(loans.actions, min_samples_leaf=fewest), "min_samples_leaf"),
-        (RandomForestClassifier(min_samples_leaf=fewest), "min_samples_leaf"),
-        (LGBMClassifier(min_child_samples=fewest), "min_child_samples"),
-    ]
-    for learner, name in learners:
-        with pytest.raises(ZeroDivisionError):
-            calibrate(learner, loans.frame, loans.target)
-        assert asked[-1].get_params()[name] == of_part
-        assert learner.get_params()[name] == fewest
 
 
 # The test in sequence

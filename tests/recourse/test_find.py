@@ -28,7 +28,7 @@ from ract.evaluation import metrics
 from ract.recourse.find import find_recourse
 from ract.recourse.plausible.plausibility import Plausibility
 from tests import naive
-from tests.builders import box_points, random_table
+from tests.builders import random_table
 
 
 def random_model(rng):
@@ -149,40 +149,6 @@ def check_obstacle(model, person, budget, reason):
             assert not released(fewer)
 
 
-@pytest.mark.parametrize("block", range(6))
-def test_every_point_of_a_range_is_desired_and_no_side_can_move(block):
-    widened = 0
-    for seed in range(15):
-        rng = np.random.default_rng([50 + block, seed])
-        model, frame = random_model(rng)
-        recourse = model.recourse(frame, ranges=True, budget=np.inf)
-        for i in np.flatnonzero(recourse.found)[:4]:
-            values, low, high = recourse.after[i], recourse.low[i], recourse.high[i]
-            points = box_points(model, values, low, high)
-            assert naive.naive_decision(model.ensemble_, points).all()
-            for a, axis in enumerate(model.encoder_.axes):
-                if np.isnan(low[a]):
-                    continue
-                own, j = recourse.before[i, axis.columns[0]], axis.columns[0]
-                assert low[a] <= values[j] <= high[a]
-                widened += high[a] > low[a]
-                f = axis.feature
-                for side, step in ((low, -1), (high, 1)):
-                    if not np.isfinite(side[a]):
-                        continue
-                    further = side[a] + step * (1 if f.kind != "continuous" else 0)
-                    if f.kind == "continuous":
-                        further = np.nextafter(further, step * np.inf)
-                    if not allowed(f, own, further) or same_cell(model, j, own, further):
-                        continue
-                    # one step beyond: some point of the larger box must be refused
-                    wider = [low.copy(), high.copy()]
-                    wider[0 if step < 0 else 1][a] = further
-                    more = box_points(model, values, *wider)
-                    assert not naive.naive_decision(model.ensemble_, more).all()
-    assert widened > 5
-
-
 def allowed(feature, own, value):
     up = value > own
     if feature.change in ("fixed", "decrease" if up else "increase"):
@@ -193,30 +159,6 @@ def allowed(feature, own, value):
 def same_cell(model, j, own, value):
     cuts = np.sort(model.ensemble_.threshold[model.ensemble_.feature == j])
     return np.searchsorted(cuts, own) == np.searchsorted(cuts, value)
-
-
-@pytest.mark.parametrize("margin", [0.1, 0.3])
-def test_plans_with_a_margin_hold_when_every_change_falls_short(margin):
-    held = 0
-    for seed in range(40):
-        rng = np.random.default_rng([99, seed])
-        model, frame = random_model(rng)
-        recourse = model.recourse(frame, margin=margin, n_alternatives=1, budget=np.inf)
-        kinds = [axis.feature.kind for axis in model.encoder_.axes for _ in axis.columns]
-        for i in np.flatnonzero(recourse.found):
-            before = recourse.before[i]
-            for after in [recourse.after[i], *recourse.answers.alternatives[i].values]:
-                for share in rng.uniform(1 - margin, 1, (30, len(before))):
-                    value = before + share * (after - before)
-                    whole = np.where(after > before, np.ceil(value), np.floor(value))
-                    steps = [k in ("binary", "categorical") for k in kinds]
-                    value = np.where([k == "integer" for k in kinds], whole, value)
-                    value = np.where(steps, after, value)
-                    assert naive.naive_decision(model.ensemble_, value[None]).all()
-                held += 1
-            cost = model.cost_.between(before[None], recourse.after[i][None])[0]
-            assert recourse.cost[i] == pytest.approx(cost)
-    assert held > 50
 
 
 @pytest.fixture(scope="module")
@@ -590,15 +532,17 @@ def test_causal_plans_count_on_what_follows(loans, model):
 def test_other_methods_and_what_they_refuse(loans, model):
     people = loans.frame.head(60)
     exact = model.recourse(people)
-    for method in ("leaves", "live"):
-        other = model.recourse(people, method=method, reference=loans.frame)
-        assert (other.cost >= exact.cost - 1e-12).all()
-        assert (model.predict(other.counterfactuals[other.found]) == "approved").all()
-        assert "none" not in other.status
+    other = model.recourse(people, method="leaves", reference=loans.frame)
+    assert (other.cost >= exact.cost - 1e-12).all()
+    assert (model.predict(other.counterfactuals[other.found]) == "approved").all()
+    assert "none" not in other.status
     l1 = model.recourse(people, method="leaves", cost="l1", reference=loans.frame, budget=1.0)
     assert l1.found.any()
-    with pytest.raises(InvalidSpec, match="'exact', 'leaves', 'live', got 'solver'"):
-        model.recourse(people, method="solver")
+    with pytest.raises(InvalidSpec, match="'exact', 'leaves', got 'tabu'"):
+        model.recourse(people, method="tabu")
+    for gone in ({"method": "solver"}, {"method": "live"}, {"cost": "l2"}, {"cost": "mahalanobis"}):
+        with pytest.raises(InvalidSpec, match="is gone; in its place: "):
+            model.recourse(people, **gone)
     fewer = people.head(15)
     added = model.recourse(fewer, cost="l1", reference=loans.frame, budget=1.0)
     assert (added.cost <= l1.cost[:15] + 1e-6).all() and added.found.any()

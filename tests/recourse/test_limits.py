@@ -24,7 +24,7 @@ from ract.evaluation.certificates.checker import wrong_action
 from ract.recourse.causal.search import CausalSearch
 from ract.recourse.exact.search import ExactSearch
 from ract.recourse.leaves import LeafSearch
-from ract.recourse.solver.search import SolverSearch
+from ract.recourse.solver import SolverSearch
 from tests import naive
 from tests.builders import (
     KINDS,

@@ -16,21 +16,13 @@ from ract import (
     recourse_status,
 )
 from ract._utils.errors import InvalidData, InvalidSpec
-from ract._utils.status import Status
-from ract.recourse.common.by_pattern import solve_by_pattern, without_columns
-from ract.recourse.common.limits import Limits
-from ract.recourse.common.search import Batch
 from ract.recourse.leaves import LeafSearch
-from ract.recourse.live import LiveRegionSearch
 from ract.recourse.plan import Change, Plan
-from ract.recourse.solver.search import SolverSearch
+from ract.recourse.solver import SolverSearch
 from tests import naive
 from tests.builders import (
     SUPPLYING,
-    check_allowed,
-    check_values,
     credit_with_holes,
-    random_problem_with_holes,
 )
 
 
@@ -200,96 +192,14 @@ def test_what_takes_no_missing_values_names_the_columns(forest, people, options,
 
 
 def test_searches_of_values_refuse_to_hand_in(forest, people):
-    for method in ("leaves", "live"):
-        with pytest.raises(InvalidSpec, match="lets people hand in a missing 'income'"):
-            find_recourse(forest, people, method=method)
-        known = people[people["income"].notna()].head(40)
-        found = find_recourse(forest, known, method=method, reference=credit_with_holes(600, 0)[0])
-        after = forest.predict(found.counterfactuals[found.found])
-        assert (after == "yes").all()
+    with pytest.raises(InvalidSpec, match="lets people hand in a missing 'income'"):
+        find_recourse(forest, people, method="leaves")
+    known = people[people["income"].notna()].head(40)
+    found = find_recourse(forest, known, method="leaves", reference=credit_with_holes(600, 0)[0])
+    assert (forest.predict(found.counterfactuals[found.found]) == "yes").all()
     for search in (LeafSearch, SolverSearch):
         with pytest.raises(InvalidSpec, match="no missing values"):
             search(forest.ensemble_, forest.encoder_.axes, forest.cost_)
-
-
-def stays(encoder):
-    """The same rules, but numbers that are missing stay so."""
-    return [a if a.is_categorical else a.without_supply() for a in encoder.axes]
-
-
-@pytest.mark.parametrize("engine", ["leaves", "solver"])
-def test_searches_of_values_equal_brute_force(engine):
-    """In a single tree leaf by leaf; categories are handed in there, too."""
-    handed = kept = 0
-    for seed in range(60 if engine == "leaves" else 15):
-        rng = np.random.default_rng([20, seed])
-        encoder, matrix, ensemble, cost = random_problem_with_holes(
-            rng, n_trees=1 if engine == "leaves" else 4
-        )
-        axes, people = stays(encoder), matrix[:6]
-        make = LeafSearch if engine == "leaves" else SolverSearch
-        found = solve_by_pattern(
-            lambda trees, rules, _, make=make, cost=cost: make(trees, rules, cost),
-            ensemble,
-            axes,
-            Batch.of(people, 0.6, Limits()),
-        )
-        check_values(encoder, ensemble, cost, people, found, budget=0.6)
-        for i, own in enumerate(people):
-            best = naive.cheapest_action(ensemble, axes, own, matrix, rng)
-            assert found.cost[i] == pytest.approx(best if best <= 0.6 else np.inf, abs=1e-12)
-            assert found.status[i] == (Status.OPTIMAL if best <= 0.6 else Status.NONE)
-        moved = found.values != people
-        marks = [a.columns[-1] for a in axes if a.has_missing and a.is_categorical]
-        handed += int(moved[:, marks].sum())
-        kept += int((np.isnan(people).any(axis=1) & found.found).sum())
-    assert handed and kept
-
-
-def may_move(encoder, own, goal):
-    try:
-        check_allowed(encoder, own[None], goal[None])
-    except AssertionError:
-        return False
-    return True
-
-
-def test_live_regions_are_those_of_people_who_lack_no_more():
-    """Whoever may become like one of them has a plan that costs no more than that."""
-    reached = 0
-    for seed in range(40):
-        rng = np.random.default_rng([21, seed])
-        encoder, matrix, ensemble, cost = random_problem_with_holes(rng, n_trees=3)
-        axes, holes = stays(encoder), np.isnan(matrix)
-
-        def make(trees, rules, lacking, matrix=matrix, holes=holes, cost=cost):
-            within = ~np.delete(holes, lacking, axis=1).any(axis=1)
-            return LiveRegionSearch(trees, rules, cost, np.nan_to_num(matrix[within]))
-
-        found = solve_by_pattern(make, ensemble, axes, Batch.of(matrix, 0.7, Limits()))
-        check_values(encoder, ensemble, cost, matrix, found, budget=0.7)
-        for i, own in enumerate(matrix):
-            goals = matrix[~(holes & ~holes[i]).any(axis=1)].copy()
-            goals[:, holes[i]] = np.nan
-            for goal in goals[naive.naive_decision(ensemble, goals)]:
-                price = cost.between(own[None], goal[None])[0]
-                if price <= 0.7 and may_move(encoder, own, goal):
-                    assert found.cost[i] <= price + 1e-12
-                    reached += holes[i].any()
-    assert reached
-
-
-def test_trees_without_columns_answer_as_the_whole():
-    for seed in range(30):
-        rng = np.random.default_rng([22, seed])
-        _, matrix, ensemble, _ = random_problem_with_holes(rng, "sum", n_trees=5)
-        for own in matrix:
-            lacking = np.flatnonzero(np.isnan(own))
-            trees = without_columns(ensemble, lacking)
-            assert not np.isin(trees.feature, lacking).any() or not len(lacking)
-            assert naive.naive_decision(trees, np.nan_to_num(own)[None]) == naive.naive_decision(
-                ensemble, own[None]
-            )
 
 
 def test_a_guarantee_does_not_rest_on_handing_in():

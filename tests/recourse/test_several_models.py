@@ -75,7 +75,7 @@ def test_options_combine_with_several_models(loans, old_and_new):
     for option in (
         {"margin": 0.1}, {"n_alternatives": 1}, {"ranges": True}, {"at_least": True},
         {"strength": "most"}, {"method": "leaves"}, {"effects": "estimate"},
-        {"plausibility": "isolation_forest"}, {"cost": "l2", "budget": 1.0},
+        {"plausibility": "isolation_forest"},
     ):  # fmt: skip
         with pytest.raises(InvalidSpec, match="several models"):
             find_recourse(old_and_new, people, **option)

@@ -26,7 +26,7 @@ from ract.recourse.additive.search import AdditiveSearch
 from ract.recourse.exact.search import ExactSearch
 from ract.recourse.exact.several import SeveralSearch
 from ract.recourse.leaves import LeafSearch
-from ract.recourse.solver.search import SolverSearch
+from ract.recourse.solver import SolverSearch
 from tests import naive
 from tests.builders import CHANGES, quick_of, random_ensemble, with_random_values
 

@@ -4,6 +4,7 @@ The judge is the original model's own ``predict``, asked about every row of a sm
 """
 
 import itertools
+import re
 
 import numpy as np
 import pandas as pd
@@ -175,6 +176,43 @@ def test_one_class_among_several_in_many_models(name):
 def test_what_many_regressors_predict(name):
     for seed in range(1, 9):
         check_numbers(name, seed)
+
+
+def nearly_tied(values):
+    """LightGBM trees of three classes: in each, the score up to a = 2 and the score above."""
+    people = GRID.astype(float)
+    y = np.where(people.a > 2, 0, np.where(people.b > 2, 1, 2))
+    model = lightgbm("LGBMClassifier", n_estimators=1, num_leaves=2).fit(people, y)
+    text = re.sub("tree_sizes=.*\n", "", model.booster_.model_to_string())
+    text = re.sub("split_feature=.*", "split_feature=0", text)
+    text = re.sub("threshold=.*", "threshold=2.5", text)
+    leaves = iter(values)
+    text = re.sub("leaf_value=.*", lambda _: "leaf_value={!r} {!r}".format(*next(leaves)), text)
+    model._Booster = type(model.booster_)(model_str=text)
+    return model
+
+
+def test_a_tie_of_rounded_probabilities_is_no_proof_that_there_is_no_plan():
+    """LightGBM predicts the first of two classes whose scores differ in the last digit."""
+    more = float(np.nextafter(0.3, 1.0))
+    tied = nearly_tied([(-1.0, 0.3), (more, more), (-5.0, -5.0)])
+    people = GRID[GRID.a <= 2].astype(float)
+    assert (tied.predict(people) == 1).all()
+    assert (tied.predict(GRID[GRID.a > 2].astype(float)) == 0).all()
+    space = ActionSpace([Feature(n, "integer", lower=0, upper=4) for n in "abc"], limits=None)
+    asked = {"actions": space, "desired": 0, "reference": people}
+    found = find_recourse(tied, people, **asked)
+    assert set(found.status) == {"optimal"} and (found.counterfactuals["a"] == 3).all()
+    assert (tied.predict(found.counterfactuals) == 0).all()
+    assert set(recourse_status(tied, people, **asked)) == {"unknown"}  # by its scores it has none
+    # Just beyond what rounding makes equal there is no plan, which is not known without asking.
+    apart = nearly_tied([(-1.0, 0.3), (0.3 + 4e-16,) * 2, (-5.0, -5.0)])
+    assert (apart.predict(GRID.astype(float)) == 1).all()
+    with pytest.warns(UserWarning, match="did not confirm"):
+        assert set(find_recourse(apart, people, **asked).status) == {"unknown"}
+    clear = nearly_tied([(-1.0, 0.3), (0.3001, 0.3001), (-5.0, -5.0)])
+    assert set(find_recourse(clear, people, **asked).status) == {"none"}
+    assert set(recourse_status(clear, people, **asked)) == {"none"}
 
 
 def test_the_least_share_of_a_class_among_several():

@@ -12,13 +12,10 @@ from ract import RecourseBoostingClassifier, RecourseForestClassifier, find_reco
 from ract._kernels.search.cell_forest import polish
 from ract._utils.status import Status
 from ract.data.datasets import load_loans
-from ract.recourse.common.limits import Limits
 from ract.recourse.common.parallel import Watch
 from ract.recourse.exact import decide
 from ract.recourse.exact.search import ExactSearch
 from ract.recourse.explain.ranges import Certifier
-from ract.recourse.leaves import LeafSearch
-from ract.recourse.solver.search import SolverSearch
 
 
 @pytest.fixture(scope="module")
@@ -127,28 +124,3 @@ def test_a_point_stays_as_it_is_once_the_time_is_up(loans, models):
                 assert not late or (point == start).all()
                 moved += (point != start).any()
     assert moved > 0
-
-
-def test_what_one_search_took_is_not_left_for_the_next(monkeypatch, loans, models):
-    left, fill, leaves = [], SolverSearch.fill, LeafSearch.fill
-
-    def slow_leaves(self, batch):
-        leaves(self, batch)
-        batch.answers.seconds = np.arange(len(batch.people)) * 2.0
-
-    def watched(self, batch, **given):
-        left.extend(batch.limits.time_limit)
-        fill(self, batch, **given)
-
-    monkeypatch.setattr(LeafSearch, "fill", slow_leaves)
-    monkeypatch.setattr(SolverSearch, "fill", watched)
-    people = refused(models["votes"], loans, 3)
-    found = find_recourse(models["votes"], people, cost="l2", time_limit=3)
-    assert left == [3, 1, 0]
-    assert (found.answers.seconds >= [0, 2, 4]).all()
-
-
-def test_limits_of_some_people():
-    limits = Limits(time_limit=3.0).after(np.array([1.0, 2.0, 9.0]))
-    assert limits.of_rows(np.array([0, 2])).time_limit.tolist() == [2, 0]
-    assert Limits().after(np.ones(3)).of_rows(np.array([1])).time_limit is None

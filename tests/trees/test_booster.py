@@ -14,7 +14,7 @@ from ract.trees.booster import (
     boost,
     log_loss,
     log_odds,
-    scale_of,
+    slope_scale,
 )
 from tests.builders import (
     CELL_KINDS,
@@ -59,7 +59,11 @@ def test_loss_is_that_of_its_definition_and_slopes_are_its_derivatives(rng):
     )
     assert log_loss(target, weight, scores) == pytest.approx(by_hand)
     codes, everyone = rng.integers(0, 3, (n, 2)).astype(np.uint8), np.arange(n, dtype=np.uint32)
-    starts, scale, sums = np.array([0, 3, 6], np.uint64), scale_of(n, weight.sum()), slopes[:6] * 0
+    starts, scale, sums = (
+        np.array([0, 3, 6], np.uint64),
+        slope_scale(n, weight.sum()),
+        slopes[:6] * 0,
+    )
     sum_slopes(codes, starts, everyone, 0, n, scores, target, weight, 30, scale, slopes, sums)
     amounts, counts = (slopes >> scale.bits) * scale.step, slopes & ((1 << scale.bits) - 1)
     for k in range(n):
@@ -75,7 +79,7 @@ def test_loss_is_that_of_its_definition_and_slopes_are_its_derivatives(rng):
 @pytest.mark.parametrize("weight", [1e-9, 1.0, 3e12])
 @pytest.mark.parametrize("n_rows", [1, 1000, 2**28])
 def test_words_hold_every_sum(weight, n_rows):
-    scale = scale_of(n_rows, weight * n_rows)
+    scale = slope_scale(n_rows, weight * n_rows)
     steps = weight * n_rows / scale.step
     assert (steps + n_rows / 2) * 2.0**scale.bits < 2.0**63 and n_rows < 2**scale.bits
     assert steps >= min(2.0**51, 2.0**60 / 2**scale.bits)

@@ -1,4 +1,4 @@
-"""Relabelling against brute force: every cell combination in reach, every subset of leaves."""
+"""Relabelling against brute force: every subset of leaves."""
 
 import itertools
 from dataclasses import replace
@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from ract._utils.errors import InvalidSpec
-from ract.trees import attain, cover
+from ract.trees import cover
 from ract.trees.attain import Attainment
 from ract.trees.cover import (
     allowed_mass,
@@ -20,43 +20,8 @@ from ract.trees.cover import (
     own_leaves,
     whole_units,
 )
-from ract.trees.grower import People, Rules, grow_tree
-
-
-def random_people(rng, n):
-    """People on a few axes of few cells, some of them categorical, with reach of all kinds."""
-    n_cells = rng.integers(2, 6, int(rng.integers(1, 5)))
-    cells = np.stack([rng.integers(0, c, n) for c in n_cells])
-    lowest, highest = cells.copy(), cells.copy()
-    can_enter = []
-    for a, c in enumerate(n_cells):
-        if rng.random() < 0.4:
-            can_enter.append((rng.random((c, c)) < rng.choice([0.2, 0.6])) | np.eye(c, dtype=bool))
-            continue
-        can_enter.append(None)
-        lowest[a] = np.maximum(cells[a] - rng.integers(0, 3, n) * (rng.random() < 0.5), 0)
-        highest[a] = np.minimum(cells[a] + rng.integers(0, 3, n) * (rng.random() < 0.5), c - 1)
-    desired = rng.random(n) < 0.25 + 0.5 * cells[0] / n_cells[0]
-    small = [array.astype(np.uint8) for array in (cells, lowest, highest, desired)]
-    return People(*small[:3], n_cells.astype(np.int64), tuple(can_enter), small[3])
-
-
-def random_weights(rng, n, kind):
-    if kind == "ones":
-        return np.ones(n)
-    if kind == "counts":
-        return np.append(rng.poisson(1.0, n - 1), 1).astype(float)
-    return rng.exponential(size=n)
-
-
-def random_problem(seed, kind="counts", n=40, recourse_weight=0.0):
-    rng = np.random.default_rng(seed)
-    people = random_people(rng, n)
-    weights = random_weights(rng, n, kind)
-    rules = Rules(recourse_weight, max_depth=int(rng.integers(1, 6)), min_samples_leaf=2)
-    return SimpleNamespace(
-        people=people, weights=weights, tree=grow_tree(people, weights, rules), rng=rng
-    )
+from ract.trees.grower import GrowRules, grow_tree
+from tests.trees.problems import leaves_by_enumeration, random_people, random_problem
 
 
 def mostly_undesired(problem):
@@ -64,30 +29,6 @@ def mostly_undesired(problem):
     tree, n_nodes = problem.tree, len(problem.tree.axis)
     labels = majority_labels(tree) * (problem.rng.random(n_nodes) < 0.3).astype(np.uint8)
     return replace(tree, masses=tree.masses * [1, 0, 1] + [0.5, 0, 0]), labels
-
-
-def leaf_of(tree, people, point):
-    node = 0
-    while tree.axis[node] >= 0:
-        axis, cell = tree.axis[node], tree.cell[node]
-        categorical = people.can_enter[axis] is not None
-        right = point[axis] == cell if categorical else point[axis] > cell
-        node = tree.right[node] if right else tree.left[node]
-    return int(node)
-
-
-def leaves_by_enumeration(tree, people):
-    """For each person, the leaf of every point that they can attain."""
-    attained = []
-    for i in range(people.cells.shape[1]):
-        options = []
-        for a, table in enumerate(people.can_enter):
-            if table is None:
-                options.append(range(people.lowest[a, i], people.highest[a, i] + 1))
-            else:
-                options.append(np.flatnonzero(table[people.cells[a, i]]))
-        attained.append({leaf_of(tree, people, point) for point in itertools.product(*options)})
-    return attained
 
 
 def uncovered_mass(attained, weights, desired_leaves):
@@ -140,40 +81,6 @@ def naive_needed(attained, weights, tree, labels, flipped, allowed):
         if uncovered_mass(attained, weights, others) <= allowed:
             kept.remove(leaf)
     return [leaf for leaf in flipped if leaf in kept]
-
-
-@pytest.mark.parametrize("seed", range(300))
-def test_attained_leaves_equal_enumeration_of_every_point(seed, monkeypatch):
-    monkeypatch.setattr(attain, "CHUNK", 7)
-    problem = random_problem(seed, "floats", n=20)
-    tree, people, rng = problem.tree, problem.people, problem.rng
-    attained, attainment = leaves_by_enumeration(tree, people), Attainment(tree, people)
-    who = rng.permutation(20)[: rng.integers(1, 20)]
-    seen = []
-    for part, start, leaves in attainment.leaves(who):
-        for k, person in enumerate(part):
-            own = leaves[start[k] : start[k + 1]].tolist()
-            assert len(own) == len(set(own)) and set(own) == attained[person]
-            seen.append(person)
-    assert seen == list(who)
-    for leaf in tree.leaves:
-        np.testing.assert_array_equal(
-            attainment.who_attains(leaf, who), [leaf in attained[i] for i in who]
-        )
-    labels = rng.integers(0, 2, len(tree.axis)).astype(np.uint8)
-    expected = [sum(labels[leaf] for leaf in attained[i]) for i in range(20)]
-    np.testing.assert_array_equal(attainment.desired_reached(labels), expected)
-    np.testing.assert_array_equal(
-        own_leaves(tree, people), [leaf_of(tree, people, people.cells[:, i]) for i in range(20)]
-    )
-
-
-@pytest.mark.parametrize("seed", range(60))
-def test_growing_covers_those_who_attain_a_desired_leaf(seed):
-    problem = random_problem(seed, "counts", recourse_weight=0.3)
-    reached = Attainment(problem.tree, problem.people).desired_reached(problem.tree.label)
-    grown_on = problem.weights > 0
-    np.testing.assert_array_equal(problem.tree.covered[grown_on], reached[grown_on] > 0)
 
 
 def test_majority_labels_and_costs_follow_the_masses():
@@ -327,7 +234,7 @@ def test_nothing_is_flipped_where_nothing_is_needed():
 def test_a_tree_of_one_leaf():
     rng = np.random.default_rng(0)
     people = random_people(rng, 10)
-    tree = grow_tree(people, np.ones(10), Rules(max_depth=0))
+    tree = grow_tree(people, np.ones(10), GrowRules(max_depth=0))
     attainment, labels = Attainment(tree, people), np.zeros(1, np.uint8)
     assert own_leaves(tree, people).tolist() == [0] * 10
     assert flip_order(attainment, np.ones(10), labels).tolist() == [0]

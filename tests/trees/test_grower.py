@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from ract.trees.grower import People, Rules, grow_tree
+from ract.trees.grower import GrowRules, People, grow_tree
 from tests.builders import quick_of, random_people
 from tests.naive import NaiveObjective, entropy_mass, gini_mass
 
@@ -136,7 +136,7 @@ def random_case(rng, criterion, seed, *, missing=False, **rules):
     )
     if not (weights > 0).any():
         weights[0] = 1.0
-    rules = Rules(
+    rules = GrowRules(
         recourse_weight=float(rng.choice([0.0, 0.25, 0.5, 1.0, 4.0])),
         criterion=criterion,
         max_depth=int(rng.integers(1, 5)) if seed % 3 else None,
@@ -193,7 +193,7 @@ def test_every_node_has_the_least_objective_where_values_are_missing(criterion, 
 def test_zero_one_loss_tries_the_highest_threshold():
     cells = np.tile(np.arange(4, dtype=np.uint8), 10)[None]
     people = People(cells, cells, cells, np.array([4]), (None,), (cells[0] == 3).astype(np.uint8))
-    tree = grow_tree(people, np.ones(40), Rules(criterion="error", max_depth=1))
+    tree = grow_tree(people, np.ones(40), GrowRules(criterion="error", max_depth=1))
     assert tree.cell[0] == 2 and tree.label[tree.leaves].tolist() == [0, 1]
     assert (tree.masses[tree.leaves, :2].min(axis=1) == 0).all()
 
@@ -202,7 +202,7 @@ def test_a_split_with_too_few_people_does_not_end_a_node():
     """The best split of all parts three people from seven; the best with four on a side is made."""
     cells = np.arange(10, dtype=np.uint8)[None]
     people = People(cells, cells, cells, np.array([10]), (None,), (cells[0] < 3).astype(np.uint8))
-    tree = grow_tree(people, np.ones(10), Rules(criterion="error", min_samples_leaf=4))
+    tree = grow_tree(people, np.ones(10), GrowRules(criterion="error", min_samples_leaf=4))
     assert tree.cell[0] == 3 and tree.masses[tree.leaves, 2].tolist() == [4, 6]
 
 
@@ -212,7 +212,7 @@ def test_a_share_at_the_floor_is_enough(n_desired):
     cells = np.repeat(np.array([[0, 1]], np.uint8), 100, axis=1)
     desired = (np.arange(200) < n_desired).astype(np.uint8)
     people = People(cells, cells, cells, np.array([2]), (None,), desired)
-    rules = Rules(4.0, min_leaf_share=0.07, max_depth=1)
+    rules = GrowRules(4.0, min_leaf_share=0.07, max_depth=1)
     tree = grow_tree(people, np.ones(200), rules)
     assert tree.label[tree.leaves].tolist() == [int(n_desired >= 7), 0]
 
@@ -221,7 +221,7 @@ def test_the_root_label_keeps_to_the_floor():
     cells = np.zeros((1, 4), np.uint8)
     people = People(cells, cells, cells, np.array([1]), (None,), np.array([1, 0, 0, 0], np.uint8))
     for floor, label in ((0.0, 1), (0.25, 1), (0.26, 0), (1.0, 0)):
-        rules = Rules(4.0, min_leaf_share=floor)
+        rules = GrowRules(4.0, min_leaf_share=floor)
         assert grow_tree(people, np.ones(4), rules).label[0] == label
 
 
@@ -229,14 +229,14 @@ def test_the_root_label_weighs_recourse_against_error():
     cells = np.zeros((1, 4), np.uint8)
     people = People(cells, cells, cells, np.array([1]), (None,), np.array([1, 0, 0, 0], np.uint8))
     for weight, label in ((0.0, 0), (0.25, 0), (0.5, 1), (1.0, 1)):
-        assert grow_tree(people, np.ones(4), Rules(weight)).label[0] == label
+        assert grow_tree(people, np.ones(4), GrowRules(weight)).label[0] == label
 
 
 def test_feature_sampling_depends_only_on_the_seed(rng):
     cells = rng.integers(0, 30, (8, 300)).astype(np.uint8)
     desired = rng.integers(0, 2, 300).astype(np.uint8)
     people = People(cells, cells, cells, np.full(8, 30), (None,) * 8, desired)
-    trees = [grow_tree(people, np.ones(300), Rules(0.0, max_features=2), s) for s in (1, 1, 2)]
+    trees = [grow_tree(people, np.ones(300), GrowRules(0.0, max_features=2), s) for s in (1, 1, 2)]
     np.testing.assert_array_equal(trees[0].axis, trees[1].axis)
     assert not np.array_equal(trees[0].axis[:20], trees[2].axis[:20])
 
@@ -246,9 +246,9 @@ def test_impurity_must_decrease_by_as_much_as_asked(criterion, rng):
     cells = rng.integers(0, 9, (3, 200)).astype(np.uint8)
     desired = (cells[0] + rng.integers(0, 6, 200) > 6).astype(np.uint8)
     people = People(cells, cells, cells, np.full(3, 9), (None,) * 3, desired)
-    whole = grow_tree(people, np.ones(200), Rules(0.0, criterion))
+    whole = grow_tree(people, np.ones(200), GrowRules(0.0, criterion))
     least = 0.01
-    part = grow_tree(people, np.ones(200), Rules(0.0, criterion, min_impurity_decrease=least))
+    part = grow_tree(people, np.ones(200), GrowRules(0.0, criterion, min_impurity_decrease=least))
     assert 1 < len(part.leaves) < len(whole.leaves)
     mass = gini_mass if criterion == "gini" else entropy_mass
     for node in np.flatnonzero(part.axis >= 0):
@@ -264,5 +264,5 @@ def test_wide_cells_grow_the_same_tree(rng):
     for dtype in (np.uint8, np.uint16):
         c = cells.astype(dtype)
         people = People(c, c, c, np.full(4, 200), (None,) * 4, desired)
-        trees.append(grow_tree(people, np.ones(500), Rules(0.5)))
+        trees.append(grow_tree(people, np.ones(500), GrowRules(0.5)))
     np.testing.assert_array_equal(trees[0].cell, trees[1].cell)

@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from threading import Lock
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from numba import config, njit
 from numba.core import event
@@ -115,7 +115,7 @@ class _Notice(event.Listener):
         self.depth = 0
         self.collects = True
 
-    def on_start(self, started: Any) -> None:
+    def on_start(self, started: event.Event) -> None:
         with self.lock:
             if self.depth == 0:
                 self.collects = gc.isenabled()
@@ -128,7 +128,7 @@ class _Notice(event.Listener):
             how_long = f"which takes up to half a minute {how_often}"
             print(f"ract: compiling for this machine, {how_long} ...", file=sys.stderr)
 
-    def on_end(self, ended: Any) -> None:
+    def on_end(self, ended: event.Event) -> None:
         with self.lock:
             self.depth -= 1
             if self.depth == 0 and self.collects:

@@ -40,7 +40,7 @@ def fill_buckets(ordered, low, scale, start):
 
 
 @inner
-def scale_of(ordered):
+def bucket_scale(ordered):
     """Lowest of some ascending numbers, and buckets per unit."""
     n = ordered.shape[0]
     if n == 0 or not ordered[n - 1] > ordered[0]:
@@ -56,7 +56,7 @@ def find_cells(values, thresholds, out):
     values (n,) float64; thresholds (k,) float64, increasing; out (n,) unsigned integers.
     Buckets of equal width narrow the search to the few thresholds of a value's own bucket.
     """
-    low, scale = scale_of(thresholds)
+    low, scale = bucket_scale(thresholds)
     start = np.empty(N_BUCKETS + 1, np.int64)
     fill_buckets(thresholds, low, scale, start)
     for i in range(values.shape[0]):
@@ -78,7 +78,7 @@ def interpolate(values, knots, heights, out):
 
     values (n,), knots (k,) increasing, heights (k,), out (n,): float64.
     """
-    low, scale = scale_of(knots)
+    low, scale = bucket_scale(knots)
     n_knots = knots.shape[0]
     many = values.shape[0] > N_BUCKETS >> 4  # for a few, buckets take longer than they save
     start = np.empty(N_BUCKETS + 1 if many else 0, np.int64)

@@ -22,8 +22,8 @@ BLOCK = 16_384
 
 
 @inner
-def walk(X, first, last, threshold, steps, root, at):
-    """Leaf of each of the people X[first:last] in the tree at root, into at[:last - first]."""
+def walk_known(X, first, last, threshold, steps, root, at):
+    """As walk, where no value is missing."""
     n = last - first
     for k in range(n):
         at[k] = root
@@ -46,15 +46,18 @@ def walk(X, first, last, threshold, steps, root, at):
 
 
 @inner
-def walk_with_missing(X, first, last, threshold, steps, missing_left, root, at):
-    """The same where values are missing."""
-    for k in range(last - first):
-        node = root
-        while steps[node, 0] != node:
-            x = X[first + k, steps[node, 2]]
-            left = x <= threshold[node] or (missing_left[node] == 1 and x != x)
-            node = steps[node, 1 - np.int64(left)]
-        at[k] = node
+def walk(X, first, last, threshold, steps, missing_left, root, at):
+    """Leaf of each of the people X[first:last] in the tree at root, into at[:last - first]."""
+    if missing_left is None:
+        walk_known(X, first, last, threshold, steps, root, at)
+    else:
+        for k in range(last - first):
+            node = root
+            while steps[node, 0] != node:
+                x = X[first + k, steps[node, 2]]
+                left = x <= threshold[node] or (missing_left[node] == 1 and x != x)
+                node = steps[node, 1 - np.int64(left)]
+            at[k] = node
 
 
 @kernel
@@ -69,10 +72,7 @@ def find_leaves(X, threshold, steps, missing_left, root, at, out):
     for first in range(0, n, BLOCK):
         last = min(first + BLOCK, n)
         for t in range(root.shape[0]):
-            if missing_left is None:
-                walk(X, first, last, threshold, steps, root[t], at)
-            else:
-                walk_with_missing(X, first, last, threshold, steps, missing_left, root[t], at)
+            walk(X, first, last, threshold, steps, missing_left, root[t], at)
             for k in range(last - first):
                 out[first + k, t] = at[k]
 
@@ -90,10 +90,7 @@ def add_totals(X, threshold, steps, missing_left, label, value, root, at, votes,
     for first in range(0, n, BLOCK):
         last = min(first + BLOCK, n)
         for t in range(root.shape[0]):
-            if missing_left is None:
-                walk(X, first, last, threshold, steps, root[t], at)
-            else:
-                walk_with_missing(X, first, last, threshold, steps, missing_left, root[t], at)
+            walk(X, first, last, threshold, steps, missing_left, root[t], at)
             for k in range(last - first):
                 votes[first + k] += label[at[k]]
                 sums[first + k] += value[at[k]]

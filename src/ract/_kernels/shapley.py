@@ -24,7 +24,7 @@ FREE, PERSON, REFERENCE = 0, 1, 2
 
 
 @inlined
-def goes_left(value, threshold, missing_left):
+def branches_left(value, threshold, missing_left):
     """Whether someone goes left at a split; NaN is a missing value."""
     return value <= threshold or (missing_left == 1 and value != value)
 
@@ -60,12 +60,16 @@ def add_shapley(
             j = column[first + k]
             if j >= 0:
                 for z in range(n_reference):
-                    z_left[z, k] = goes_left(Z[z, j], threshold[first + k], missing_left[first + k])
+                    z_left[z, k] = branches_left(
+                        Z[z, j], threshold[first + k], missing_left[first + k]
+                    )
         for i in range(n_people):
             for k in range(n_nodes):
                 j = column[first + k]
                 if j >= 0:
-                    x_left[k] = goes_left(X[i, j], threshold[first + k], missing_left[first + k])
+                    x_left[k] = branches_left(
+                        X[i, j], threshold[first + k], missing_left[first + k]
+                    )
             for z in range(n_reference):
                 node_of[0], n_before[0], given_then[0] = first, 0, -1
                 waiting, n_given = 1, 0

@@ -49,7 +49,7 @@ def listing(names: object, limit: int = 5) -> str:
     return ", ".join(shown[:limit]) + (f" and {more} more" if more > 0 else "")
 
 
-def one_line(error: Exception) -> str:
+def error_text(error: Exception) -> str:
     """An error's message on one line without a full stop."""
     return " ".join(str(error).split()).rstrip(".")
 

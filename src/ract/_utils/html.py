@@ -33,7 +33,7 @@ def html_text(text: str) -> str:
     return f'<p style="white-space: pre-line">{_text(text)}</p>'
 
 
-def _cell(value: Any) -> str:
+def _cell(value: object) -> str:
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         shown = (
             "" if math.isnan(value) else f"{value:,}" if isinstance(value, int) else _short(value)

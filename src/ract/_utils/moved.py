@@ -11,7 +11,13 @@ from importlib.util import find_spec
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from ract._utils.renamed import MOVED_NAMES, REMOVED_OPTIONS, REMOVED_PARAMETERS, RENAMED_PARAMETERS
+from ract._utils.renamed import (
+    MOVED_NAMES,
+    REMOVED_OPTIONS,
+    REMOVED_PARAMETERS,
+    REMOVED_SINCE,
+    RENAMED_PARAMETERS,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -120,6 +126,7 @@ def with_old_names(package: str, known: Callable[[str], Any]) -> Callable[[str],
     """The ``__getattr__`` of a package from which names moved: they are found, with a warning."""
 
     def find(name: str) -> Any:
+        _refuse_removed_name(package, name)
         if f"{package}.{name}" in MOVED_NAMES:
             return _moved_name(package, name)
         return known(name)
@@ -136,6 +143,7 @@ def install() -> None:
 def _passed_on(old: str, name: str) -> Any:
     if name.startswith("__"):
         raise AttributeError(f"module {old!r} has no attribute {name!r}")
+    _refuse_removed_name(old, name)
     if f"{old}.{name}" in MOVED_NAMES:
         return _moved_name(old, name)
     new = new_name(old)
@@ -150,6 +158,12 @@ def _passed_on(old: str, name: str) -> Any:
     warnings.warn(f"{old}.{name} is now {where}.", FutureWarning, stacklevel=3)
     vars(sys.modules[old])[name] = value
     return value
+
+
+def _refuse_removed_name(package: str, name: str) -> None:
+    instead = REMOVED_SINCE.get(f"{package}.{name}")
+    if instead is not None:
+        raise ImportError(f"{package}.{name} is gone; in its place: {instead}.")
 
 
 def _moved_name(old: str, name: str) -> Any:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from ract._utils.errors import InvalidSpec
+
 # Parameters of estimators, old -> new.
 RENAMED_PARAMETERS = {
     "max_cells": "max_bins",
@@ -63,6 +65,30 @@ REMOVED_OPTIONS = {
     "ract reproduce": "python -m experiments.reproduce, in a checkout",
     "ract benchmark": "python -m experiments.benchmark, in a checkout",
 }
+
+# What version 0.3 had and this one has not, and what does its work now.
+REMOVED_SINCE = {
+    "cost='l2'": "cost='l1' or 'range'",
+    "cost='mahalanobis'": "cost='l1' or 'percentile'",
+    "norm='l2'": "norm='l1' or 'max'",
+    "ract.costs.MahalanobisCost": "ScaledCost(norm='l1') or PercentileCost()",
+    "ract.data.MahalanobisCost": "ScaledCost(norm='l1') or PercentileCost()",
+    "method='live'": "method='leaves' or 'exact'",
+    "method='solver'": "method='exact', which takes sums and rules between features",
+}
+
+
+def refuse_removed(name: str) -> None:
+    """Say what does the work of something that is gone.
+
+    Examples
+    --------
+    >>> refuse_removed("cost='l2'")
+    Traceback (most recent call last):
+    ract._utils.errors.InvalidSpec: cost='l2' is gone; in its place: cost='l1' or 'range'.
+    """
+    if name in REMOVED_SINCE:
+        raise InvalidSpec(f"{name} is gone; in its place: {REMOVED_SINCE[name]}.")
 
 
 def refuse_old_parameters(owner: str, given: Iterable[str], known: Iterable[str]) -> None:

@@ -21,12 +21,12 @@ class Estimate:
 NOTHING = Estimate(math.nan, math.nan, math.nan)
 
 
-def share(hits: int, n: int, confidence: float) -> Estimate:
+def proportion(hits: int, n: int, confidence: float) -> Estimate:
     """A share with Wilson's interval.
 
     Examples
     --------
-    >>> estimate = share(9, 10, 0.95)
+    >>> estimate = proportion(9, 10, 0.95)
     >>> round(estimate.low, 3), round(estimate.high, 3)
     (0.596, 0.982)
     """
@@ -70,7 +70,8 @@ def difference(a: Estimate, b: Estimate) -> Estimate:
 
     Examples
     --------
-    >>> between = difference(share(56, 70, 0.95), share(48, 80, 0.95))  # Newcombe's example
+    >>> one, other = proportion(56, 70, 0.95), proportion(48, 80, 0.95)  # Newcombe's example
+    >>> between = difference(one, other)
     >>> round(between.low, 4), round(between.high, 4)
     (0.0524, 0.3339)
     """

@@ -49,10 +49,10 @@ class Status(IntEnum):
 _WORDS = np.array([status.word for status in Status], dtype=object)
 
 
-def words(status: np.ndarray) -> np.ndarray:
+def status_words(status: np.ndarray) -> np.ndarray:
     """Statuses as users see them.
 
-    >>> words(np.array([Status.FOUND, Status.NONE]))
+    >>> status_words(np.array([Status.FOUND, Status.NONE]))
     array(['found', 'none'], dtype=object)
     """
     return _WORDS[status]

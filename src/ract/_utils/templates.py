@@ -65,10 +65,11 @@ class Templates:
         loaders = [PrefixLoader({"ract": ours}), ours]
         if folder is not None:
             loaders.insert(1, FileSystemLoader(folder))
+        options: dict[str, Any] = {"undefined": StrictUndefined, "finalize": _shown}
+        options |= dict.fromkeys(("trim_blocks", "lstrip_blocks", "keep_trailing_newline"), True)
         self._environment = SandboxedEnvironment(
-            loader=ChoiceLoader(loaders), autoescape=markup, undefined=StrictUndefined,
-            trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True, finalize=_shown,
-        )  # fmt: skip
+            loader=ChoiceLoader(loaders), autoescape=markup, **options
+        )
         self._environment.filters |= filters
         self.names = ours.list_templates()
         if folder is not None:

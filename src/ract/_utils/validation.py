@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
+from ract._utils.errors import InvalidSpec
 
-def is_number(value: Any, *, whole: bool = False) -> bool:
+
+def is_number(value: object, *, whole: bool = False) -> bool:
     """Whether a value is a number, and not a boolean.
 
     >>> is_number(2.5), is_number(2.5, whole=True), is_number(True)
@@ -18,10 +21,21 @@ def is_number(value: Any, *, whole: bool = False) -> bool:
     return isinstance(value, kinds) and not isinstance(value, (bool, np.bool_))
 
 
-def is_missing(value: Any) -> bool:
+def is_missing(value: object) -> bool:
     """Whether there is no value: None or not a number.
 
     >>> is_missing(None), is_missing(float("nan")), is_missing("")
     (True, True, False)
     """
     return value is None or (isinstance(value, (float, np.floating)) and math.isnan(value))
+
+
+def as_names(option: str, given: object) -> tuple[Any, ...]:
+    """What an option lists; a single text would be read as a list of its letters.
+
+    >>> as_names("features", ["Age", "Debt"])
+    ('Age', 'Debt')
+    """
+    if isinstance(given, (str, bytes)) or not isinstance(given, Iterable):
+        raise InvalidSpec(f"{option} takes a list; write [{given!r}] and not {given!r}.")
+    return tuple(given)

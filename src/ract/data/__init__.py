@@ -5,4 +5,7 @@ What is public stands in ``__init__.pyi``; it is imported on first use.
 
 import lazy_loader
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+from ract._utils.moved import with_old_names
+
+_find, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__getattr__ = with_old_names(__name__, _find)

@@ -11,7 +11,6 @@ from .costs import FittedCost as FittedCost
 from .costs import LevelCost as LevelCost
 from .costs import LinearCost as LinearCost
 from .costs import LogPercentileCost as LogPercentileCost
-from .costs import MahalanobisCost as MahalanobisCost
 from .costs import PercentileCost as PercentileCost
 from .costs import ScaledCost as ScaledCost
 from .costs import make_cost as make_cost
@@ -45,7 +44,6 @@ __all__ = [
     "LinearCost",
     "LinearRelation",
     "LogPercentileCost",
-    "MahalanobisCost",
     "NoTransition",
     "PercentileCost",
     "ScaledCost",

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import os
+import tomllib
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -27,17 +27,6 @@ __all__ = [
     "fetch_fico",
     "load_loans",
 ]
-
-# The repositories of the authors, each at a fixed commit.
-_BASE_URL = (
-    "https://raw.githubusercontent.com/kelicht/ract/"
-    "b45e7c21f1d3fee7c0bcbe81c6a68e4023488151/datasets"
-)
-_RABIT_URL = (
-    "https://raw.githubusercontent.com/kelicht/rabit/"
-    "64db37bb86b6594d7196231f4d4b8f026c4bcb83/rabit/datasets"
-)
-
 
 _Folder = str | os.PathLike[str] | None
 
@@ -133,81 +122,30 @@ def load_loans(n_people: int = 5000, random_state: int | np.random.Generator | N
 
 @dataclass(frozen=True)
 class _Source:
-    """One file, and its feature table where that is not read off the data."""
+    """One file as ``datasets.toml`` describes it."""
 
     name: str
-    file: str
+    url: str
     sha256: str
     target: str
-    labels: tuple[str, str]  # of class 0, which is the desired one, and of class 1
+    labels: tuple[str, str]
     description: str
     folder: str = ""  # of the file below the data folder: other repositories have other files
-    coded: bool = True  # whether the file holds classes; else labels
+    coded: bool = True
     fixed: tuple[str, ...] = ()
     increase: tuple[str, ...] = ()
     groups: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
-
-_FICO = _Source(
-    name="fico", file="fico.csv",
-    target="RiskPerformance", labels=("good", "bad"),
-    sha256="c1807a5c3801cd8d38b8752a91877239821168a40bf1f572362ebca55478cb9f",
-    description="Home equity lines of credit (FICO, 2018): who pays back as agreed?",
-    fixed=(
-        "ExternalRiskEstimate", "MSinceOldestTradeOpen", "MSinceMostRecentTradeOpen",
-        "AverageMInFile", "NumTrades60Ever2DerogPubRec", "NumTrades90Ever2DerogPubRec",
-        "NumTotalTrades", "NumTradesOpeninLast12M",
-    ),
-)  # fmt: skip
-
-_COMPAS = _Source(
-    name="compas", file="compas.csv",
-    target="RecidivateWithinTwoYears", labels=("stays out", "reoffends"),
-    sha256="faad0e0afe22cec03bb741f3e18870db02a6b910feb833ce227594bbb791098e",
-    description="Defendants in Broward County (ProPublica, 2016): who reoffends in two years?",
-    fixed=("race", "gender"),
-    increase=("age",),
-    groups={
-        "race": (
-            "race:African-American", "race:Asian", "race:Caucasian", "race:Hispanic",
-            "race:Native American", "race:Other",
-        ),
-        "c_charge_degree": ("c_charge_degree:F", "c_charge_degree:M"),
-    },
-)  # fmt: skip
-
-_CREDIT = _Source(
-    name="credit", file="credit_processed.csv",
-    target="DefaultNextMonth", labels=("pays", "defaults"),
-    sha256="db8a456dacca6cefe657354a060148f5c3d09e9a6fade4737b1e5d295109c887",
-    description="Credit card clients in Taiwan (Yeh and Lien, 2009): who defaults next month?",
-    # The age columns are no one-hot group: 870 people are in two of them.
-    fixed=(
-        "Married", "Single", "Age_lt_25", "Age_in_25_to_40", "Age_in_40_to_59", "Age_geq_60",
-        "TotalOverdueCounts", "TotalMonthsOverdue",
-    ),
-)  # fmt: skip
-
-_BAIL = _Source(
-    name="bail", file="bail.csv",
-    target="Recidivate", labels=("stays out", "reoffends"),
-    sha256="85f11f62bc7228f9176503e2481a02423eef91d3dd5ec88d62fe1d6827b51b40",
-    description="People released from prison (Schmidt and Witte, 1988): who reoffends?",
-    fixed=(
-        "White", "Super", "Married", "Felon", "Propty", "Person", "Male", "Priors", "Age", "Tservd",
-        "Follow",
-    ),
-)  # fmt: skip
+    @property
+    def file(self) -> str:
+        """Name of the file."""
+        return self.url.rpartition("/")[2]
 
 
-_ADULT = _Source(
-    name="adult", file="adult.csv", folder="rabit", coded=False,
-    target="income", labels=(">50K", "<=50K"),
-    sha256="2c7c5091e60b6a0ab4936b587afa0f09f551ac65528bde48372008f20329ed49",
-    description="Adults in the census of the United States (1994): who earns above 50,000?",
-    fixed=("marital-status", "race", "gender", "native-country"),
-    increase=("age",),
-)  # fmt: skip
+_FILE = Path(__file__).with_name("datasets.toml")
+_SOURCES = {
+    name: _Source(name, **entry) for name, entry in tomllib.loads(_FILE.read_text("utf-8")).items()
+}
 
 
 def fetch_fico(*, data_home: _Folder = None, drop_duplicates: bool = False) -> Dataset:
@@ -232,7 +170,7 @@ def fetch_fico(*, data_home: _Folder = None, drop_duplicates: bool = False) -> D
     >>> fico.actions["NumSatisfactoryTrades"].change  # doctest: +SKIP
     'any'
     """
-    return _fetch(_FICO, data_home, drop_duplicates)
+    return _fetch("fico", data_home, drop_duplicates)
 
 
 def fetch_compas(*, data_home: _Folder = None, drop_duplicates: bool = False) -> Dataset:
@@ -241,7 +179,7 @@ def fetch_compas(*, data_home: _Folder = None, drop_duplicates: bool = False) ->
     The columns ``race:*`` and ``c_charge_degree:*`` are declared as one-hot groups. 2423 rows
     repeat an earlier one. Parameters as in ``fetch_fico``.
     """
-    return _fetch(_COMPAS, data_home, drop_duplicates)
+    return _fetch("compas", data_home, drop_duplicates)
 
 
 def fetch_credit(*, data_home: _Folder = None, drop_duplicates: bool = False) -> Dataset:
@@ -250,7 +188,7 @@ def fetch_credit(*, data_home: _Folder = None, drop_duplicates: bool = False) ->
     The four age columns are separate fixed features and not a one-hot group, since 870 people
     are in two of them. 1233 rows repeat an earlier one. Parameters as in ``fetch_fico``.
     """
-    return _fetch(_CREDIT, data_home, drop_duplicates)
+    return _fetch("credit", data_home, drop_duplicates)
 
 
 def fetch_bail(*, data_home: _Folder = None, drop_duplicates: bool = False) -> Dataset:
@@ -259,7 +197,7 @@ def fetch_bail(*, data_home: _Folder = None, drop_duplicates: bool = False) -> D
     Half of the rows (4406) repeat another one, so that plain cross-validation tests on people
     it was trained on; ``drop_duplicates=True`` prevents that. Parameters as in ``fetch_fico``.
     """
-    return _fetch(_BAIL, data_home, drop_duplicates)
+    return _fetch("bail", data_home, drop_duplicates)
 
 
 def fetch_adult(*, data_home: _Folder = None, drop_duplicates: bool = False) -> Dataset:
@@ -275,19 +213,16 @@ def fetch_adult(*, data_home: _Folder = None, drop_duplicates: bool = False) -> 
     >>> adult.actions["age"].change, adult.actions["race"].change  # doctest: +SKIP
     ('increase', 'fixed')
     """
-    return _fetch(_ADULT, data_home, drop_duplicates)
+    return _fetch("adult", data_home, drop_duplicates)
 
 
-def _fetch(source: _Source, data_home: _Folder, drop_duplicates: bool) -> Dataset:
+def _fetch(name: str, data_home: _Folder, drop_duplicates: bool) -> Dataset:
+    source = _SOURCES[name]
     rows = pd.read_csv(_local_file(source, data_home))
     desired, undesired = source.labels
+    X, fixed, increase = rows.drop(columns=source.target), source.fixed, source.increase
     actions = ActionSpace.infer(
-        rows.drop(columns=source.target),
-        fixed=source.fixed,
-        increase=source.increase,
-        groups=source.groups,
-        desired=desired,
-        limits=None,
+        X, fixed=fixed, increase=increase, groups=source.groups, desired=desired, limits=None
     )
     if drop_duplicates:
         rows = rows.drop_duplicates(ignore_index=True)
@@ -315,15 +250,13 @@ def _download(source: _Source, folder: Path) -> None:
     import pooch
     from requests.exceptions import RequestException
 
-    url = f"{_RABIT_URL if source.folder else _BASE_URL}/{source.file}"
-
-    def download_and_check(url: str, output: Any, manager: Any) -> None:
+    def download_and_check(url: str, output: str, manager: object) -> None:
         pooch.HTTPDownloader(progressbar=False)(url, output, manager)
         _check_hash(source, Path(output), f"{url} is not the expected file; it was not kept")
 
     try:
         pooch.retrieve(
-            url,
+            source.url,
             known_hash=source.sha256,
             fname=source.file,
             path=folder,
@@ -335,8 +268,8 @@ def _download(source: _Source, folder: Path) -> None:
             error.response.close()  # pooch leaves the connection open
             reason = f"status {error.response.status_code}"
         raise DataUnavailable(
-            f"Could not download {url} ({reason}); get {source.file} by other means and put it "
-            f"into {folder}, or into a folder named by data_home or the environment variable "
+            f"Could not download {source.url} ({reason}); get {source.file} by other means and put "
+            f"it into {folder}, or into a folder named by data_home or the environment variable "
             "RACT_DATA_HOME."
         ) from None
 

@@ -12,9 +12,11 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 
 from ract._utils.errors import InvalidData, InvalidSpec, listing
 from ract._utils.memo import Memo
+from ract._utils.typing import TableLike
 from ract._utils.validation import is_number
 from ract.data.actions import ActionSpace
 from ract.data.encoder import Encoder
@@ -125,8 +127,7 @@ class CausalEffects:
         position = {name: k for k, name in enumerate(names)}
         direct = np.zeros((len(names), len(names)))
         for (cause, effect), weight in edges.items():
-            unknown = [name for name in (cause, effect) if name not in position]
-            if unknown:
+            if unknown := [name for name in (cause, effect) if name not in position]:
                 raise InvalidSpec(
                     f"The arrow from {cause!r} to {effect!r} names {listing(unknown)}, which is "
                     f"not one of the features {listing(names, 20)}."
@@ -159,11 +160,11 @@ class CausalEffects:
     @classmethod
     def estimate(
         cls,
-        frame: Any,
+        frame: TableLike,
         *,
         actions: ActionSpace | None = None,
         exogenous: Sequence[str] = (),
-        allowed: Any = None,
+        allowed: pd.DataFrame | np.ndarray | None = None,
         threshold: float = 0.0,
     ) -> CausalEffects:
         """Effects estimated from a table by DirectLiNGAM, among its numeric features.
@@ -200,7 +201,7 @@ class CausalEffects:
             column
             for feature in actions or ()
             if feature.is_categorical
-            for column in feature.columns or (feature.name,)
+            for column in feature.table_columns
         }
         names = [n for n in table.names if n not in categorical and table.role(n) != "label"]
         if not names:
@@ -272,7 +273,7 @@ class CausalEffects:
             sorter.add(effect, *(self.names[j] for j in np.flatnonzero(causes)))
         return sorter
 
-    def after(self, people: Any, actions: Any) -> np.ndarray:
+    def after(self, people: ArrayLike, actions: ArrayLike) -> np.ndarray:
         """Features of people after they act and everything has followed: x + a + E a.
 
         Parameters
@@ -286,7 +287,7 @@ class CausalEffects:
             raise InvalidData(f"people are {x.shape} but actions are {a.shape}.")
         return x + a + a @ self.total.T
 
-    def _checked(self, what: str, values: Any) -> np.ndarray:
+    def _checked(self, what: str, values: ArrayLike) -> np.ndarray:
         array = np.asarray(values, dtype=np.float64)
         if array.ndim != 2 or array.shape[1] != len(self.names):
             raise InvalidData(
@@ -303,8 +304,7 @@ class CausalEffects:
 
     def among(self, names: Sequence[str]) -> CausalEffects:
         """These effects among other features as well, in the order of ``names``."""
-        unknown = [name for name in self.names if name not in names]
-        if unknown:
+        if unknown := [name for name in self.names if name not in names]:
             raise InvalidSpec(
                 f"The effects name {listing(unknown)}, which the model does not have; "
                 f"it has {listing(names, 20)}."
@@ -356,15 +356,13 @@ def _total(direct: np.ndarray) -> np.ndarray:
 
 
 def _check_names(names: Sequence[Any]) -> None:
-    strange = [name for name in names if not isinstance(name, str)]
-    if strange:
+    if strange := [name for name in names if not isinstance(name, str)]:
         raise InvalidSpec(f"Names of features must be text, got {listing(strange)}.")
-    twice = [name for k, name in enumerate(names) if name in names[:k]]
-    if twice:
+    if twice := [name for k, name in enumerate(names) if name in names[:k]]:
         raise InvalidSpec(f"The effects name {listing(twice)} twice.")
 
 
-def _check_arrow(pair: Any, weight: Any) -> None:
+def _check_arrow(pair: object, weight: object) -> None:
     if not (isinstance(pair, tuple) and len(pair) == 2):
         raise InvalidSpec(f"An arrow is a pair (cause, effect) of names, got {pair!r}.")
     if not isinstance(weight, (int, float, np.number)) or isinstance(weight, bool):
@@ -373,13 +371,14 @@ def _check_arrow(pair: Any, weight: Any) -> None:
         )
 
 
-def _allowed_arrows(allowed: Any, exogenous: Sequence[str], names: Sequence[str]) -> np.ndarray:
+def _allowed_arrows(
+    allowed: pd.DataFrame | np.ndarray | None, exogenous: Sequence[str], names: Sequence[str]
+) -> np.ndarray:
     n = len(names)
     if allowed is None:
         may = np.ones((n, n), np.bool_)
     elif isinstance(allowed, pd.DataFrame):
-        absent = [k for k in names if k not in allowed.index or k not in allowed.columns]
-        if absent:
+        if absent := [k for k in names if k not in allowed.index or k not in allowed.columns]:
             raise InvalidSpec(f"allowed has no row or no column for {listing(absent)}.")
         may = allowed.loc[list(names), list(names)].to_numpy(dtype=np.bool_, copy=True)
     else:
@@ -391,8 +390,7 @@ def _allowed_arrows(allowed: Any, exogenous: Sequence[str], names: Sequence[str]
         )
     if isinstance(exogenous, str):
         raise InvalidSpec(f"exogenous takes a list of names, got the text {exogenous!r}.")
-    unknown = [name for name in exogenous if name not in names]
-    if unknown:
+    if unknown := [name for name in exogenous if name not in names]:
         raise InvalidSpec(
             f"exogenous names {listing(unknown)}; the numeric features are {listing(names, 30)}."
         )

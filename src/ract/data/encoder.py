@@ -13,12 +13,14 @@ from typing import Any, overload
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 
 from ract._utils.errors import InvalidData, listing
+from ract._utils.typing import TableLike
 from ract.data.actions import ActionSpace, Feature, check_kind, unrestricted
 from ract.data.actions.rules import barred_of
 from ract.data.costs.protocols import MissingCell
-from ract.data.frames import Table, read_table
+from ract.data.frames import Table, first_true, read_table
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +111,7 @@ class Encoder:
     0   30  cook
     """
 
-    def __init__(self, frame: Any, actions: ActionSpace | None = None) -> None:
+    def __init__(self, frame: TableLike | Table, actions: ActionSpace | None = None) -> None:
         table = read_table(frame)
         if actions is None:
             actions = unrestricted(table)
@@ -150,14 +152,11 @@ class Encoder:
     @property
     def missing_cells(self) -> tuple[MissingCell, ...]:
         """Which columns hold missing values, for learning a cost."""
+        features = ((axis.columns, axis.feature) for axis in self.axes if axis.has_missing)
         return tuple(
-            MissingCell(
-                axis.columns, axis.is_categorical, axis.feature.may_supply,
-                axis.feature.supply_cost, axis.feature.weight,
-            )
-            for axis in self.axes
-            if axis.has_missing
-        )  # fmt: skip
+            MissingCell(columns, f.is_categorical, f.may_supply, f.supply_cost, f.weight)
+            for columns, f in features
+        )
 
     @property
     def feature_of_column(self) -> np.ndarray:
@@ -173,7 +172,9 @@ class Encoder:
         """Number of encoded columns."""
         return len(self.column_names)
 
-    def encode(self, frame: Any, *, kinds: bool = True, undeclared: bool = False) -> EncodedColumns:
+    def encode(
+        self, frame: TableLike | Table, *, kinds: bool = True, undeclared: bool = False
+    ) -> EncodedColumns:
         """Check a table and give its encoded columns, each made when it is asked for.
 
         kinds: whether whole numbers must be whole. A model decides on any numbers, such as those
@@ -192,16 +193,17 @@ class Encoder:
 
     def _refuse_undeclared(self, table: Table) -> None:
         names = [axis.feature.name for axis in self.axes if not axis.feature.columns]
-        found = [n for n in names if self.space[n].missing is None and table.missing(n).any()]
-        if found:
-            row = int(np.argmax(table.missing(found[0])))
+        if found := [n for n in names if self.space[n].missing is None and table.missing(n).any()]:
+            row = first_true(table.missing(found[0]))
             raise InvalidData(
                 f"Column(s) {listing(found, 30)} have missing values, the first in row {row} of "
                 f"{found[0]!r}, which training did not have and no feature allows; fill or drop "
                 "them first."
             )
 
-    def matrix(self, frame: Any, *, kinds: bool = True, undeclared: bool = False) -> np.ndarray:
+    def matrix(
+        self, frame: TableLike | Table, *, kinds: bool = True, undeclared: bool = False
+    ) -> np.ndarray:
         """The same as one float matrix (people x columns)."""
         columns = self.encode(frame, kinds=kinds, undeclared=undeclared)
         matrix = np.empty((columns.n_rows, len(columns)))
@@ -209,7 +211,7 @@ class Encoder:
             matrix[:, j] = columns[j]
         return matrix
 
-    def decode(self, matrix: Any, like: Any) -> Any:
+    def decode(self, matrix: ArrayLike, like: TableLike | Table) -> Any:
         """The table that encodes to a matrix, in the library, names and dtypes of ``like``.
 
         The index of ``like`` is kept when it has as many rows as the matrix.
@@ -226,7 +228,7 @@ class Encoder:
         same_length = table.n_rows == len(matrix)
         return table.like({name: columns[name] for name in table.names}, keep_index=same_length)
 
-    def narrow(self, table: Any) -> dict[int, Any]:
+    def narrow(self, table: TableLike | Table) -> dict[int, Any]:
         """The axes whose numbers a table holds with fewer digits than a double, and their types."""
         table = read_table(table)
         types = {
@@ -354,9 +356,7 @@ def _check_group(table: Table, feature: Feature) -> None:
         values = table.numbers(column)
         check_kind(column, "binary", values)
         total += values
-    wrong = total != 1
-    if wrong.any():
-        row = int(np.argmax(wrong))
+    if (row := first_true(total != 1)) is not None:
         raise InvalidData(
             f"The columns of one-hot group {feature.name!r} must sum to 1 in every row; "
             f"row {row} sums to {total[row]:g}."
@@ -364,9 +364,7 @@ def _check_group(table: Table, feature: Feature) -> None:
 
 
 def _check_categories(table: Table, feature: Feature) -> None:
-    unknown = codes_of(table, feature) < 0
-    if unknown.any():
-        row = int(np.argmax(unknown))
+    if (row := first_true(codes_of(table, feature) < 0)) is not None:
         value = table.labels(feature.name)[row]
         raise InvalidData(
             f"Column {feature.name!r} holds {value!r} in row {row}, which is not one of its "

@@ -7,6 +7,7 @@ out one at a time, so that a large table is never copied whole.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Literal
@@ -16,6 +17,14 @@ import numpy as np
 import pandas as pd
 
 from ract._utils.errors import InvalidData, listing
+from ract._utils.typing import TableLike
+from ract.data.dtypes import (
+    dtype_that_holds,
+    has_fractions,
+    is_plain_dtype,
+    pandas_like,
+    with_none,
+)
 
 Role = Literal["bool", "integer", "float", "label"]
 
@@ -25,7 +34,7 @@ KEPT_BYTES = 64_000_000
 TRUTHS = {"True": True, "TRUE": True, "true": True, "False": False, "FALSE": False, "false": False}
 
 
-def read_table(X: Any) -> Table:
+def read_table(X: TableLike | Table | None) -> Table:
     """Wrap a frame or a two-dimensional array; complain in one sentence about anything else.
 
     >>> read_table(np.zeros((3, 2))).names
@@ -37,15 +46,25 @@ def read_table(X: Any) -> Table:
     if isinstance(X, pd.DataFrame):
         table = FrameTable(*_named(X))
     else:
-        frame = nw.from_native(X, eager_only=True, pass_through=True)
-        is_frame = isinstance(frame, nw.DataFrame)
-        table = FrameTable(frame) if is_frame else ArrayTable(_as_matrix(X))
+        frame = as_narwhals(X)
+        table = ArrayTable(_as_matrix(X)) if frame is None else FrameTable(frame)
     if table.n_rows == 0 or not table.names:
         raise InvalidData(
             f"The table is empty: {table.n_rows} rows and {len(table.names)} columns; "
             "at least one of each is needed."
         )
     return table
+
+
+def as_narwhals(X: object) -> nw.DataFrame[Any] | None:
+    """A pandas, polars or pyarrow frame as narwhals sees it; None for anything else."""
+    frame = nw.from_native(X, eager_only=True, pass_through=True)
+    return frame if isinstance(frame, nw.DataFrame) else None
+
+
+def first_true(rows: np.ndarray) -> int | None:
+    """Position of the first row of which something holds."""
+    return int(np.argmax(rows)) if rows.any() else None
 
 
 def _named(frame: pd.DataFrame) -> tuple[nw.DataFrame[Any], list[Any]]:
@@ -57,7 +76,7 @@ def _named(frame: pd.DataFrame) -> tuple[nw.DataFrame[Any], list[Any]]:
     return nw.from_native(frame, eager_only=True), labels
 
 
-def refuse_loose_people(X: Any) -> None:
+def refuse_loose_people(X: object) -> None:
     """Refuse people who are no table, with what a table of them is, and columns of one name."""
     if isinstance(X, pd.Series):
         label = X.name.item() if isinstance(X.name, np.generic) else X.name
@@ -74,7 +93,7 @@ def refuse_loose_people(X: Any) -> None:
         _check_names([label for label in X.columns if isinstance(label, str)])
 
 
-def _as_matrix(X: Any) -> np.ndarray:
+def _as_matrix(X: object) -> np.ndarray:
     if hasattr(X, "toarray"):
         raise InvalidData("Sparse matrices are not supported; pass X.toarray().")
     refuse_loose_people(X)
@@ -113,17 +132,13 @@ class Table:
     def _raw(self, name: str) -> np.ndarray:
         raise NotImplementedError
 
-    def narrow_float(self, name: str) -> Any:
+    def narrow_float(self, name: str) -> np.dtype[Any] | None:
         """The type of a column of floats that are less precise than doubles; else None."""
         return None
 
-    def declared_categories(self, name: str) -> list[Any] | None:
-        """The values of a category or enum column in their declared order, if it declares one."""
-        return None
-
-    def declared_order(self, name: str) -> list[Any] | None:
-        """The same, if whoever declared them also said that they have an order."""
-        return None
+    def declared(self, name: str) -> tuple[list[Any] | None, bool]:
+        """The values of a category or enum column, and whether they were declared in an order."""
+        return None, False
 
     def like(self, columns: Mapping[str, np.ndarray], *, keep_index: bool = True) -> Any:
         """A table of the same library and dtypes as this one, with other values."""
@@ -159,9 +174,7 @@ class Table:
                 f"Column {name!r} holds {self._example_of_text(name)!r}, which is not a number; "
                 "declare the column as categorical or convert it."
             ) from None
-        infinite = np.isinf(values)
-        if infinite.any():
-            row = int(np.argmax(infinite))
+        if (row := first_true(np.isinf(values))) is not None:
             raise InvalidData(
                 f"Column {name!r} is infinite ({values[row]}) in row {row}; "
                 "all numbers must be finite."
@@ -197,16 +210,14 @@ class Table:
     def refuse_empty_columns(self, besides: Sequence[str] = ()) -> None:
         """Refuse columns in which nobody has a value, all at once."""
         names = (name for name in self.names if name not in besides)
-        empty = [name for name in names if self.missing(name).all()]
-        if empty:
+        if empty := [name for name in names if self.missing(name).all()]:
             raise InvalidData(
                 f"Nobody has a value in column(s) {listing(empty, 30)}; leave them out."
             )
 
     def require_known(self, names: Sequence[str], what: str) -> None:
         """Refuse missing values where something cannot do with them; all columns at once."""
-        found = [name for name in names if self.missing(name).any()]
-        if found:
+        if found := [name for name in names if self.missing(name).any()]:
             raise InvalidData(
                 f"{what} no missing values, but column(s) {listing(found, 30)} have some; fill "
                 "or drop them first."
@@ -254,14 +265,14 @@ class ArrayTable(Table):
         whole = all(isinstance(value, (int, np.integer)) for value in values)
         return "integer" if whole else "float"
 
-    def narrow_float(self, name: str) -> Any:
+    def narrow_float(self, name: str) -> np.dtype[Any] | None:
         return _narrow(self._matrix.dtype)
 
     def like(self, columns: Mapping[str, np.ndarray], *, keep_index: bool = True) -> np.ndarray:
         arrays = [columns[name] for name in self.names]
         matrix = np.column_stack([np.asarray(array) for array in arrays])
         exact = np.can_cast(matrix.dtype, self._matrix.dtype, "same_kind") or (
-            matrix.dtype.kind == "f" and not _has_fractions(matrix) and not np.isnan(matrix).any()
+            matrix.dtype.kind == "f" and not has_fractions(matrix) and not np.isnan(matrix).any()
         )
         return matrix.astype(self._matrix.dtype) if exact else matrix
 
@@ -315,12 +326,12 @@ class FrameTable(Table):
             "convert it to numbers or text."
         )
 
-    def narrow_float(self, name: str) -> Any:
+    def narrow_float(self, name: str) -> np.dtype[Any] | None:
         native = self._frame.to_native()
         if isinstance(native, pd.DataFrame):
             dtype = self._dtypes[name]
             return _narrow(getattr(dtype, "numpy_dtype", dtype))
-        return np.float32 if self._schema[name] == nw.Float32 else None
+        return np.dtype(np.float32) if self._schema[name] == nw.Float32 else None
 
     @cached_property
     def _schema(self) -> Mapping[str, nw.dtypes.DType]:
@@ -332,37 +343,32 @@ class FrameTable(Table):
         """Types of a pandas frame's columns."""
         return dict(zip(self.names, self._frame.to_native().dtypes, strict=True))
 
-    def declared_categories(self, name: str) -> list[Any] | None:
+    def declared(self, name: str) -> tuple[list[Any] | None, bool]:
         native = self._frame.to_native()
         if isinstance(native, pd.DataFrame):
             dtype = native[name].dtype
-            return dtype.categories.tolist() if isinstance(dtype, pd.CategoricalDtype) else None
-        declared = self._schema[name]
-        return list(declared.categories) if isinstance(declared, nw.Enum) else None
-
-    def declared_order(self, name: str) -> list[Any] | None:
-        native = self._frame.to_native()
-        ordered = not isinstance(native, pd.DataFrame) or getattr(
-            native[name].dtype, "ordered", False
-        )
-        return self.declared_categories(name) if ordered else None
+            if isinstance(dtype, pd.CategoricalDtype):
+                return dtype.categories.tolist(), bool(dtype.ordered)
+        elif isinstance(enum := self._schema[name], nw.Enum):
+            return list(enum.categories), True
+        return None, False
 
     def like(self, columns: Mapping[str, np.ndarray], *, keep_index: bool = True) -> Any:
         native = self._frame.to_native()
         if isinstance(native, pd.DataFrame):
-            return _pandas_like(native, columns, keep_index).set_axis(self._labels, axis=1)
+            return pandas_like(native, columns, keep_index).set_axis(self._labels, axis=1)
         data = {
-            name: nw.new_series(name, _with_none(columns[name]), backend=self._frame.implementation)
-            .cast(_dtype_that_holds(self._schema[name], columns[name]))
+            name: nw.new_series(name, with_none(columns[name]), backend=self._frame.implementation)
+            .cast(dtype_that_holds(self._schema[name], columns[name]))
             .to_native()
             for name in self.names
         }
         return nw.from_dict(data, backend=self._frame.implementation).to_native()
 
 
-def _number(cell: Any) -> float:
+def _number(cell: object) -> float:
     try:
-        return float(TRUTHS.get(cell, cell) if isinstance(cell, str) else cell)
+        return float(TRUTHS.get(cell, cell) if isinstance(cell, str) else cell)  # type: ignore[arg-type]
     except OverflowError:  # a whole number of hundreds of digits
         return math.inf
     except (TypeError, ValueError):
@@ -374,19 +380,11 @@ def _with_nan(values: np.ndarray) -> np.ndarray:
     return np.where(pd.isna(values), np.nan, values) if values.dtype == object else values
 
 
-def _with_none(values: np.ndarray) -> list[Any]:
-    """A column as a list, with None where it is missing."""
-    held = values.astype(object)
-    held[pd.isna(values)] = None
-    column: list[Any] = held.tolist()
-    return column
-
-
-def _plain_columns(native: Any) -> dict[str, np.ndarray]:
+def _plain_columns(native: object) -> dict[str, np.ndarray]:
     """Columns of numbers without infinities, read at once: one by one takes ten times as long."""
     if not isinstance(native, pd.DataFrame):
         return {}
-    names = [name for name, dtype in native.dtypes.items() if _is_plain(dtype)]
+    names = [name for name, dtype in native.dtypes.items() if is_plain_dtype(dtype)]
     plain = native if len(names) == native.shape[1] else native[names]
     columns = np.ascontiguousarray(plain.to_numpy(np.float64).T)
     infinite = np.isinf(columns).any(axis=1)
@@ -397,43 +395,10 @@ def _plain_columns(native: Any) -> dict[str, np.ndarray]:
     }
 
 
-def _is_plain(dtype: Any) -> bool:
-    """Whether a column is an array of NumPy's own numbers."""
-    return isinstance(dtype, np.dtype) and dtype.kind in "biuf"
-
-
-def _pandas_like(
-    native: pd.DataFrame, columns: Mapping[str, np.ndarray], keep_index: bool
-) -> pd.DataFrame:
-    index = native.index if keep_index else None
-    data: dict[Any, Any] = {}
-    for name, dtype in native.dtypes.items():
-        values = columns[str(name)]
-        missing = pd.isna(values).any()
-        if _is_plain(dtype) and values.dtype.kind == "f" and (dtype.kind == "f" or not missing):
-            cast = values.astype(dtype)
-            if dtype.kind == "f" or np.array_equal(cast, values):
-                data[name] = cast
-                continue
-        whole = pd.api.types.is_integer_dtype(dtype) or pd.api.types.is_bool_dtype(dtype)
-        keeps = not (whole and (_has_fractions(values) or (missing and _is_plain(dtype))))
-        data[name] = pd.Series(values, index=index, dtype=dtype if keeps else None)
-    return pd.DataFrame(data, index=index)
-
-
-def _dtype_that_holds(dtype: Any, values: np.ndarray) -> Any:
-    """The column's own dtype, unless it holds whole numbers only and the values have fractions."""
-    whole = dtype.is_integer() or dtype == nw.Boolean
-    return nw.Float64() if whole and _has_fractions(values) else dtype
-
-
-def _has_fractions(values: np.ndarray) -> bool:
-    return values.dtype.kind == "f" and not np.array_equal(values, np.trunc(values), equal_nan=True)
-
-
-def _narrow(dtype: Any) -> Any:
-    narrow = isinstance(dtype, np.dtype) and dtype.kind == "f" and dtype.itemsize < 8
-    return dtype if narrow else None
+def _narrow(dtype: object) -> np.dtype[Any] | None:
+    if isinstance(dtype, np.dtype) and dtype.kind == "f" and dtype.itemsize < 8:
+        return dtype
+    return None
 
 
 def _role_of_dtype(dtype: np.dtype[Any]) -> Role:
@@ -442,41 +407,34 @@ def _role_of_dtype(dtype: np.dtype[Any]) -> Role:
 
 
 def _check_names(names: Sequence[Any]) -> None:
-    strange = [name for name in names if not isinstance(name, str)]
-    if strange:
+    if strange := [name for name in names if not isinstance(name, str)]:
         raise InvalidData(f"Column names must be text, got {listing(strange)}.")
-    seen: set[str] = set()
-    twice = sorted({name for name in names if name in seen or seen.add(name)})  # type: ignore[func-returns-value]
-    if twice:
+    if twice := sorted(name for name, n in Counter(names).items() if n > 1):
         raise InvalidData(f"Column name(s) {listing(twice)} appear more than once.")
 
 
-def take_rows(X: Any, rows: np.ndarray) -> Any:
+def take_rows(X: TableLike, rows: np.ndarray) -> Any:
     """Some rows of a frame or array, in its own library."""
     if isinstance(X, pd.DataFrame):
         return X.iloc[rows]
-    frame = nw.from_native(X, eager_only=True, pass_through=True)
-    if isinstance(frame, nw.DataFrame):
-        return frame[rows.tolist()].to_native()
-    return np.asarray(X)[rows]
+    frame = as_narwhals(X)
+    return np.asarray(X)[rows] if frame is None else frame[rows.tolist()].to_native()
 
 
-def without_columns(X: Any, names: Collection[str]) -> Any:
+def drop_columns(X: TableLike, names: Collection[str]) -> Any:
     """A frame without some columns, in its own library.
 
-    >>> without_columns(pd.DataFrame({"age": [20], "job": ["cook"]}), {"age"}).columns.tolist()
+    >>> drop_columns(pd.DataFrame({"age": [20], "job": ["cook"]}), {"age"}).columns.tolist()
     ['job']
     """
     if not names:
         return X
-    if not is_frame(X):
+    frame = as_narwhals(X)
+    if frame is None:
         raise InvalidData(f"{listing(sorted(names))} is not used, which needs a table with names.")
-    frame = nw.from_native(X, eager_only=True)
     return frame.drop([name for name in frame.columns if name in names]).to_native()
 
 
-def is_frame(X: Any) -> bool:
+def is_frame(X: object) -> bool:
     """Whether X is a pandas, polars or pyarrow frame."""
-    if isinstance(X, pd.DataFrame):
-        return True
-    return isinstance(nw.from_native(X, eager_only=True, pass_through=True), nw.DataFrame)
+    return isinstance(X, pd.DataFrame) or as_narwhals(X) is not None

@@ -17,9 +17,10 @@ from ract._kernels.cells import add_category, find_cells
 from ract._utils.errors import InvalidSpec
 from ract.data.actions.steps import first_above, last_below
 from ract.data.costs import FittedCost
-from ract.data.cuts import IntegerTable, cut, known_of, sharp
+from ract.data.costs.distribution import Distribution
+from ract.data.costs.supply import known_values
 from ract.data.encoder import Axis
-from ract.data.prices import Prices
+from ract.data.prices import IntegerTable, Prices
 
 Columns = Sequence[np.ndarray]
 
@@ -76,15 +77,17 @@ class Grid:
         """
         if not 2 <= max_cells <= MOST_CELLS:
             raise InvalidSpec(f"max_cells must lie between 2 and {MOST_CELLS}, got {max_cells}.")
-        return cls(
-            tuple(axes),
-            tuple(
-                np.empty(0)
-                if axis.is_categorical
-                else cut(*known_of(axis, columns, sample_weight), max_cells - axis.has_missing)
-                for axis in axes
-            ),
-        )
+        thresholds = []
+        for axis in axes:
+            if axis.is_categorical:
+                thresholds.append(np.empty(0))
+                continue
+            column, weights = columns[axis.columns[0]], sample_weight
+            if axis.has_missing:
+                column, weights = known_values(column, sample_weight)
+            known = Distribution.of(column, weights)
+            thresholds.append(quantile_thresholds(known, max_cells - axis.has_missing))
+        return cls(tuple(axes), tuple(thresholds))
 
     @classmethod
     def from_splits(cls, axes: Sequence[Axis], column: np.ndarray, threshold: np.ndarray) -> Grid:
@@ -98,15 +101,13 @@ class Grid:
             from all others.
         """
         column, threshold = column[np.isfinite(threshold)], threshold[np.isfinite(threshold)]
-        return cls(
-            tuple(axes),
-            tuple(
-                np.empty(0)
-                if axis.is_categorical
-                else np.unique(sharp(axis, threshold[column == axis.columns[0]]))
-                for axis in axes
-            ),
+        thresholds = (
+            np.empty(0)
+            if axis.is_categorical
+            else np.unique(sharp(axis, threshold[column == axis.columns[0]]))
+            for axis in axes
         )
+        return cls(tuple(axes), tuple(thresholds))
 
     def cells_of_splits(self, a: int, threshold: np.ndarray) -> np.ndarray:
         """Cell b of each threshold of an ordinal axis: x <= threshold is cell <= b.
@@ -226,3 +227,25 @@ class Grid:
     def price(self, cost: FittedCost) -> Prices:
         """What each cell costs, for any person, under a cost."""
         return Prices.of(self, cost)
+
+
+def quantile_thresholds(known: Distribution, max_cells: int) -> np.ndarray:
+    """Thresholds midway between distinct values, at quantiles if there are too many."""
+    values, reached = known.values, known.reached
+    below = np.arange(len(values) - 1)  # every value but the top
+    if len(below) >= max_cells:
+        ranks = np.arange(1, max_cells) * reached[-1] / max_cells
+        below = np.unique(np.minimum(np.searchsorted(reached[:-1], ranks), len(below) - 1))
+    low, high = values[below], values[below + 1]
+    middle = low / 2 + high / 2
+    # Neighbouring floats have no number between them; the lower one separates them too.
+    return np.where((middle < high) & (middle >= low), middle, low)
+
+
+def sharp(axis: Axis, threshold: np.ndarray) -> np.ndarray:
+    """Thresholds that say the same: whole numbers where the feature has no others.
+
+    So no cell between two thresholds is without a value.
+    """
+    threshold = np.asarray(threshold, dtype=np.float64)
+    return threshold if axis.feature.kind == "continuous" else np.floor(threshold)

@@ -10,6 +10,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import reduce
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,8 @@ import pandas as pd
 from ract._utils import statistics as intervals
 from ract._utils.errors import InvalidSpec
 from ract._utils.statistics import Estimate, difference, ratio
-from ract.data.groups import in_order, members_of
+from ract._utils.typing import ColumnLike, TableLike
+from ract.data.groups import members_of, sorted_groups
 
 EVERYONE = "everyone"
 
@@ -27,7 +29,7 @@ MOST_SCORES = 65_536
 
 
 @dataclass(frozen=True)
-class Column:
+class MetricColumn:
     """One metric: a value per person, and who counts.
 
     Parameters
@@ -69,7 +71,7 @@ class Sums:
     is_share: bool = False
 
     @classmethod
-    def of(cls, column: Column, inside: np.ndarray) -> Sums:
+    def of(cls, column: MetricColumn, inside: np.ndarray) -> Sums:
         """Those of some people."""
         here = inside & column.counts
         values, is_share = column.values[here], column.values.dtype == np.bool_
@@ -114,7 +116,7 @@ class Sums:
             below = np.cumsum(others) - others / 2
             return intervals.area(float((desired * below).sum() / (n * m)), n, m, confidence)
         if self.is_share:
-            return intervals.share(round(self.mean * self.n), self.n, confidence)
+            return intervals.proportion(round(self.mean * self.n), self.n, confidence)
         spread = math.sqrt(self.squares / (self.n - 1)) if self.n > 1 else math.inf
         return intervals.mean_of(self.n, self.mean, spread, confidence)
 
@@ -142,17 +144,16 @@ class Metrics:
     sums: dict[tuple[Any, str], Sums] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, columns: Iterable[Column], people: Any, groups: Any) -> Metrics:
+    def of(
+        cls, columns: Iterable[MetricColumn], people: TableLike, groups: str | ColumnLike | None
+    ) -> Metrics:
         """Those of a part, whose groups are a column or an array of labels."""
         members = members_of(people, groups)
-        return cls({
-            (group, column.name): Sums.of(column, inside)
-            for column in columns
-            for group, inside in members.items()
-        })  # fmt: skip
+        pairs = product(columns, members.items())
+        return cls({(group, c.name): Sums.of(c, inside) for c, (group, inside) in pairs})
 
     def __add__(self, other: Metrics) -> Metrics:
-        both = added(self.sums, other.sums)
+        both = add_by_key(self.sums, other.sums)
         return Metrics({key: sums.thinned() for key, sums in both.items()})
 
     def table(self, confidence: float) -> pd.DataFrame:
@@ -163,7 +164,7 @@ class Metrics:
         found = list(dict.fromkeys(group for group, _ in self.sums))
         rows = []
         parts: list[tuple[Any, list[Any], list[Any] | None]] = [(EVERYONE, found, None)]
-        parts += [(own, [own], [g for g in found if g != own]) for own in in_order(found)]
+        parts += [(own, [own], [g for g in found if g != own]) for own in sorted_groups(found)]
         for group, inside, others in parts:
             for name in names:
                 own = self._sum(name, inside)
@@ -181,14 +182,16 @@ class Metrics:
         return reduce(Sums.__add__, (self.sums[group, name] for group in groups), Sums())
 
 
-def added(one: dict[Any, Any], other: dict[Any, Any]) -> dict[Any, Any]:
+def add_by_key(one: dict[Any, Any], other: dict[Any, Any]) -> dict[Any, Any]:
     """What two parts come to, by key; a key may be in one of them only."""
     both = {key: one[key] + other[key] for key in one if key in other}
     return {**one, **other, **both}
 
 
-def tallied(columns: dict[str, np.ndarray], people: Any, groups: Any) -> dict[Any, pd.Series]:
-    """By group, None if there are none: the sum of each column; ``added`` puts two together."""
+def tallied(
+    columns: dict[str, np.ndarray], people: TableLike, groups: str | ColumnLike | None
+) -> dict[Any, pd.Series]:
+    """By group, None if there are none: the sum of each column; ``add_by_key`` joins two."""
     return {
         group: pd.Series({name: values[inside].sum() for name, values in columns.items()})
         for group, inside in members_of(people, groups).items()
@@ -198,7 +201,7 @@ def tallied(columns: dict[str, np.ndarray], people: Any, groups: Any) -> dict[An
 def with_everyone(tallies: dict[Any, pd.Series]) -> list[tuple[Any, pd.Series]]:
     """Everyone's sums, and those of each group in order."""
     everyone = reduce(pd.Series.__add__, tallies.values())
-    return [(EVERYONE, everyone), *((group, tallies[group]) for group in in_order(tallies))]
+    return [(EVERYONE, everyone), *((group, tallies[group]) for group in sorted_groups(tallies))]
 
 
 def _limits(name: str, estimate: Estimate) -> dict[str, float]:

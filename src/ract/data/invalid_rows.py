@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -11,11 +11,12 @@ import numpy as np
 import pandas as pd
 
 from ract._utils.errors import listing
+from ract._utils.typing import TableLike
 from ract.data.actions import Feature
-from ract.data.actions.blanks import ALLOWED, wrong_kind
 from ract.data.actions.feature import Kind
+from ract.data.actions.infer import ALLOWED, wrong_kind
 from ract.data.encoder import Encoder
-from ract.data.frames import TRUTHS, Table, read_table, take_rows
+from ract.data.frames import TRUTHS, Table, as_narwhals, read_table, take_rows
 
 CELL = "{cell}"  # what a row holds, in the text of a fault
 
@@ -24,7 +25,7 @@ class Fault(NamedTuple):
     """Rows with something wrong, what they hold, and what to say about it."""
 
     rows: np.ndarray
-    cells: Any
+    cells: Sequence[object] | np.ndarray
     text: str
 
 
@@ -42,7 +43,7 @@ class InvalidRows:
         By position: what is wrong with each of the others.
     """
 
-    table: Any
+    table: TableLike
     valid: np.ndarray
     messages: dict[int, str]
 
@@ -54,8 +55,8 @@ class InvalidRows:
     @property
     def labels(self) -> pd.Index:
         """Labels of all rows: the index of a pandas frame, else 0, 1, ..."""
-        indexed = isinstance(self.table, pd.DataFrame)
-        return self.table.index if indexed else pd.RangeIndex(self.n_rows)
+        table = self.table
+        return table.index if isinstance(table, pd.DataFrame) else pd.RangeIndex(self.n_rows)
 
     def without(self, by_label: Mapping[Any, Any] | None) -> Mapping[Any, Any] | None:
         """What is said of people by their labels, without those whose rows are invalid."""
@@ -64,36 +65,33 @@ class InvalidRows:
         left_out = set(self.labels[list(self.messages)]) - set(self.labels[self.valid])
         return {label: said for label, said in by_label.items() if label not in left_out}
 
-    def scatter(self, values: np.ndarray, fill: Any) -> np.ndarray:
+    def scatter(self, values: np.ndarray, fill: float | None) -> np.ndarray:
         """Values of the valid rows, in their places among all rows."""
         scattered = np.full((self.n_rows, *values.shape[1:]), fill, values.dtype)
         scattered[self.valid] = values
         return scattered
 
-    def scatter_table(self, read: Any) -> Any:
+    def scatter_table(self, read: TableLike) -> Any:
         """A table of the valid rows, with the others between them, missing throughout."""
         place = self.scatter(np.arange(len(self.valid)), -1)
         if isinstance(read, pd.DataFrame):
-            return read.reset_index(drop=True).reindex(place).set_axis(self.table.index)
+            return read.reset_index(drop=True).reindex(place).set_axis(self.labels)
         if isinstance(read, np.ndarray):
             missing = None if read.dtype == object else np.nan
             kind = read.dtype if read.dtype.kind in "fO" else np.float64
             return self.scatter(read.astype(kind), missing)
-        frame = nw.from_native(read, eager_only=True)
-        columns = {
-            name: nw.new_series(
-                name,
-                [None if k < 0 else values[k] for k in place],
-                frame.schema[name],
-                backend=frame.implementation,
-            )
-            for name, values in ((name, frame[name].to_list()) for name in frame.columns)
-        }
+        frame = as_narwhals(read)
+        assert frame is not None  # a table of one of these kinds was read
+        columns = {}
+        for name, dtype in frame.schema.items():
+            values = frame[name].to_list()
+            scattered = [None if k < 0 else values[k] for k in place]
+            columns[name] = nw.new_series(name, scattered, dtype, backend=frame.implementation)
         return nw.from_dict(columns).to_native()
 
 
 def set_aside_invalid(
-    frame: Any, encoder: Encoder | None = None, *, kinds: bool = True
+    frame: TableLike, encoder: Encoder | None = None, *, kinds: bool = True
 ) -> tuple[Any, InvalidRows]:
     """The rows of a table that can be read, numbers as numbers, and what is wrong with the others.
 
@@ -184,7 +182,7 @@ def _faults_of_group(table: Table, feature: Feature) -> Iterator[Fault]:
     yield Fault(good & (total != 1), total.tolist(), text)
 
 
-def _with_numbers(people: Any, table: Table, rows: np.ndarray, encoder: Encoder) -> Any:
+def _with_numbers(people: TableLike, table: Table, rows: np.ndarray, encoder: Encoder) -> Any:
     """A table in which text that stands for numbers has become numbers."""
     groups = (axis.feature.columns or (axis.feature.name,) for axis in encoder.axes)
     is_text = {axis.feature.name for axis in encoder.axes if axis.is_categorical}
@@ -196,8 +194,8 @@ def _with_numbers(people: Any, table: Table, rows: np.ndarray, encoder: Encoder)
         for j in texts:
             people[people.columns[j]] = _numbers(table, table.names[j], rows)
         return people
-    frame = nw.from_native(people, eager_only=True, pass_through=True)
-    if isinstance(frame, nw.DataFrame):
+    frame = as_narwhals(people)
+    if frame is not None:
         numbers = (
             nw.new_series(name, _numbers(table, name, rows), backend=frame.implementation)
             for name in names

@@ -17,12 +17,14 @@ The log-odds of approval are linear in the same columns (``_LOG_ODDS``).
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from ract._utils.errors import InvalidSpec
+from ract._utils.typing import TableLike
+from ract._utils.validation import is_number
 from ract.data.actions import ActionSpace, Feature
 from ract.data.effects import CausalEffects
 from ract.data.encoder import Encoder
@@ -38,27 +40,24 @@ _SHARES = {
 # Bounds are those of the model, not of a draw: every draw lies within them (the supports of
 # the roots and of the noise add up to less), and all draws share one space. Paces are those of
 # a household that tries: a year of work takes a year, a degree two, raises a tenth a year.
+_EDUCATION, _PURPOSE = (tuple(shares) for shares in _SHARES.values())
 _ACTIONS = ActionSpace(
     [
-        Feature("Age", "integer", "fixed", lower=28, upper=70),
-        Feature("LatePayments", "integer", "fixed", lower=0, upper=6),
-        Feature(
-            "Education", "categorical", "increase", categories=tuple(_SHARES["Education"]),
-            delay=24,
-        ),
-        Feature("YearsEmployed", "integer", "increase", lower=0, upper=10, pace=1, per="year"),
-        Feature("ExistingLoans", "integer", "decrease", lower=0, upper=5, pace=4, per="year"),
-        Feature("Guarantor", "binary", "any", lower=0, upper=1),
-        Feature("Purpose", "categorical", "any", categories=tuple(_SHARES["Purpose"])),
-        Feature("Income", "continuous", "increase", lower=26_000, upper=174_000,
-                pace="10%", per="year"),
-        Feature("Debt", "continuous", "decrease", lower=0, upper=92_000, pace=1_000),
-        Feature("Savings", "continuous", "increase", lower=0, upper=130_000, pace=1_000),
-        Feature("LoanAmount", "continuous", "any", lower=1_000, upper=76_000),
+        Feature("Age", "integer", "fixed", 28, 70),
+        Feature("LatePayments", "integer", "fixed", 0, 6),
+        Feature("Education", "categorical", "increase", categories=_EDUCATION, delay=24),
+        Feature("YearsEmployed", "integer", "increase", 0, 10, pace=1, per="year"),
+        Feature("ExistingLoans", "integer", "decrease", 0, 5, pace=4, per="year"),
+        Feature("Guarantor", "binary", "any", 0, 1),
+        Feature("Purpose", "categorical", "any", categories=_PURPOSE),
+        Feature("Income", "continuous", "increase", 26_000, 174_000, pace="10%", per="year"),
+        Feature("Debt", "continuous", "decrease", 0, 92_000, pace=1_000),
+        Feature("Savings", "continuous", "increase", 0, 130_000, pace=1_000),
+        Feature("LoanAmount", "continuous", "any", 1_000, 76_000),
     ],
     desired=APPROVED,
     limits=None,
-)  # fmt: skip
+)
 
 
 class _Equation(NamedTuple):
@@ -71,29 +70,24 @@ class _Equation(NamedTuple):
     beta: float
 
 
+def _of(feature: str, **coefficients: float) -> dict[str, float]:
+    """Coefficients of the encoded columns of categories."""
+    return {f"{feature}={category}": value for category, value in coefficients.items()}
+
+
 # In causal order: an equation names only roots and earlier effects.
 _EQUATIONS = {
     "Income": _Equation(
         18_000,
-        {
-            "Age": 300,
-            "Education=College": 14_000,
-            "Education=Graduate": 32_000,
-            "YearsEmployed": 1_200,
-        },
+        {"Age": 300, **_of("Education", College=14_000, Graduate=32_000), "YearsEmployed": 1_200},
         *(90_000, 1.5, 6),
     ),
     "Debt": _Equation(0, {"ExistingLoans": 5_000, "Income": 0.15}, *(40_000, 1.2, 5)),
     "Savings": _Equation(2_000, {"Age": 300, "Income": 0.3, "Debt": -0.2}, *(60_000, 1, 5)),
     "LoanAmount": _Equation(
         2_000,
-        {
-            "Purpose=NewCar": 16_000,
-            "Purpose=Renovation": 10_000,
-            "Purpose=Business": 22_000,
-            "Guarantor": 4_000,
-            "Income": 0.1,
-        },
+        _of("Purpose", NewCar=16_000, Renovation=10_000, Business=22_000)
+        | {"Guarantor": 4_000, "Income": 0.1},
         *(30_000, 2, 4),
     ),
 }
@@ -102,20 +96,11 @@ _EQUATIONS = {
 # a way back.
 _INTERCEPT = 0.4
 _LOG_ODDS = {
-    "Age": 0.03,
-    "LatePayments": -1.8,
-    "Education=College": 0.3,
-    "Education=Graduate": 0.6,
-    "YearsEmployed": 0.08,
-    "ExistingLoans": -0.3,
-    "Guarantor": 0.6,
-    "Purpose=UsedCar": 0.2,
-    "Purpose=Renovation": 0.4,
-    "Purpose=Business": -0.4,
-    "Income": 3e-5,
-    "Debt": -5e-5,
-    "Savings": 3e-5,
-    "LoanAmount": -5e-5,
+    **{"Age": 0.03, "LatePayments": -1.8},
+    **_of("Education", College=0.3, Graduate=0.6),
+    **{"YearsEmployed": 0.08, "ExistingLoans": -0.3, "Guarantor": 0.6},
+    **_of("Purpose", UsedCar=0.2, Renovation=0.4, Business=-0.4),
+    **{"Income": 3e-5, "Debt": -5e-5, "Savings": 3e-5, "LoanAmount": -5e-5},
 }
 
 
@@ -166,7 +151,7 @@ class LoansModel:
         frame : DataFrame
         target : Series of "approved" and "refused"
         """
-        if isinstance(n_people, bool) or not isinstance(n_people, (int, np.integer)):
+        if not is_number(n_people, whole=True):
             raise InvalidSpec(f"n_people must be a whole number, got {n_people!r}.")
         if n_people < 1:
             raise InvalidSpec(f"n_people must be at least 1, got {n_people}.")
@@ -183,7 +168,7 @@ class LoansModel:
         approved = rng.random(int(n_people)) < self.approval_probability(frame)
         return frame, pd.Series(np.where(approved, APPROVED, REFUSED), name="Decision")
 
-    def approval_probability(self, frame: Any) -> np.ndarray:
+    def approval_probability(self, frame: TableLike) -> np.ndarray:
         """Probability that the lender approves each person, of shape (n_people,)."""
         weights = pd.Series(_LOG_ODDS)
         encoded = self._encoded(frame)[weights.index]
@@ -191,7 +176,7 @@ class LoansModel:
         probability: np.ndarray = 0.5 * (1.0 + np.tanh(0.5 * log_odds))  # logistic, no overflow
         return probability
 
-    def _encoded(self, frame: Any) -> pd.DataFrame:
+    def _encoded(self, frame: TableLike) -> pd.DataFrame:
         """The encoded columns; a pandas frame may have other columns too."""
         if isinstance(frame, pd.DataFrame):
             frame = frame[[name for name in self.actions.names if name in frame]]

@@ -21,13 +21,33 @@ from ract._utils.errors import InvalidSpec
 from ract.data.actions.steps import first_above, first_multiple, last_below
 from ract.data.costs import FittedCost, Supply, ceiling, require_max_norm
 from ract.data.costs.supply import switch_costs
-from ract.data.cuts import IntegerTable
 from ract.data.encoder import Axis
 
 if TYPE_CHECKING:
     from ract.data.grid import Grid
 
 Columns = Sequence[np.ndarray]
+
+
+@dataclass(frozen=True)
+class IntegerTable:
+    """The few whole numbers of a column, so that something is worked out once for each.
+
+    values : float (m,), ascending; at : int (people,), where each person's value is.
+    """
+
+    values: np.ndarray
+    at: np.ndarray
+
+    @classmethod
+    def of(cls, axis: Axis, column: np.ndarray) -> IntegerTable | None:
+        """None if the column is continuous, or spans more numbers than there are people."""
+        if axis.feature.kind == "continuous" or len(column) == 0:
+            return None
+        low, high = float(column.min()), float(column.max())
+        if high - low > len(column):
+            return None
+        return cls(np.arange(low, high + 1), (column - low).astype(np.intp))
 
 
 @dataclass(frozen=True)
@@ -323,10 +343,8 @@ def _entries(grid: Grid, a: int, cost: FittedCost) -> Entries:
     above[empty | np.isinf(above) | (above > upper) | (not feature.may_rise)] = np.nan
     below[empty | np.isinf(below) | (below < lower) | (not feature.may_fall)] = np.nan
     above_level, below_level = (_levels(cost, column, end) for end in (above, below))
-    return Entries(
-        above, np.where(np.isnan(above), np.inf, above_level),
-        below, np.where(np.isnan(below), -np.inf, below_level),
-    )  # fmt: skip
+    above_level[np.isnan(above)], below_level[np.isnan(below)] = np.inf, -np.inf
+    return Entries(above, above_level, below, below_level)
 
 
 def _handed_in(grid: Grid, a: int, cost: FittedCost) -> HandedIn | None:

@@ -18,6 +18,7 @@ import numpy as np
 import pandas as pd
 
 from ract._utils.errors import InvalidData
+from ract._utils.typing import TableLike
 from ract.data.costs.distribution import Distribution
 from ract.data.encoder import Encoder
 from ract.data.frames import Role, Table, read_table
@@ -101,7 +102,7 @@ class ColumnSketch:
         if not known.any():
             return sketch
         sketch.role, some = table.role(name), None if weights is None else weights[known]
-        sketch.declared = table.declared_categories(name), table.declared_order(name) is not None
+        sketch.declared = table.declared(name)
         if sketch.role == "label":
             codes, texts = pd.factorize(table.labels(name)[known])
             counts, mass = np.bincount(codes), np.bincount(codes, some)
@@ -191,7 +192,11 @@ class TableSketch:
 
     @classmethod
     def of(
-        cls, X: Any, weights: np.ndarray | None, classes: dict[Any, int], most: int = MOST_VALUES
+        cls,
+        X: TableLike,
+        weights: np.ndarray | None,
+        classes: dict[Any, int],
+        most: int = MOST_VALUES,
     ) -> TableSketch:
         """That of one batch; weights are above 0 for everyone."""
         table = read_table(X)
@@ -217,7 +222,7 @@ class TableSketch:
 
     def table(self) -> Table:
         """A table with each value once, from which an action space can be completed."""
-        return _Kept(self)
+        return _SketchTable(self)
 
     def distributions(self, encoder: Encoder) -> Sequence[Distribution]:
         """The distribution of the known values of every encoded column."""
@@ -225,7 +230,7 @@ class TableSketch:
         for axis in encoder.axes:
             feature = axis.feature
             if not feature.is_categorical or feature.columns:
-                for name in feature.columns or (feature.name,):
+                for name in feature.table_columns:
                     found.append(_distribution(self.columns[name].points))
                 continue
             column = self.columns[feature.name]
@@ -247,7 +252,7 @@ class TableSketch:
         return max(column.error for column in self.columns.values())
 
 
-class _Kept(Table):
+class _SketchTable(Table):
     """Columns of different lengths, each with every value that was kept of it once."""
 
     def __init__(self, sketch: TableSketch) -> None:
@@ -275,11 +280,8 @@ class _Kept(Table):
     def cells(self, name: str) -> np.ndarray:
         return self._columns[name].cells()
 
-    def declared_categories(self, name: str) -> list[Any] | None:
-        return self._columns[name].declared[0]
-
-    def declared_order(self, name: str) -> list[Any] | None:
-        return self._columns[name].declared[0] if self._columns[name].declared[1] else None
+    def declared(self, name: str) -> tuple[list[Any] | None, bool]:
+        return self._columns[name].declared
 
 
 def _two_at(place: float, values: np.ndarray, end: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -11,11 +11,11 @@ import pandas as pd
 from ract._utils.errors import InvalidData, listing
 
 
-def with_known_class(frame: pd.DataFrame, target: str, where: str = "the table") -> pd.DataFrame:
+def rows_with_class(frame: pd.DataFrame, target: str, where: str = "the table") -> pd.DataFrame:
     """The rows of a table that have a class.
 
     >>> frame = pd.DataFrame({"age": [20, 30, 40], "good": [1, None, 0]})
-    >>> with_known_class(frame, "good")["good"].tolist()
+    >>> rows_with_class(frame, "good")["good"].tolist()
     [1, 0]
     """
     unknown = frame[target].isna()
@@ -28,7 +28,7 @@ def with_known_class(frame: pd.DataFrame, target: str, where: str = "the table")
     return known.astype({target: np.int64}) if whole else known
 
 
-def classes_of(y: pd.Series) -> list[Any]:
+def target_classes(y: pd.Series) -> list[Any]:
     """The classes of a target, sorted by their names."""
     return sorted(y.unique().tolist(), key=str)
 

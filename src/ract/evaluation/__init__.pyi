@@ -35,7 +35,7 @@ from .plots import plot_tree as plot_tree
 from .pool_risk import PoolOffers as PoolOffers
 from .pool_risk import pool_offers as pool_offers
 from .reasons_report import reasons_report as reasons_report
-from .reasons_stability import reasons_stability as reasons_stability
+from .reasons_report import reasons_stability as reasons_stability
 from .report import Audit as Audit
 from .report import audit as audit
 from .text import export_text as export_text

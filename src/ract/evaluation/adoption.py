@@ -23,9 +23,11 @@ from sklearn.base import clone
 
 from ract._utils import statistics
 from ract._utils.errors import InvalidData, InvalidSpec
+from ract._utils.typing import ColumnLike
 from ract._utils.validation import is_number
 from ract.data.frames import is_frame, take_rows
-from ract.evaluation.outcomes import Judge, Outcomes, check_judge
+from ract.evaluation.outcomes import Judge, JudgedOutcomes, check_judge
+from ract.models.base import RecourseClassifierMixin
 from ract.models.judge import OutcomeJudge
 from ract.recourse.find import find_recourse
 from ract.trees.readers.from_own import is_own
@@ -58,19 +60,19 @@ class AdoptionCurve:
         rows = []
         for share, part in self.trials.groupby("share"):
             n, holds = int(part["plans"].iloc[0]), float(part["holds"].mean())
-            estimate = statistics.share(round(holds * n), n, self.confidence) if n else (
-                statistics.NOTHING
-            )  # fmt: skip
-            means = part[["adopters", "approval rate", "bad rate", "cut"]].mean().to_dict()
-            rows.append({"share": share, "plans": n, "holds": holds, "low": estimate.low,
-                         "high": estimate.high, **means})  # fmt: skip
+            estimate = statistics.proportion(round(holds * n) if n else 0, n, self.confidence)
+            row = {"share": share, "plans": n, "holds": holds}
+            row |= {"low": estimate.low, "high": estimate.high}
+            rows.append(
+                row | part[["adopters", "approval rate", "bad rate", "cut"]].mean().to_dict()
+            )
         return pd.DataFrame(rows)
 
 
 def simulate_adoption(
-    model: Any,
-    X: Any,
-    y: Any,
+    model: RecourseClassifierMixin,
+    X: pd.DataFrame,
+    y: ColumnLike,
     share: Sequence[float] = SHARES,
     slots: float | None = None,
     *,
@@ -135,13 +137,12 @@ def simulate_adoption(
     if judge is None:
         judge = OutcomeJudge(model.encoder_.space, desired=model.desired_).fit(X, y)
     check_judge(judge)
-    plans = find_recourse(
-        model, X, **{"explain": False, "strict": True, **options, "strength": strength}
-    )
+    asked = {"explain": False, "strict": True, **options, "strength": strength}
+    plans = find_recourse(model, X, **asked)
     planned = np.flatnonzero(plans.within_budget & ~plans.accepted & ~plans.only_supplied)
     after = plans.outcomes
-    judged = Outcomes.of(judge, take_rows(after, planned), take_rows(X, planned))
-    world = _World(model, X, y, after, planned, judged.bad, places)
+    judged = JudgedOutcomes.of(judge, take_rows(after, planned), take_rows(X, planned))
+    world = _Retraining(model, X, y, after, planned, judged.bad, places)
     seeds = np.random.default_rng(random_state).integers(2**31, size=n_draws)
     rows = [
         {"share": q, "draw": k, **world.trial(q, np.random.default_rng(seed))}
@@ -152,13 +153,13 @@ def simulate_adoption(
 
 
 @dataclass(frozen=True)
-class _World:
+class _Retraining:
     """People, those of them with plans, and how bad these are once they have followed them."""
 
-    model: Any
-    X: Any
+    model: RecourseClassifierMixin
+    X: pd.DataFrame
     y: np.ndarray
-    after: Any
+    after: pd.DataFrame
     planned: np.ndarray
     bad: np.ndarray
     places: int | None
@@ -175,23 +176,25 @@ class _World:
         bad[rows] = self.bad[acts]
         moved = np.isin(np.arange(len(y)), rows)
         now = _mixed(self.X, self.after, moved)
-        again = clone(self.model).set_params(
-            **{k: None for k in ("lasting",) if k in self.model.get_params(deep=False)}
-        )
+        again = clone(self.model)
+        if "lasting" in again.get_params(deep=False):
+            again.set_params(lasting=None)
         again.fit(now, y)
         scores, ends = (self._scores(again, X) for X in (now, take_rows(self.after, self.planned)))
         accepted, holds, cut = scores[1], ends[1], 0.0
         if self.places is not None and accepted.sum() > self.places:
             cut = _least_cut(scores[0], self.places)
             accepted, holds = accepted & (scores[0] >= cut), holds & (ends[0] >= cut)
-        return {
-            "plans": len(self.planned), "adopters": n,
+        shares = {
             "holds": float(holds.mean()) if len(holds) else np.nan,
             "approval rate": float(accepted.mean()),
-            "bad rate": float(bad[accepted].mean()) if accepted.any() else np.nan, "cut": cut,
-        }  # fmt: skip
+            "bad rate": float(bad[accepted].mean()) if accepted.any() else np.nan,
+        }
+        return {"plans": len(self.planned), "adopters": n, **shares, "cut": cut}
 
-    def _scores(self, model: Any, X: Any) -> tuple[np.ndarray, np.ndarray]:
+    def _scores(
+        self, model: RecourseClassifierMixin, X: pd.DataFrame
+    ) -> tuple[np.ndarray, np.ndarray]:
         """How far the deciding score of each person lies above the cut, and who is accepted."""
         if not len(X):
             return np.zeros(0), np.zeros(0, bool)
@@ -214,19 +217,20 @@ def _least_cut(scores: np.ndarray, places: int) -> float:
 
 def _mixed(X: pd.DataFrame, after: pd.DataFrame, moved: np.ndarray) -> pd.DataFrame:
     """Everyone as they are now: those who moved where their plans end."""
-    return X.assign(**{
+    mixed = {
         name: np.where(moved, np.asarray(after[name]), np.asarray(X[name])) for name in X.columns
-    }).astype(X.dtypes)  # fmt: skip
+    }
+    return X.assign(**mixed).astype(X.dtypes)
 
 
-def _checked_shares(share: Any) -> list[float]:
-    shares = list(np.atleast_1d(np.asarray(share, float)))
+def _checked_shares(share: float | Sequence[float]) -> list[float]:
+    shares = np.atleast_1d(np.asarray(share, float)).tolist()
     if not shares or not all(0 <= q <= 1 for q in shares):
         raise InvalidSpec(f"share must be shares between 0 and 1, got {share!r}.")
-    return [float(q) for q in shares]
+    return shares
 
 
-def _places(slots: Any, n: int) -> int | None:
+def _places(slots: float | None, n: int) -> int | None:
     if slots is None:
         return None
     if not is_number(slots) or not slots > 0:

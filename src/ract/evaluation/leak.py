@@ -22,7 +22,9 @@ from ract._utils import statistics
 from ract._utils.errors import InvalidSpec
 from ract.data.actions import ActionSpace
 from ract.data.actions.feature import Feature
+from ract.evaluation.text import FittedModel
 from ract.recourse.find import find_recourse
+from ract.recourse.result import Recourse
 
 QUERIES = (10, 30, 100, 300, 1000)
 DECISIONS, CHEAPEST, ROUND = "decisions alone", "cheapest plans", "plans in round steps"
@@ -53,8 +55,8 @@ class Leak:
 
 
 def measure_leak(
-    model: Any,
-    X: Any = None,
+    model: FittedModel,
+    X: pd.DataFrame | None = None,
     queries: Sequence[int] = QUERIES,
     *,
     random_state: int = 0,
@@ -98,42 +100,38 @@ def measure_leak(
             f"{type(model).__name__}."
         )
     rng = np.random.default_rng(random_state)
-    asked, test = _people(model, X, sizes[-1], rng), X
-    if X is None:
-        test = _people(model, None, N_TEST, rng)
-    world = _World(model, asked, test)
-    rows = [row for given, plans in _answers(model, asked, how)
-            for row in world.rows(given, plans, sizes)]  # fmt: skip
+    asked = _people(model, X, sizes[-1], rng)
+    attack = _Attack(model, asked, _people(model, None, N_TEST, rng) if X is None else X)
+    rows = [
+        attack.row(given, plans, n) for given, plans in _answers(model, asked, how) for n in sizes
+    ]
     return Leak(pd.DataFrame(rows))
 
 
-class _World:
-    """What the attacker asks about and is told, encoded."""
+class _Attack:
+    """What the attacker asks about and learns from, encoded."""
 
-    def __init__(self, model: Any, asked: pd.DataFrame, test: Any) -> None:
+    def __init__(self, model: FittedModel, asked: pd.DataFrame, test: pd.DataFrame) -> None:
         self.encoder = model.encoder_
         self.asked = np.nan_to_num(self.encoder.matrix(asked, undeclared=True))
         self.test = np.nan_to_num(self.encoder.matrix(test, undeclared=True))
         self.accepted = np.asarray(model.predict(asked) == model.desired_)
         self.truth = np.asarray(model.predict(test) == model.desired_)
 
-    def rows(self, given: str, plans: Any, sizes: Sequence[int]) -> Iterator[dict[str, Any]]:
-        """Fidelity after each number of queries."""
-        constant = max(self.truth.mean(), 1 - self.truth.mean())
-        for n in sizes:
-            X, y, found = self.asked[:n], self.accepted[:n], np.zeros(0, bool)
-            if plans is not None:
-                found = plans.found[:n]
-                after = np.nan_to_num(plans.after[:n][found])
-                between = self._between(X[found], after) if given != STRONGEST else after[:0]
-                y = np.repeat([*y, True, False], [1] * n + [len(after), len(between)])
-                X = np.concatenate([X, after, between])
-            agrees = int((self._copied(X, y) == self.truth).sum())
-            share = statistics.share(agrees, len(self.truth), CONFIDENCE)
-            yield {
-                "given": given, "queries": n, "plans": int(found.sum()), "fidelity": share.value,
-                "low": share.low, "high": share.high, "constant": float(constant),
-            }  # fmt: skip
+    def row(self, given: str, plans: Recourse | None, n: int) -> dict[str, Any]:
+        """Fidelity after a number of queries."""
+        X, y, found = self.asked[:n], self.accepted[:n], np.zeros(0, bool)
+        if plans is not None:
+            found = plans.found[:n]
+            after = np.nan_to_num(plans.after[:n][found])
+            between = self._between(X[found], after) if given != STRONGEST else after[:0]
+            y = np.repeat([*y, True, False], [1] * n + [len(after), len(between)])
+            X = np.concatenate([X, after, between])
+        agrees = int((self._copied(X, y) == self.truth).sum())
+        share = statistics.proportion(agrees, len(self.truth), CONFIDENCE)
+        row = {"given": given, "queries": n, "plans": int(found.sum()), "fidelity": share.value}
+        constant = float(max(self.truth.mean(), 1 - self.truth.mean()))
+        return {**row, "low": share.low, "high": share.high, "constant": constant}
 
     def _between(self, before: np.ndarray, after: np.ndarray) -> np.ndarray:
         """Points that cost less than a cheapest plan: numbers part of the way, all else as it was.
@@ -150,13 +148,15 @@ class _World:
         return start + share * way
 
     def _copied(self, X: np.ndarray, y: np.ndarray) -> np.ndarray:
-        """What a copy that was learned from some answers says of the test people."""
+        """What a copy that was learned from answers says of the test people."""
         if y.all() or not y.any():
             return np.full(len(self.test), y[0])
         return np.asarray(RandomForestClassifier(100, random_state=0).fit(X, y).predict(self.test))
 
 
-def _answers(model: Any, asked: pd.DataFrame, how: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+def _answers(
+    model: FittedModel, asked: pd.DataFrame, how: dict[str, Any]
+) -> Iterator[tuple[str, Recourse | None]]:
     """What is given out: nothing but decisions, and plans of three kinds."""
     plain = {"explain": False, "strict": True} | how
     yield DECISIONS, None
@@ -168,9 +168,11 @@ def _answers(model: Any, asked: pd.DataFrame, how: dict[str, Any]) -> Iterator[t
     yield STRONGEST, find_recourse(model, asked, **plain | {"strength": "most"})
 
 
-def _people(model: Any, X: Any, n: int, rng: np.random.Generator) -> pd.DataFrame:
+def _people(
+    model: FittedModel, X: pd.DataFrame | None, n: int, rng: np.random.Generator
+) -> pd.DataFrame:
     """Random people: column by column from a table, or uniform within the declared bounds."""
-    columns: dict[str, Any] = {}
+    columns: dict[str, np.ndarray] = {}
     for feature in model.encoder_.space:
         if X is not None:
             rows = rng.integers(len(X), size=n)
@@ -184,7 +186,7 @@ def _people(model: Any, X: Any, n: int, rng: np.random.Generator) -> pd.DataFram
     return pd.DataFrame(columns)
 
 
-def _uniform(feature: Feature, n: int, rng: np.random.Generator) -> Any:
+def _uniform(feature: Feature, n: int, rng: np.random.Generator) -> np.ndarray:
     if feature.is_categorical:
         values = np.empty(len(feature.categories), object)
         values[:] = feature.categories

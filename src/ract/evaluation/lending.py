@@ -11,7 +11,7 @@ the judge holds best, stands beside today's: what the difference costs is the pr
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
@@ -23,12 +23,14 @@ from scipy.stats import norm
 from ract._utils import statistics
 from ract._utils.errors import InvalidData, InvalidSpec
 from ract._utils.statistics import Estimate
+from ract._utils.typing import Classifier, ColumnLike, Label, TableLike
 from ract.data.frames import take_rows
 from ract.data.group_sums import EVERYONE
 from ract.data.groups import members_of
-from ract.evaluation.metrics.letters import Letters
+from ract.evaluation.metrics.letters import Decider, Letters
 from ract.evaluation.metrics.sendable import sendable
-from ract.evaluation.outcomes import Judge, Outcomes, check_judge
+from ract.evaluation.outcomes import Judge, JudgedOutcomes, check_judge, judge_error
+from ract.models.judge import OutcomeJudge
 from ract.recourse.few_changes import plans_for_people
 from ract.recourse.find import find_recourse
 from ract.recourse.result import Recourse
@@ -63,7 +65,7 @@ class Book:
     margin: float | None = None
     loss: float | None = None
 
-    def row(self, pool: str, group: Any = EVERYONE) -> pd.Series:
+    def row(self, pool: str, group: Label = EVERYONE) -> pd.Series:
         """One row of the table, such as ``row("strongest")``."""
         table = self.table
         rows = table[(table["pool"] == pool) & (table["group"] == group)]
@@ -76,10 +78,9 @@ class Book:
 
     def __repr__(self) -> str:
         lines = []
-        for _, row in self.table[self.table["group"] == EVERYONE].iterrows():
-            text = f"{row['pool']}: {row['approval rate']:.0%} approved, bad rate "
-            text += f"{row['bad rate']:.3f} ({row['bad rate low']:.3f} to "
-            text += f"{row['bad rate high']:.3f})"
+        for row in self.table[self.table["group"] == EVERYONE].to_dict("records"):
+            rate = "{bad rate:.3f} ({bad rate low:.3f} to {bad rate high:.3f})".format_map(row)
+            text = f"{row['pool']}: {row['approval rate']:.0%} approved, bad rate {rate}"
             if "profit" in row:
                 text += f", profit per 100 people {row['profit']:.2f}"
             lines.append(text)
@@ -92,17 +93,17 @@ class Book:
 
 
 def book(
-    model: Any,
-    X: Any,
-    y: Any,
+    model: Classifier,
+    X: TableLike,
+    y: ColumnLike,
     judge: Judge,
     *,
     plans: Iterable[str] | None = None,
-    seeking: Any = None,
+    seeking: OutcomeJudge | None = None,
     margin: float | None = None,
     loss: float | None = None,
-    groups: Any = None,
-    others: Any = (),
+    groups: str | ColumnLike | None = None,
+    others: Decider | list[Decider] | tuple[Decider, ...] = (),
     confidence: float = 0.9,
     **options: Any,
 ) -> Book:
@@ -163,120 +164,120 @@ def book(
     bad = np.asarray(y) != first.desired
     if bad.shape != (len(first),):
         raise InvalidData(f"X has {len(first)} rows but y has shape {bad.shape}.")
-    today = Outcomes.of(judge, X, X)
-    pools = [_Pool(TODAY, first.accepted, bad.astype(float)), _plain(first, today, bad)]
+    pools = [Pool(TODAY, first.accepted, bad.astype(float)), _plain(first, judge, bad)]
     for kind in kinds:
         found = first if kind == "cheapest" else _found(kind, model, X, asked, seeking)
         pools.append(_adopted(kind, found, bad, judge, others))
-    counting = _Counting(margin, loss, confidence)
+    money = None if margin is None or loss is None else (margin, loss)
     members = [(EVERYONE, np.ones(len(bad), bool))]
     if groups is not None:
-        members += [(group, inside) for group, inside in members_of(X, groups).items()]
-    rows = [
-        {"group": group, **row} for group, inside in members for row in counting.rows(pools, inside)
-    ]
+        members += members_of(X, groups).items()
+    rows = []
+    for group, inside in members:
+        parts = [pool.among(inside) for pool in pools]
+        before = parts[0].bad_rate(confidence)
+        rows += [{"group": group, **part.row(before, money, confidence)} for part in parts]
     price = _price(pools[0].accepted, pools[1].accepted, bad, confidence)
     return Book(pd.DataFrame(rows), price, confidence, margin, loss)
 
 
-class _Pool(NamedTuple):
-    """Who is accepted, and how bad they are; adopters are judged, with an error in common."""
+class Pool(NamedTuple):
+    """Who is accepted, and how bad everyone is: as observed, or as judged for adopters."""
 
     name: str
     accepted: np.ndarray
     bad: np.ndarray
     adopters: np.ndarray | None = None
-    judged: Outcomes | None = None  # of adopters, in their order
+    by_half: np.ndarray | None = None  # what halves of the judge's table say of adopters
     unknown: np.ndarray | None = None
 
+    def among(self, inside: np.ndarray) -> Pool:
+        """The same of the people in a group."""
+        columns = {k: v[inside] for k, v in self._asdict().items() if isinstance(v, np.ndarray)}
+        return self._replace(**columns)
 
-@dataclass(frozen=True)
-class _Counting:
-    """From pools to the rows of a table."""
+    def bad_rate(self, confidence: float) -> Estimate:
+        """The share of the accepted who are bad."""
+        bad = self.bad[self.accepted]
+        if self.adopters is None:
+            return statistics.proportion(int(bad.sum()), len(bad), confidence)
+        share = self.adopters.sum() / max(len(bad), 1)
+        return _mean(bad, share * self._error, confidence, 0.0, 1.0)
 
-    margin: float | None
-    loss: float | None
-    confidence: float
-
-    def rows(self, pools: list[_Pool], inside: np.ndarray) -> Iterator[dict[str, Any]]:
-        """The rows of one group."""
-        [today, *_] = pools
-        before = self._bad_rate(today, inside)
-        for pool in pools:
-            accepted = pool.accepted & inside
-            adopters = np.zeros(len(inside), bool) if pool.adopters is None else pool.adopters
-            unknown = 0 if pool.unknown is None else int((pool.unknown & inside).sum())
-            row = {
-                "pool": pool.name, "people": int(inside.sum()), "accepted": int(accepted.sum()),
-                "adopters": int((adopters & inside).sum()), "unknown": unknown,
-            }  # fmt: skip
-            estimates = {
-                "approval rate": statistics.share(
-                    int(accepted.sum()), int(inside.sum()), self.confidence
-                ),
-                "bad rate": self._bad_rate(pool, inside),
-                "rise": self._rise(pool, before, inside),
-            }
-            if self.margin is not None and self.loss is not None:
-                estimates["profit"] = self._profit(pool, inside)
-            for name, found in estimates.items():
-                row |= {name: found.value, f"{name} low": found.low, f"{name} high": found.high}
-            yield row
-
-    def _bad_rate(self, pool: _Pool, inside: np.ndarray) -> Estimate:
-        accepted = pool.accepted & inside
-        if pool.adopters is None:
-            n_bad = int(pool.bad[accepted].sum())
-            return statistics.share(n_bad, int(accepted.sum()), self.confidence)
-        share = (pool.adopters & inside).sum() / max(accepted.sum(), 1)
-        return self._mean(pool.bad[accepted], share * self._error(pool, inside), 0.0, 1.0)
-
-    def _rise(self, pool: _Pool, before: Estimate, inside: np.ndarray) -> Estimate:
+    def rise(self, before: Estimate, confidence: float) -> Estimate:
         """How far adopters lift the bad rate: their distance from today's, times their share."""
-        if pool.adopters is None:
+        if self.adopters is None:
             return statistics.NOTHING
-        adopters, n = pool.adopters & inside, int((pool.accepted & inside).sum())
-        if not adopters.any() or n == adopters.sum():
-            return Estimate(0.0, 0.0, 0.0) if not adopters.any() else statistics.NOTHING
-        theirs = self._mean(pool.bad[adopters], self._error(pool, inside), 0.0, 1.0)
-        apart, share = statistics.difference(theirs, before), adopters.sum() / n
+        n, n_adopters = int(self.accepted.sum()), int(self.adopters.sum())
+        if not n_adopters or n == n_adopters:
+            return statistics.NOTHING if n_adopters else Estimate(0.0, 0.0, 0.0)
+        theirs = _mean(self.bad[self.adopters], self._error, confidence, 0.0, 1.0)
+        apart, share = statistics.difference(theirs, before), n_adopters / n
         return Estimate(*(float(share * end) for end in (apart.value, apart.low, apart.high)))
 
-    def _profit(self, pool: _Pool, inside: np.ndarray) -> Estimate:
-        each = self.margin - (self.margin + self.loss) * pool.bad[inside]  # type: ignore[operator]
-        values = 100 * np.where(pool.accepted[inside], each, 0.0)
-        error = 0.0
-        if pool.adopters is not None:
-            share = (pool.adopters & inside).sum() / max(inside.sum(), 1)
-            error = 100 * (self.margin + self.loss) * share * self._error(pool, inside)  # type: ignore[operator]
-        return self._mean(values, error, -np.inf, np.inf)
+    def profit(self, margin: float, loss: float, confidence: float) -> Estimate:
+        """What 100 people bring."""
+        values = 100 * np.where(self.accepted, margin - (margin + loss) * self.bad, 0.0)
+        adopters = 0 if self.adopters is None else self.adopters.sum()
+        error = 100 * (margin + loss) * adopters / max(len(values), 1) * self._error
+        return _mean(values, error, confidence, -np.inf, np.inf)
 
-    def _error(self, pool: _Pool, inside: np.ndarray) -> float:
-        if pool.judged is None or pool.adopters is None:
-            return 0.0
-        return pool.judged.judge_error(inside[pool.adopters])
+    @property
+    def _error(self) -> float:
+        """The standard error of the judge, of the adopters' mean."""
+        return 0.0 if self.by_half is None else judge_error(self.by_half[self.adopters])
 
-    def _mean(self, values: np.ndarray, error: float, low: float, high: float) -> Estimate:
-        """A mean whose interval counts in a further standard error."""
-        if not len(values):
-            return statistics.NOTHING
-        value = float(values.mean())
-        sampled = float(values.std(ddof=1)) / np.sqrt(len(values)) if len(values) > 1 else np.inf
-        half = float(norm.ppf((1 + self.confidence) / 2) * np.hypot(sampled, error))
-        return Estimate(value, max(low, value - half), min(high, value + half))
+    def row(
+        self, before: Estimate, money: tuple[float, float] | None, confidence: float
+    ) -> dict[str, Any]:
+        """The row of the book's table; money is what a good loan earns and a bad one loses."""
+        n, n_accepted = len(self.bad), int(self.accepted.sum())
+        row: dict[str, Any] = {"pool": self.name, "people": n, "accepted": n_accepted}
+        for name, counted in (("adopters", self.adopters), ("unknown", self.unknown)):
+            row[name] = 0 if counted is None else int(counted.sum())
+        estimates = {
+            "approval rate": statistics.proportion(n_accepted, n, confidence),
+            "bad rate": self.bad_rate(confidence),
+            "rise": self.rise(before, confidence),
+        }
+        if money is not None:
+            estimates["profit"] = self.profit(*money, confidence)
+        for name, found in estimates.items():
+            row |= {name: found.value, f"{name} low": found.low, f"{name} high": found.high}
+        return row
 
 
-def _found(kind: str, model: Any, X: Any, asked: dict[str, Any], seeking: Any) -> Recourse:
+def _mean(values: np.ndarray, error: float, confidence: float, low: float, high: float) -> Estimate:
+    """A mean whose interval counts in a further standard error."""
+    if not len(values):
+        return statistics.NOTHING
+    value = float(values.mean())
+    sampled = float(values.std(ddof=1)) / np.sqrt(len(values)) if len(values) > 1 else np.inf
+    half = float(norm.ppf((1 + confidence) / 2) * np.hypot(sampled, error))
+    return Estimate(value, max(low, value - half), min(high, value + half))
+
+
+def _found(
+    kind: str,
+    model: Classifier,
+    X: TableLike,
+    asked: dict[str, Any],
+    seeking: OutcomeJudge | None,
+) -> Recourse:
+    """Plans of a kind."""
     if kind == "sendable":
         return plans_for_people(partial(find_recourse, model), X, **asked)
-    how: dict[str, dict[str, Any]] = {
-        "strongest": {"strength": "most"},
-        "earned": {"strength": 0, "earned": seeking},
-    }
-    return find_recourse(model, X, **asked | how[kind])
+    strongest, earned = {"strength": "most"}, {"strength": 0, "earned": seeking}
+    return find_recourse(model, X, **asked | (strongest if kind == "strongest" else earned))
 
 
-def _adopted(kind: str, found: Recourse, bad: np.ndarray, judge: Judge, others: Any) -> _Pool:
+def _adopted(
+    kind: str,
+    found: Recourse,
+    bad: np.ndarray,
+    judge: Judge,
+    others: Decider | list[Decider] | tuple[Decider, ...],
+) -> Pool:
     """The pool once everyone who has a plan of a kind within the budget has followed it."""
     follows = found.within_budget & ~found.accepted & ~found.only_supplied
     after = found.outcomes
@@ -285,20 +286,18 @@ def _adopted(kind: str, found: Recourse, bad: np.ndarray, judge: Judge, others: 
         follows[letters.refused] &= sent.people["sendable"].to_numpy(bool)
         after = letters.encoder.decode(letters.after, like=letters.people)
     rows = np.flatnonzero(follows)
-    judged = Outcomes.of(judge, take_rows(after, rows), take_rows(found.people, rows))
-    mixed = bad.astype(float)
-    mixed[rows] = judged.bad
-    return _Pool(
-        kind, found.accepted | follows, mixed, follows, judged, found.status == "unknown"
-    )  # fmt: skip
+    judged = JudgedOutcomes.of(judge, take_rows(after, rows), take_rows(found.people, rows))
+    mixed, by_half = bad.astype(float), np.full((len(bad), judged.by_half.shape[1]), np.nan)
+    mixed[rows], by_half[rows] = judged.bad, judged.by_half
+    unknown = np.asarray(found.status == "unknown")
+    return Pool(kind, found.accepted | follows, mixed, follows, by_half, unknown)
 
 
-def _plain(first: Recourse, today: Outcomes, bad: np.ndarray) -> _Pool:
+def _plain(first: Recourse, judge: Judge, bad: np.ndarray) -> Pool:
     """As many people as are accepted today: those whom the judge holds best."""
+    today = JudgedOutcomes.of(judge, first.people, first.people)
     best = np.argsort(today.bad, kind="stable")[: int(first.accepted.sum())]
-    accepted = np.zeros(len(bad), bool)
-    accepted[best] = True
-    return _Pool(PLAIN, accepted, bad.astype(float))
+    return Pool(PLAIN, np.isin(np.arange(len(bad)), best), bad.astype(float))
 
 
 def _price(today: np.ndarray, plain: np.ndarray, bad: np.ndarray, confidence: float) -> Estimate:
@@ -310,7 +309,7 @@ def _price(today: np.ndarray, plain: np.ndarray, bad: np.ndarray, confidence: fl
     return statistics.mean(each, confidence)
 
 
-def _kinds(plans: Iterable[str] | None, seeking: Any) -> list[str]:
+def _kinds(plans: Iterable[str] | None, seeking: OutcomeJudge | None) -> list[str]:
     if plans is None:
         return [kind for kind in PLANS if kind != "earned" or seeking is not None]
     kinds = [plans] if isinstance(plans, str) else list(plans)
@@ -325,7 +324,7 @@ def _kinds(plans: Iterable[str] | None, seeking: Any) -> list[str]:
     return kinds
 
 
-def _check_money(margin: Any, loss: Any) -> None:
+def _check_money(margin: float | None, loss: float | None) -> None:
     if (margin is None) != (loss is None):
         raise InvalidSpec("Profit needs both margin and loss, got one of them.")
     for name, value in (("margin", margin), ("loss", loss)):

@@ -24,10 +24,11 @@ import pandas as pd
 
 from ract._utils.errors import InvalidData, InvalidSpec
 from ract._utils.statistics import Estimate
+from ract._utils.typing import Classifier, ColumnLike, Label, TableLike
 from ract._utils.validation import is_number
 from ract.data.frames import take_rows
-from ract.evaluation.lending import TODAY, _Counting, _Pool
-from ract.evaluation.outcomes import Judge, Outcomes, check_judge
+from ract.evaluation.lending import TODAY, Pool
+from ract.evaluation.outcomes import Judge, JudgedOutcomes, check_judge
 from ract.recourse.find import inquire
 from ract.recourse.result import Recourse
 from ract.recourse.strengths import AtStrengths
@@ -69,9 +70,9 @@ class PoolOffers:
 
 
 def pool_offers(
-    model: Any,
-    X: Any,
-    y: Any,
+    model: Classifier,
+    X: TableLike,
+    y: ColumnLike,
     judge: Judge,
     seeking: Judge,
     *,
@@ -124,9 +125,7 @@ def pool_offers(
     bad = np.asarray(y) != found.desired
     if bad.shape != found.accepted.shape:
         raise InvalidData(f"X has {len(found.accepted)} rows but y has shape {bad.shape}.")
-    today = _Pool(TODAY, found.accepted, bad.astype(float))
-    counting, everyone = _Counting(None, None, confidence), np.ones(len(bad), bool)
-    before = counting._bad_rate(today, everyone)
+    before = Pool(TODAY, found.accepted, bad.astype(float)).bad_rate(confidence)
     chosen_by, reported = found.judged_by(seeking), [found.outcomes(judge, s) for s in found.each]
     rows, kept = [], None
     for level in LEVELS:
@@ -134,8 +133,7 @@ def pool_offers(
         offered = which >= 0
         if offered.sum() < FEWEST:
             continue
-        pool = _pool(found, which, reported, bad)
-        rise = counting._rise(pool, before, everyone)
+        rise = _pool(found, which, reported, bad).rise(before, confidence)
         rows.append((level, int(offered.sum()), rise.value, rise.low, rise.high))
         if not rise.high <= max_pool_risk:
             break
@@ -162,11 +160,15 @@ class _Found:
     each: list[Recourse]
     refused: np.ndarray
     accepted: np.ndarray
-    desired: Any
+    desired: Label
 
     @classmethod
     def of(
-        cls, model: Any, X: Any, strengths: Sequence[float | str], options: dict[str, Any]
+        cls,
+        model: Classifier,
+        X: TableLike,
+        strengths: Sequence[float | str],
+        options: dict[str, Any],
     ) -> _Found:
         """Find them."""
         inquiry = inquire(model, X, **{"explain": False, **options})
@@ -176,29 +178,25 @@ class _Found:
         each = [plans.at(strength) for strength in strengths]
         return cls(each, refused, accepted, each[0].desired)
 
-    @property
-    def has(self) -> np.ndarray:
-        """Who has a plan of each strength within the budget (strengths x refused)."""
-        return np.array([one.within_budget & ~one.only_supplied for one in self.each])
-
-    def outcomes(self, judge: Judge, plans: Recourse) -> tuple[np.ndarray, Outcomes]:
+    def outcomes(self, judge: Judge, plans: Recourse) -> tuple[np.ndarray, JudgedOutcomes]:
         """Where the people with plans stand, and what a judge says of them there."""
         rows = np.flatnonzero(plans.within_budget & ~plans.only_supplied)
-        return rows, Outcomes.of(
+        return rows, JudgedOutcomes.of(
             judge, take_rows(plans.outcomes, rows), take_rows(plans.people, rows)
         )
 
     def judged_by(self, judge: Judge) -> np.ndarray:
         """How bad people are after each plan (strengths x refused); inf without one."""
         bad = np.full((len(self.each), len(self.refused)), np.inf)
-        for one, plans in zip(bad, self.each, strict=True):
+        for k, plans in enumerate(self.each):
             rows, outcomes = self.outcomes(judge, plans)
-            one[rows] = outcomes.bad
+            bad[k, rows] = outcomes.bad
         return bad
 
     def cheapest(self, may: np.ndarray) -> np.ndarray:
         """For each of all people the strength of their cheapest plan of those they may have."""
-        cost = np.where(may & self.has, [one.cost for one in self.each], np.inf)
+        has = np.array([plans.within_budget & ~plans.only_supplied for plans in self.each])
+        cost = np.where(may & has, [plans.cost for plans in self.each], np.inf)
         which = np.full(len(self.accepted), -1)
         which[self.refused] = np.where(np.isfinite(cost.min(axis=0)), cost.argmin(axis=0), -1)
         return which
@@ -206,25 +204,27 @@ class _Found:
     def offer(self, which: np.ndarray) -> Recourse:
         """The plans of people by the strength that was chosen for each."""
         answers = self.each[0].answers.take(np.arange(len(self.refused)))
-        own = which[self.refused]
+        chosen = which[self.refused]
         for k, plans in enumerate(self.each):
-            rows = np.flatnonzero(own == k)
+            rows = np.flatnonzero(chosen == k)
             answers.put(rows, plans.answers.take(rows))
-        answers.withdraw(np.flatnonzero(own < 0), self.each[0].question.matrix)
+        answers.withdraw(np.flatnonzero(chosen < 0), self.each[0].question.matrix)
         return Recourse(self.each[0].question, answers)
 
 
 def _pool(
-    found: _Found, which: np.ndarray, reported: list[tuple[np.ndarray, Outcomes]], bad: np.ndarray
-) -> _Pool:
+    found: _Found,
+    which: np.ndarray,
+    reported: list[tuple[np.ndarray, JudgedOutcomes]],
+    bad: np.ndarray,
+) -> Pool:
     """The accepted pool once everyone follows the plan that they are offered."""
     by_half = np.full((len(bad), reported[0][1].by_half.shape[1]), np.nan)
     mixed, offered = bad.astype(float), which >= 0
     for k, (rows, outcomes) in enumerate(reported):
         people = found.refused[rows]
-        own = which[people] == k
-        if own.any():
-            mixed[people[own]] = outcomes.bad[own]
-            by_half[people[own]] = outcomes.by_half[own]
-    judged = Outcomes(mixed[offered], by_half[offered])
-    return _Pool("offered", found.accepted | offered, mixed, offered, judged)
+        chosen = which[people] == k
+        if chosen.any():
+            mixed[people[chosen]] = outcomes.bad[chosen]
+            by_half[people[chosen]] = outcomes.by_half[chosen]
+    return Pool("offered", found.accepted | offered, mixed, offered, by_half)

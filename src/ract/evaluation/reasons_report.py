@@ -7,29 +7,37 @@ another, or one that nobody can mend alone, is worth a look before it goes out.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from sklearn.model_selection import StratifiedKFold
 
-from ract._utils.errors import InvalidSpec
+from ract._utils.errors import InvalidData, InvalidSpec
+from ract._utils.progress import track
 from ract._utils.status import Status
+from ract._utils.typing import Classifier, ColumnLike, Label, TableLike
+from ract._utils.validation import is_number
+from ract.data.frames import read_table, take_rows
 from ract.data.group_sums import EVERYONE
-from ract.data.groups import groups_of
-from ract.evaluation.reasons_stability import reasons_stability
+from ract.data.groups import group_masks
 from ract.recourse.find import find_recourse
+from ract.recourse.lasting import exact_share
 from ract.recourse.reachable import reach
 from ract.recourse.reasons.find import find_reasons
 from ract.recourse.reasons.result import Reasons
+from ract.recourse.replicates import fit_on
 
 _WITH_PLAN = (Status.FOUND, Status.OPTIMAL)
 MENDING = ("alone", "with others", "not at all", "unknown")
 _SEARCH = ("actions", "desired", "threshold", "cost", "budget", "time_limit", "n_jobs")
+_FEWEST = 10  # people of either class that each replicate is fitted on
 
 
 @dataclass(frozen=True, repr=False)
 class ReasonsReport:
-    """How reasons are given to some people.
+    """How often people are given which reasons.
 
     Parameters
     ----------
@@ -44,7 +52,7 @@ class ReasonsReport:
         (mean number of them) and ``tied`` (share of the refused who have a tie, or nearly one,
         between reasons that are given, or between one that is and one that is not).
     stability : DataFrame or None
-        Of ``ract.evaluation.reasons_stability.reasons_stability``, if that was asked for.
+        Of ``ract.evaluation.reasons_stability``, if that was asked for.
     """
 
     reasons: pd.DataFrame
@@ -115,14 +123,14 @@ class ReasonsReport:
 
 
 def reasons_report(
-    model: Any,
-    X: Any,
+    model: Classifier,
+    X: TableLike,
     *,
-    reference: Any = None,
-    groups: Any = None,
-    training: Any = None,
-    target: Any = None,
-    estimator: Any = None,
+    reference: TableLike | None = None,
+    groups: str | ColumnLike | None = None,
+    training: TableLike | None = None,
+    target: ColumnLike | None = None,
+    estimator: Classifier | None = None,
     n_replicates: int = 2,
     random_state: int = 0,
     **options: Any,
@@ -160,22 +168,108 @@ def reasons_report(
     found = find_reasons(model, X, reference=reference, **options)
     stability = None
     if training is not None:
-        stability = reasons_stability(
-            model if estimator is None else estimator, X, training, target,
-            n_replicates=n_replicates, random_state=random_state, **options,
-        )  # fmt: skip
+        drawn = {"n_replicates": n_replicates, "random_state": random_state, **options}
+        learner = model if estimator is None else estimator
+        stability = reasons_stability(learner, X, training, target, **drawn)
     return report_of(found, groups=groups, stability=stability, **options)
 
 
 def report_of(
-    found: Reasons, *, groups: Any = None, stability: pd.DataFrame | None = None, **options: Any
+    found: Reasons,
+    *,
+    groups: str | ColumnLike | None = None,
+    stability: pd.DataFrame | None = None,
+    **options: Any,
 ) -> ReasonsReport:
     """The report of reasons that were found; options as in ``reasons_report``."""
-    members = {EVERYONE: np.ones(len(found), np.bool_)}
+    members: dict[Label, np.ndarray] = {EVERYONE: np.ones(len(found), np.bool_)}
     if groups is not None:
-        members |= groups_of(found.people, groups)
+        members |= group_masks(found.people, groups)
     plans = _plans(found, options)
     return ReasonsReport(_reasons(found, members), _people(found, members, *plans), stability)
+
+
+def reasons_stability(
+    estimator: Classifier,
+    X: TableLike,
+    training: TableLike,
+    target: ColumnLike | None,
+    *,
+    n_replicates: int = 2,
+    confidence: float = 0.9,
+    random_state: int = 0,
+    progress: bool = False,
+    **options: Any,
+) -> pd.DataFrame:
+    """How alike the reasons of replicates are: the learner fitted on disjoint parts of a table.
+
+    Parameters
+    ----------
+    estimator : classifier
+        Any that scikit-learn can clone and ``ract.find_reasons`` can read; fitted or not.
+    X : frame or array
+        People to give reasons to; best none of the training table.
+    training : frame or array
+    target : array (training people,)
+    n_replicates : int
+        2 or more.
+    confidence : float
+        Of the interval of Clopper and Pearson.
+    random_state : int
+        Of the parts.
+    progress : bool
+    **options
+        Of ``ract.find_reasons``.
+
+    Returns
+    -------
+    DataFrame
+        One row for each pair of replicates: ``same decision`` (share of people), ``refused by
+        both``, ``same first reason`` with ``low`` and ``high`` (share of those), and ``shared
+        reasons`` (mean over those of the reasons that both give, of all that either gives).
+    """
+    labels = np.asarray(target)
+    n_rows = read_table(training).n_rows
+    if labels.shape != (n_rows,):
+        raise InvalidData(f"training has {n_rows} rows but target has shape {labels.shape}.")
+    if not is_number(n_replicates, whole=True) or n_replicates < 2:
+        raise InvalidSpec(f"n_replicates must be 2 or more, got {n_replicates!r}.")
+    classes, counts = np.unique(labels, return_counts=True)
+    if len(classes) < 2 or counts.min() < _FEWEST * n_replicates:
+        raise InvalidData(
+            f"{n_replicates} replicates need {_FEWEST * n_replicates} people or more of either "
+            f"class, got {dict(zip(classes.tolist(), counts.tolist(), strict=True))}."
+        )
+    deal = StratifiedKFold(n_replicates, shuffle=True, random_state=random_state)
+    parts = [rows for _, rows in deal.split(np.zeros(n_rows), labels)]
+    found: list[Reasons] = []
+    for rows in track(parts, n_replicates, "Fitting replicates", show=progress):
+        model = fit_on(rows, estimator, training, labels)
+        asked = {"reference": take_rows(training, rows), "responsiveness": False}
+        found.append(find_reasons(model, X, **(options | asked)))
+    pairs = combinations(range(n_replicates), 2)
+    return pd.DataFrame([_pair(a, b, found[a], found[b], confidence) for a, b in pairs])
+
+
+def _pair(
+    a: int, b: int, one: Reasons, other: Reasons, confidence: float
+) -> dict[str, str | float]:
+    both = np.flatnonzero(one.refused & other.refused).tolist()
+    given = [[[r.feature for r in reasons[i].reasons] for i in both] for reasons in (one, other)]
+    pairs = [(x, y) for x, y in zip(*given, strict=True) if x or y]
+    same_first = sum(x[:1] == y[:1] for x, y in pairs)
+    shared = [len({*x} & {*y}) / len({*x} | {*y}) for x, y in pairs]
+    first = exact_share(same_first, len(pairs), confidence)
+    return {
+        "replicates": f"{a + 1} and {b + 1}",
+        "people": len(one),
+        "same decision": float(np.mean(one.status == other.status)),
+        "refused by both": len(both),
+        "same first reason": first.value,
+        "low": first.low,
+        "high": first.high,
+        "shared reasons": float(np.mean(shared)) if shared else float("nan"),
+    }
 
 
 def _plans(found: Reasons, options: dict[str, Any]) -> tuple[np.ndarray, np.ndarray]:
@@ -201,52 +295,40 @@ def _plans(found: Reasons, options: dict[str, Any]) -> tuple[np.ndarray, np.ndar
     return scatter(status, Status.INVALID), scatter(handing_in, False)
 
 
-def _reasons(found: Reasons, members: dict[Any, np.ndarray]) -> pd.DataFrame:
+def _reasons(found: Reasons, members: dict[Label, np.ndarray]) -> pd.DataFrame:
     given = found.to_frame()
     position = np.repeat(np.arange(len(found)), [max(1, len(p.reasons)) for p in found])
     given, position = given[given["rank"] > 0], position[(given["rank"] > 0).to_numpy()]
+    columns = ["group", "feature", "direction", "given", "share", "first", *MENDING]
     rows = []
     for group, inside in members.items():
         n_refused = int((inside & found.refused).sum())
-        own = given[inside[position]]
-        counted = [
-            {
-                "group": group,
-                "feature": feature,
-                "direction": direction,
-                "given": len(part),
-                "share": len(part) / n_refused,
-                "first": int((part["rank"] == 1).sum()),
-                **{word: int((part["mending"] == word).sum()) for word in MENDING},
-            }
-            for (feature, direction), part in own.groupby(["feature", "direction"], sort=True)
-        ]
-        rows += sorted(counted, key=lambda row: -row["given"])
-    columns = ["group", "feature", "direction", "given", "share", "first", *MENDING]
+        counted: list[tuple[Any, ...]] = []
+        for (feature, direction), part in given[inside[position]].groupby(["feature", "direction"]):
+            n, n_first = len(part), int((part["rank"] == 1).sum())
+            mending = [int((part["mending"] == word).sum()) for word in MENDING]
+            counted.append((group, feature, direction, n, n / n_refused, n_first, *mending))
+        rows += sorted(counted, key=lambda row: -row[3])
     return pd.DataFrame(rows, columns=columns)
 
 
 def _people(
-    found: Reasons, members: dict[Any, np.ndarray], status: np.ndarray, handing_in: np.ndarray
+    found: Reasons, members: dict[Label, np.ndarray], status: np.ndarray, handing_in: np.ndarray
 ) -> pd.DataFrame:
-    refused = found.refused
+    with_plan, unknown = np.isin(status, _WITH_PLAN), status == Status.UNKNOWN
     n_reasons = np.array([len(person.reasons) for person in found])
     tied = np.array([any(r.tied_with for r in person.reasons) for person in found], bool)
-    with_plan = np.isin(status, _WITH_PLAN)
+    counted = {"with a plan": with_plan, "by handing in": handing_in, "unknown": unknown}
+    averaged = {"share with a plan": with_plan, "reasons": n_reasons, "tied": tied}
     rows = []
     for group, inside in members.items():
-        here = inside & refused
-        n = int(here.sum())
-        shares = (with_plan[here].mean(), n_reasons[here].mean(), tied[here].mean()) if n else (
-            np.nan, np.nan, np.nan
-        )  # fmt: skip
-        rows.append({
-            "group": group, "people": int(inside.sum()), "refused": n,
-            "with a plan": int(with_plan[here].sum()),
-            "by handing in": int(handing_in[here].sum()),
-            "unknown": int((status[here] == Status.UNKNOWN).sum()),
-            "share with a plan": shares[0], "reasons": shares[1], "tied": shares[2],
-        })  # fmt: skip
+        here = inside & found.refused
+        row = {"group": group, "people": int(inside.sum()), "refused": int(here.sum())}
+        row |= {name: int(values[here].sum()) for name, values in counted.items()}
+        means = {
+            name: values[here].mean() if here.any() else np.nan for name, values in averaged.items()
+        }
+        rows.append(row | means)
     return pd.DataFrame(rows)
 
 

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from ract._utils.typing import Label
 from ract.data.encoder import Encoder
+from ract.models.base import RecourseClassifierMixin
+from ract.models.imported import ImportedClassifier
 from ract.trees.ensemble import TreeEnsemble
+
+# A fitted model of ract, or one that was imported.
+FittedModel: TypeAlias = RecourseClassifierMixin | ImportedClassifier
 
 
 @dataclass(frozen=True)
@@ -26,12 +32,12 @@ class Words:
 
     ensemble: TreeEnsemble
     encoder: Encoder
-    desired: Any
-    undesired: Any
+    desired: Label
+    undesired: Label
     decimals: int = 2
 
     @classmethod
-    def of(cls, model: Any, decimals: int = 2) -> Words:
+    def of(cls, model: FittedModel, decimals: int = 2) -> Words:
         """The words of a fitted classifier."""
         check_is_fitted(model)
         undesired = model.classes_[model.classes_ != model.desired_][0]
@@ -81,7 +87,9 @@ class Words:
         return f"{label} ({self.ensemble.value[leaf]:.0%} {self.desired}{mark})"
 
 
-def export_text(model: Any, *, tree: int = 0, max_depth: int = 10, decimals: int = 2) -> str:
+def export_text(
+    model: FittedModel, *, tree: int = 0, max_depth: int = 10, decimals: int = 2
+) -> str:
     """A fitted tree, or one tree of a forest or booster, as indented text.
 
     Leaves that give the desired class against the majority of their people are marked

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -15,7 +15,7 @@ from sklearn.model_selection import check_cv
 
 from ract._utils.errors import InvalidSpec, listing
 from ract._utils.progress import track
-from ract._utils.statistics import Estimate
+from ract._utils.typing import ColumnLike, TableLike
 from ract.data.frames import read_table, take_rows
 from ract.evaluation.metrics.scores import served
 from ract.models.base import RecourseClassifierMixin
@@ -23,6 +23,9 @@ from ract.models.table import Prepared
 from ract.models.weight_search import Trial, WeightSearch, WeightWarning
 from ract.recourse.lasting import lasting_recourse
 from ract.recourse.question import check_strength
+
+if TYPE_CHECKING:
+    from sklearn.model_selection import BaseCrossValidator
 
 __all__ = ["TradeoffCurve", "Trial", "WeightSearch", "WeightWarning", "tradeoff_curve"]
 
@@ -91,12 +94,12 @@ def pareto_front(first: np.ndarray, second: np.ndarray) -> np.ndarray:
 
 
 def tradeoff_curve(
-    estimator: Any,
-    X: Any,
-    y: Any,
+    estimator: RecourseClassifierMixin,
+    X: TableLike,
+    y: ColumnLike,
     param: str = "recourse_weight",
     values: Sequence[Any] = (0.0, 0.01, 0.03, 0.1, 0.3, 1.0),
-    cv: Any = 5,
+    cv: int | BaseCrossValidator = 5,
     *,
     strength: float | str | None = None,
     n_jobs: int | None = None,
@@ -166,29 +169,16 @@ def tradeoff_curve(
     ]
     lasting = None
     if strength is not None:
-        shares: Iterator[Estimate] = (
-            _lasting(clone(estimator).set_params(**{param: value}), X, labels, strength, n_jobs)
-            for value in values
-        )
-        shares = track(shares, len(values), "Asking other models", show=progress)
-        lasting = pd.DataFrame(
-            [
-                {"value": value, "lasting": share.value, "lasting low": share.low,
-                 "lasting high": share.high}
-                for value, share in zip(values, shares, strict=True)
-            ]
-        )  # fmt: skip
+        how: dict[str, Any] = {"n_refused": N_REFUSED, "n_jobs": n_jobs, "time_limit": 1.0}
+        shares = []
+        for value in track(values, len(values), "Asking other models", show=progress):
+            model = clone(estimator).set_params(**{param: value})
+            found = lasting_recourse(model, X, labels, strengths=[strength], **how)
+            share = found.share(strength)
+            shares.append((value, share.value, share.low, share.high))
+        names = ["value", "lasting", "lasting low", "lasting high"]
+        lasting = pd.DataFrame(shares, columns=names)
     return TradeoffCurve(param, pd.DataFrame(rows), lasting)
-
-
-def _lasting(
-    estimator: Any, X: Any, y: np.ndarray, strength: float | str, n_jobs: int | None
-) -> Estimate:
-    """Share of refused people with a plan of a strength that lasts."""
-    found = lasting_recourse(
-        estimator, X, y, strengths=[strength], n_refused=N_REFUSED, n_jobs=n_jobs, time_limit=1.0
-    )
-    return found.share(strength)
 
 
 @dataclass(frozen=True)
@@ -205,12 +195,18 @@ class Fold:
 
     number: int
     prepared: Prepared
-    training: tuple[Any, np.ndarray]
-    test: tuple[Any, np.ndarray]
+    training: tuple[TableLike, np.ndarray]
+    test: tuple[TableLike, np.ndarray]
 
     @classmethod
     def of(
-        cls, estimator: Any, X: Any, y: np.ndarray, number: int, train: np.ndarray, test: np.ndarray
+        cls,
+        estimator: RecourseClassifierMixin,
+        X: TableLike,
+        y: np.ndarray,
+        number: int,
+        train: np.ndarray,
+        test: np.ndarray,
     ) -> Fold:
         """Prepare a split."""
         training = take_rows(X, train), y[train]
@@ -218,7 +214,9 @@ class Fold:
         reader = clone(estimator).set_params(recourse_weight=1.0)
         return cls(number, reader.prepare(*training), training, (take_rows(X, test), y[test]))
 
-    def scores(self, estimator: Any, param: str, value: Any) -> tuple[float, float, float]:
+    def scores(
+        self, estimator: RecourseClassifierMixin, param: str, value: object
+    ) -> tuple[float, float, float]:
         """Accuracy, AUC and recourse ratio with a value of the parameter."""
         model = clone(estimator).set_params(**{param: value})
         if "n_jobs" in model.get_params(deep=False):

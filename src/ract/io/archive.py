@@ -44,7 +44,7 @@ _FAULTS = (
 )
 
 
-def pack(members: Mapping[str, bytes], head: Mapping[str, Any]) -> bytes:
+def pack_members(members: Mapping[str, bytes], head: Mapping[str, Any]) -> bytes:
     """The bytes of a file.
 
     Parameters
@@ -145,7 +145,7 @@ def _check_version(manifest: Mapping[str, Any]) -> None:
         )
 
 
-def _check_members(listed: Any, contents: Mapping[str, bytes]) -> None:
+def _check_members(listed: object, contents: Mapping[str, bytes]) -> None:
     if not isinstance(listed, dict) or set(listed) != set(contents):
         raise InvalidFile("its members are not those that its manifest lists")
     for name, right in _listed(contents).items():

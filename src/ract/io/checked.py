@@ -7,120 +7,97 @@ come after their parents, every node has one, and columns, tables and labels fit
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import fields
 
 import numpy as np
 
 from ract._utils.errors import InvalidFile, InvalidSpec
+from ract._utils.typing import Label
 from ract.data.actions import ActionSpace, Feature
-from ract.data.costs import (
-    FittedCost,
-    FittedMahalanobis,
-    LevelCost,
-    LinearCost,
-    RelativeLevels,
-    Supply,
-)
+from ract.data.costs import FittedCost, Supply
 from ract.data.encoder import Encoder
-from ract.io.values import entry, label, labels, number, texts
+from ract.io import values
 from ract.trees.ensemble import TreeEnsemble
-from ract.trees.serialize import TREE_ARRAYS
+from ract.trees.serialize import COSTS, TREE_ARRAYS, stored_name
 
 Arrays = Mapping[str, np.ndarray]
 
 _CLASS_TYPES = re.compile(r"\|O|\|b1|[<|][iu][1248]|<f[48]|<U\d{1,5}")
-_NORMS = {
-    "levels": ("max", "l1"), "linear": ("max", "l1", "l2"), "relative": ("max",),
-    "mahalanobis": ("mahalanobis",),
-}  # fmt: skip
+# Of 0.2, spaces have neither limits nor steps nor rules.
+_SPACE: dict[str, values.Check] = {
+    "features": values.tuple_of(lambda value, key: _feature(value, key)),
+    "desired": values.optional(values.label),
+    "limits": lambda value, _: value,  # checked by the space, and so are steps
+    "steps": lambda value, _: value,
+    "rules": values.optional(values.tuple_of(values.text), ()),
+}
+_ENSEMBLE: dict[str, values.Check] = {
+    "combine": values.word_among("votes", "mean", "sum"),
+    "cutoff": values.number,
+    "base": values.finite,
+    "single": values.boolean,
+}
+_NORMS = {"levels": ("max", "l1"), "linear": ("max", "l1"), "relative": ("max",)}
+_REMOVED_NORMS = ("l2", "mahalanobis")
 
 
-def checked_classes(meta: Any, kind: Any) -> np.ndarray:
+def checked_classes(labels: Sequence[Label], kind: object) -> np.ndarray:
     """The two classes in the dtype that predictions have."""
-    classes = labels(meta, "classes")
+    classes = list(labels)
     if len(classes) != 2 or classes[0] == classes[1]:
         raise InvalidFile(f"its classes are {classes!r:.60}; two different ones are needed")
-    if len({isinstance(one, str) for one in classes}) > 1:
+    if isinstance(classes[0], str) != isinstance(classes[1], str):
         raise InvalidFile(f"its classes {classes!r:.60} are text and number at once")
     if not isinstance(kind, str) or not _CLASS_TYPES.fullmatch(kind):
         raise InvalidFile(f"its classes have type {kind!r:.60}")
     try:
         array = np.array(classes, dtype=np.dtype(kind))
     except (TypeError, ValueError, OverflowError):
-        raise InvalidFile(f"its classes {classes!r:.60} are not of type {kind}") from None
+        array = np.array([])
     if array.tolist() != classes:
         raise InvalidFile(f"its classes {classes!r:.60} are not of type {kind}")
     return array
 
 
-def checked_desired(meta: Any, classes: np.ndarray) -> Any:
-    """The desired class, as one of the classes."""
-    wanted = label(meta.get("desired"), "desired")
-    if wanted not in classes.tolist():
-        raise InvalidFile(f"its desired class {wanted!r:.60} is not among its classes")
-    return classes[classes.tolist().index(wanted)]
-
-
-def checked_space(meta: Any) -> ActionSpace:
+def checked_space(meta: object) -> ActionSpace:
     """An action space."""
     try:
-        features = [_feature(one) for one in entry(meta, "features", list)]
-        desired = meta.get("desired")
-        wanted = None if desired is None else label(desired, "desired")
-        # Files of 0.2 have neither limits nor steps.
-        rules = texts(meta, "rules") if "rules" in meta else ()
-        return ActionSpace(features, wanted, meta.get("limits"), meta.get("steps"), rules)
+        return ActionSpace(**values.read_fields(meta, _SPACE))
     except InvalidSpec as error:
         raise InvalidFile(f"its action space is invalid: {str(error).rstrip('.')}") from None
 
 
-def _feature(meta: Any) -> Feature:
-    def said(key: str, *, infinite: bool = False) -> float | None:
-        return None if meta.get(key) is None else number(meta, key, infinite=infinite)
-
-    return Feature(
-        name=entry(meta, "name", str),
-        kind=entry(meta, "kind", (str, type(None))),
-        change=entry(meta, "change", str),
-        lower=said("lower"),
-        upper=said("upper"),
-        weight=number(meta, "weight"),
-        categories=tuple(labels(meta, "categories")),
-        columns=tuple(texts(meta, "columns")),
-        missing=None if meta.get("missing") is None else entry(meta, "missing", str),
-        supply_cost=said("supply_cost"),
-        drift=0.0 if meta.get("per_month") is None else number(meta, "per_month"),
-        max_change=said("max_change", infinite=True),
-        max_relative=said("max_relative"),
-        median=said("median"),
-        step=said("step"),
-        unit=entry(meta, "unit", str) if "unit" in meta else "",
-        label=entry(meta, "label", str) if "label" in meta else "",
-        use=True if meta.get("use") is None else entry(meta, "use", bool),
-        pace=meta.get("pace"),  # checked by the feature, and so is per
-        per=meta.get("per", "month"),
-        delay=0.0 if meta.get("delay") is None else number(meta, "delay"),
-        within=said("within"),
+def _feature(meta: object, key: str) -> Feature:
+    held = values.record(meta, key)
+    return values.read_as(
+        Feature,
+        {f.name: held.get(stored_name(f.name)) for f in fields(Feature)},
+        categories=values.tuple_of(values.label),
+        max_change=values.number,
+        pace=lambda value, _: value,  # checked by the feature
     )
 
 
-def checked_encoder(meta: Any) -> Encoder:
+def checked_encoder(meta: object) -> Encoder:
     """An encoder, whose space has no blanks and covers the columns of the table."""
-    names, space = texts(meta, "columns"), checked_space(entry(meta, "space", dict))
+    given = values.read_fields(
+        meta, {"columns": values.tuple_of(values.text), "space": values.record}
+    )
+    names, space = given["columns"], checked_space(given["space"])
     for feature in space:
         ends = None in (feature.lower, feature.upper)
         if feature.kind is None or (not feature.is_categorical and ends):
             raise InvalidFile(f"feature {feature.name!r:.60} in it has blanks")
         if feature.is_categorical and not feature.categories:
             raise InvalidFile(f"feature {feature.name!r:.60} in it has no categories")
-    own = [column for feature in space for column in feature.columns or (feature.name,)]
-    if not names or len(set(names)) < len(names) or sorted(names) != sorted(own):
+    covered = [column for feature in space for column in feature.columns or (feature.name,)]
+    if not names or len(set(names)) < len(names) or sorted(names) != sorted(covered):
         raise InvalidFile("its action space does not cover the columns of its table")
     return Encoder.of_space(space, names)
 
 
-def checked_ensemble(meta: Any, arrays: Arrays, encoder: Encoder) -> TreeEnsemble:
+def checked_ensemble(meta: object, arrays: Arrays, encoder: Encoder) -> TreeEnsemble:
     """Trees over the columns of an encoder."""
     trees = {name: arrays[name] for name in TREE_ARRAYS if name in arrays}
     missing = set(TREE_ARRAYS) - {"against", "missing_left"} - set(trees)
@@ -131,29 +108,20 @@ def checked_ensemble(meta: Any, arrays: Arrays, encoder: Encoder) -> TreeEnsembl
             raise InvalidFile(f"the array {name} of its trees has the wrong type or shape")
         if name != "root" and len(array) != len(trees["feature"]):
             raise InvalidFile("the arrays of its trees differ in length")
-        finite = np.isfinite(array)
+        is_finite = np.isfinite(array)
         if name == "threshold":  # an infinite one parts people without a value from all others
-            finite |= np.isposinf(array) & _may_be_missing(trees["feature"], encoder)
-        if not finite.all():
+            is_finite |= np.isposinf(array) & _may_be_missing(trees["feature"], encoder)
+        if not is_finite.all():
             raise InvalidFile(f"the array {name} of its trees has numbers that are not finite")
     _check_walks(trees)
     _check_splits(trees, encoder)
-    combine = entry(meta, "combine", str)
-    cutoff = number(meta, "cutoff", infinite=True)
-    n_trees = len(trees["root"])
-    if combine not in ("votes", "mean", "sum"):
-        raise InvalidFile(f"its trees are combined by {combine!r:.60}")
-    if combine == "votes" and not (isinstance(cutoff, int) and 1 <= cutoff <= n_trees):
+    rule, n_trees = values.read_fields(meta, _ENSEMBLE), len(trees["root"])
+    cutoff = rule["cutoff"]
+    if rule["combine"] == "votes" and not (isinstance(cutoff, int) and 1 <= cutoff <= n_trees):
         raise InvalidFile(f"it asks for {cutoff!r:.60} votes of {n_trees} trees")
-    if combine != "mean" and "against" in trees:
+    if rule["combine"] != "mean" and "against" in trees:
         raise InvalidFile("its trees have values of the other class but do not compare them")
-    return TreeEnsemble(
-        **trees,
-        combine=combine,
-        cutoff=cutoff,
-        base=number(meta, "base"),
-        single=entry(meta, "single", bool),
-    )
+    return TreeEnsemble(**rule | trees)
 
 
 def _check_walks(trees: Arrays) -> None:
@@ -199,64 +167,71 @@ def _may_be_missing(feature: np.ndarray, encoder: Encoder) -> np.ndarray:
     return np.isin(feature, columns)
 
 
-def checked_cost(meta: Any, arrays: Arrays, encoder: Encoder) -> FittedCost:
+def checked_cost(meta: object, arrays: Arrays, encoder: Encoder) -> FittedCost:
     """The tables of a cost over the columns of an encoder."""
-    n_columns, supply = encoder.n_columns, _checked_supply(meta, encoder)
-    kind, norm = entry(meta, "kind", str), entry(meta, "norm", str)
-    if norm not in _NORMS.get(kind, ()):
-        raise InvalidFile(f"its cost is of kind {kind!r:.60} with norm {norm!r:.60}")
+    given = values.read_fields(
+        meta,
+        {
+            "kind": values.text,
+            "norm": values.text,
+            "supply": values.optional(values.tuple_of(values.record), ()),
+        },
+    )
+    kind, n_columns = given["kind"], encoder.n_columns
+    if given["norm"] in _REMOVED_NORMS:
+        raise InvalidFile(
+            f"its cost has norm {given['norm']!r}, which is no longer supported; a cost is the "
+            "largest effort of its features or their sum"
+        )
+    if given["norm"] not in _NORMS.get(kind, ()):
+        raise InvalidFile(f"its cost is of kind {kind!r:.60} with norm {given['norm']!r:.60}")
     for name, array in arrays.items():
         if array.dtype == np.float64 and not np.isfinite(array).all():
             raise InvalidFile(f"the table {name} of its cost has numbers that are not finite")
-    if kind == "levels":
-        return _levels(norm, arrays, n_columns, supply)
-    if kind == "linear":
-        factors = _table(arrays, "factors", (n_columns,))
-        if (factors < 0).any():
-            raise InvalidFile("its cost has negative factors")
-        origins = _table(arrays, "origins", (n_columns,)) if "origins" in arrays else None
-        return LinearCost(norm, factors, supply, origins)
-    if kind == "relative":
-        scales, factors = (_table(arrays, name, (n_columns,)) for name in ("scales", "factors"))
-        if not (scales > 0).all() or (factors < 0).any():
+    given["supply"] = _checked_supply(given["supply"], encoder)
+    made, names = COSTS[kind]
+    ends = _checked_ends(arrays, n_columns) if kind == "levels" else None
+    shape = (n_columns,) if ends is None else (int(ends[-1]),)
+    for name in names:
+        if name == "origins" and name not in arrays:
+            continue
+        table = _table(arrays, name, shape)
+        if (name == "factors" and (table < 0).any()) or (name == "scales" and (table <= 0).any()):
             raise InvalidFile("its cost has scales of 0 or less, or negative factors")
-        return RelativeLevels(scales, factors, supply)
-    if any(axis.has_missing for axis in encoder.axes):
-        raise InvalidFile(f"its cost of kind {kind!r} takes no missing values, which it has")
-    precision = _table(arrays, "precision", (n_columns, n_columns))
-    return FittedMahalanobis(precision, _table(arrays, "weights", (n_columns,)))
+        given[name] = table if ends is None else _rising_parts(name, table, ends)
+    return made(**{f.name: given[f.name] for f in fields(made) if f.name in given})
 
 
-def _checked_supply(meta: Any, encoder: Encoder) -> tuple[Supply, ...]:
+def _checked_supply(listed: Iterable[object], encoder: Encoder) -> tuple[Supply, ...]:
     """What handing in a value costs, once for each feature that allows it."""
-    listed = meta.get("supply", []) if isinstance(meta, Mapping) else []
     supply = []
-    for one in listed if isinstance(listed, list) else [listed]:
-        cost, columns = float(number(one, "cost")), entry(one, "columns", list)
-        if cost < 0:
-            raise InvalidFile(f"handing in a value costs {cost} in it")
-        supply.append(Supply(tuple(columns), cost, float(number(one, "middle"))))
-    asked = [axis.columns for axis in encoder.axes if axis.feature.may_supply]
-    if [one.columns for one in supply] != asked:
+    for meta in listed:
+        priced = values.read_as(Supply, meta, columns=values.tuple_of(values.whole))
+        if priced.cost < 0:
+            raise InvalidFile(f"handing in a value costs {priced.cost} in it")
+        supply.append(priced)
+    allowed = [axis.columns for axis in encoder.axes if axis.feature.may_supply]
+    if [priced.columns for priced in supply] != allowed:
         raise InvalidFile("its cost does not price what may be handed in")
     return tuple(supply)
 
 
-def _levels(norm: Any, arrays: Arrays, n_columns: int, supply: tuple[Supply, ...]) -> LevelCost:
+def _checked_ends(arrays: Arrays, n_columns: int) -> np.ndarray:
+    """Where the tables of columns begin and end in arrays that hold all of them."""
     ends = arrays.get("ends")
     if ends is None or ends.dtype != np.int64 or ends.shape != (n_columns + 1,):
         raise InvalidFile("its cost does not have one table for each column")
-    n = int(ends[-1])
-    if ends[0] != 0 or (np.diff(ends) < 1).any() or n < n_columns:
+    if ends[0] != 0 or (np.diff(ends) < 1).any() or ends[-1] < n_columns:
         raise InvalidFile("its cost has columns without a table")
-    tables = []
-    for name in ("knots", "levels"):
-        whole = _table(arrays, name, (n,))
-        parts = tuple(np.ascontiguousarray(part) for part in np.split(whole, ends[1:-1]))
-        if any((np.diff(part) < 0).any() for part in parts):
-            raise InvalidFile(f"the table {name} of its cost goes down")
-        tables.append(parts)
-    return LevelCost(norm, tables[0], tables[1], supply)
+    return ends
+
+
+def _rising_parts(name: str, table: np.ndarray, ends: np.ndarray) -> tuple[np.ndarray, ...]:
+    """The tables of all columns, none of which goes down."""
+    parts = tuple(np.ascontiguousarray(part) for part in np.split(table, ends[1:-1]))
+    if any((np.diff(part) < 0).any() for part in parts):
+        raise InvalidFile(f"the table {name} of its cost goes down")
+    return parts
 
 
 def _table(arrays: Arrays, name: str, shape: tuple[int, ...]) -> np.ndarray:

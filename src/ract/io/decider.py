@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from ract._utils.errors import InvalidData
+from ract._utils.typing import TableLike
 from ract.data.csv import TableFormat
 from ract.data.invalid_rows import set_aside_invalid
 from ract.io.contents import Contents, read_contents
@@ -21,6 +21,11 @@ MOST_WALKS = 200_000  # of people through trees
 
 class _Plain(TreeEnsemble):
     """Trees that are walked in plain NumPy while it is quicker than to load compiled code."""
+
+    @classmethod
+    def of(cls, trees: TreeEnsemble) -> _Plain:
+        """The same trees."""
+        return cls(**{field.name: getattr(trees, field.name) for field in fields(trees)})
 
     def _totals(self, X: np.ndarray, root: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         if len(X) * len(root) > MOST_WALKS:
@@ -62,20 +67,18 @@ class Decider:
     table: TableFormat = field(default_factory=TableFormat)
     gives: TreeEnsemble | None = None
 
-    def decide(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
+    def decide(self, X: TableLike) -> tuple[np.ndarray, np.ndarray]:
         """The class of each person, and the probability of the desired class."""
         model, ensemble = self.model, self.model.ensemble
         if self.shares is None:
-            decided = model.decide(X)
-            probability = np.asarray(model.probability(X), np.float64)
-        elif self.shares == "scores":
-            matrix = model.encoder.matrix(X, undeclared=True)
-            decided = ensemble.decide(matrix)
-            probability = sigmoid((self.gives or ensemble).score(matrix))
+            decided, probability = model.decide(X), model.probability(X).astype(np.float64)
         else:
             matrix = model.encoder.matrix(X, undeclared=True)
             decided = ensemble.decide(matrix)
-            probability = ensemble.totals(matrix)[1] / ensemble.n_trees
+            if self.shares == "scores":
+                probability = sigmoid((self.gives or ensemble).score(matrix))
+            else:
+                probability = ensemble.totals(matrix)[1] / ensemble.n_trees
         other = model.classes[model.classes != model.desired][0]
         if other == model.classes[1]:  # as a table of both classes has it, whose rows sum to 1
             probability = 1 - (1 - probability)
@@ -95,17 +98,12 @@ def read_decider(source: str | Path) -> Decider:
 def decider_from_bytes(data: bytes) -> Decider:
     """The decisions of the content of a model file."""
     contents = Contents.of_bytes(data)
-    core, shares = contents.core(), None
-    if contents.kind == "boosting":
-        shares = "scores"
-    elif contents.kind != "imported":
-        shares = "shares"
-    encoder = core["encoder_"]
-    plain, gives = (_plain(core.get(name)) for name in ("ensemble_", "probability_ensemble_"))
-    assert plain is not None
-    n_features, link = len(encoder.feature_names), core.get("link")
-    model = TreeModel(encoder, plain, core["classes_"], core["desired_"], n_features, link)
-    return Decider(model, shares, contents.table(), gives)
+    core, shares = contents.core, {"boosting": "scores", "imported": None}
+    n_features = len(core.encoder.feature_names)
+    plain, link = _Plain.of(core.ensemble), core.link
+    model = TreeModel(core.encoder, plain, core.classes, core.desired, n_features, link)
+    gives = None if core.probability_ensemble is None else _Plain.of(core.probability_ensemble)
+    return Decider(model, shares.get(contents.kind, "shares"), contents.table(), gives)
 
 
 def decided(decider: Decider, X: pd.DataFrame, *, strict: bool = False) -> pd.DataFrame:
@@ -140,9 +138,3 @@ def decided(decider: Decider, X: pd.DataFrame, *, strict: bool = False) -> pd.Da
     answers["message"] = np.array([messages.get(i) for i in range(len(X))], object)
     answers.insert(0, "person", X.index)
     return answers
-
-
-def _plain(trees: TreeEnsemble | None) -> _Plain | None:
-    if trees is None:
-        return None
-    return _Plain(**{field.name: getattr(trees, field.name) for field in fields(trees)})

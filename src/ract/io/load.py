@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -10,12 +11,11 @@ import numpy as np
 
 from ract._utils.errors import InvalidFile
 from ract.data.csv import TableFormat
-from ract.data.encoder import Encoder
+from ract.io import values
 from ract.io.checked import checked_ensemble
 from ract.io.contents import Contents, read_contents
 from ract.io.judge import checked_judge
 from ract.io.parameters import FITTED_NUMBERS, checked_parameters
-from ract.io.values import entry, number, value_of
 from ract.models.boosting import RecourseBoostingClassifier
 from ract.models.fit_state import BoostingState, FitState, ForestState, TreeState
 from ract.models.forest import RecourseForestClassifier
@@ -25,6 +25,13 @@ from ract.models.judge import OutcomeJudge
 from ract.models.tree import RecourseTreeClassifier
 from ract.recourse.calibration import LastingCurve, Point
 from ract.recourse.plain_judges import NAMES
+
+_FILE: dict[str, values.Check] = {
+    "certificates": values.tuple_of(values.record),
+    "summary": values.record,
+}
+_MANIFEST: dict[str, values.Check] = {"ract": values.text, "fingerprint": values.text}
+_BAD_CURVE = "the numbers on how long its plans last are invalid"
 
 
 @dataclass(frozen=True)
@@ -119,56 +126,62 @@ def read_model_file(source: str | Path) -> ModelFile:
 def from_bytes(data: bytes) -> ModelFile:
     """What the content of a model file holds."""
     contents = Contents.of_bytes(data)
-    build = {
-        "tree": _tree, "forest": _forest, "boosting": _boosting, "imported": _imported,
-    }[contents.kind]  # fmt: skip
-    manifest, meta = contents.manifest, contents.meta
-    certificates = entry(meta, "certificates", list)
-    if not all(isinstance(record, dict) for record in certificates):
-        raise InvalidFile("a certificate in it is not a record")
-    model: Any = build(contents)
+    build = {"tree": _tree, "forest": _forest, "boosting": _boosting, "imported": _imported}
+    meta, manifest = (
+        values.read_fields(contents.meta, _FILE),
+        values.read_fields(contents.manifest, _MANIFEST),
+    )
     return ModelFile(
-        model,
-        contents.kind,
-        entry(manifest, "ract", str),
-        entry(manifest, "fingerprint", str),
-        entry(meta, "summary", dict),
-        tuple(certificates),
-        _judge(contents),
-        contents.table(),
+        model=build[contents.kind](contents),
+        kind=contents.kind,
+        **manifest,
+        summary=meta["summary"],
+        certificates=meta["certificates"],
+        judge=_judge(contents),
+        table=contents.table(),
     )
 
 
-def _reference(contents: Contents, n_columns: int) -> np.ndarray | None:
+def _reference(contents: Contents) -> np.ndarray | None:
     """The people whom a model has kept to compare others with."""
-    held = contents.arrays.get("reference")
-    if held is None:
+    matrix = contents.arrays.get("reference")
+    if matrix is None:
         return None
-    right = held.dtype == np.float64 and held.ndim == 2 and held.shape[1] == n_columns
-    if not right or not len(held) or np.isinf(held).any():
+    right = matrix.dtype == np.float64 and matrix.ndim == 2 and len(matrix) > 0
+    if not right or matrix.shape[1] != contents.core.encoder.n_columns or np.isinf(matrix).any():
         raise InvalidFile("its reference people are missing or have the wrong shape")
-    return held
+    return matrix
 
 
 def _judge(contents: Contents) -> OutcomeJudge | None:
     if "judge" not in contents.meta:
         return None
-    judge = entry(contents.meta, "judge", dict)
-    return checked_judge(judge, contents.under("judge."), contents.core())
+    meta = values.record(contents.meta["judge"], "judge")
+    return checked_judge(meta, contents.under("judge."), contents.core)
 
 
 def _imported(contents: Contents) -> ImportedClassifier:
-    core = contents.core()
+    core = contents.core
     return ImportedClassifier(
-        **core,
-        source=entry(contents.meta, "source", str),
-        lasting_=_curve(contents, core["encoder_"]),
-        reference_=_reference(contents, core["encoder_"].n_columns),
+        core.encoder,
+        core.ensemble,
+        core.cost,
+        core.classes,
+        core.desired,
+        core.link,
+        core.budget,
+        source=values.text(contents.meta.get("source"), "source"),
+        lasting_=_curve(contents),
+        reference_=_reference(contents),
     )
 
 
+def _fitted(contents: Contents) -> dict[str, Any]:
+    return values.record(contents.meta.get("fitted"), "fitted")
+
+
 def _tree(contents: Contents) -> RecourseTreeClassifier:
-    guarantee = entry(contents.meta, "fitted", dict).get("guarantee_")
+    guarantee = _fitted(contents).get("guarantee_")
     known = {"guarantee": None if guarantee is None else _guarantee(guarantee)}
     model = _estimator(RecourseTreeClassifier, TreeState, contents, known)
     if model.ensemble_.n_trees != 1:
@@ -181,12 +194,14 @@ def _forest(contents: Contents) -> RecourseForestClassifier:
 
 
 def _boosting(contents: Contents) -> RecourseBoostingClassifier:
-    fitted = contents.meta["fitted"]
-    losses = None
-    if fitted.get("validation_loss") is not None:
-        held = entry(fitted, "validation_loss", list)
-        losses = np.array([number({"loss": one}, "loss") for one in held], float)
-    known = {"n_iter": entry(fitted, "n_iter", int), "validation_loss": losses}
+    checks: dict[str, values.Check] = {
+        "n_iter": values.whole,
+        "validation_loss": values.optional(values.tuple_of(values.finite)),
+    }
+    known = values.read_fields(_fitted(contents), checks)
+    if known["validation_loss"] is not None:
+        known["validation_loss"] = np.array(known["validation_loss"], float)
+    known["probability_ensemble"] = contents.core.probability_ensemble
     return _estimator(RecourseBoostingClassifier, BoostingState, contents, known)
 
 
@@ -199,99 +214,77 @@ def _estimator(
     kind: type[Estimator], state: type[FitState], contents: Contents, known: dict[str, Any]
 ) -> Estimator:
     """An estimator of ract as fitting left it; known: what only its kind has."""
-    core, meta = contents.core(), contents.meta
-    fitted, encoder = entry(meta, "fitted", dict), core["encoder_"]
-    given = checked_parameters(entry(meta, "parameters", dict), set(kind().get_params(deep=False)))
-    budget = core.pop("budget")
-    if given.get("budget", budget) is not None:  # None stands for the default of its space
-        given["budget"] = budget
+    core, fitted = contents.core, _fitted(contents)
+    parameters = values.record(contents.meta.get("parameters"), "parameters")
+    given = checked_parameters(parameters, set(kind().get_params(deep=False)))
+    if given.get("budget", core.budget) is not None:  # None stands for the default of its space
+        given["budget"] = core.budget
     model = kind(**given)
-    known |= {name.removesuffix("_"): value for name, value in core.items()}
-    fields_of = {field.name for field in fields(state)}
+    known |= {name: getattr(core, name) for name in ("classes", "desired", "encoder", "cost")}
+    names_of_state = {field.name for field in fields(state)}
     for name in FITTED_NUMBERS:
-        if name in fitted and name.removesuffix("_") in fields_of:
-            known[name.removesuffix("_")] = number(fitted, name, infinite=True)
+        if name in fitted and name.removesuffix("_") in names_of_state:
+            known[name.removesuffix("_")] = values.number(fitted[name], name)
     if "recourse_weight" not in given and "recourse_weight" in known:  # one that was searched for
         model.set_params(recourse_weight=known["recourse_weight"])
-    names = np.array(encoder.feature_names, dtype=object)
+    names = np.array(core.encoder.feature_names, dtype=object)
     state(
         **known,
+        ensemble=core.ensemble,
         n_features_in=len(names),
-        feature_names_in=names if entry(fitted, "frame", bool) else None,
-        lasting=_curve(contents, encoder),
-        reference=_reference(contents, encoder.n_columns),
+        feature_names_in=names if values.boolean(fitted.get("frame"), "frame") else None,
+        lasting=_curve(contents),
+        reference=_reference(contents),
     ).write_to(model)
     return model
 
 
-def _curve(contents: Contents, encoder: Encoder) -> LastingCurve | None:
+def _curve(contents: Contents) -> LastingCurve | None:
     """How long plans last, if that was measured, with the booster that has to agree."""
     meta = contents.meta.get("lasting")
-    curve = _lasting(meta)
-    if curve is None or meta is None or "guard" not in meta:
-        return curve
-    guard = checked_ensemble(entry(meta, "guard", dict), contents.under("guard."), encoder)
-    return replace(curve, guard=guard)
-
-
-def _lasting(meta: Any) -> LastingCurve | None:
-    """The numbers on how long plans last."""
     if meta is None:
         return None
-    points = []
-    for held in entry(meta, "points", list):
-        counts = {name: entry(held, name, int) for name in ("refused", "plans", "last")}
-        spread = tuple(float(value_of(end)) for end in entry(held, "spread", list))
-        if not 0 <= counts["last"] <= counts["plans"] <= counts["refused"] or len(spread) != 2:
-            raise InvalidFile("the numbers on how long its plans last are invalid")
-        strength, expected = float(number(held, "strength")), float(number(held, "expected"))
-        error = float(number(held, "error"))
-        if not error >= 0:
-            raise InvalidFile("the numbers on how long its plans last are invalid")
-        seen = _by_planner(held.get("by_planner", []), counts)
-        points.append(Point(strength, expected, **counts, spread=spread, error=error,
-                            by_planner=seen))  # fmt: skip
-    lasting = None if meta.get("lasting") is None else number(meta, "lasting")
-    confidence, strengths = number(meta, "confidence"), [point.strength for point in points]
-    if not 0 < confidence < 1 or strengths != sorted(strengths):
-        raise InvalidFile("the numbers on how long its plans last are invalid")
-    rule = meta.get("rule", "strength")  # version 0.2 knew no other
-    if rule not in ("strength", "strongest"):
-        raise InvalidFile("the numbers on how long its plans last are invalid")
-    robust_to = meta.get("robust_to", ["same"])
-    known = isinstance(robust_to, list) and all(
-        isinstance(name, str) and name in NAMES for name in robust_to
+    trees, encoder = contents.under("guard."), contents.core.encoder
+    return _lasting(meta, lambda value, _: checked_ensemble(value, trees, encoder))
+
+
+def _lasting(meta: object, guard: values.Check = values.record) -> LastingCurve:
+    """The numbers on how long plans last; guard: the check for the booster that has to agree."""
+    curve = values.read_as(
+        LastingCurve,
+        meta,
+        points=values.tuple_of(_point),
+        rule=values.word_among("strength", "strongest"),
+        robust_to=values.tuple_of(values.word_among(*NAMES)),
+        guard=guard,
     )
-    if not known or not robust_to:
-        raise InvalidFile("it names unknown learners by which plans were judged")
-    adoption = number(meta, "adoption") if "adoption" in meta else 0.0
-    if not 0 <= adoption <= 1:
-        raise InvalidFile("the numbers on how long its plans last are invalid")
-    return LastingCurve(tuple(points), confidence, lasting, rule, tuple(robust_to), adoption)
+    strengths = [point.strength for point in curve.points]
+    shares = 0 < curve.confidence < 1 and 0 <= curve.adoption <= 1
+    if not shares or not curve.robust_to or strengths != sorted(strengths):
+        raise InvalidFile(_BAD_CURVE)
+    return curve
 
 
-def _by_planner(pairs: Any, counts: dict[str, int]) -> tuple[tuple[int, int], ...]:
-    """How many plans each planner has and how many of them last; version 0.2 did not keep it."""
-    is_right = isinstance(pairs, list) and all(
-        isinstance(pair, list) and [type(n) for n in pair] == [int, int] and 0 <= pair[1] <= pair[0]
-        for pair in pairs
+def _point(meta: object, _: str) -> Point:
+    """How plans of one strength last; what planners count adds up to what the point counts."""
+    point = values.read_as(
+        Point,
+        meta,
+        spread=values.tuple_of(values.numeric(infinite=True, nan=True)),
+        by_planner=values.tuple_of(values.tuple_of(values.whole)),
     )
-    sums = [sum(column) for column in zip(*pairs, strict=True)] if is_right else []
-    if not is_right or (pairs and sums != [counts["plans"], counts["last"]]):
-        raise InvalidFile("the numbers on how long its plans last are invalid")
-    return tuple((pair[0], pair[1]) for pair in pairs)
+    in_order = 0 <= point.last <= point.plans <= point.refused
+    if not in_order or len(point.spread) != 2 or point.error < 0:
+        raise InvalidFile(_BAD_CURVE)
+    pairs = point.by_planner
+    if not all(len(pair) == 2 and 0 <= pair[1] <= pair[0] for pair in pairs):
+        raise InvalidFile(_BAD_CURVE)
+    if pairs and [sum(column) for column in zip(*pairs, strict=True)] != [point.plans, point.last]:
+        raise InvalidFile(_BAD_CURVE)
+    return point
 
 
-def _guarantee(meta: Any) -> Guarantee:
-    kinds: dict[str, Any] = {
-        "method": str, "met": bool, "n_people": int, "flipped": int, "needed": (int, type(None)),
-    }  # fmt: skip
-    if isinstance(meta, dict) and "max_risk" in meta:  # of version 0.2
-        meta = meta | {"min_recourse": round(1 - number(meta, "max_risk"), 12)}
-    given: dict[str, Any] = {
-        name: entry(meta, name, kinds[name]) if name in kinds else number(meta, name)
-        for name in (field.name for field in fields(Guarantee))
-    }
-    if given["method"] not in ("pac", "sequence"):
-        raise InvalidFile(f"its guarantee is of kind {given['method']!r:.60}")
-    return Guarantee(**given)
+def _guarantee(meta: object) -> Guarantee:
+    if isinstance(meta, Mapping) and "max_risk" in meta:  # of version 0.2
+        meta = {**meta, "min_recourse": round(1 - values.finite(meta["max_risk"], "max_risk"), 12)}
+    return values.read_as(Guarantee, meta, method=values.word_among("pac", "sequence"))

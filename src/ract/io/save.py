@@ -13,9 +13,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from ract._utils.errors import InvalidSpec
 from ract._utils.files import write_whole
+from ract._utils.typing import TableLike
 from ract._utils.version import __version__
 from ract.data.csv import TableFormat
-from ract.io.archive import json_bytes, pack
+from ract.io.archive import json_bytes, pack_members
 from ract.io.arrays import to_npy
 from ract.io.judge import judge_parts
 from ract.io.parameters import FITTED_NUMBERS, parameters_meta
@@ -28,7 +29,9 @@ from ract.models.tuned import TunedRecourseClassifierCV
 from ract.recourse.calibration import LastingCurve
 from ract.recourse.reasons.reference import choose_reference
 from ract.trees.fingerprint import model_fingerprint
-from ract.trees.serialize import ensemble_parts, model_parts, plain
+from ract.trees.readers.from_own import is_own
+from ract.trees.readers.model import FittedTrees
+from ract.trees.serialize import ensemble_parts, json_value, model_parts
 
 KINDS: dict[type, str] = {
     RecourseTreeClassifier: "tree",
@@ -39,14 +42,14 @@ KINDS: dict[type, str] = {
 
 
 def save_model(
-    model: Any,
+    model: object,
     target: str | Path,
     *,
     summary: Mapping[str, Any] | None = None,
     certificates: Iterable[Mapping[str, Any]] = (),
     judge: OutcomeJudge | None = None,
     table: TableFormat | None = None,
-    keep_reference: Any = None,
+    keep_reference: TableLike | None = None,
 ) -> None:
     """Write a model file, whole or not at all.
 
@@ -88,12 +91,12 @@ def save_model(
 
 
 def model_bytes(
-    model: Any,
-    summary: Any = None,
-    certificates: Iterable[Any] = (),
+    model: object,
+    summary: Mapping[str, Any] | None = None,
+    certificates: Iterable[Mapping[str, Any]] = (),
     judge: OutcomeJudge | None = None,
     table: TableFormat | None = None,
-    keep_reference: Any = None,
+    keep_reference: TableLike | None = None,
 ) -> bytes:
     """The content of a model file."""
     if isinstance(model, TunedRecourseClassifierCV):
@@ -108,18 +111,20 @@ def model_bytes(
         )
     if kind != "imported":
         check_is_fitted(model)
+    assert is_own(model)
     parts = model_parts(model)
+    curve = getattr(model, "lasting_", None)
     meta: dict[str, Any] = {
         "model": parts.meta,
         "class_type": model.classes_.dtype.str,
-        "lasting": _lasting(getattr(model, "lasting_", None)),
+        "lasting": _lasting(curve),
         "summary": _json(summary or {}, "summary"),
         "certificates": [_json(record, "A certificate") for record in certificates],
     }
     if table is not None and table != TableFormat():
         meta["table"] = table.to_record()
-    arrays = dict(parts.arrays)
-    if kind == "imported":
+    arrays, nested = dict(parts.arrays), {}
+    if isinstance(model, ImportedClassifier):
         meta["source"] = model.source
     else:
         meta |= {"parameters": parameters_meta(model), "fitted": _fitted(model)}
@@ -128,34 +133,32 @@ def model_bytes(
         reference = choose_reference(model.ensemble_, model.encoder_.matrix(keep_reference)).matrix
     if reference is not None:
         arrays["reference"] = reference
-    guard = getattr(getattr(model, "lasting_", None), "guard", None)
-    if guard is not None:
-        held = ensemble_parts(guard)
-        meta["lasting"]["guard"] = held.meta
-        arrays |= {f"guard.{name}": array for name, array in held.arrays.items()}
+    if curve is not None and curve.guard is not None:
+        nested["guard"] = ensemble_parts(curve.guard)
+        meta["lasting"]["guard"] = nested["guard"].meta
     if judge is not None:
         check_is_fitted(judge)
-        kept = judge_parts(judge, model)
-        meta["judge"] = kept.meta
-        arrays |= {f"judge.{name}": array for name, array in kept.arrays.items()}
+        nested["judge"] = judge_parts(judge, model)
+        meta["judge"] = nested["judge"].meta
+    for start, part in nested.items():
+        arrays |= {f"{start}.{name}": array for name, array in part.arrays.items()}
     head = {"ract": __version__, "kind": kind, "fingerprint": model_fingerprint(model)}
     members = {f"{name}.npy": to_npy(array) for name, array in arrays.items()}
-    return pack({"model.json": json_bytes(meta), **members}, head)
+    return pack_members({"model.json": json_bytes(meta), **members}, head)
 
 
-def _fitted(model: Any) -> dict[str, Any]:
+def _fitted(model: FittedTrees) -> dict[str, Any]:
     """What fitting found out beside the model itself."""
     meta: dict[str, Any] = {"frame": hasattr(model, "feature_names_in_")}
     for name in FITTED_NUMBERS:
         if np.isfinite(getattr(model, name, np.nan)):
-            meta[name] = plain(getattr(model, name), name)
+            meta[name] = json_value(getattr(model, name), name)
     if isinstance(model, RecourseTreeClassifier):
         given = None if model.guarantee_ is None else asdict(model.guarantee_)
-        meta["guarantee_"] = given and {name: plain(value, name) for name, value in given.items()}
+        meta["guarantee_"] = given and {k: json_value(v, k) for k, v in given.items()}
     if isinstance(model, RecourseBoostingClassifier):
-        losses = model.validation_loss_
         meta["n_iter"] = model.n_iter_
-        meta["validation_loss"] = None if losses is None else plain(losses, "validation_loss_")
+        meta["validation_loss"] = json_value(model.validation_loss_, "validation_loss_")
     return meta
 
 
@@ -163,17 +166,14 @@ def _lasting(curve: LastingCurve | None) -> dict[str, Any] | None:
     """How long plans last, as JSON values."""
     if curve is None:
         return None
-    points = [{k: plain(v, k) for k, v in asdict(point).items()} for point in curve.points]
-    return {
-        "points": points, "confidence": curve.confidence, "lasting": curve.lasting,
-        "rule": curve.rule, "robust_to": list(curve.robust_to),
-        "adoption": float(curve.adoption),
-    }  # fmt: skip
+    points = [{k: json_value(v, k) for k, v in asdict(point).items()} for point in curve.points]
+    names = ("confidence", "lasting", "rule", "robust_to", "adoption")
+    return {"points": points} | {name: json_value(getattr(curve, name), name) for name in names}
 
 
-def _json(record: Any, what: str) -> Any:
-    """A record as it will be read back."""
+def _json(values: Mapping[str, Any], what: str) -> Any:
+    """JSON values as they will be read back."""
     try:
-        return json.loads(json.dumps(dict(record), allow_nan=False))
+        return json.loads(json.dumps(dict(values), allow_nan=False))
     except (TypeError, ValueError) as error:
         raise InvalidSpec(f"{what} must be a dict of JSON values: {error}.") from None

@@ -1,70 +1,136 @@
-"""JSON values of a file, checked one by one."""
+"""JSON values of a file, read by tables that have a check for each field.
+
+A check takes a value and the name of its field. It returns the value as the caller uses it, or
+raises an ``InvalidFile``; a field that is not there has the value None.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, fields
+from typing import Any, TypeVar, cast
 
 from ract._utils.errors import InvalidFile
 
-Label = str | bool | int | float
+Check = Callable[[object, str], Any]
+Read = TypeVar("Read")
 LARGEST_WHOLE = 2**53  # NumPy takes no whole number of any length
 
 
-def entry(meta: Any, key: str, kind: type | tuple[type, ...]) -> Any:
-    """The value of a key, which must be there and of some kind; bools are not numbers."""
+def read_fields(meta: object, checks: Mapping[str, Check]) -> dict[str, Any]:
+    """The values of a JSON object's fields; fields without a check are left out.
+
+    >>> read_fields({"age": 3, "more": 1}, {"age": whole, "unit": optional(text, "years")})
+    {'age': 3, 'unit': 'years'}
+    """
     if not isinstance(meta, Mapping):
-        raise InvalidFile(f"the place of {key!r} in it is not an object")
-    value = meta.get(key)
-    kinds = kind if isinstance(kind, tuple) else (kind,)
-    if not isinstance(value, kind) or (isinstance(value, bool) and bool not in kinds):
-        raise InvalidFile(f"{key!r} in it is {value!r:.60}")
-    return value
+        raise InvalidFile(f"the place of {next(iter(checks))!r} in it is not an object")
+    return {key: check(meta.get(key), key) for key, check in checks.items()}
 
 
-def number(meta: Any, key: str, *, infinite: bool = False) -> int | float:
-    """A number; infinities where they are allowed. What is whole stays so, for fingerprints."""
-    value = value_of(entry(meta, key, (int, float, dict)))
-    try:
-        size = float(value)
-    except TypeError:
-        size = math.nan
-    except OverflowError:
-        raise InvalidFile("a number in it is too large") from None
-    if math.isnan(size):
-        raise InvalidFile(f"{key!r} in it is {value!r:.60}, not a number")
-    if math.isinf(size) and not infinite:
-        raise InvalidFile(f"{key!r} in it is not finite")
-    return value if abs(size) < LARGEST_WHOLE else size
+def read_as(kind: type[Read], meta: object, **checks: Check) -> Read:
+    """An instance of a dataclass from a JSON object; fields that have a default may be missing.
+
+    Values are checked by the types of their fields, as the class writes them, or by a check of
+    their own.
+    """
+    held = record(meta, kind.__name__.lower())
+    given = {}
+    for field in fields(cast(Any, kind)):
+        if held.get(field.name) is not None or field.default is MISSING:
+            check = checks.get(field.name) or _BY_TYPE.get(str(field.type), optional(text))
+            given[field.name] = check(held.get(field.name), field.name)
+    return kind(**given)
 
 
-def texts(meta: Any, key: str) -> list[str]:
-    """A list of texts."""
-    values: list[Any] = entry(meta, key, list)
-    if not all(isinstance(value, str) for value in values):
-        raise InvalidFile(f"{key!r} in it is not a list of texts")
-    return values
+def of_type(*kinds: type) -> Check:
+    """A check for values of some types; bools are not numbers."""
+
+    def check(value: object, key: str) -> object:
+        if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
+            raise InvalidFile(f"{key!r} in it is {value!r:.60}")
+        return value
+
+    return check
 
 
-def label(value: Any, what: str) -> Label:
+text, whole, boolean, record = (of_type(kind) for kind in (str, int, bool, dict))
+
+
+def optional(check: Check, default: object = None) -> Check:
+    """A check for a value that need not be there."""
+    return lambda value, key: default if value is None else check(value, key)
+
+
+def word_among(*allowed: str) -> Check:
+    """A check for one of some words."""
+
+    def check(value: object, key: str) -> object:
+        if text(value, key) not in allowed:
+            raise InvalidFile(f"{key!r} in it is {value!r:.60}")
+        return value
+
+    return check
+
+
+def tuple_of(check: Check) -> Check:
+    """A check for a list of values that all pass another check; it becomes a tuple."""
+    as_list = of_type(list)
+    return lambda value, key: tuple(check(item, key) for item in as_list(value, key))
+
+
+def numeric(*, infinite: bool = False, nan: bool = False) -> Check:
+    """A check for a number, finite unless told otherwise; what is whole stays so."""
+
+    def check(value: object, key: str) -> int | float:
+        held = python_value(of_type(int, float, dict)(value, key))
+        try:
+            size = float(held) if isinstance(held, (int, float)) else None
+        except OverflowError:
+            raise InvalidFile("a number in it is too large") from None
+        if size is None or (math.isnan(size) and not nan):
+            raise InvalidFile(f"{key!r} in it is {held!r:.60}, not a number")
+        if math.isinf(size) and not infinite:
+            raise InvalidFile(f"{key!r} in it is not finite")
+        return size if abs(size) >= LARGEST_WHOLE else held
+
+    return check
+
+
+finite, number = numeric(), numeric(infinite=True)
+
+
+# Checks for fields of dataclasses; types without one are words.
+_BY_TYPE: dict[str, Check] = {
+    "str": text,
+    "int": whole,
+    "bool": boolean,
+    "float": finite,
+    "int | None": optional(whole),
+    "float | None": optional(finite),
+    "tuple[str, ...]": tuple_of(text),
+}
+
+
+def finite_float(value: object, key: str) -> float:
+    """A finite number as a float."""
+    return float(finite(value, key))
+
+
+def label(value: object, key: str) -> str | bool | int | float:
     """A class or category: text, a finite number or a bool."""
     if isinstance(value, float) and not math.isfinite(value):
-        raise InvalidFile(f"{what} in it is {value!r}")
+        raise InvalidFile(f"{key} in it is {value!r}")
     if not isinstance(value, (str, bool, int, float)):
-        raise InvalidFile(f"{what} in it is {value!r:.60}")
+        raise InvalidFile(f"{key} in it is {value!r:.60}")
     return value
 
 
-def labels(meta: Any, key: str) -> list[Label]:
-    """A list of classes or categories."""
-    return [label(value, key) for value in entry(meta, key, list)]
-
-
-def value_of(meta: Any) -> Any:
-    """What ``ract.trees.serialize.plain`` made JSON of."""
+def python_value(meta: object) -> Any:
+    """The value that ``ract.trees.serialize.json_value`` made JSON of."""
     if isinstance(meta, list):
-        return [value_of(one) for one in meta]
+        return [python_value(item) for item in meta]
     if not isinstance(meta, dict):
         return meta
     if set(meta) == {"float"} and meta["float"] in ("inf", "-inf", "nan"):
@@ -74,4 +140,4 @@ def value_of(meta: Any) -> Any:
         raise InvalidFile(f"a value in it is {meta!r:.60}")
     if not all(isinstance(pair, list) and len(pair) == 2 for pair in pairs):
         raise InvalidFile("a table in it has items that are not pairs")
-    return {label(value_of(k), "a key"): value_of(v) for k, v in pairs}
+    return {label(python_value(k), "a key"): python_value(v) for k, v in pairs}

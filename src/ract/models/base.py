@@ -2,30 +2,42 @@
 
 from __future__ import annotations
 
-import functools
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import ClassifierMixin, clone
-from sklearn.metrics import roc_auc_score
-from sklearn.model_selection import train_test_split
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from ract._utils.errors import InvalidData, InvalidSpec, listing
-from ract._utils.renamed import current_parameters, refuse_old_parameters
+from ract._utils.renamed import refuse_old_parameters
 from ract._utils.signature import takes_keywords_of
 from ract._utils.status import Status
-from ract._utils.validation import is_number
-from ract.data.actions import budget_for
-from ract.data.frames import is_frame, refuse_loose_people, take_rows, without_columns
+from ract._utils.typing import ColumnLike, Label, TableLike
+from ract.data.actions import ActionSpace, budget_for
+from ract.data.costs import Cost, FittedCost
+from ract.data.encoder import Encoder
+from ract.data.frames import is_frame, refuse_loose_people, take_rows
 from ract.models.cuts import CutRule, warn_if_few_refused
 from ract.models.fit_state import FitState
-from ract.models.monotonic import CHOICES, cheap_directions, directions_of_actions, is_choice
-from ract.models.out_of_core import is_stored, read_stored
-from ract.models.parameters import Table, check_parameters
+from ract.models.monotonic import (
+    CHOICES,
+    auc_apart,
+    cheap_directions,
+    directions_of_actions,
+    is_choice,
+)
+from ract.models.out_of_core import Source, is_stored, read_stored
+from ract.models.parameters import (
+    ClassWeight,
+    Monotonic,
+    RandomState,
+    Table,
+    check_parameters,
+    split_seed,
+)
 from ract.models.table import (
     FEW_ROWS,
     MOST_ROWS,
@@ -34,7 +46,9 @@ from ract.models.table import (
     TrainingRows,
     as_classes,
     read_in_memory,
+    used_columns,
 )
+from ract.models.upgrade import current_state
 from ract.recourse.calibration import LastingCurve, LastingWarning, calibrate
 from ract.recourse.exact.search import ExactSearch
 from ract.recourse.few_changes import recourse_of
@@ -45,33 +59,39 @@ from ract.recourse.reasons import Reasons, find_reasons
 from ract.recourse.result import Recourse
 from ract.trees.ensemble import TreeEnsemble
 from ract.trees.grower import People
-from ract.trees.training import Setting, TrainingSet
+from ract.trees.training import TrainingSet, TrainingSetting
 
 # For each person's search while strengths are measured; one that needs more counts as no plan.
 CALIBRATION_SECONDS = 1.0
-# Share of the people on whom it is measured what monotone constraints cost.
-HELD_OUT = 1 / 3
 # What a replicate of the learner goes without, where it has it.
 ALONE = {"lasting": None, "n_jobs": None, "verbose": 0, "oob_score": False}
-
-Init = TypeVar("Init", bound=Callable[..., None])
-
-
-def names_parameters(init: Init) -> Init:
-    """Let a constructor say what a parameter of version 0.2 is called today."""
-
-    @functools.wraps(init)
-    def checked(self: Any, *args: Any, **given: Any) -> None:
-        refuse_old_parameters(type(self).__name__, given, type(self)._get_param_names())
-        init(self, *args, **given)
-
-    return checked  # type: ignore[return-value]
 
 
 class RecourseClassifierMixin(ClassifierMixin):
     """Reading tables and targets, predicting, and measuring recourse risk."""
 
     _parameters: ClassVar[Table]
+
+    # Parameters that all learners have, and what every fitted one knows.
+    actions: ActionSpace | None
+    desired: Label | None
+    cost: str | Cost
+    budget: float | None
+    recourse_weight: float
+    lasting: float | None
+    max_bins: int
+    class_weight: ClassWeight
+    monotonic: Monotonic
+    random_state: RandomState
+    threshold: float | None
+    approval_rate: float | None
+    max_bad_rate: float | None
+    classes_: np.ndarray
+    desired_: Label
+    ensemble_: TreeEnsemble
+    encoder_: Encoder
+    cost_: FittedCost
+    n_features_in_: int
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -85,22 +105,7 @@ class RecourseClassifierMixin(ClassifierMixin):
         return super().set_params(**params)
 
     def __setstate__(self, state: Mapping[str, Any]) -> None:
-        super().__setstate__(self._current_state(dict(state)))
-
-    @classmethod
-    def _current_state(cls, state: dict[str, Any]) -> dict[str, Any]:
-        """What was pickled, by the names of today; those of version 0.2 are known by max_cells."""
-        if "max_cells" not in state:
-            return state
-        fitted = {name: value for name, value in state.items() if name.endswith("_")}
-        given = {name: value for name, value in state.items() if name not in fitted}
-        fitted["training_rows_"] = given.get("_rows_seen")
-        fitted.setdefault("min_leaf_share_", 0.0)
-        known = cls().get_params(deep=False)
-        chosen = current_parameters(given, known)
-        if "recourse_weight" not in chosen and "recourse_weight_" in fitted:
-            chosen["recourse_weight"] = fitted["recourse_weight_"]
-        return known | chosen | fitted
+        super().__setstate__(current_state(type(self), state))
 
     @property
     def _needs_reach(self) -> bool:
@@ -125,7 +130,7 @@ class RecourseClassifierMixin(ClassifierMixin):
     def table_spec(self) -> TableSpec:
         """What reading a training table depends on."""
         return TableSpec(
-            Setting(self.actions, self.cost, self.budget_, self.max_bins),
+            TrainingSetting(self.actions, self.cost, self.budget_, self.max_bins),
             self.desired,
             self.class_weight,
             self._needs_reach,
@@ -136,8 +141,7 @@ class RecourseClassifierMixin(ClassifierMixin):
 
     @property
     def _n_threads(self) -> int | None:
-        n_jobs: int | None = getattr(self, "n_jobs", None)
-        return n_jobs
+        return getattr(self, "n_jobs", None)
 
     def check_parameters(self) -> None:
         """Refuse parameters that are not as they may be, alone or together."""
@@ -149,7 +153,9 @@ class RecourseClassifierMixin(ClassifierMixin):
                 f"got {self.monotonic!r}."
             )
 
-    def prepare(self, X: Any, y: Any, sample_weight: Any = None) -> Prepared:
+    def prepare(
+        self, X: Source, y: ColumnLike, sample_weight: ColumnLike | None = None
+    ) -> Prepared:
         """Read, encode, bin and price a table, once for as many fits as wanted.
 
         Parameters are those of ``fit``.
@@ -157,11 +163,11 @@ class RecourseClassifierMixin(ClassifierMixin):
         self.check_parameters()
         if is_stored(X):
             return read_stored(self.table_spec, X, y, sample_weight)
-        X, y = self._checked_table(X, y)
+        table, labels = self._checked_table(X, y)
         names = getattr(self, "feature_names_in_", None)
-        return read_in_memory(self.table_spec, X, y, sample_weight, names)
+        return read_in_memory(self.table_spec, table, labels, sample_weight, names)
 
-    def fit_prepared(self, prepared: Prepared) -> Any:
+    def fit_prepared(self, prepared: Prepared) -> Self:
         """Fit on a table that was prepared, by this estimator or one that reads tables alike."""
         self.check_parameters()
         self.choose_monotonic(prepared.training)
@@ -171,20 +177,17 @@ class RecourseClassifierMixin(ClassifierMixin):
         """Grow a model."""
         raise NotImplementedError
 
-    def _used(self, X: Any) -> Any:
-        """A table without the columns that the action space keeps from the model."""
-        return X if self.actions is None else without_columns(X, self.actions.unused)
-
-    def _finish(self, state: FitState, rows: TrainingRows) -> Any:
+    def _finish(self, state: FitState, rows: TrainingRows) -> Self:
         """Measure what is measured once a model is grown, and make this estimator that model."""
         y = as_classes(rows.desired, state.classes, state.desired)
         curve = self._lasting_curve(rows.X, y, rows.weights.sample)
-        chosen = getattr(self, "monotonic_", None)
-        replace(state, lasting=curve, monotonic=chosen).write_to(self)
-        some = np.unique(np.linspace(0, len(y) - 1, FEW_ROWS).astype(int))
-        matrix = state.encoder.matrix(take_rows(rows.X, some))
-        decided = state.ensemble.decide(matrix, n_jobs=self._n_threads)
-        warn_if_few_refused(decided, rows.weights.people[some])
+        replace(state, lasting=curve, monotonic=getattr(self, "monotonic_", None)).write_to(self)
+        decided = np.empty(len(y), np.bool_)
+        for first in range(0, len(y), MOST_ROWS):  # a large table is not held twice
+            block = np.arange(first, min(first + MOST_ROWS, len(y)))
+            matrix = state.encoder.matrix(take_rows(rows.X, block))
+            decided[block] = state.ensemble.decide(matrix, n_jobs=self._n_threads)
+        warn_if_few_refused(decided, rows.weights.people)
         return self
 
     def choose_monotonic(self, training: TrainingSet) -> None:
@@ -208,40 +211,25 @@ class RecourseClassifierMixin(ClassifierMixin):
             return
         wanted = directions_of_actions(training.encoder)
         if choice == "auto":
-            wanted = cheap_directions(wanted, self._auc_apart(training))
+            wanted = cheap_directions(wanted, auc_apart(self, training))
         self.monotonic_ = wanted
 
     @property
-    def directions(self) -> Any:
+    def directions(self) -> Monotonic:
         """The constraints that hold: as given, or as they were chosen."""
         return getattr(self, "monotonic_", self.monotonic)
 
-    def _auc_apart(self, training: TrainingSet) -> Callable[[Mapping[str, int]], float]:
-        """From constraints to the AUC of a plain model with them, on a third of the people."""
-        people, weights = training.people, training.weights.people
-        inside, outside = train_test_split(
-            np.arange(len(people.desired)), test_size=HELD_OUT, stratify=people.desired,
-            random_state=split_seed(self.random_state),
-        )  # fmt: skip
-        inside, outside = np.sort(inside), np.sort(outside)
-        part, held_out = training.take(inside), people.take(outside)
-
-        def auc_of(directions: Mapping[str, int]) -> float:
-            learner = clone(self).set_params(
-                monotonic=dict(directions), recourse_weight=0.0, **self._quickly
-            )
-            scores = learner._scores_in_cells(part, held_out)
-            return float(roc_auc_score(held_out.desired, scores, sample_weight=weights[outside]))
-
-        return auc_of
-
     @property
-    def _quickly(self) -> dict[str, Any]:
+    def _quickly(self) -> dict[str, int]:
         """Parameters of a model that is only asked how well it ranks."""
         return {}
 
     def _scores_in_cells(self, training: TrainingSet, people: People) -> np.ndarray:
         """Scores of people, in the cells of a training set, by a model grown on it."""
+        raise NotImplementedError
+
+    def weight_unit(self, desired: np.ndarray, weights: np.ndarray) -> float:
+        """The middle of the weights that are tried for a goal."""
         raise NotImplementedError
 
     def ensemble_on(self, training: TrainingSet, weight: float, floor: float) -> TreeEnsemble:
@@ -250,9 +238,9 @@ class RecourseClassifierMixin(ClassifierMixin):
 
     def calibrate(
         self,
-        X: Any,
-        y: Any,
-        sample_weight: Any = None,
+        X: TableLike,
+        y: ColumnLike,
+        sample_weight: ColumnLike | None = None,
         *,
         robust_to: Sequence[str] = SAME,
         adoption: float = 0.0,
@@ -269,8 +257,7 @@ class RecourseClassifierMixin(ClassifierMixin):
             Share of the refused who follow their plan before the learner is trained again.
         """
         check_is_fitted(self)
-        how = {"robust_to": robust_to, "adoption": adoption}
-        curve = self._lasting_curve(X, y, sample_weight, **how)
+        curve = self._lasting_curve(X, y, sample_weight, robust_to, adoption)
         if curve is not None:
             self.lasting_: LastingCurve = curve
         return self
@@ -280,35 +267,49 @@ class RecourseClassifierMixin(ClassifierMixin):
         known = self.get_params(deep=False)
         return clone(self).set_params(**{k: v for k, v in ALONE.items() if k in known})
 
-    def _lasting_curve(self, X: Any, y: Any, sample_weight: Any, **how: Any) -> LastingCurve | None:
+    def _lasting_curve(
+        self,
+        X: TableLike,
+        y: ColumnLike,
+        sample_weight: ColumnLike | None,
+        robust_to: Sequence[str] = SAME,
+        adoption: float = 0.0,
+    ) -> LastingCurve | None:
         """How strong plans must be to last, if that was asked for."""
         if self.lasting is None:
             return None
         try:
             curve = calibrate(
-                self._as_replicate(), X, y, lasting=self.lasting, sample_weight=sample_weight,
-                random_state=split_seed(self.random_state), n_jobs=self._n_threads,
-                progress=getattr(self, "verbose", 0) > 0, time_limit=CALIBRATION_SECONDS,
-                **how,
-            )  # fmt: skip
+                self._as_replicate(),
+                X,
+                y,
+                lasting=self.lasting,
+                robust_to=robust_to,
+                adoption=adoption,
+                sample_weight=sample_weight,
+                random_state=split_seed(self.random_state),
+                n_jobs=self._n_threads,
+                progress=self.table_spec.show,
+                time_limit=CALIBRATION_SECONDS,
+            )
         except InvalidData:  # too few people
             curve = LastingCurve((), 0.9, self.lasting)
         if curve.strength_for(self.lasting) is None:
             warnings.warn(str(curve).replace("\n", " "), LastingWarning, stacklevel=5)
         return curve
 
-    def _checked_table(self, X: Any, y: Any) -> tuple[Any, np.ndarray]:
+    def _checked_table(self, X: Source, y: ColumnLike) -> tuple[TableLike, np.ndarray]:
         """Check X and y as scikit-learn does; frames keep their own types."""
-        X = self._used(X)
+        X = used_columns(X, self.actions)
         if is_frame(X):
             X, y = validate_data(self, X, y, skip_check_array=True)
             return X, column_or_1d(np.asarray(y), warn=True)
-        X, y = validate_data(
+        checked: tuple[np.ndarray, np.ndarray] = validate_data(
             self, X, y, dtype=np.float64, ensure_min_samples=2, ensure_all_finite="allow-nan"
         )
-        return X, y
+        return checked
 
-    def _check_table(self, X: Any, *, values: bool = True) -> Any:
+    def _check_table(self, X: TableLike, *, values: bool = True) -> TableLike:
         """New people, refused as scikit-learn does if their columns are not those of training.
 
         values: whether theirs are looked at too; else who goes on with them reads the table.
@@ -317,26 +318,27 @@ class RecourseClassifierMixin(ClassifierMixin):
         refuse_loose_people(X)
         if not values:
             return X
-        X = self._used(X)
-        if is_frame(X):
-            return validate_data(self, X, reset=False, skip_check_array=True)
-        return validate_data(self, X, reset=False, dtype=np.float64, ensure_all_finite="allow-nan")
+        how = {"dtype": np.float64, "ensure_all_finite": "allow-nan"}
+        X = used_columns(X, self.actions)
+        checked: TableLike = validate_data(
+            self, X, reset=False, **({"skip_check_array": True} if is_frame(X) else how)
+        )
+        return checked
 
-    def _matrix(self, X: Any, *, undeclared: bool = True) -> np.ndarray:
+    def _matrix(self, X: TableLike, *, undeclared: bool = True) -> np.ndarray:
         """Encoded matrix of new people.
 
         undeclared: whether values may be missing where training had none; a decision takes them.
         """
         X = self._check_table(X)
-        matrix: np.ndarray = self.encoder_.matrix(X, kinds=False, undeclared=undeclared)
-        return matrix
+        return self.encoder_.matrix(X, kinds=False, undeclared=undeclared)
 
     def _as_probabilities(self, share: np.ndarray) -> np.ndarray:
         """Probabilities of both classes from those of the desired one."""
         second = share if self.classes_[1] == self.desired_ else 1 - share
         return np.column_stack([1 - second, second])
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: TableLike) -> np.ndarray:
         """Class of each person.
 
         Parameters
@@ -347,7 +349,7 @@ class RecourseClassifierMixin(ClassifierMixin):
         decided = self.ensemble_.decide(matrix, n_jobs=self._n_threads)
         return as_classes(decided, self.classes_, self.desired_)
 
-    def decision_function(self, X: Any) -> np.ndarray:
+    def decision_function(self, X: TableLike) -> np.ndarray:
         """The score that decides minus its cut: above 0 for the second of the ``classes_``.
 
         Parameters
@@ -358,13 +360,18 @@ class RecourseClassifierMixin(ClassifierMixin):
         ahead = self.ensemble_.ahead(matrix, n_jobs=self._n_threads)
         return ahead if self.classes_[1] == self.desired_ else -ahead
 
-    def decision_path(self, X: Any) -> Any:
+    def decision_path(self, X: TableLike) -> Any:
         """Nodes that each person passes, of all trees, as a sparse matrix (people x nodes)."""
         matrix = self._matrix(X)
         return self.ensemble_.decision_path(matrix)
 
+    def apply(self, X: TableLike) -> np.ndarray:
+        """Leaf of each person in each tree, as nodes of ``ensemble_`` (people x trees)."""
+        matrix = self._matrix(X)
+        return self.ensemble_.apply(matrix)
+
     @takes_keywords_of(find_recourse, more=PROBLEM_KEYWORDS)
-    def recourse(self, X: Any, **options: Any) -> Recourse:
+    def recourse(self, X: TableLike, **options: Any) -> Recourse:
         """What each person can do to get the desired class.
 
         Parameters
@@ -389,7 +396,7 @@ class RecourseClassifierMixin(ClassifierMixin):
         return recourse_of(self, X, options)
 
     @takes_keywords_of(find_reasons, more=PROBLEM_KEYWORDS)
-    def reasons(self, X: Any, **options: Any) -> Reasons:
+    def reasons(self, X: TableLike, **options: Any) -> Reasons:
         """Why each refused person was refused.
 
         Parameters
@@ -407,7 +414,7 @@ class RecourseClassifierMixin(ClassifierMixin):
         self._check_table(X, values=options.get("strict", False))
         return find_reasons(self, X, **options)
 
-    def recourse_risk(self, X: Any, budget: float | None = None) -> float:
+    def recourse_risk(self, X: TableLike, budget: float | None = None) -> float:
         """Share of people without an action to the desired class within the budget, exact.
 
         Parameters
@@ -423,7 +430,11 @@ class RecourseClassifierMixin(ClassifierMixin):
         answers = search.attains(refused, budget, n_jobs=self._n_threads)
         return float((answers != Status.FOUND).sum() / len(matrix))
 
-    def predict_log_proba(self, X: Any) -> np.ndarray:
+    def predict_proba(self, X: TableLike) -> np.ndarray:
+        """Probability of each class."""
+        raise NotImplementedError
+
+    def predict_log_proba(self, X: TableLike) -> np.ndarray:
         """Logarithm of ``predict_proba``."""
         with np.errstate(divide="ignore"):
             return np.log(self.predict_proba(X))
@@ -437,8 +448,3 @@ class RecourseClassifierMixin(ClassifierMixin):
             self.encoder_.feature_of_column, counts, minlength=self.n_features_in_
         )
         return by_feature / max(by_feature.sum(), 1)
-
-
-def split_seed(random_state: Any) -> int:
-    """A seed for who is held out, without moving a generator that was given."""
-    return int(random_state) if is_number(random_state, whole=True) else 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
@@ -14,10 +14,12 @@ from sklearn.model_selection import StratifiedKFold, train_test_split
 from sklearn.utils import check_random_state
 
 from ract._utils.progress import track
+from ract._utils.typing import ColumnLike, Label, TableLike
 from ract.data.actions import ActionSpace
 from ract.data.costs import Cost
-from ract.models.base import RecourseClassifierMixin, names_parameters, split_seed
+from ract.models.base import RecourseClassifierMixin
 from ract.models.fit_state import BoostingState
+from ract.models.out_of_core import Source
 from ract.models.parameters import (
     COMMON,
     FRACTION,
@@ -26,20 +28,27 @@ from ract.models.parameters import (
     NONE,
     POSITIVE_SHARE,
     THREADS,
+    ClassWeight,
+    MaxFeatures,
+    Monotonic,
+    RandomState,
     Table,
+    at_least,
     between,
     features_per_split,
     monotonic_directions,
-    number,
     number_of_people,
     one_of,
+    split_seed,
     whole,
 )
 from ract.models.table import Prepared
+from ract.models.upgrade import names_parameters
 from ract.trees.booster import Boosted, BoostRules, CellRows, Patience, boost
 from ract.trees.cooperation import Cooperation, Cut, Job, cooperate
 from ract.trees.ensemble import TreeEnsemble, logit, sigmoid
 from ract.trees.grower import People
+from ract.trees.on_grid import from_cell_trees
 from ract.trees.training import TrainingSet
 
 # "auto" stops early from this many people on, as in scikit-learn.
@@ -160,7 +169,7 @@ class RecourseBoostingClassifier(RecourseClassifierMixin, BaseEstimator):
         "max_iter": (whole(1),),
         "max_leaf_nodes": (NONE, whole(2)),
         "min_samples_leaf": (whole(1), FRACTION),
-        "l2_regularization": (number(0),),
+        "l2_regularization": (at_least(0),),
         "max_features": MAX_FEATURES,
         "subsample": (POSITIVE_SHARE,),
         "n_replicates": (whole(0),),
@@ -183,7 +192,7 @@ class RecourseBoostingClassifier(RecourseClassifierMixin, BaseEstimator):
         self,
         actions: ActionSpace | None = None,
         *,
-        desired: Any = None,
+        desired: Label | None = None,
         cost: str | Cost = "percentile",
         budget: float | None = None,
         recourse_weight: float = 0.25,
@@ -193,20 +202,20 @@ class RecourseBoostingClassifier(RecourseClassifierMixin, BaseEstimator):
         max_leaf_nodes: int | None = 8,
         min_samples_leaf: int | float = 50,
         l2_regularization: float = 1.0,
-        max_features: Any = 0.6,
+        max_features: MaxFeatures = 0.6,
         subsample: float = 0.8,
         max_bins: int = 256,
         n_replicates: int = 6,
         early_stopping: bool | Literal["auto"] = False,
         validation_fraction: float = 0.1,
-        class_weight: Any = None,
-        monotonic: Any = None,
+        class_weight: ClassWeight = None,
+        monotonic: Monotonic = None,
         threshold: float | None = None,
         approval_rate: float | None = None,
         max_bad_rate: float | None = None,
         n_jobs: int | None = None,
         verbose: int = 0,
-        random_state: Any = None,
+        random_state: RandomState = None,
     ) -> None:
         self.actions = actions
         self.desired = desired
@@ -234,7 +243,7 @@ class RecourseBoostingClassifier(RecourseClassifierMixin, BaseEstimator):
         self.verbose = verbose
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> RecourseBoostingClassifier:
+    def fit(self, X: Source, y: ColumnLike, sample_weight: ColumnLike | None = None) -> Self:
         """Grow the trees.
 
         Parameters
@@ -321,23 +330,24 @@ class RecourseBoostingClassifier(RecourseClassifierMixin, BaseEstimator):
             ),
         }
         if weight > 0:
-            margin = logit(self.anchor_strength) + start
             cooperation = Cooperation(
-                weight, margin, self.n_replicates, self.n_members, self._cut_of_scores(training),
-                self.n_focus if training.encoder.space.is_limited else None,
-            )  # fmt: skip
+                weight,
+                margin=logit(self.anchor_strength) + start,
+                n_replicates=self.n_replicates,
+                n_members=self.n_members,
+                cut=self._cut_of_scores(training),
+                n_focus=self.n_focus if training.encoder.space.is_limited else None,
+            )
             # A point counts as a person does on average, whatever classes weigh.
             scale = 1.0 if self.class_weight is None else growing.sum() / weights.people.sum()
-            return cooperate(
-                people, rows, weights.people * scale, rules, cooperation, rng,
-                patience=patience, run=self._in_threads, **how,
-            )  # fmt: skip
+            how |= {"patience": patience, "run": self._in_threads}
+            return cooperate(people, rows, weights.people * scale, rules, cooperation, rng, **how)
         seeds = [int(seed) for seed in rng.randint(2**31 - 1, size=rules.max_iter)]
         if patience is not None:
+            everyone, share = np.arange(rows.n_people), self.validation_fraction
             inside, outside = train_test_split(
-                np.arange(rows.n_people), test_size=self.validation_fraction,
-                stratify=people.desired, random_state=seeds[0],
-            )  # fmt: skip
+                everyone, test_size=share, stratify=people.desired, random_state=seeds[0]
+            )
             patience = replace(patience, rows=rows.take(np.sort(outside)))
             rows = rows.take(np.sort(inside))
         return [boost(people, rows, rules, seeds, patience=patience, **how)], [], 0.0
@@ -371,7 +381,7 @@ class RecourseBoostingClassifier(RecourseClassifierMixin, BaseEstimator):
         """The middle of the weights that are tried for a goal."""
         return UNIT
 
-    def predict_proba(self, X: Any) -> np.ndarray:
+    def predict_proba(self, X: TableLike) -> np.ndarray:
         """Probability of each class.
 
         By the replicates, which have learned from people alone, where there are some.
@@ -381,20 +391,15 @@ class RecourseBoostingClassifier(RecourseClassifierMixin, BaseEstimator):
         X : frame or array
         """
         matrix = self._matrix(X)
-        gives = self.probability_ensemble_ or self.ensemble_
-        return self._as_probabilities(sigmoid(gives.score(matrix, n_jobs=self.n_jobs)))
-
-    def apply(self, X: Any) -> np.ndarray:
-        """Leaf of each person in each tree, as nodes of ``ensemble_`` (people x trees)."""
-        matrix = self._matrix(X)
-        return self.ensemble_.apply(matrix)
+        trees = self.probability_ensemble_ or self.ensemble_
+        return self._as_probabilities(sigmoid(trees.score(matrix, n_jobs=self.n_jobs)))
 
 
 def _mean_of(models: Sequence[Boosted], training: TrainingSet, cut: float) -> TreeEnsemble:
     """The trees of boosters whose mean decides."""
     scale = 1 / len(models)
     trees = [tree for model in models for tree in model.cell_trees(training.people, scale)]
-    votes = TreeEnsemble.from_cell_trees(trees, training.grid, votes_needed=1)
+    votes = from_cell_trees(trees, training.grid, votes_needed=1)
     base = float(np.mean([model.base for model in models]))
     label = (votes.value > 0).astype(np.uint8)  # which class a leaf favours by itself
     return replace(votes, label=label, combine="sum", cutoff=cut, base=base)

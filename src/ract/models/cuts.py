@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import Any
+from typing import Protocol
 
 import numpy as np
 
 from ract._utils.errors import InvalidData, InvalidSpec, listing
+from ract.data.edge import within
 
 # A model that refuses a smaller share of its training people is worth a warning.
 FEW_REFUSED = 0.05
@@ -20,6 +21,14 @@ FEW_REFUSED = 0.05
 
 class FewRefusedWarning(UserWarning):
     """A model that refuses almost nobody, for whom recourse is a question about nobody."""
+
+
+class HasCut(Protocol):
+    """An estimator with the parameters of a cut."""
+
+    threshold: float | None
+    approval_rate: float | None
+    max_bad_rate: float | None
 
 
 @dataclass(frozen=True)
@@ -41,7 +50,7 @@ class CutRule:
     max_bad_rate: float | None = None
 
     @classmethod
-    def of(cls, estimator: Any) -> CutRule:
+    def of(cls, estimator: HasCut) -> CutRule:
         """That of an estimator's parameters, of which at most one is given."""
         rule = cls(estimator.threshold, estimator.approval_rate, estimator.max_bad_rate)
         given = [name for name, value in vars(rule).items() if value is not None]
@@ -107,7 +116,7 @@ def _between(levels: np.ndarray, last: int) -> float:
 def warn_if_few_refused(decided: np.ndarray, weights: np.ndarray) -> None:
     """Say when a model refuses almost nobody of the people it was trained on."""
     share = float(np.average(~decided, weights=weights))
-    if share < FEW_REFUSED:
+    if not within(FEW_REFUSED, share):  # exact at the edge, whatever weights round to
         warnings.warn(
             f"The model refuses {share:.1%} of the training people, so that recourse is a question "
             "about almost nobody; approval_rate=, max_bad_rate= or threshold= sets another cut.",

@@ -12,7 +12,7 @@ import numpy as np
 from ract._utils.errors import InvalidSpec
 from ract.models.forest import RecourseForestClassifier
 from ract.models.out_of_bag import GrownTree
-from ract.models.out_of_core import Reading
+from ract.models.out_of_core import StoredTable
 from ract.models.table import TrainingRows
 from ract.recourse.common.problem import check_categories
 from ract.trees.training import TrainingSet
@@ -29,7 +29,7 @@ def checked(forest: Any) -> RecourseForestClassifier:
     return forest
 
 
-def check_reading(forest: RecourseForestClassifier, reading: Reading) -> None:
+def check_reading(forest: RecourseForestClassifier, reading: StoredTable) -> None:
     """Refuse, before anything is grown, what could not be measured afterwards."""
     if forest.oob_score:  # searches
         check_categories(reading.encoder.axes)
@@ -45,7 +45,7 @@ def grown(
 
 def finish(
     forest: RecourseForestClassifier,
-    reading: Reading,
+    reading: StoredTable,
     trees: list[GrownTree],
     in_memory: TrainingRows,
 ) -> RecourseForestClassifier:

@@ -7,10 +7,10 @@ fields are the fitted attributes without their underscore.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
-from typing import Any
 
 import numpy as np
 
+from ract._utils.typing import Label
 from ract.data.costs import FittedCost
 from ract.data.encoder import Encoder
 from ract.models.guarantee import Guarantee
@@ -26,7 +26,7 @@ class FitState:
     """What every fitted estimator has; meanings are those of its attributes."""
 
     classes: np.ndarray
-    desired: Any
+    desired: Label
     encoder: Encoder
     cost: FittedCost
     ensemble: TreeEnsemble
@@ -41,11 +41,11 @@ class FitState:
     lasting: LastingCurve | None = field(default=None, metadata=IF_KNOWN)
     reference: np.ndarray | None = field(default=None, metadata=IF_KNOWN)
 
-    def write_to(self, estimator: Any) -> None:
+    def write_to(self, estimator: object) -> None:
         """Make an estimator a fitted one; what an earlier fit left is taken away."""
-        for one in fields(self):
-            name, value = f"{one.name}_", getattr(self, one.name)
-            if value is not None or not one.metadata.get("if_known"):
+        for attribute in fields(self):
+            name, value = f"{attribute.name}_", getattr(self, attribute.name)
+            if value is not None or not attribute.metadata.get("if_known"):
                 setattr(estimator, name, value)
             elif hasattr(estimator, name):
                 delattr(estimator, name)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal, Self
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -14,27 +14,34 @@ from sklearn.utils import check_random_state
 
 from ract._utils.progress import track
 from ract._utils.status import Status
+from ract._utils.typing import ColumnLike, Label, TableLike
 from ract.data.actions import ActionSpace
 from ract.data.costs import Cost
-from ract.models.base import names_parameters
 from ract.models.fit_state import ForestState
 from ract.models.labelled import LABELLED, LabelledTreesMixin
 from ract.models.out_of_bag import GrownTree, out_of_bag, shares_out_of_bag
+from ract.models.out_of_core import Source
 from ract.models.parameters import (
     FRACTION,
     NONE,
     THREADS,
     YES_OR_NO,
+    ClassWeight,
+    MaxFeatures,
+    Monotonic,
+    RandomState,
     Table,
     number_drawn,
     whole,
 )
 from ract.models.table import Prepared
+from ract.models.upgrade import names_parameters
 from ract.recourse.common.problem import check_categories
 from ract.recourse.exact.search import ExactSearch
 from ract.trees.cover import own_leaves, relabelled
 from ract.trees.ensemble import TreeEnsemble
-from ract.trees.grower import People, Rules, draw_people, grow_tree
+from ract.trees.grower import GrowRules, People, bootstrap_counts, grow_tree
+from ract.trees.on_grid import from_cell_trees
 from ract.trees.training import TrainingSet
 
 # Plain trees that tell about where a cut will be, before the forest is grown for it.
@@ -128,7 +135,7 @@ class RecourseForestClassifier(LabelledTreesMixin, BaseEstimator):
         actions: ActionSpace | None = None,
         *,
         n_estimators: int = 100,
-        desired: Any = None,
+        desired: Label | None = None,
         cost: str | Cost = "percentile",
         budget: float | None = None,
         recourse_weight: float = 0.1,
@@ -137,11 +144,11 @@ class RecourseForestClassifier(LabelledTreesMixin, BaseEstimator):
         max_depth: int | None = None,
         min_samples_leaf: int | float = 20,
         min_leaf_share: float | None = None,
-        max_features: Any = "sqrt",
+        max_features: MaxFeatures = "sqrt",
         max_bins: int = 256,
         max_samples: int | float | None = None,
-        class_weight: Any = None,
-        monotonic: Any = None,
+        class_weight: ClassWeight = None,
+        monotonic: Monotonic = None,
         min_recourse: float | None = None,
         threshold: float | None = None,
         approval_rate: float | None = None,
@@ -149,7 +156,7 @@ class RecourseForestClassifier(LabelledTreesMixin, BaseEstimator):
         oob_score: bool = False,
         n_jobs: int | None = None,
         verbose: int = 0,
-        random_state: Any = None,
+        random_state: RandomState = None,
     ) -> None:
         self.actions = actions
         self.n_estimators = n_estimators
@@ -180,7 +187,7 @@ class RecourseForestClassifier(LabelledTreesMixin, BaseEstimator):
     def _measures_afterwards(self) -> bool:
         return super()._measures_afterwards or self.oob_score
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> RecourseForestClassifier:
+    def fit(self, X: Source, y: ColumnLike, sample_weight: ColumnLike | None = None) -> Self:
         """Grow the forest.
 
         Parameters
@@ -237,10 +244,7 @@ class RecourseForestClassifier(LabelledTreesMixin, BaseEstimator):
         if not rule or rule.threshold is not None:
             return rule.threshold
         growth = replace(self._growth(training, 0.0, 0.0, None), max_risk=None)
-        seeds = self.seeds[:N_PILOT]
-        trees = Parallel(n_jobs=self.n_jobs, prefer="threads")(
-            delayed(growth.tree)(seed) for seed in seeds
-        )
+        trees = self._trees(growth, N_PILOT)
         return self._chosen_cut(training, trees, np.arange(len(training.people.desired)))
 
     def _chosen_cut(
@@ -261,19 +265,20 @@ class RecourseForestClassifier(LabelledTreesMixin, BaseEstimator):
         seeds = check_random_state(self.random_state).randint(2**31 - 1, size=self.n_estimators)
         return [int(seed) for seed in seeds]
 
-    def _trees(self, growth: Growth) -> list[GrownTree]:
-        """A tree for each seed."""
-        seeds = self.seeds
+    def _trees(self, growth: Growth, n_trees: int | None = None) -> list[GrownTree]:
+        """A tree for each of the first seeds; for all of them, with a progress bar, by default."""
+        seeds, show = self.seeds[:n_trees], self.verbose > 0 and n_trees is None
         grown = Parallel(n_jobs=self.n_jobs, prefer="threads", return_as="generator")(
             delayed(growth.tree)(seed) for seed in seeds
         )
-        return list(track(grown, len(seeds), "Growing trees", show=self.verbose > 0))
+        return list(track(grown, len(seeds), "Growing trees", show=show))
 
     def _state(self, prepared: Prepared, trees: Sequence[GrownTree]) -> ForestState:
         cut, known = None, prepared.in_memory
         if self.cut_rule:
-            everyone = len(prepared.training.people.desired) == known.n_all
-            rows = np.arange(known.n_all) if everyone else known.rows
+            rows = known.rows
+            if isinstance(rows, slice) or len(prepared.training.people.desired) == known.n_all:
+                rows = np.arange(known.n_all)
             cut = self._chosen_cut(prepared.training, trees, rows)
         state = ForestState(
             **prepared.state,
@@ -284,14 +289,15 @@ class RecourseForestClassifier(LabelledTreesMixin, BaseEstimator):
         )
         if not self.oob_score:
             return state
-        return self._scored_out_of_bag(state, prepared, [(one.seed, one.n_drawn) for one in trees])
+        draws = [(grown.seed, grown.n_drawn) for grown in trees]
+        return self._scored_out_of_bag(state, prepared, draws)
 
     @property
-    def _quickly(self) -> dict[str, Any]:
+    def _quickly(self) -> dict[str, int]:
         return {"n_estimators": min(self.n_estimators, N_PILOT)}
 
     def _scores_in_cells(self, training: TrainingSet, people: People) -> np.ndarray:
-        trees = [one.tree for one in self._trees(self._growth(training, 0.0, 0.0, None))]
+        trees = [grown.tree for grown in self._trees(self._growth(training, 0.0, 0.0, None))]
         return np.mean([tree.share[own_leaves(tree, people)] for tree in trees], axis=0)
 
     def ensemble_on(self, training: TrainingSet, weight: float, floor: float) -> TreeEnsemble:
@@ -336,33 +342,27 @@ class RecourseForestClassifier(LabelledTreesMixin, BaseEstimator):
         asked = bag.asked[refused]
         matrix = matrix[asked]  # no more than is needed: the search takes memory too
         search = ExactSearch(state.ensemble, state.encoder.axes, state.cost)
-        answers = search.attains(
-            matrix, self.budget_, trees=bag.left_out[refused], needed=needed[asked],
-            n_jobs=self.n_jobs,
-        )  # fmt: skip
+        by_person = {"trees": bag.left_out[refused], "needed": needed[asked]}
+        answers = search.attains(matrix, self.budget_, n_jobs=self.n_jobs, **by_person)
         without = int((answers != Status.FOUND).sum())
-        ratio = 1 - without / max(int(scored[bag.asked].sum()), 1)
         return replace(
-            state, oob_score=accuracy, oob_decision_function=probabilities,
-            oob_recourse_ratio=ratio,
-        )  # fmt: skip
+            state,
+            oob_score=accuracy,
+            oob_decision_function=probabilities,
+            oob_recourse_ratio=1 - without / max(int(scored[bag.asked].sum()), 1),
+        )
 
-    def predict_proba(self, X: Any) -> np.ndarray:
+    def predict_proba(self, X: TableLike) -> np.ndarray:
         """Mean share of each class in a person's leaves."""
         matrix = self._matrix(X)
         sums = self.ensemble_.totals(matrix, n_jobs=self.n_jobs)[1]
         return self._as_probabilities(sums / self.ensemble_.n_trees)
 
-    def apply(self, X: Any) -> np.ndarray:
-        """Leaf of each person in each tree, as nodes of ``ensemble_`` (people x trees)."""
-        matrix = self._matrix(X)
-        return self.ensemble_.apply(matrix)
-
 
 def _deciding(trees: Sequence[GrownTree], training: TrainingSet, cut: float | None) -> TreeEnsemble:
     """The trees, which decide by the majority of their labels or by a cut of their mean share."""
-    cells = [one.tree for one in trees]
-    forest = TreeEnsemble.from_cell_trees(cells, training.grid, len(cells) // 2 + 1)
+    cells = [grown.tree for grown in trees]
+    forest = from_cell_trees(cells, training.grid, len(cells) // 2 + 1)
     return forest if cut is None else forest.at_threshold(cut)
 
 
@@ -373,21 +373,21 @@ class Growth:
     Parameters
     ----------
     training : TrainingSet
-    rules : Rules
+    rules : GrowRules
     n_drawn : int
         Size of a bootstrap sample.
     max_risk : float or None
     """
 
     training: TrainingSet
-    rules: Rules
+    rules: GrowRules
     n_drawn: int
     max_risk: float | None
 
     def tree(self, seed: int) -> GrownTree:
         """Grow the tree of a seed; all it keeps is in proportion to its nodes."""
         people, weights = self.training.people, self.training.weights
-        times, next_seed = draw_people(len(weights.growing), self.n_drawn, seed)
+        times, next_seed = bootstrap_counts(len(weights.growing), self.n_drawn, seed)
         sample = weights.sample
         plain = sample is None and (weights.growing == 1).all()
         growing = times if plain else weights.growing * times

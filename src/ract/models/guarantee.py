@@ -216,7 +216,7 @@ def relabel(
 
     Examples
     --------
-    >>> from ract.trees.grower import Rules, grow_tree
+    >>> from ract.trees.grower import GrowRules, grow_tree
     >>> rng = np.random.default_rng(0)
     >>> def draw(n):  # eight cells, of which everyone can climb one
     ...     cells = rng.integers(0, 8, (1, n), dtype=np.uint8)
@@ -224,7 +224,7 @@ def relabel(
     ...     desired = (rng.integers(0, 8, n) <= cells[0]).astype(np.uint8)
     ...     return People(cells, cells, highest, np.array([8]), (None,), desired)
     >>> growing, held_out, weights = draw(500), draw(500), np.ones(500)
-    >>> tree = grow_tree(growing, weights, Rules(max_depth=3))
+    >>> tree = grow_tree(growing, weights, GrowRules(max_depth=3))
     >>> labels, guarantee = relabel(
     ...     tree, growing, weights, held_out, max_risk=0.2, confidence=0.95
     ... )

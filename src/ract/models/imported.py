@@ -10,9 +10,12 @@ import numpy as np
 
 from ract._utils.errors import InvalidSpec
 from ract._utils.signature import takes_keywords_of
+from ract._utils.typing import Classifier, ColumnLike, Label, TableLike
+from ract._utils.validation import is_number
 from ract.data.actions import ActionSpace, budget_for
 from ract.data.costs import Cost, FittedCost, fit_cost, refuse_percent
 from ract.data.encoder import Encoder
+from ract.models.table import as_classes
 from ract.recourse.calibration import LastingCurve
 from ract.recourse.few_changes import recourse_of
 from ract.recourse.find import find_recourse
@@ -22,9 +25,8 @@ from ract.recourse.result import Recourse
 from ract.trees.ensemble import TreeEnsemble
 from ract.trees.readers import TreeModel, read_model
 from ract.trees.readers.agree import check_decisions
-from ract.trees.readers.curves import curve_of, record_of
+from ract.trees.readers.curves import Curve, curve_of, curve_record
 from ract.trees.readers.model import OwnModel
-from ract.trees.readers.reading import Curve
 from ract.trees.readers.steps import unwrapped
 
 
@@ -60,7 +62,7 @@ class ImportedClassifier:
     ensemble_: TreeEnsemble
     cost_: FittedCost
     classes_: np.ndarray
-    desired_: Any
+    desired_: Label
     link: Curve | None = None
     budget: float = math.inf
     source: str = ""
@@ -72,13 +74,12 @@ class ImportedClassifier:
         """Number of columns of the user's table."""
         return len(self.encoder_.feature_names)
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: TableLike) -> np.ndarray:
         """Class of each person, as the model's own library decides."""
         decided = self.ensemble_.decide(self.encoder_.matrix(X, kinds=False))
-        other = self.classes_[self.classes_ != self.desired_][0]
-        return np.where(decided, self.desired_, other).astype(self.classes_.dtype)
+        return as_classes(decided, self.classes_, self.desired_)
 
-    def predict_proba(self, X: Any) -> np.ndarray:
+    def predict_proba(self, X: TableLike) -> np.ndarray:
         """Probability of each class (people x 2).
 
         That of the desired class is the library's own, bit for bit; for XGBoost, whose curve is
@@ -88,12 +89,12 @@ class ImportedClassifier:
         second = desired if self.classes_[1] == self.desired_ else 1 - desired
         return np.column_stack([1 - second, second])
 
-    def score(self, X: Any, y: Any) -> float:
+    def score(self, X: TableLike, y: ColumnLike) -> float:
         """Share of people whose class is predicted."""
         return float(np.mean(self.predict(X) == np.asarray(y)))
 
     @takes_keywords_of(find_recourse, more=PROBLEM_KEYWORDS)
-    def recourse(self, X: Any, **options: Any) -> Recourse:
+    def recourse(self, X: TableLike, **options: Any) -> Recourse:
         """What each person can do to get the desired class; options as ``find_recourse``.
 
         With a curve of ``ract.calibrate`` that names a probability, plans last so unless
@@ -103,24 +104,24 @@ class ImportedClassifier:
         return recourse_of(self, X, options)
 
     @takes_keywords_of(find_reasons, more=PROBLEM_KEYWORDS)
-    def reasons(self, X: Any, **options: Any) -> Reasons:
+    def reasons(self, X: TableLike, **options: Any) -> Reasons:
         """Why each refused person was refused; options as ``ract.find_reasons``."""
         return find_reasons(self, X, **options)
 
     @property
     def _tree(self) -> TreeModel:
+        classes, desired = self.classes_, self.desired_
         return TreeModel(
-            self.encoder_, self.ensemble_, self.classes_, self.desired_, self.n_features_in_,
-            self.link,
-        )  # fmt: skip
+            self.encoder_, self.ensemble_, classes, desired, self.n_features_in_, self.link
+        )
 
 
 def import_model(
-    model: Any,
-    people: Any,
+    model: Classifier,
+    people: TableLike,
     actions: ActionSpace | None = None,
     *,
-    desired: Any = None,
+    desired: Label | None = None,
     threshold: float | None = None,
     cost: str | Cost = "percentile",
     budget: float | None = None,
@@ -156,21 +157,22 @@ def import_model(
         raise InvalidSpec(f"{type(model).__name__} is one of ract's own; save it as it is.")
     if budget is None:
         budget = budget_for(tree.encoder.space)
-    if (
-        isinstance(budget, bool)
-        or not isinstance(budget, (int, float, np.number))
-        or not budget >= 0
-    ):
+    if not is_number(budget) or not budget >= 0:
         raise InvalidSpec(f"budget must be a number of 0 or more, got {budget!r}.")
     matrix = tree.encoder.matrix(people)
     check_decisions(model, tree, people, matrix, threshold)
-    fitted = fit_cost(
-        cost, list(matrix.T), tree.encoder.weights, missing=tree.encoder.missing_cells
-    )
+    encoder = tree.encoder
+    fitted = fit_cost(cost, list(matrix.T), encoder.weights, missing=encoder.missing_cells)
     refuse_percent(fitted, budget)
     kind = type(unwrapped(model)[1])
     return ImportedClassifier(
-        tree.encoder, tree.ensemble, fitted, tree.classes, tree.desired,
-        curve_of(record_of(tree.link)), float(budget),
-        f"{kind.__module__.split('.')[0]}.{kind.__name__}", lasting,
-    )  # fmt: skip
+        encoder,
+        tree.ensemble,
+        fitted,
+        tree.classes,
+        tree.desired,
+        link=curve_of(curve_record(tree.link)),
+        budget=float(budget),
+        source=f"{kind.__module__.split('.')[0]}.{kind.__name__}",
+        lasting_=lasting,
+    )

@@ -24,17 +24,16 @@ import pandas as pd
 from scipy.special import expit, logit
 from scipy.stats import t
 from sklearn.base import BaseEstimator, clone
-from sklearn.linear_model import LogisticRegression
 from sklearn.utils.validation import check_is_fitted
 
 from ract._utils.errors import InvalidData, InvalidSpec, listing
 from ract._utils.progress import track
-from ract._utils.status import Status
+from ract._utils.typing import Classifier, ColumnLike, Label, TableLike
 from ract.data.actions import ActionSpace
-from ract.data.costs import within
 from ract.data.encoder import Encoder
-from ract.data.frames import read_table, take_rows, without_columns
+from ract.data.frames import read_table, take_rows
 from ract.models.forest import RecourseForestClassifier
+from ract.models.halves import distinct_rows, first_half, fitted_curve, log_odds
 from ract.models.parameters import (
     ANYTHING,
     COMMON,
@@ -43,10 +42,11 @@ from ract.models.parameters import (
     THREADS,
     Table,
     check_parameters,
-    desired_class,
+    desired_label,
     whole,
 )
-from ract.models.verdicts import SUPPLIED, Judged
+from ract.models.table import used_columns
+from ract.models.verdicts import Judged, verdicts_of
 from ract.recourse.result import Recourse
 from ract.trees.ensemble import TreeEnsemble
 from ract.trees.readers import TreeModel
@@ -56,8 +56,6 @@ from ract.trees.training import row_hashes
 MARGIN = 0.1
 # People of each class that a judge needs, and accepted people that a bar needs.
 FEWEST = 10
-# Shares are held this far from 0 and 1, where log odds have no end.
-EDGE = 1e-3
 # The plain forest on each half. Small leaves follow the table closely, and their noise goes into
 # the spread; so does that of few trees, which makes up for what all halves get wrong alike. On the
 # loans model intervals of 90% hold for 84 to 91% of plans (50 trees: 79 to 87%; leaves of 10: 66
@@ -145,8 +143,8 @@ class OutcomeJudge(BaseEstimator):
         self,
         actions: ActionSpace | None = None,
         *,
-        classifier: Any = None,
-        desired: Any = None,
+        classifier: Classifier | None = None,
+        desired: Label | None = None,
         n_splits: int = 10,
         confidence: float = 0.9,
         n_jobs: int | None = None,
@@ -162,7 +160,7 @@ class OutcomeJudge(BaseEstimator):
         self.verbose = verbose
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any) -> OutcomeJudge:
+    def fit(self, X: TableLike, y: ColumnLike) -> OutcomeJudge:
         """Fit a classifier on each half of each split.
 
         Parameters
@@ -172,27 +170,27 @@ class OutcomeJudge(BaseEstimator):
         y : array (people,)
         """
         check_parameters(self, self._parameters)
-        X = self._used(X)
-        y = _labels(y)
-        truth = self._read_target(X, y)
-        self.encoder_, self.people_ = Encoder(X, self._space(X)), X
+        X, labels = used_columns(X, self.actions), _labels(y)
+        truth = self._read_target(X, labels)
+        self.encoder_ = Encoder(X, self._space(X))
+        self.people_: TableLike | None = X
         rng = np.random.default_rng(self.random_state)
         # Equal people stand in the same half, or they would be judged by their own outcomes.
-        self._rows, first, person = _distinct(self.encoder_, X)
-        cuts = [_first_half(truth[first], rng) for _ in range(self.n_splits)]
+        self._rows, first, person = distinct_rows(self.encoder_, X)
+        cuts = [first_half(truth[first], rng) for _ in range(self.n_splits)]
         self._in_half = np.column_stack([side for cut in cuts for side in (cut, ~cut)])
         halves = [np.flatnonzero(inside) for inside in self._in_half[person].T]
         self.judges_ = [
-            self._fitted(take_rows(X, rows), y[rows], int(rng.integers(2**31)))
+            self._fitted(take_rows(X, rows), labels[rows], int(rng.integers(2**31)))
             for rows in track(halves, len(halves), "Fitting the judge", show=self.verbose > 0)
         ]
         shares = self._shares(X, X)
         raw = np.nanmean(shares, axis=1)
-        self.curve_ = _fitted_curve(raw, truth)
+        self.curve_ = fitted_curve(raw, truth)
         self.scores_, self.spreads_ = self._calibrated(raw), np.nanstd(shares, axis=1, ddof=1)
         return self
 
-    def fit_apart(self, X: Any, y: Any) -> tuple[OutcomeJudge, OutcomeJudge]:
+    def fit_apart(self, X: TableLike, y: ColumnLike) -> tuple[OutcomeJudge, OutcomeJudge]:
         """Two judges of different people: one to search with, one to report.
 
         Plans that were searched for with a judge (``find_recourse(..., earned=judge)``) look
@@ -203,38 +201,34 @@ class OutcomeJudge(BaseEstimator):
         X, y
             As in ``fit``; the two judges share nobody and no equal rows.
         """
-        X = self._used(X)
-        y = _labels(y)
-        truth = self._read_target(X, y)
+        X, labels = used_columns(X, self.actions), _labels(y)
+        truth = self._read_target(X, labels)
         space = self._space(X)
-        _, first, person = _distinct(Encoder(X, space), X)
-        inside = _first_half(truth[first], np.random.default_rng(self.random_state))[person]
+        _, first, person = distinct_rows(Encoder(X, space), X)
+        inside = first_half(truth[first], np.random.default_rng(self.random_state))[person]
+        judge = clone(self).set_params(actions=space, desired=self.desired_)
         seeking, reporting = (
-            clone(self).set_params(actions=space, desired=self.desired_)
-            .fit(take_rows(X, rows), y[rows])
+            clone(judge).fit(take_rows(X, rows), labels[rows])
             for rows in (np.flatnonzero(inside), np.flatnonzero(~inside))
-        )  # fmt: skip
+        )
         return seeking, reporting
 
-    def _used(self, X: Any) -> Any:
-        """A table without the columns that the action space keeps from models."""
-        return X if self.actions is None else without_columns(X, self.actions.unused)
-
-    def _space(self, X: Any) -> ActionSpace:
+    def _space(self, X: TableLike) -> ActionSpace:
         """Kinds and categories of the columns; all fixed, since nobody acts here."""
         space = (ActionSpace([]) if self.actions is None else self.actions).complete(X)
         fixed = (f.moving("fixed") for f in space)
         return ActionSpace(fixed, self.desired_, space.limits, space.steps)
 
-    def _read_target(self, X: Any, y: np.ndarray) -> np.ndarray:
+    def _read_target(self, X: TableLike, y: np.ndarray) -> np.ndarray:
         """Set classes_ and desired_; returns who has the desired class."""
-        if y.shape != (read_table(X).n_rows,):
-            raise InvalidData(f"X has {read_table(X).n_rows} rows but y has shape {y.shape}.")
+        n_rows = read_table(X).n_rows
+        if y.shape != (n_rows,):
+            raise InvalidData(f"X has {n_rows} rows but y has shape {y.shape}.")
         self.classes_ = np.sort(pd.unique(y))
         labels = self.classes_.tolist()
         if len(labels) != 2:
             raise InvalidData(f"A judge needs two classes, got {len(labels)}: {listing(labels)}.")
-        self.desired_ = desired_class(self.desired, self.actions, self.classes_)
+        self.desired_ = desired_label(self.desired, self.actions, self.classes_)
         truth = np.asarray(y == self.desired_)
         if min(truth.sum(), (~truth).sum()) < FEWEST:
             raise InvalidData(
@@ -243,28 +237,37 @@ class OutcomeJudge(BaseEstimator):
             )
         return truth
 
-    def _fitted(self, X: Any, y: np.ndarray, seed: int) -> Any:
+    def _fitted(self, X: TableLike, y: np.ndarray, seed: int) -> Any:
         """A classifier fitted on one half."""
         if self.classifier is not None:
             return clone(self.classifier).fit(X, y)
         forest = RecourseForestClassifier(
-            self.encoder_.space, n_estimators=TREES, desired=self.desired_, recourse_weight=0,
-            min_samples_leaf=LEAF, max_features=FEATURES, n_jobs=self.n_jobs, random_state=seed,
-        )  # fmt: skip
+            self.encoder_.space,
+            n_estimators=TREES,
+            desired=self.desired_,
+            recourse_weight=0,
+            min_samples_leaf=LEAF,
+            max_features=FEATURES,
+            n_jobs=self.n_jobs,
+            random_state=seed,
+        )
         return replace(forest.fit(X, y).ensemble_, combine="mean", cutoff=0.5)
 
-    def _shares(self, X: Any, people: Any) -> np.ndarray:
+    def _shares(self, X: TableLike, people: TableLike) -> np.ndarray:
         """What each half says (people x halves); NaN of halves that hold the person.
 
         X may be where the people end; who they are is in ``people``.
         """
-        X, people = self._used(X), self._used(people)
-        matrix, position = self.encoder_.matrix(X, kinds=False), list(self.classes_)
-        shares = np.column_stack([
-            judge.score(matrix, n_jobs=self.n_jobs) if isinstance(judge, TreeEnsemble)
-            else judge.predict_proba(X)[:, position.index(self.desired_)]
-            for judge in self.judges_
-        ])  # fmt: skip
+        X, people = (used_columns(table, self.actions) for table in (X, people))
+        matrix, column = self.encoder_.matrix(X, kinds=False), list(self.classes_)
+        shares = np.column_stack(
+            [
+                judge.score(matrix, n_jobs=self.n_jobs)
+                if isinstance(judge, TreeEnsemble)
+                else judge.predict_proba(X)[:, column.index(self.desired_)]
+                for judge in self.judges_
+            ]
+        )
         rows = row_hashes(self.encoder_.encode(people, kinds=False))
         at = np.minimum(np.searchsorted(self._rows, rows), len(self._rows) - 1)
         had_part = (self._rows[at] == rows)[:, None] & self._in_half[at]
@@ -272,9 +275,9 @@ class OutcomeJudge(BaseEstimator):
 
     def _calibrated(self, shares: np.ndarray) -> np.ndarray:
         shift, scale = self.curve_
-        return np.asarray(expit(shift + scale * _log_odds(shares)))
+        return np.asarray(expit(shift + scale * log_odds(shares)))
 
-    def _estimates(self, X: Any, people: Any) -> np.ndarray:
+    def _estimates(self, X: TableLike, people: TableLike) -> np.ndarray:
         """Probability, low and high of each person (people x 3)."""
         shares = self._shares(X, people)
         middle, spread = np.nanmean(shares, axis=1), np.nanstd(shares, axis=1, ddof=1)
@@ -282,7 +285,7 @@ class OutcomeJudge(BaseEstimator):
         width = t.ppf((1 + self.confidence) / 2, n_halves - 1) * spread
         return self._calibrated(np.column_stack([middle, middle - width, middle + width]))
 
-    def probability(self, X: Any) -> pd.DataFrame:
+    def probability(self, X: TableLike) -> pd.DataFrame:
         """Probability of the desired class of each person, with an interval.
 
         Parameters
@@ -348,9 +351,7 @@ class OutcomeJudge(BaseEstimator):
                 f"The judge was fitted for the class {self.desired_!r}, the model for "
                 f"{model.desired!r}."
             )
-        own, theirs = ([(x.feature.name, x.columns, x.feature.categories) for x in encoder.axes]
-                       for encoder in (self.encoder_, model.encoder))  # fmt: skip
-        if own != theirs:
+        if _layout(self.encoder_) != _layout(model.encoder):
             raise InvalidSpec(
                 "The judge takes other columns or categories than the model: "
                 f"{listing(self.encoder_.column_names, 30)} and not "
@@ -370,7 +371,7 @@ class OutcomeJudge(BaseEstimator):
         trees = self.judges_[0].memo.get(("goal", needed), make)
         return TreeModel(model.encoder, trees, self.classes_, self.desired_, model.n_features)
 
-    def share_accepted(self, model: Any) -> float:
+    def share_accepted(self, model: TreeModel | Classifier) -> float:
         """Share of the judge's own table that a model accepts."""
         if self.people_ is None:
             return self.accepted_
@@ -399,7 +400,7 @@ class OutcomeJudge(BaseEstimator):
                 f"The plans are for the class {recourse.desired!r}, the judge was fitted for "
                 f"{self.desired_!r}."
             )
-        if any(one.model is self for one in recourse.question.also):
+        if any(also.model is self for also in recourse.question.also):
             raise InvalidSpec(
                 "The plans were searched for with this judge, which thinks better of them than "
                 "others would; let a judge of other people report (OutcomeJudge.fit_apart)."
@@ -418,45 +419,17 @@ class OutcomeJudge(BaseEstimator):
             frame.iloc[rows, 1:] = self._estimates(
                 take_rows(recourse.outcomes, rows), take_rows(people, rows)
             )
-        proved = np.isin(recourse.answers.status, (Status.NONE, Status.NONE_WITHIN_BUDGET))
-        proved |= ~within(recourse.bound, recourse.budget)
-        frame["verdict"] = np.select(
-            [recourse.accepted, planned & (frame["low"] > bar), planned & (frame["high"] < bar),
-             planned, recourse.only_supplied & within(recourse.cost, recourse.budget), proved],
-            ["accepted", "earned", "granted", "undecided", SUPPLIED, "none"], "unknown",
-        ).astype(object)  # fmt: skip
+        frame["verdict"] = verdicts_of(recourse, planned, frame["low"] > bar, frame["high"] < bar)
         return Judged(frame, bar, accepted, self.confidence, people)
 
 
-def _labels(y: Any) -> np.ndarray:
+def _layout(encoder: Encoder) -> list[tuple[object, ...]]:
+    """What must agree between two encoders that give the same columns."""
+    return [(axis.feature.name, axis.columns, axis.feature.categories) for axis in encoder.axes]
+
+
+def _labels(y: ColumnLike) -> np.ndarray:
     """Classes as an array of their own type: classifiers refuse numbers held as objects."""
-    y = np.asarray(y)
-    return np.asarray(pd.Series(y).infer_objects()) if y.dtype == object and y.ndim == 1 else y
-
-
-def _distinct(encoder: Encoder, X: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Hashes of different rows in order, where each stands first, and which each person has."""
-    hashes = row_hashes(encoder.encode(X))
-    return np.unique(hashes, return_index=True, return_inverse=True)
-
-
-def _first_half(label: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Who is in the first of two random halves with equal shares of both classes."""
-    order = np.lexsort((rng.random(len(label)), label))
-    first = np.zeros(len(label), np.bool_)
-    first[order[::2]] = True
-    return first
-
-
-def _log_odds(shares: np.ndarray) -> np.ndarray:
-    return np.asarray(logit(np.clip(shares, EDGE, 1 - EDGE)))
-
-
-def _fitted_curve(shares: np.ndarray, truth: np.ndarray) -> tuple[float, float]:
-    """Shift and scale of log odds with which shares fit the outcomes of people outside.
-
-    Shares that go against the outcomes say nothing: then everyone gets the share of all.
-    """
-    fitted = LogisticRegression(C=1e6).fit(_log_odds(shares)[:, None], truth)
-    shift, scale = float(fitted.intercept_[0]), float(fitted.coef_[0, 0])
-    return (shift, scale) if scale > 0 else (float(logit(truth.mean())), 0.0)
+    labels = np.asarray(y)
+    is_mixed = labels.dtype == object and labels.ndim == 1
+    return np.asarray(pd.Series(labels).infer_objects()) if is_mixed else labels

@@ -13,6 +13,7 @@ from ract.models.parameters import (
     MAX_FEATURES,
     NONE,
     SHARE,
+    MaxFeatures,
     Table,
     between,
     features_per_split,
@@ -22,7 +23,7 @@ from ract.models.parameters import (
     whole,
 )
 from ract.models.weight_search import impurity_of_all
-from ract.trees.grower import CRITERIA, Rules
+from ract.trees.grower import CRITERIA, Criterion, GrowRules
 from ract.trees.training import TrainingSet
 
 LABELLED: Table = {
@@ -38,6 +39,13 @@ LABELLED: Table = {
 
 class LabelledTreesMixin(RecourseClassifierMixin):
     """Growing rules of trees whose leaves are labelled."""
+
+    criterion: Criterion
+    max_depth: int | None
+    min_samples_leaf: int | float
+    min_leaf_share: float | None
+    max_features: MaxFeatures
+    min_recourse: float | None
 
     @property
     def _needs_reach(self) -> bool:
@@ -58,14 +66,14 @@ class LabelledTreesMixin(RecourseClassifierMixin):
 
     def _rules(
         self, training: TrainingSet, recourse_weight: float, floor: float, cut: float | None
-    ) -> Rules:
+    ) -> GrowRules:
         """Growing rules in numbers of people and axes; cut: where the score will be, about.
 
         With a cut leaves are labelled by their shares, as the decision counts them, so that none
         becomes desired for the recourse that this would bring.
         """
         axes, n_people = training.grid.axes, len(training.weights.growing)
-        return Rules(
+        return GrowRules(
             recourse_weight=recourse_weight * self._scale_of_errors(training),
             cut=0.5 if cut is None else cut,
             criterion=self.criterion,
@@ -82,8 +90,8 @@ class LabelledTreesMixin(RecourseClassifierMixin):
             return 1.0
         weights, desired = training.weights, training.people.desired
         of_errors, of_people = (
-            self.weight_unit(desired, each) * float(each.sum())
-            for each in (weights.growing, weights.people)
+            self.weight_unit(desired, masses) * float(masses.sum())
+            for masses in (weights.growing, weights.people)
         )
         return of_errors / of_people
 

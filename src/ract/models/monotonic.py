@@ -9,12 +9,22 @@ stated AUC on people who are held out inside the training data.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Protocol, TypeGuard
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.metrics import roc_auc_score
+from sklearn.model_selection import train_test_split
 
 from ract.data.encoder import Encoder
+from ract.models.parameters import RandomState, split_seed
+from ract.trees.grower import People
+from ract.trees.training import TrainingSet
 
 # What all constraints that are kept may cost together.
 MAX_AUC_LOSS = 0.005
+# Share of the people on whom it is measured what they cost.
+HELD_OUT = 1 / 3
 CHOICES = ("auto", "all", "none")
 
 Directions = Mapping[str, int]
@@ -63,12 +73,46 @@ def cheap_directions(
         return dict(wanted)
     alone = {name: auc_of({name: sign}) for name, sign in wanted.items()}
     kept: dict[str, int] = {}
-    for name in sorted(wanted, key=lambda one: -alone[one]):
-        if alone[name] >= least and auc_of({**kept, name: wanted[name]}) >= least:
-            kept[name] = wanted[name]
+    for name in sorted(wanted, key=lambda name: -alone[name]):
+        together = {**kept, name: wanted[name]}
+        # The first is alone, and that model was measured.
+        if alone[name] >= least and (not kept or auc_of(together) >= least):
+            kept = together
     return kept
 
 
-def is_choice(monotonic: Any) -> bool:
+class Learner(Protocol):
+    """An estimator whose constraints are chosen."""
+
+    random_state: RandomState
+
+    @property
+    def _quickly(self) -> dict[str, int]:
+        """Parameters of a model that is only asked how well it ranks."""
+
+    def _scores_in_cells(self, training: TrainingSet, people: People) -> np.ndarray:
+        """Scores of people, in the cells of a training set, by a model grown on it."""
+
+
+def auc_apart(estimator: Learner, training: TrainingSet) -> Callable[[Directions], float]:
+    """From constraints to the AUC of a plain model with them, on a third of the people."""
+    people, weights = training.people, training.weights.people
+    everyone, seed = np.arange(len(people.desired)), split_seed(estimator.random_state)
+    parts = train_test_split(
+        everyone, test_size=HELD_OUT, stratify=people.desired, random_state=seed
+    )
+    inside, outside = map(np.sort, parts)
+    part, held_out = training.take(inside), people.take(outside)
+    plain = {"recourse_weight": 0.0, **estimator._quickly}
+
+    def auc_of(directions: Directions) -> float:
+        learner = clone(estimator).set_params(monotonic=dict(directions), **plain)
+        scores = learner._scores_in_cells(part, held_out)
+        return float(roc_auc_score(held_out.desired, scores, sample_weight=weights[outside]))
+
+    return auc_of
+
+
+def is_choice(monotonic: object) -> TypeGuard[str]:
     """Whether constraints are stated in a word rather than by feature."""
     return isinstance(monotonic, str)

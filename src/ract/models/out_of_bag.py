@@ -10,7 +10,7 @@ import numpy as np
 
 from ract.trees.cover import own_leaves
 from ract.trees.ensemble import TreeEnsemble
-from ract.trees.grower import CellTree, People, draw_people
+from ract.trees.grower import CellTree, People, bootstrap_counts
 
 MOST_ASKED = 1000
 MOST_SCORED = 20_000  # people by whom a cut is chosen
@@ -68,7 +68,7 @@ def out_of_bag(
     asked = np.arange(n) if n <= MOST_ASKED else np.linspace(0, n - 1, MOST_ASKED).astype(int)
     left_out = np.zeros((len(asked), len(draws)), np.bool_)
     for t, (seed, n_drawn) in enumerate(draws):
-        is_out = draw_people(n_people, n_drawn, seed)[0][rows] == 0
+        is_out = bootstrap_counts(n_people, n_drawn, seed)[0][rows] == 0
         out, left_out[:, t] = np.flatnonzero(is_out), is_out[asked]
         of_tree = ensemble.totals(matrix[out], trees=slice(t, t + 1))
         votes[out] += of_tree[0]
@@ -109,7 +109,7 @@ def shares_out_of_bag(trees: Sequence[GrownTree], people: People, rows: np.ndarr
     sums, counts = np.zeros(len(asked)), np.zeros(len(asked))
     scored = people if some is None else people.take(some)
     for one in trees:
-        out = draw_people(one.n_people, one.n_drawn, one.seed)[0][rows[asked]] == 0
+        out = bootstrap_counts(one.n_people, one.n_drawn, one.seed)[0][rows[asked]] == 0
         part = np.flatnonzero(out)
         leaf = own_leaves(one.tree, scored.take(part))
         sums[part] += one.tree.share[leaf]

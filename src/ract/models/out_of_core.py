@@ -8,32 +8,39 @@ Where the sketches are exact, so is all that follows. The learners see the same 
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
 
 import numpy as np
 import pandas as pd
 from sklearn.utils.class_weight import compute_sample_weight
 
-from ract._utils.errors import InvalidData, InvalidSpec, how_to_install, listing
+from ract._utils.errors import InvalidData, InvalidSpec, error_text, how_to_install, listing
 from ract._utils.progress import track
+from ract._utils.typing import ColumnLike, Label, TableLike
 from ract.data.actions import ActionSpace, unrestricted
 from ract.data.costs import FittedCost, fit_cost, refuse_percent, require_max_norm
 from ract.data.encoder import Encoder
 from ract.data.grid import Grid
 from ract.data.sketch import MOST_VALUES, ColumnSketch, TableSketch
-from ract.models.parameters import desired_class
-from ract.models.table import Prepared, TableSpec, TrainingRows, classes_of
-from ract.trees.grower import People
+from ract.models.parameters import ClassWeight, desired_label
+from ract.models.table import Prepared, TableSpec, TrainingRows, binary_classes
 from ract.trees.training import TrainingSet, Weights, people_on
+
+if TYPE_CHECKING:
+    from pyarrow.dataset import Dataset
+
+# A Parquet file, a folder of them, or a pyarrow data set; and what ``fit`` takes.
+Stored: TypeAlias = "str | Path | Dataset"
+Source: TypeAlias = "TableLike | Stored"
 
 ROWS_AT_ONCE = 131_072
 IN_MEMORY = 64_000_000  # bytes of cells that are not worth a file
 
 
-def is_stored(X: Any) -> bool:
+def is_stored(X: object) -> TypeGuard[Stored]:
     """Whether X is a path or a pyarrow data set rather than a table."""
     return isinstance(X, (str, Path)) or type(X).__module__ == "pyarrow._dataset"
 
@@ -55,7 +62,11 @@ class Columns:
 
     @classmethod
     def of(
-        cls, names: Iterable[str], target: Any, weight: Any, actions: ActionSpace | None
+        cls,
+        names: Iterable[str],
+        target: ColumnLike,
+        weight: ColumnLike | None,
+        actions: ActionSpace | None,
     ) -> Columns:
         """Those of a table with these names; all but target and weight that are used."""
         unused = frozenset() if actions is None else actions.unused
@@ -69,10 +80,11 @@ class Columns:
                     f"{what} must name a column of a table that is read in batches, got {shown!r}; "
                     f"its columns are {listing(names, 30)}."
                 )
-        features = tuple(name for name in names if name not in (target, weight))
+        columns = cls((), str(target), None if weight is None else str(weight))
+        features = tuple(name for name in names if name not in (columns.target, columns.weight))
         if not features:
             raise InvalidData(f"The table has no column beside {target!r}.")
-        return cls(features, target, weight)
+        return replace(columns, features=features)
 
     def split(self, frame: pd.DataFrame) -> tuple[pd.DataFrame, np.ndarray, np.ndarray | None]:
         """Features, classes and weights of everyone with a weight."""
@@ -98,7 +110,7 @@ class Columns:
 
 
 @dataclass(frozen=True)
-class Reading:
+class StoredTable:
     """What the first pass found out, and the second does with every batch.
 
     Parameters
@@ -123,55 +135,47 @@ class Reading:
     grid: Grid
     cost: FittedCost
     classes: np.ndarray
-    desired: Any
-    factors: dict[Any, float]
+    desired: Label
+    factors: dict[Label, float]
     n_people: int
     error: float
 
     @classmethod
-    def of(cls, spec: TableSpec, columns: Columns, sketch: TableSketch) -> Reading:
+    def of(cls, spec: TableSpec, columns: Columns, sketch: TableSketch) -> StoredTable:
         """Encoding, bins and costs from what the first pass kept of a table."""
         table, setting = sketch.table(), spec.setting
         table.refuse_empty_columns()
         labels = list(sketch.classes)
         texts = any(isinstance(label, str) for label in labels)  # objects, as in a frame
-        classes = classes_of(np.array(labels, dtype=object if texts else None))
+        classes = binary_classes(np.array(labels, dtype=object if texts else None))
         actions = unrestricted(table) if setting.actions is None else setting.actions
         encoder = Encoder.of_space(actions.complete(table), columns.features)
-        known = sketch.distributions(encoder)
-        grid = Grid.from_columns(encoder.axes, known, setting.max_bins)  # type: ignore[arg-type]
-        cost = fit_cost(
-            setting.cost, known, encoder.weights, missing=encoder.missing_cells  # type: ignore[arg-type]
-        )  # fmt: skip
+        known: Any = sketch.distributions(encoder)  # which take the place of columns
+        grid = Grid.from_columns(encoder.axes, known, setting.max_bins)
+        missing = encoder.missing_cells
+        cost = fit_cost(setting.cost, known, encoder.weights, missing=missing)
         require_max_norm(cost)
         refuse_percent(cost, setting.budget)
-        return cls(
-            spec, columns, encoder, grid, cost, classes,
-            desired_class(spec.desired, setting.actions, classes),
-            _factors(spec.class_weight, classes, sketch.classes), sketch.n_people, sketch.error,
-        )  # fmt: skip
+        desired = desired_label(spec.desired, setting.actions, classes)
+        factors = _factors(spec.class_weight, classes, sketch.classes)
+        n, error = sketch.n_people, sketch.error
+        return cls(spec, columns, encoder, grid, cost, classes, desired, factors, n, error)
 
     def training(self, frame: pd.DataFrame) -> TrainingSet | None:
         """A batch, ready for growing; None if nobody in it has a weight."""
         X, y, sample = self.columns.split(frame)
-        if not len(X):
-            return None
-        columns = self.encoder.encode(X)
-        people = people_on(
-            self.grid, self.cost, columns, (y == self.desired).astype(np.uint8),
-            self.spec.setting.budget, with_reach=self.spec.with_reach,
-        )  # fmt: skip
-        weights = self._weights(y, sample)
-        return TrainingSet(self.encoder, self.grid, self.cost, people, weights, None)
+        return self._training(X, y == self.desired, self._weights(y, sample)) if len(X) else None
 
     def training_on(self, rows: TrainingRows) -> TrainingSet:
         """Rows in memory, ready for growing."""
-        columns, desired = self.encoder.encode(rows.X), rows.desired.astype(np.uint8)
-        people = people_on(
-            self.grid, self.cost, columns, desired, self.spec.setting.budget,
-            with_reach=self.spec.with_reach,
-        )  # fmt: skip
-        return TrainingSet(self.encoder, self.grid, self.cost, people, rows.weights, None)
+        return self._training(rows.X, rows.desired, rows.weights)
+
+    def _training(self, X: TableLike, desired: np.ndarray, weights: Weights) -> TrainingSet:
+        """Rows on the grid of the whole table."""
+        columns, labels, spec = self.encoder.encode(X), desired.astype(np.uint8), self.spec
+        budget, with_reach = spec.setting.budget, spec.with_reach
+        people = people_on(self.grid, self.cost, columns, labels, budget, with_reach=with_reach)
+        return TrainingSet(self.encoder, self.grid, self.cost, people, weights, None)
 
     def in_memory(self, frame: pd.DataFrame, first: int = 0) -> TrainingRows:
         """Rows of a batch, whose first person has so many before them, that stay in memory."""
@@ -191,39 +195,36 @@ class Reading:
 
     def prepared(self, training: TrainingSet, in_memory: TrainingRows) -> Prepared:
         """The whole table, ready for a learner."""
-        names = np.array(self.columns.features, dtype=object)
-        everyone = range(self.n_people)
-        return Prepared(
-            self.spec, self.classes, self.desired, len(names), names, training, in_memory,
-            everyone, self.n_people, self.error,
-        )  # fmt: skip
+        names, n = np.array(self.columns.features, dtype=object), self.n_people
+        state = (self.spec, self.classes, self.desired, names)
+        return Prepared(*state, training, in_memory, range(n), n, self.error)
 
     def joined(
         self, parts: Iterable[TrainingSet | None], n_people: int | None = None
     ) -> TrainingSet:
         """Batches of so many people, one after the other, in files if they are large."""
+        filled: Iterable[TrainingSet] = (part for part in parts if part is not None)
         if n_people is None:
-            parts = list(parts)
-            n_people = sum(len(part.weights.growing) for part in parts if part is not None)
-        some: TrainingSet | None = None
+            filled = list(filled)
+            n_people = sum(len(part.weights.growing) for part in filled)
+        whole: TrainingSet | None = None
         first = 0
-        for part in parts:
-            if part is None:
-                continue
-            if some is None:
-                some = _empty_like(part, n_people)
+        for part in filled:
+            whole = whole or _empty_like(part, n_people)
             last = first + len(part.weights.growing)
             if last > n_people:
                 break
-            for one, whole in zip(_arrays(part, some), _arrays(some), strict=True):
-                whole[..., first:last] = one
+            for values, joined in zip(_arrays(part, whole), _arrays(whole), strict=True):
+                joined[..., first:last] = values
             first = last
-        if some is None or first != n_people:
+        if whole is None or first != n_people:
             raise InvalidData("The table has changed between the first reading and the second.")
-        return some
+        return whole
 
 
-def divided(training: TrainingSet | None, n_parts: int, seed: Any) -> list[TrainingSet | None]:
+def divided(
+    training: TrainingSet | None, n_parts: int, seed: int | Sequence[int]
+) -> list[TrainingSet | None]:
     """The people of a batch, each in one of so many parts by the draw of a seed."""
     if training is None:
         return [None] * n_parts
@@ -233,8 +234,8 @@ def divided(training: TrainingSet | None, n_parts: int, seed: Any) -> list[Train
     for k in range(n_parts):
         rows = np.flatnonzero(drawn == k)
         part = _empty_like(training, len(rows))
-        for one, some in zip(_arrays(training, part), _arrays(part), strict=True):
-            some[...] = one[..., rows]
+        for values, taken in zip(_arrays(training, part), _arrays(part), strict=True):
+            taken[...] = values[..., rows]
         parts.append(part if len(rows) else None)
     return parts
 
@@ -271,28 +272,26 @@ def _empty_like(part: TrainingSet, n_people: int) -> TrainingSet:
     if part.weights.sample is not None:
         same = part.weights.sample is part.weights.growing
         sample = growing if same else np.empty(n_people)
-    whole = People(
-        cells, lowest, highest, people.n_cells, people.can_enter, np.empty(n_people, np.uint8),
-        people.missing,
-    )  # fmt: skip
-    return replace(part, people=whole, weights=Weights(sample, growing))
+    desired = np.empty(n_people, np.uint8)
+    empty = replace(people, cells=cells, lowest=lowest, highest=highest, desired=desired)
+    return replace(part, people=empty, weights=Weights(sample, growing))
 
 
-def _mapped(shape: tuple[int, int], dtype: Any) -> np.ndarray:
+def _mapped(shape: tuple[int, int], dtype: np.dtype) -> np.ndarray:
     """An array, in a file without a name if it is large."""
-    if shape[0] * shape[1] * np.dtype(dtype).itemsize <= IN_MEMORY:
+    if shape[0] * shape[1] * dtype.itemsize <= IN_MEMORY:
         return np.empty(shape, dtype)
     with tempfile.TemporaryFile() as file:
         return np.asarray(np.memmap(file, dtype, "w+", shape=shape))
 
 
-def stored_batches(source: Any, columns: Columns | None = None) -> Iterator[pd.DataFrame]:
+def stored_batches(source: Stored, columns: Columns | None = None) -> Iterator[pd.DataFrame]:
     """A Parquet file, folder or data set in batches of rows, in its order."""
     names = None
     if columns is not None:
         names = [*columns.features, columns.target]
         names += [] if columns.weight is None else [columns.weight]
-    dataset = opened(source)
+    dataset = open_dataset(source)
     how = {"schema": dataset.schema, "columns": names, "batch_size": ROWS_AT_ONCE}
     # One group of rows after the other: a scan of the whole reads ahead by gigabytes.
     for fragment in dataset.get_fragments():
@@ -303,7 +302,7 @@ def stored_batches(source: Any, columns: Columns | None = None) -> Iterator[pd.D
                     yield batch.to_pandas()
 
 
-def opened(source: Any) -> Any:
+def open_dataset(source: Stored) -> Dataset:
     """A pyarrow data set; a path is that of a Parquet file or of a folder of them."""
     if not isinstance(source, (str, Path)):
         return source
@@ -317,18 +316,17 @@ def opened(source: Any) -> Any:
     try:
         return ds.dataset(source, format="parquet", partitioning="hive")
     except (ArrowException, ValueError) as error:
-        reason = " ".join(str(error).split()).rstrip(".")
-        raise InvalidData(f"{source} cannot be read as Parquet: {reason}.") from None
+        raise InvalidData(f"{source} cannot be read as Parquet: {error_text(error)}.") from None
 
 
-def _tracked(source: Any, columns: Columns, what: str, *, show: bool) -> Iterator[pd.DataFrame]:
+def _tracked(source: Stored, columns: Columns, what: str, *, show: bool) -> Iterator[pd.DataFrame]:
     """Batches, with a bar that tells how many people were read."""
-    n_rows = opened(source).count_rows()
+    n_rows = open_dataset(source).count_rows()
     return track(stored_batches(source, columns), n_rows, what, size=len, show=show)
 
 
 def sketch_stored(
-    source: Any, columns: Columns, max_bins: int, *, show: bool = False
+    source: Stored, columns: Columns, max_bins: int, *, show: bool = False
 ) -> TableSketch:
     """The first pass over stored people."""
     most = max(MOST_VALUES, 2 * max_bins)
@@ -338,17 +336,19 @@ def sketch_stored(
         if whole is None:
             whole = part
         else:
-            whole += part
+            whole += part  # in place: a sum of two would copy the sketch for every batch
     if whole is None or not whole.n_people:
         raise InvalidData(f"{source} has no rows with a weight.")
     return whole
 
 
-def read_stored(spec: TableSpec, source: Any, target: Any, weight: Any) -> Prepared:
+def read_stored(
+    spec: TableSpec, source: Stored, target: ColumnLike, weight: ColumnLike | None
+) -> Prepared:
     """Read, encode, bin and price stored people, in two passes."""
-    columns = Columns.of(opened(source).schema.names, target, weight, spec.setting.actions)
+    columns = Columns.of(open_dataset(source).schema.names, target, weight, spec.setting.actions)
     sketch = sketch_stored(source, columns, spec.setting.max_bins, show=spec.show)
-    reading = Reading.of(spec, columns, sketch)
+    reading = StoredTable.of(spec, columns, sketch)
     in_memory: list[TrainingRows] = []
 
     def parts() -> Iterator[TrainingSet | None]:
@@ -365,7 +365,9 @@ def read_stored(spec: TableSpec, source: Any, target: Any, weight: Any) -> Prepa
     return reading.prepared(training, TrainingRows.joined(in_memory))
 
 
-def _factors(class_weight: Any, classes: np.ndarray, counts: dict[Any, int]) -> dict[Any, float]:
+def _factors(
+    class_weight: ClassWeight, classes: np.ndarray, counts: dict[Label, int]
+) -> dict[Label, float]:
     """The weight of each class; empty if they weigh alike."""
     if class_weight is None:
         return {}

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, Protocol
 
 import numpy as np
 
 from ract._utils.errors import InvalidSpec, listing
+from ract._utils.typing import Label
 from ract._utils.validation import is_number
 from ract.data.actions import ActionSpace
 from ract.data.costs import Cost
@@ -32,15 +33,18 @@ class Allowed:
     holds: Callable[[Any], bool]
 
 
-def whole(least: int) -> Allowed:
-    """A whole number."""
+def whole(least: int, most: int | None = None) -> Allowed:
+    """A whole number, from a least one on or in a range."""
+    text = f"of {least} or more" if most is None else f"from {least} to {most}"
     return Allowed(
-        f"a whole number of {least} or more",
-        lambda value: is_number(value, whole=True) and value >= least,
+        f"a whole number {text}",
+        lambda value: (
+            is_number(value, whole=True) and value >= least and (most is None or value <= most)
+        ),
     )
 
 
-def number(least: float, *, infinite: bool = False) -> Allowed:
+def at_least(least: float, *, infinite: bool = False) -> Allowed:
     """A number, finite unless said otherwise."""
     return Allowed(
         f"a number of {least:g} or more",
@@ -63,31 +67,23 @@ def between(low: float, high: float, what: str, *, ends: str = "[]") -> Allowed:
     return Allowed(what, holds)
 
 
-def bins() -> Allowed:
-    """A number of bins that cells of a grid can count."""
-    return Allowed(
-        f"a whole number from 2 to {MOST_CELLS}",
-        lambda value: is_number(value, whole=True) and 2 <= value <= MOST_CELLS,
-    )
-
-
-def one_of(*values: Any) -> Allowed:
-    """One of some values."""
+def one_of(*values: bool | str) -> Allowed:
+    """One of two or more values."""
     shown = [repr(value) for value in values]
-    text = shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} or {shown[-1]}"
-    if len(values) > 2:
-        text = f"one of {', '.join(shown)}"
-    return Allowed(text, lambda value: any(value is v or _equal(value, v) for v in values))
-
-
-def _equal(value: Any, other: Any) -> bool:
-    return type(value) is type(other) and bool(value == other)
+    text = " or ".join(shown) if len(shown) == 2 else f"one of {', '.join(shown)}"
+    return Allowed(text, lambda value: any(type(value) is type(v) and value == v for v in values))
 
 
 def instance(kind: type | tuple[type, ...], text: str) -> Allowed:
     """An object of a type."""
     return Allowed(text, lambda value: isinstance(value, kind))
 
+
+# What parameters of several estimators may be.
+Monotonic = str | Mapping[str, int] | Sequence[int] | np.ndarray | None
+ClassWeight = Mapping[Label, float] | Literal["balanced"] | None
+MaxFeatures = Literal["sqrt", "log2"] | int | float | None
+RandomState = int | np.random.RandomState | None
 
 NONE = Allowed("None", lambda value: value is None)
 ANYTHING = Allowed("anything", lambda _: True)
@@ -107,10 +103,10 @@ COMMON: Table = {
     "actions": (NONE, instance(ActionSpace, "an ActionSpace")),
     "desired": (ANYTHING,),
     "cost": (instance(str, "the name of a cost"), instance(Cost, "an object with a fit method")),
-    "budget": (NONE, number(0, infinite=True)),
-    "recourse_weight": (number(0),),
+    "budget": (NONE, at_least(0, infinite=True)),
+    "recourse_weight": (at_least(0),),
     "lasting": (NONE, between(0, 1, "a probability between 0 and 1", ends="()")),
-    "max_bins": (bins(),),
+    "max_bins": (whole(2, MOST_CELLS),),
     "class_weight": (ANYTHING,),  # as scikit-learn reads it
     "monotonic": (ANYTHING,),  # read by monotonic_directions, which knows the columns
     "random_state": (ANYTHING,),  # as scikit-learn reads it
@@ -123,17 +119,29 @@ THREADS: Table = {"n_jobs": (NONE, ANYTHING), "verbose": (whole(0),)}
 MAX_FEATURES = (NONE, one_of("sqrt", "log2"), whole(1), FRACTION)
 
 
-def check_parameters(estimator: Any, table: Table) -> None:
+def split_seed(random_state: Any) -> int:
+    """A seed for who is held out, without moving a generator that was given."""
+    return int(random_state) if is_number(random_state, whole=True) else 0
+
+
+class HasParameters(Protocol):
+    """An estimator of scikit-learn."""
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Parameters by name."""
+
+
+def check_parameters(estimator: HasParameters, table: Table) -> None:
     """Refuse a parameter that is not as its table says, by name, value and what is allowed."""
     for name, value in estimator.get_params(deep=False).items():
         allowed = table[name]
-        if not any(one.holds(value) for one in allowed):
-            texts = [one.text for one in allowed if one is not NONE]
+        if not any(kind.holds(value) for kind in allowed):
+            texts = [kind.text for kind in allowed if kind is not NONE]
             texts += ["None"] if NONE in allowed else []
             raise InvalidSpec(f"{name} must be {', or '.join(texts)}, got {value!r}.")
 
 
-def desired_class(wanted: Any, actions: ActionSpace | None, classes: np.ndarray) -> Any:
+def desired_label(wanted: Label | None, actions: ActionSpace | None, classes: np.ndarray) -> Label:
     """The class that people want, as given or by the action space; nothing else can tell."""
     labels = classes.tolist()
     if wanted is None and actions is not None:
@@ -148,17 +156,18 @@ def desired_class(wanted: Any, actions: ActionSpace | None, classes: np.ndarray)
             f"desired is {wanted!r}, which is not a class of the target; its classes are "
             f"{listing(labels)}."
         )
-    return classes[labels.index(wanted)]
+    label: Label = classes[labels.index(wanted)]
+    return label
 
 
-def number_of_people(value: Any, n_people: int) -> int:
+def number_of_people(value: float, n_people: int) -> int:
     """A number of people, given as such or as a share of all."""
     if is_number(value, whole=True):
         return int(value)
     return max(1, int(np.ceil(value * n_people)))
 
 
-def number_drawn(max_samples: Any, n_people: int) -> int:
+def number_drawn(max_samples: float | None, n_people: int) -> int:
     """Size of a bootstrap sample, by scikit-learn's rules."""
     if max_samples is None:
         return n_people
@@ -172,20 +181,20 @@ def number_drawn(max_samples: Any, n_people: int) -> int:
     return max(round(n_people * max_samples), 1)
 
 
-def features_per_split(value: Any, n_axes: int) -> int | None:
+def features_per_split(value: MaxFeatures, n_axes: int) -> int | None:
     """How many features to look at per split, by scikit-learn's rules."""
     if value is None:
         return None
-    if value == "sqrt":
-        return max(1, int(np.sqrt(n_axes)))
-    if value == "log2":
-        return max(1, int(np.log2(n_axes)))
+    if isinstance(value, str):
+        return max(1, int({"sqrt": np.sqrt, "log2": np.log2}[value](n_axes)))
     if is_number(value, whole=True):
         return min(int(value), n_axes)
     return max(1, int(value * n_axes))
 
 
-def monotonic_directions(wanted: Any, encoder: Encoder, axes: Sequence[Axis]) -> tuple[int, ...]:
+def monotonic_directions(
+    wanted: Monotonic, encoder: Encoder, axes: Sequence[Axis]
+) -> tuple[int, ...]:
     """Direction of each axis from ``monotonic``; empty if nothing is constrained."""
     if wanted is None or len(wanted) == 0:
         return ()

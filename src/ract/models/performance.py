@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import asdict, dataclass
-from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import train_test_split
 
+from ract._utils.typing import ColumnLike, TableLike
 from ract.data.frames import take_rows
-from ract.models.base import ALONE, RecourseClassifierMixin, split_seed
+from ract.models.base import ALONE, RecourseClassifierMixin
+from ract.models.parameters import split_seed
 
 HELD_OUT = 0.2
 # People of each class that are needed to hold some out.
@@ -53,7 +54,13 @@ class Performance:
 
     @classmethod
     def of(
-        cls, model: Any, X: Any, y: Any, sample_weight: Any = None, *, held_out: bool = False
+        cls,
+        model: RecourseClassifierMixin,
+        X: TableLike,
+        y: ColumnLike,
+        sample_weight: ColumnLike | None = None,
+        *,
+        held_out: bool = False,
     ) -> Performance:
         """That of a fitted model.
 
@@ -87,13 +94,16 @@ class Performance:
             held_out=held_out,
         )
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, float]:
         """Figures by name, without those that are not known."""
         return {name: value for name, value in asdict(self).items() if value == value}
 
 
 def held_out_performance(
-    estimator: RecourseClassifierMixin, X: Any, y: Any, sample_weight: Any = None
+    estimator: RecourseClassifierMixin,
+    X: TableLike,
+    y: ColumnLike,
+    sample_weight: ColumnLike | None = None,
 ) -> Performance | None:
     """That of the same learner on a fifth of the people, fitted on the others.
 
@@ -113,16 +123,17 @@ def held_out_performance(
     labels = np.asarray(y)
     if np.unique(labels, return_counts=True)[1].min() < FEWEST:
         return None
-    grow_on, held = train_test_split(
-        np.arange(len(labels)), test_size=HELD_OUT, stratify=labels,
-        random_state=split_seed(estimator.random_state),
-    )  # fmt: skip
+    everyone, seed = np.arange(len(labels)), split_seed(estimator.random_state)
+    grow_on, held_out = train_test_split(
+        everyone, test_size=HELD_OUT, stratify=labels, random_state=seed
+    )
     learner, known = clone(estimator), estimator.get_params(deep=False)
     kept = {"n_jobs": known.get("n_jobs")} if "n_jobs" in known else {}
     learner.set_params(**{k: v for k, v in ALONE.items() if k in known} | kept)
     weights = None if sample_weight is None else np.asarray(sample_weight, float)
-    parts = [None if weights is None else weights[rows] for rows in (grow_on, held)]
+    parts = [None if weights is None else weights[rows] for rows in (grow_on, held_out)]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the fit of everyone has said it
         learner.fit(take_rows(X, grow_on), labels[grow_on], parts[0])
-    return Performance.of(learner, take_rows(X, held), labels[held], parts[1], held_out=True)
+    X, labels = take_rows(X, held_out), labels[held_out]
+    return Performance.of(learner, X, labels, parts[1], held_out=True)

@@ -16,9 +16,11 @@ from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 
 from ract._utils.errors import InvalidData, listing
-from ract.data.frames import read_table, take_rows
-from ract.models.parameters import desired_class
-from ract.trees.training import Setting, TrainingSet, Weights, prepare, space_for_part
+from ract._utils.typing import ColumnLike, Label, TableLike
+from ract.data.actions import ActionSpace
+from ract.data.frames import drop_columns, read_table, take_rows
+from ract.models.parameters import ClassWeight, desired_label
+from ract.trees.training import TrainingSet, TrainingSetting, Weights, prepare, space_for_part
 
 # Rows of a stored table that stay in memory: for what is measured on them after growing, and else.
 MOST_ROWS, FEW_ROWS = 100_000, 5_000
@@ -30,7 +32,7 @@ class TableSpec:
 
     Parameters
     ----------
-    setting : Setting
+    setting : TrainingSetting
     desired : label or None
         The class that people want, if a parameter names it.
     class_weight : dict, "balanced" or None
@@ -43,9 +45,9 @@ class TableSpec:
         Whether to show a progress bar.
     """
 
-    setting: Setting
-    desired: Any
-    class_weight: Any
+    setting: TrainingSetting
+    desired: Label | None
+    class_weight: ClassWeight
     with_reach: bool
     n_rows_kept: int
     n_jobs: int | None = None
@@ -53,9 +55,8 @@ class TableSpec:
 
     def serves(self, other: TableSpec) -> bool:
         """Whether a table that was read for this spec does for another one."""
-        same = (self.setting, self.desired, self.class_weight) == (
-            other.setting, other.desired, other.class_weight,
-        )  # fmt: skip
+        names = ("setting", "desired", "class_weight")
+        same = all(getattr(self, name) == getattr(other, name) for name in names)
         return same and (self.with_reach or not other.with_reach)
 
 
@@ -74,8 +75,8 @@ class TrainingRows:
         Everyone with a weight.
     """
 
-    X: Any
-    rows: Any
+    X: TableLike
+    rows: np.ndarray | slice
     desired: np.ndarray
     weights: Weights
     n_all: int
@@ -90,17 +91,16 @@ class TrainingRows:
         """Those of all parts, in their order."""
         filled = [part for part in parts if len(part.desired)]
         first = np.cumsum([0, *(part.n_all for part in parts)])
-        rows = [part.rows + before for part, before in zip(parts, first[:-1], strict=True)]
-        sample = [part.weights.sample for part in filled]
-        weights = Weights(
-            None if sample[0] is None else np.concatenate(sample),  # type: ignore[arg-type]
-            np.concatenate([part.weights.growing for part in filled]),
-        )
+        rows = [
+            np.asarray(part.rows) + before for part, before in zip(parts, first[:-1], strict=True)
+        ]
+        sample = [part.weights.sample for part in filled if part.weights.sample is not None]
+        growing = np.concatenate([part.weights.growing for part in filled])
         return cls(
-            pd.concat([part.X for part in filled], ignore_index=True),
+            pd.concat([part.X for part in filled], ignore_index=True),  # type: ignore[misc]
             np.concatenate(rows),
             np.concatenate([part.desired for part in filled]),
-            weights,
+            Weights(np.concatenate(sample) if sample else None, growing),
             int(first[-1]),
         )
 
@@ -114,7 +114,6 @@ class Prepared:
     spec : TableSpec
     classes : array of two labels
     desired : label
-    n_features : int
     feature_names : array of str, optional
         None if columns have no names.
     training : TrainingSet
@@ -128,8 +127,7 @@ class Prepared:
 
     spec: TableSpec
     classes: np.ndarray
-    desired: Any
-    n_features: int
+    desired: Label
     feature_names: np.ndarray | None
     training: TrainingSet
     in_memory: TrainingRows
@@ -145,7 +143,7 @@ class Prepared:
             "desired": self.desired,
             "encoder": self.training.encoder,
             "cost": self.training.cost,
-            "n_features_in": self.n_features,
+            "n_features_in": len(self.training.encoder.feature_names),
             "feature_names_in": self.feature_names,
             "training_rows": self.training.rows,
             "grid_error": self.grid_error,
@@ -157,24 +155,26 @@ class Prepared:
         Categories are everybody's, so that encoders of different parts give the same columns.
         """
         known, setting = self.in_memory, self.spec.setting
-        X = take_rows(known.X, rows)
+        X, desired = take_rows(known.X, rows), known.desired[rows].astype(np.uint8)
         space = space_for_part(setting.actions, read_table(known.X), read_table(X))
-        return prepare(
-            X, known.desired[rows].astype(np.uint8), known.weights.of(rows),
-            replace(setting, actions=space), with_reach=with_reach,
-        )  # fmt: skip
+        setting = replace(setting, actions=space)
+        return prepare(X, desired, known.weights.of(rows), setting, with_reach=with_reach)
 
 
 def read_in_memory(
-    spec: TableSpec, X: Any, y: np.ndarray, sample_weight: Any, feature_names: np.ndarray | None
+    spec: TableSpec,
+    X: TableLike,
+    y: np.ndarray,
+    sample_weight: ColumnLike | None,
+    feature_names: np.ndarray | None,
 ) -> Prepared:
     """Read, encode, bin and price a table that was checked as scikit-learn does."""
     table = read_table(X)
     table.refuse_empty_columns()
     if len(y) != table.n_rows:
         raise InvalidData(f"X has {table.n_rows} rows but y has {len(y)}.")
-    classes = classes_of(y)
-    wanted = desired_class(spec.desired, spec.setting.actions, classes)
+    classes = binary_classes(y)
+    wanted = desired_label(spec.desired, spec.setting.actions, classes)
     weights = weights_of(sample_weight, y, spec.class_weight)
     growing = np.flatnonzero(weights.growing > 0)
     return prepare_rows(spec, X, y, classes, wanted, weights, growing, feature_names)
@@ -182,10 +182,10 @@ def read_in_memory(
 
 def prepare_rows(
     spec: TableSpec,
-    X: Any,
+    X: TableLike,
     y: np.ndarray,
     classes: np.ndarray,
-    wanted: Any,
+    wanted: Label,
     weights: Weights,
     growing: np.ndarray,
     feature_names: np.ndarray | None,
@@ -194,17 +194,18 @@ def prepare_rows(
     people = X if len(growing) == len(y) else take_rows(X, growing)
     desired = (y == wanted)[growing]
     training = prepare(
-        people, desired.astype(np.uint8), weights.of(growing), spec.setting,
-        with_reach=spec.with_reach, n_jobs=spec.n_jobs,
-    )  # fmt: skip
-    in_memory = TrainingRows(people, slice(None), desired, training.weights, len(desired))
-    n_features = len(read_table(X).names)
-    return Prepared(
-        spec, classes, wanted, n_features, feature_names, training, in_memory, growing, len(y)
+        people,
+        desired.astype(np.uint8),
+        weights.of(growing),
+        spec.setting,
+        with_reach=spec.with_reach,
+        n_jobs=spec.n_jobs,
     )
+    in_memory = TrainingRows(people, slice(None), desired, training.weights, len(desired))
+    return Prepared(spec, classes, wanted, feature_names, training, in_memory, growing, len(y))
 
 
-def classes_of(y: np.ndarray) -> np.ndarray:
+def binary_classes(y: np.ndarray) -> np.ndarray:
     """The two classes of a target, in order."""
     different = pd.unique(y)
     if y.dtype.kind not in "biuSU":
@@ -223,7 +224,9 @@ def classes_of(y: np.ndarray) -> np.ndarray:
     return classes
 
 
-def weights_of(sample_weight: Any, y: np.ndarray, class_weight: Any) -> Weights:
+def weights_of(
+    sample_weight: ColumnLike | None, y: np.ndarray, class_weight: ClassWeight
+) -> Weights:
     """How much each person counts."""
     weights = None
     if sample_weight is not None:
@@ -240,7 +243,13 @@ def weights_of(sample_weight: Any, y: np.ndarray, class_weight: Any) -> Weights:
     return Weights(weights, growing)
 
 
-def as_classes(decided: np.ndarray, classes: np.ndarray, desired: Any) -> np.ndarray:
+def as_classes(decided: np.ndarray, classes: np.ndarray, desired: Label) -> np.ndarray:
     """The desired class where it was decided for, the other one elsewhere."""
     other = classes[classes != desired][0]
     return np.where(decided, desired, other).astype(classes.dtype)
+
+
+def used_columns(X: Any, actions: ActionSpace | None) -> TableLike:
+    """A table without the columns that an action space keeps from models."""
+    used: TableLike = drop_columns(X, frozenset() if actions is None else actions.unused)
+    return used

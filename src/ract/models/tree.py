@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal, Self, TypeAlias
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -13,25 +12,40 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from ract._utils.errors import InvalidSpec
+from ract._utils.typing import ColumnLike, Label, TableLike
 from ract.data.actions import ActionSpace
 from ract.data.costs import Cost
 from ract.data.frames import read_table, take_rows
 from ract.data.grid import Grid
-from ract.models.base import names_parameters, split_seed
 from ract.models.fit_state import TreeState
 from ract.models.guarantee import Guarantee, relabel
 from ract.models.labelled import LABELLED, LabelledTreesMixin
-from ract.models.out_of_core import is_stored
-from ract.models.parameters import INNER_SHARE, NONE, Table, desired_class, one_of
-from ract.models.table import Prepared, classes_of, prepare_rows, weights_of
+from ract.models.out_of_core import Source, is_stored
+from ract.models.parameters import (
+    INNER_SHARE,
+    NONE,
+    ClassWeight,
+    MaxFeatures,
+    Monotonic,
+    RandomState,
+    Table,
+    desired_label,
+    one_of,
+    split_seed,
+)
+from ract.models.table import Prepared, binary_classes, prepare_rows, weights_of
+from ract.models.upgrade import names_parameters
 from ract.trees.attain import Attainment
 from ract.trees.cover import exact_cover, greedy_cover, own_leaves, relabelled
 from ract.trees.ensemble import TreeEnsemble
-from ract.trees.grower import CellTree, People, Rules, grow_tree
+from ract.trees.grower import CellTree, GrowRules, People, grow_tree
+from ract.trees.on_grid import from_cell_trees, to_cell_trees
 from ract.trees.training import TrainingSet, people_on, space_for_part
 
 # How leaves are chosen for relabelling, without confidence and with it.
 PLAIN, CONFIDENT = ("greedy", "exact"), ("sequence", "pac")
+# A table of people, and who of them has the desired class.
+HeldOut: TypeAlias = "tuple[TableLike, np.ndarray]"
 # Fits by which a cut is chosen that depends on people's scores.
 N_FOLDS = 5
 
@@ -169,7 +183,7 @@ class RecourseTreeClassifier(LabelledTreesMixin, BaseEstimator):
         self,
         actions: ActionSpace | None = None,
         *,
-        desired: Any = None,
+        desired: Label | None = None,
         cost: str | Cost = "percentile",
         budget: float | None = None,
         recourse_weight: float = 0.1,
@@ -178,10 +192,10 @@ class RecourseTreeClassifier(LabelledTreesMixin, BaseEstimator):
         max_depth: int | None = None,
         min_samples_leaf: int | float = 1,
         min_leaf_share: float | None = None,
-        max_features: Any = None,
+        max_features: MaxFeatures = None,
         max_bins: int = 256,
-        class_weight: Any = None,
-        monotonic: Any = None,
+        class_weight: ClassWeight = None,
+        monotonic: Monotonic = None,
         min_recourse: float | None = None,
         confidence: float | None = None,
         validation_fraction: float = 0.3,
@@ -189,7 +203,7 @@ class RecourseTreeClassifier(LabelledTreesMixin, BaseEstimator):
         threshold: float | None = None,
         approval_rate: float | None = None,
         max_bad_rate: float | None = None,
-        random_state: Any = None,
+        random_state: RandomState = None,
     ) -> None:
         self.actions = actions
         self.desired = desired
@@ -214,7 +228,7 @@ class RecourseTreeClassifier(LabelledTreesMixin, BaseEstimator):
         self.max_bad_rate = max_bad_rate
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> RecourseTreeClassifier:
+    def fit(self, X: Source, y: ColumnLike, sample_weight: ColumnLike | None = None) -> Self:
         """Grow the tree.
 
         Parameters
@@ -241,32 +255,35 @@ class RecourseTreeClassifier(LabelledTreesMixin, BaseEstimator):
         return self._finish(self._state(prepared, seed, held_out), prepared.in_memory)
 
     def _prepare_apart(
-        self, X: Any, y: Any, sample_weight: Any, rng: np.random.RandomState
-    ) -> tuple[Prepared, tuple[Any, np.ndarray]]:
+        self,
+        X: Source,
+        y: ColumnLike,
+        sample_weight: ColumnLike | None,
+        rng: np.random.RandomState,
+    ) -> tuple[Prepared, HeldOut]:
         """A part of the people to grow the tree on, and the others, by whom it is relabelled."""
-        X, y = self._checked_table(X, y)
-        spec, classes = self.table_spec, classes_of(y)
-        wanted = desired_class(self.desired, self.actions, classes)
-        weights = weights_of(sample_weight, y, self.class_weight)
+        table, labels = self._checked_table(X, y)
+        spec, classes = self.table_spec, binary_classes(labels)
+        wanted = desired_label(self.desired, self.actions, classes)
+        weights = weights_of(sample_weight, labels, self.class_weight)
         # Not stratified: the bounds are for people drawn at random.
         growing, held_out = train_test_split(
-            np.arange(len(y)), test_size=self.validation_fraction, random_state=rng
+            np.arange(len(labels)), test_size=self.validation_fraction, random_state=rng
         )
         growing, held_out = (rows[weights.growing[rows] > 0] for rows in (growing, held_out))
-        space = space_for_part(self.actions, read_table(X), read_table(take_rows(X, growing)))
+        part = read_table(take_rows(table, growing))
+        space = space_for_part(self.actions, read_table(table), part)
         spec = replace(spec, setting=replace(spec.setting, actions=space))
         names = getattr(self, "feature_names_in_", None)
-        prepared = prepare_rows(spec, X, y, classes, wanted, weights, growing, names)
-        desired = (y[held_out] == wanted).astype(np.uint8)
-        return prepared, (take_rows(X, held_out), desired)
+        prepared = prepare_rows(spec, table, labels, classes, wanted, weights, growing, names)
+        desired = (labels[held_out] == wanted).astype(np.uint8)
+        return prepared, (take_rows(table, held_out), desired)
 
     def _grown(self, prepared: Prepared) -> TreeState:
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         return self._state(prepared, seed, None)
 
-    def _state(
-        self, prepared: Prepared, seed: int, held_out: tuple[Any, np.ndarray] | None
-    ) -> TreeState:
+    def _state(self, prepared: Prepared, seed: int, held_out: HeldOut | None) -> TreeState:
         """Grow the tree and relabel its leaves, by those who are held out if there are some."""
         training, weight, floor = prepared.training, float(self.recourse_weight), self._floor
         tree, cut = self._cut_tree(training, weight, floor, seed)
@@ -277,7 +294,7 @@ class RecourseTreeClassifier(LabelledTreesMixin, BaseEstimator):
             tree = self._relabelled(tree, training)
         return TreeState(
             **prepared.state,
-            ensemble=TreeEnsemble.from_cell_trees([tree], training.grid, votes_needed=1),
+            ensemble=from_cell_trees([tree], training.grid, votes_needed=1),
             recourse_weight=weight,
             min_leaf_share=floor,
             threshold=cut,
@@ -295,7 +312,7 @@ class RecourseTreeClassifier(LabelledTreesMixin, BaseEstimator):
         tree, _ = self._cut_tree(training, weight, floor, split_seed(self.random_state))
         if self.min_recourse is not None:
             tree = self._relabelled(tree, training)
-        return TreeEnsemble.from_cell_trees([tree], training.grid, votes_needed=1)
+        return from_cell_trees([tree], training.grid, votes_needed=1)
 
     def _cut_tree(
         self, training: TrainingSet, weight: float, floor: float, seed: int
@@ -304,12 +321,11 @@ class RecourseTreeClassifier(LabelledTreesMixin, BaseEstimator):
         rule = self.cut_rule
         if not rule:
             return _grow(training, self._rules(training, weight, floor, None), seed), None
-        folds = _folds(training, split_seed(self.random_state))
 
-        def chosen(rules: Rules) -> float:
+        def chosen(rules: GrowRules) -> float:
             if rule.threshold is not None:
                 return rule.threshold
-            scores = _shares_apart(training, rules, seed, folds)
+            scores = _shares_apart(training, rules, seed, split_seed(self.random_state))
             return rule.choose(scores, training.people.desired, training.weights.people)
 
         # A plain tree tells about where the cut will be, so that recourse can be about it.
@@ -321,12 +337,10 @@ class RecourseTreeClassifier(LabelledTreesMixin, BaseEstimator):
     def _relabelled(self, tree: CellTree, training: TrainingSet) -> CellTree:
         """The tree with leaves flipped until enough people have recourse (Algorithm 3)."""
         cover = exact_cover if self.relabelling == "exact" else greedy_cover
-        people = training.weights.people
-        assert self._max_risk is not None
-        return relabelled(tree, training.people, people, self._max_risk, cover)
+        return relabelled(tree, training.people, training.weights.people, self._max_risk, cover)
 
     def _guaranteed(
-        self, tree: CellTree, training: TrainingSet, held_out: tuple[Any, np.ndarray]
+        self, tree: CellTree, training: TrainingSet, held_out: HeldOut
     ) -> tuple[CellTree, Guarantee]:
         """The tree with leaves flipped until enough people have recourse, by held-out people."""
         columns = training.encoder.encode(held_out[0])
@@ -334,7 +348,7 @@ class RecourseTreeClassifier(LabelledTreesMixin, BaseEstimator):
         axes = tuple(axis.without_supply() for axis in training.grid.axes)
         grid = replace(training.grid, axes=axes)
         people = people_on(grid, training.cost, columns, held_out[1], self.budget_, with_reach=True)
-        assert self._max_risk is not None and self.confidence is not None
+        assert self.confidence is not None
         labels, guarantee = relabel(
             tree,
             training.people,
@@ -372,17 +386,16 @@ class RecourseTreeClassifier(LabelledTreesMixin, BaseEstimator):
                 f"{self.relabelling!r}."
             )
 
-    def predict_proba(self, X: Any) -> np.ndarray:
+    def predict_proba(self, X: TableLike) -> np.ndarray:
         """Share of each class in a person's leaf."""
         leaf = self.apply(X)
         return self._as_probabilities(self.ensemble_.value[leaf])
 
-    def apply(self, X: Any) -> np.ndarray:
+    def apply(self, X: TableLike) -> np.ndarray:
         """Leaf of each person, as a node of ``ensemble_``."""
-        matrix = self._matrix(X)
-        return self.ensemble_.apply(matrix)[:, 0]
+        return super().apply(X)[:, 0]
 
-    def desired_reached(self, X: Any, budget: float | None = None) -> np.ndarray:
+    def desired_reached(self, X: TableLike, budget: float | None = None) -> np.ndarray:
         """How many desired leaves each person can reach within the budget.
 
         Parameters
@@ -398,9 +411,9 @@ class RecourseTreeClassifier(LabelledTreesMixin, BaseEstimator):
         grid = Grid.from_splits(axes, ensemble.feature[splits], ensemble.threshold[splits])
         nobody = np.zeros(len(matrix), np.uint8)  # classes play no part
         people = people_on(grid, self.cost_, matrix.T, nobody, budget, with_reach=True)
-        return Attainment(ensemble.on_grid(grid)[0], people).desired_reached(ensemble.label)
+        return Attainment(to_cell_trees(ensemble, grid)[0], people).desired_reached(ensemble.label)
 
-    def recourse_risk(self, X: Any, budget: float | None = None) -> float:
+    def recourse_risk(self, X: TableLike, budget: float | None = None) -> float:
         """Share of people without an action to the desired class within the budget, exact."""
         return float(np.mean(self.desired_reached(X, budget) == 0))
 
@@ -415,20 +428,13 @@ class RecourseTreeClassifier(LabelledTreesMixin, BaseEstimator):
         return len(self.ensemble_.leaves)
 
 
-def _folds(training: TrainingSet, seed: int) -> list[np.ndarray]:
-    """Who is held out of which fit, with equal shares of both classes."""
-    desired = training.people.desired
-    n_folds = max(2, min(N_FOLDS, int(np.bincount(desired, minlength=2).min())))
-    splits = StratifiedKFold(n_folds, shuffle=True, random_state=seed)
-    return [held_out for _, held_out in splits.split(desired, desired)]
-
-
-def _shares_apart(
-    training: TrainingSet, rules: Rules, seed: int, folds: Sequence[np.ndarray]
-) -> np.ndarray:
+def _shares_apart(training: TrainingSet, rules: GrowRules, seed: int, fold_seed: int) -> np.ndarray:
     """Everyone's share of desired people in a leaf of a tree that was grown without them."""
-    shares, weights = np.empty(len(training.people.desired)), training.weights
-    for held_out in folds:
+    desired, weights = training.people.desired, training.weights
+    n_folds = max(2, min(N_FOLDS, int(np.bincount(desired, minlength=2).min())))
+    folds = StratifiedKFold(n_folds, shuffle=True, random_state=fold_seed)
+    shares = np.empty(len(desired))
+    for _, held_out in folds.split(desired, desired):
         growing, people = weights.growing.copy(), weights.people.copy()
         growing[held_out] = people[held_out] = 0
         tree = grow_tree(training.people, growing, rules, seed, people)
@@ -436,6 +442,6 @@ def _shares_apart(
     return shares
 
 
-def _grow(training: TrainingSet, rules: Rules, seed: int) -> CellTree:
+def _grow(training: TrainingSet, rules: GrowRules, seed: int) -> CellTree:
     weights = training.weights
     return grow_tree(training.people, weights.growing, rules, seed, weights.people)

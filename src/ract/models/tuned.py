@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
@@ -12,12 +12,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from ract._utils.errors import InvalidData, InvalidSpec
 from ract._utils.signature import takes_keywords_of
+from ract._utils.typing import ColumnLike, Label, TableLike
 from ract.data.actions import ActionSpace
 from ract.data.costs import FittedCost
 from ract.data.encoder import Encoder
 from ract.data.frames import take_rows
-from ract.models.base import RecourseClassifierMixin, split_seed
-from ract.models.parameters import NONE, SHARE, Table, check_parameters, instance
+from ract.models.base import RecourseClassifierMixin
+from ract.models.out_of_core import Source
+from ract.models.parameters import NONE, SHARE, Table, check_parameters, instance, split_seed
 from ract.models.table import Prepared
 from ract.models.weight_search import (
     FLOORS,
@@ -88,7 +90,7 @@ class TunedRecourseClassifierCV(MetaEstimatorMixin, ClassifierMixin, BaseEstimat
 
     def __init__(
         self,
-        estimator: Any,
+        estimator: RecourseClassifierMixin,
         *,
         min_recourse: float | None = None,
         max_auc_loss: float | None = None,
@@ -103,7 +105,7 @@ class TunedRecourseClassifierCV(MetaEstimatorMixin, ClassifierMixin, BaseEstimat
         tags.input_tags.allow_nan = True
         return tags
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> TunedRecourseClassifierCV:
+    def fit(self, X: Source, y: ColumnLike, sample_weight: ColumnLike | None = None) -> Self:
         """Choose the weight and fit the classifier with it.
 
         Parameters
@@ -130,70 +132,61 @@ class TunedRecourseClassifierCV(MetaEstimatorMixin, ClassifierMixin, BaseEstimat
         return self
 
     @property
-    def _fitted(self) -> Any:
+    def _fitted(self) -> RecourseClassifierMixin:
         check_is_fitted(self, "estimator_")
         return self.estimator_
 
     @property
     def actions(self) -> ActionSpace | None:
         """The estimator's action space."""
-        actions: ActionSpace | None = self.estimator.actions
-        return actions
+        return self.estimator.actions
 
     @property
     def budget_(self) -> float:
         """The estimator's budget."""
-        return float(self.estimator.budget_)
+        return self.estimator.budget_
 
     @property
-    def desired_(self) -> Any:
+    def desired_(self) -> Label:
         """The class that people want."""
         return self._fitted.desired_
 
     @property
     def ensemble_(self) -> TreeEnsemble:
         """The trees that decide."""
-        trees: TreeEnsemble = self._fitted.ensemble_
-        return trees
+        return self._fitted.ensemble_
 
     @property
     def encoder_(self) -> Encoder:
         """From the user's table to encoded columns."""
-        encoder: Encoder = self._fitted.encoder_
-        return encoder
+        return self._fitted.encoder_
 
     @property
     def cost_(self) -> FittedCost:
         """What actions cost."""
-        cost: FittedCost = self._fitted.cost_
-        return cost
+        return self._fitted.cost_
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: TableLike) -> np.ndarray:
         """Class of each person."""
-        predicted: np.ndarray = self._fitted.predict(X)
-        return predicted
+        return self._fitted.predict(X)
 
-    def predict_proba(self, X: Any) -> np.ndarray:
+    def predict_proba(self, X: TableLike) -> np.ndarray:
         """Probability of each class."""
-        probability: np.ndarray = self._fitted.predict_proba(X)
-        return probability
+        return self._fitted.predict_proba(X)
 
-    def decision_function(self, X: Any) -> np.ndarray:
+    def decision_function(self, X: TableLike) -> np.ndarray:
         """The score that decides minus its cut: above 0 for the second of the ``classes_``."""
-        score: np.ndarray = self._fitted.decision_function(X)
-        return score
+        return self._fitted.decision_function(X)
 
     @takes_keywords_of(find_recourse, more=PROBLEM_KEYWORDS)
-    def recourse(self, X: Any, **options: Any) -> Recourse:
+    def recourse(self, X: TableLike, **options: Any) -> Recourse:
         """What each person can do to get the desired class; keywords of ``ract.find_recourse``."""
-        found: Recourse = self._fitted.recourse(X, **options)
-        return found
+        return self._fitted.recourse(X, **options)
 
     @takes_keywords_of(find_reasons, more=PROBLEM_KEYWORDS)
-    def reasons(self, X: Any, **options: Any) -> Reasons:
+    def reasons(self, X: TableLike, **options: Any) -> Reasons:
         """Why each refused person was refused; keywords of ``ract.find_reasons``."""
-        found: Reasons = self._fitted.reasons(X, **options)
-        return found
+        return self._fitted.reasons(X, **options)
 
 
 @dataclass(frozen=True)
@@ -210,7 +203,7 @@ class _Tuning:
         Of weights.
     """
 
-    estimator: Any
+    estimator: RecourseClassifierMixin
     trained: list[TrainingSet]
     validation: Validation
     unit: float
@@ -219,7 +212,7 @@ class _Tuning:
     @classmethod
     def of(
         cls,
-        estimator: Any,
+        estimator: RecourseClassifierMixin,
         prepared: Prepared,
         min_recourse: float | None,
         max_auc_loss: float | None,
@@ -247,11 +240,15 @@ class _Tuning:
         if min_recourse is None and max_auc_loss is None:
             min_recourse = MIN_RECOURSE
         validation = Validation(
-            trained[0].encoder.matrix(take_rows(known.X, hold_out)), desired[hold_out],
-            weights.people[hold_out], [(part.encoder.axes, part.cost) for part in trained],
-            estimator.budget_, min_recourse, getattr(estimator, "n_jobs", None),
+            trained[0].encoder.matrix(take_rows(known.X, hold_out)),
+            desired[hold_out],
+            weights.people[hold_out],
+            [(part.encoder.axes, part.cost) for part in trained],
+            estimator.budget_,
+            min_recourse,
+            prepared.spec.n_jobs,
             estimator.lasting or 0.0,
-        )  # fmt: skip
+        )
         unit = estimator.weight_unit(desired[grow_on], weights.people[grow_on])
         return cls(estimator, trained, validation, unit, max_auc_loss)
 

@@ -8,7 +8,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from ract._utils.status import Status
+from ract._utils.typing import ColumnLike, TableLike
+from ract.data.costs import within
 from ract.data.group_sums import tallied, with_everyone
+from ract.recourse.result import Recourse
 
 # What becomes of refused people, from best to worst; "unknown" if the search did not end.
 VERDICTS = ("earned", "undecided", "granted", "none", "unknown")
@@ -42,9 +46,9 @@ class Judged:
     bar: float
     accepted: float
     confidence: float
-    people: Any
+    people: TableLike
 
-    def summary(self, groups: Any = None) -> pd.DataFrame:
+    def summary(self, groups: str | ColumnLike | None = None) -> pd.DataFrame:
         """How many refused people have which verdict, and what honouring granted plans would cost.
 
         Parameters
@@ -63,7 +67,7 @@ class Judged:
         """
         return summary_of(self.tallied(groups))
 
-    def tallied(self, groups: Any = None) -> dict[Any, pd.Series]:
+    def tallied(self, groups: str | ColumnLike | None = None) -> dict[Any, pd.Series]:
         """By group: people, those with each verdict, and what is undesired and beyond the bar."""
         verdict = self.frame["verdict"].to_numpy()
         after = self.frame["after"].where(verdict == "granted").to_numpy(float)
@@ -83,6 +87,32 @@ class Judged:
             f"{counts['refused']} refused of {counts['people']} people: {each or 'nobody'} "
             f"(bar {self.bar:.3f})"
         )
+
+
+def verdicts_of(
+    recourse: Recourse, planned: np.ndarray, is_above: pd.Series, is_below: pd.Series
+) -> np.ndarray:
+    """The verdict of each person.
+
+    Parameters
+    ----------
+    recourse : Recourse
+    planned : bool (people,)
+        Who is refused and has a plan within the budget.
+    is_above, is_below : bool (people,)
+        Whether the interval of their probability after the plan lies above the bar, or below it.
+    """
+    proved = np.isin(recourse.answers.status, (Status.NONE, Status.NONE_WITHIN_BUDGET))
+    proved |= ~within(recourse.bound, recourse.budget)
+    verdicts = {  # the first that holds
+        "accepted": recourse.accepted,
+        "earned": planned & is_above,
+        "granted": planned & is_below,
+        "undecided": planned,
+        SUPPLIED: recourse.only_supplied & within(recourse.cost, recourse.budget),
+        "none": proved,
+    }
+    return np.select(list(verdicts.values()), list(verdicts), "unknown").astype(object)
 
 
 def summary_of(tallies: dict[Any, pd.Series]) -> pd.DataFrame:

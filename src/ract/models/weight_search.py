@@ -191,13 +191,15 @@ class Validation:
 
         def ask(people: np.ndarray) -> np.ndarray:
             answers = np.full((len(STRENGTHS), len(people)), NO_PLAN)
-            for k, own in enumerate(searches):
+            for k, of_half in enumerate(searches):
                 asked, judge = np.flatnonzero(planner[people] == k), halves[1 - k]
-                for at, search in zip(answers, own, strict=True):
+                for at, search in zip(answers, of_half, strict=True):
                     plans = search.solve(
-                        self.matrix[people[asked]], self.budget, max_nodes=PLAN_NODES,
+                        self.matrix[people[asked]],
+                        self.budget,
+                        max_nodes=PLAN_NODES,
                         n_jobs=self.n_jobs,
-                    )  # fmt: skip
+                    )
                     asked = asked[plans.found]  # who has no plan has none that wins more
                     lasts = judge.decide(plans.values[plans.found])
                     at[asked] = np.where(lasts, LASTS, FAILS)

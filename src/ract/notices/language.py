@@ -25,7 +25,7 @@ PERCENT_GAP = "\u202f"  # between a number and the sign, outside English
 _WORDS = {"de": ("ja", "nein", "nicht angegeben"), "fr": ("oui", "non", "non indiqué")}
 
 
-def one_line(value: Any) -> str:
+def single_line(value: object) -> str:
     """People's own text on one line, without control characters."""
     return " ".join(printable(str(value)).split())
 
@@ -89,7 +89,7 @@ class Language:
         >>> Language("fr").with_unit("12", "%"), Language("en").with_unit("12", "years")
         ('12\u202f%', '12\xa0years')
         """
-        unit = one_line(unit)
+        unit = single_line(unit)
         if unit == "%":
             return f"{text}{'' if self.base == 'en' else PERCENT_GAP}%"
         if len(unit) == 3 and unit.isupper():
@@ -101,13 +101,13 @@ class Language:
     def value(self, value: Any) -> str:
         """A value as people read it: numbers with four digits or more, words for categories."""
         if is_missing(value):
-            return one_line(self.words["not given"])
+            return single_line(self.words["not given"])
         if isinstance(value, (bool, np.bool_)):
             return self.words["yes" if value else "no"]
         if not is_number(value):
-            text = one_line(value)
-            return one_line(self.words.get(text, text))
-        value = float(value)
-        if not value.is_integer():
-            value = round(value, max(0, 3 - math.floor(math.log10(abs(value)))))
-        return self.exact(value)
+            text = single_line(value)
+            return single_line(self.words.get(text, text))
+        number = float(value)
+        if not number.is_integer():
+            number = round(number, max(0, 3 - math.floor(math.log10(abs(number)))))
+        return self.exact(number)

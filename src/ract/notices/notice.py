@@ -17,12 +17,13 @@ from ract._utils.status import Status
 from ract._utils.templates import Templates
 from ract._utils.validation import is_missing, is_number
 from ract.data.actions.names import past_by_name, protected_feature
-from ract.notices.language import BUILT_IN, Language, one_line
-from ract.notices.record import record_of
-from ract.notices.settings import Code, NoticeSettings, used_features
+from ract.notices.language import BUILT_IN, Language, single_line
+from ract.notices.record import notice_record
+from ract.notices.settings import Code, NoticeSettings, TreeClassifier, used_features
 from ract.notices.ways import is_safe, only_change, ways_of
 from ract.recourse.few_changes import against
 from ract.recourse.plan import Change, Plan
+from ract.recourse.reasons.person import PersonReasons, Reason
 from ract.trees.fingerprint import model_fingerprint
 
 Form = Literal["html", "text", "json"]
@@ -66,7 +67,7 @@ class Notices:
 
     def __init__(
         self,
-        model: Any,
+        model: TreeClassifier,
         settings: NoticeSettings | None = None,
         *,
         language: str | None = None,
@@ -90,13 +91,12 @@ class Notices:
         if settings is not None:
             settings.check(model)
         self._sentences = f"{self.language.base}.jinja"
-        self._templates = {
-            markup: Templates(
-                "ract.notices", templates, markup=markup, more=[self._sentences],
-                filters={"strong": _strong if markup else str, "wrap": _wrapped},
+        self._templates = {}
+        for markup in (True, False):
+            filters = {"strong": _strong if markup else str, "wrap": _wrapped}
+            self._templates[markup] = Templates(
+                "ract.notices", templates, markup=markup, more=[self._sentences], filters=filters
             )
-            for markup in (True, False)
-        }  # fmt: skip
         if self.language.base not in BUILT_IN and (
             templates is None or not Path(templates, self._sentences).is_file()
         ):
@@ -110,7 +110,7 @@ class Notices:
         """Which model decided."""
         return model_fingerprint(self.model)
 
-    def render(self, plan: Plan, reasons: Any = None, form: Form = "html") -> str:
+    def render(self, plan: Plan, reasons: PersonReasons | None = None, form: Form = "html") -> str:
         """The notice of one person.
 
         Parameters
@@ -130,7 +130,7 @@ class Notices:
         self.check_sendable(reasons)
         return self.render_values(self.values(plan, reasons), form)
 
-    def check_sendable(self, reasons: Any = None) -> None:
+    def check_sendable(self, reasons: PersonReasons | None = None) -> None:
         """Refuse a notice without contact data, or one that names a protected attribute.
 
         A principal reason has to be disclosed, whatever it is, so that the lender must have decided
@@ -140,7 +140,7 @@ class Notices:
         allowed = self.settings.details.protected_reasons
         for reason in () if reasons is None else reasons.reasons:
             name, attribute = reason.feature, self._protected.get(reason.feature)
-            if attribute is not None and name not in allowed:
+            if reasons is not None and attribute is not None and name not in allowed:
                 raise InvalidSpec(
                     f"{name!r} is a principal reason of {reasons.person!r} and looks like a "
                     f"protected attribute ({attribute}); keep it out of the model (use = false), "
@@ -156,36 +156,32 @@ class Notices:
         layout = {"layout": "notice.html" if form == "html" else "notice.txt"}
         return self._templates[form == "html"].render(self._sentences, values | layout)
 
-    def values(self, plan: Plan, reasons: Any = None) -> dict[str, Any]:
+    def values(self, plan: Plan, reasons: PersonReasons | None = None) -> dict[str, Any]:
         """What templates are given: texts in the notice's language, and the same as data."""
         _check_refused(plan, reasons)
         details = self.settings.details
         ways = ways_of(plan, reasons)
         said = [] if reasons is None else self._reasons(reasons, ways)
         obstacle = plan.obstacle
-        promise = self._day_after(details.promise_days) if ways else ""
+        contrary = dict.fromkeys(name for way in ways for name in against(way, reasons))
         return {
             "supplied": any(change.supplied for way in ways for change in way.changes),
             "language": self.language.tag,
             "date": self.language.date(self.date),
-            "person": one_line(plan.person),
+            "person": single_line(plan.person),
             "details": {
-                name: one_line(value) if isinstance(value, str) else value
+                name: single_line(value) if isinstance(value, str) else value
                 for name, value in vars(details).items()
             },
             "answers": ", ".join(
-                one_line(name) for name in (details.decided_by, details.creditor) if name
+                single_line(name) for name in (details.decided_by, details.creditor) if name
             ),
             "contest": self._day_after(details.contest_days),
-            "promise": promise,
+            "promise": self._day_after(details.promise_days) if ways else "",
             "reasons": said,
             "tied": any(reason["tied"] for reason in said),
-            "contrary": self._labels(dict.fromkeys(
-                name for way in ways for name in against(way, reasons)
-            )),
-            "plans": [
-                {"changes": [self.change(change) for change in way.changes]} for way in ways
-            ],
+            "contrary": self._labels(contrary),
+            "plans": [{"changes": [self.change(change) for change in way.changes]} for way in ways],
             "beyond": _beyond(ways),
             **_lasting(plan, ways),
             **self._time(ways),
@@ -194,9 +190,9 @@ class Notices:
             "barred": self._labels(() if obstacle is None else obstacle.options),
             "dearer": obstacle is not None and math.isfinite(obstacle.budget),
             "used": self._labels([feature.name for feature in self.used]),
-            "not_considered": [one_line(thing) for thing in details.not_considered],
-            "record": record_of(self, plan, ways, reasons, said),
-        }  # fmt: skip
+            "not_considered": [single_line(thing) for thing in details.not_considered],
+            "record": notice_record(self, plan, ways, reasons, said),
+        }
 
     def _time(self, ways: list[Plan]) -> dict[str, Any]:
         """How many months the longest way takes, whether it is to wait, and the days."""
@@ -212,12 +208,12 @@ class Notices:
         }
 
     def _labels(self, features: Iterable[str]) -> list[str]:
-        return [one_line(self.settings.label(name)) for name in features]
+        return [single_line(self.settings.label(name)) for name in features]
 
     def _day_after(self, days: int) -> str:
         return self.language.date(self.date + datetime.timedelta(days)) if days else ""
 
-    def _reasons(self, reasons: Any, ways: Sequence[Plan]) -> list[dict[str, Any]]:
+    def _reasons(self, reasons: PersonReasons, ways: Sequence[Plan]) -> list[dict[str, Any]]:
         """The principal reasons, each with a code and a sentence of its own."""
         if not reasons.reasons:
             raise InvalidSpec(
@@ -233,9 +229,9 @@ class Notices:
             helps, where = _advice(reason, ways)
             shown.append(
                 {
-                    "code": one_line(code.code),
+                    "code": single_line(code.code),
                     "hmda": code.hmda,
-                    "sentence": one_line(code.sentence.replace("{value}", value)),
+                    "sentence": single_line(code.sentence.replace("{value}", value)),
                     "value": value,
                     "missing": reason.direction == "missing",
                     "typical": self._written(reason.feature, reason.typical),
@@ -260,7 +256,7 @@ class Notices:
             raise InvalidSpec(f"There is no code for {feature!r} ({direction.replace('_', ' ')}).")
         return text.codes[direction]
 
-    def _written(self, feature: str, value: Any, *, exact: bool = False) -> str:
+    def _written(self, feature: str, value: object, *, exact: bool = False) -> str:
         """A value of a feature, with its unit if it is a number."""
         text = self.language.exact(value) if exact else self.language.value(value)
         unit = self._units.get(feature)
@@ -270,10 +266,10 @@ class Notices:
         """What one change of a plan asks for, as templates take it."""
         name = change.feature
         text = {
-            "feature": one_line(self.settings.label(name)),
+            "feature": single_line(self.settings.label(name)),
             "before": self._written(name, change.before),
-            "verb": "", "low": "", "high": "",
-        }  # fmt: skip
+            **dict.fromkeys(("verb", "low", "high"), ""),
+        }
         if change.switch:
             kind = {"kind": "is", "verb": "supply"} if change.supplied else {"kind": "switch"}
             return text | kind | {"goal": self._written(name, change.after)}
@@ -291,7 +287,7 @@ class Notices:
         return text | {"kind": "between"} | dict(zip(("low", "high"), ends, strict=True))
 
 
-def _check_refused(plan: Plan, reasons: Any) -> None:
+def _check_refused(plan: Plan, reasons: PersonReasons | None) -> None:
     """Refuse a notice for someone who is accepted or cannot be read, or with others' reasons."""
     if plan.status == Status.ACCEPTED.word:
         raise InvalidSpec(
@@ -328,14 +324,14 @@ def _beyond(ways: list[Plan]) -> str:
     return "more" if all(map(is_safe, ways)) else "stay"
 
 
-def _mending(reason: Any) -> str:
+def _mending(reason: Reason) -> str:
     """What changing a feature does: in the words of ``Reason.mending``, or "fixed"; "" unasked."""
     if not reason.changeable:
         return "fixed"
     return str(reason.mending) if reason.asked else ""
 
 
-def _advice(reason: Any, ways: Sequence[Plan]) -> tuple[str, list[str]]:
+def _advice(reason: Reason, ways: Sequence[Plan]) -> tuple[str, list[str]]:
     """What to say about changing a feature, and in which of the ways it is.
 
     "alone": one way is this change and nothing else; "part" of ways; "not needed" in the ways that
@@ -348,8 +344,8 @@ def _advice(reason: Any, ways: Sequence[Plan]) -> tuple[str, list[str]]:
     alone = [str(k) for k, way in enumerate(ways, 1) if only_change(way, name)]
     if alone:
         return "alone", alone[:1]
-    part = [str(k) for k, way in enumerate(ways, 1)
-            if any(change.feature == name for change in way.changes)]  # fmt: skip
+    features = [{change.feature for change in way.changes} for way in ways]
+    part = [str(k) for k, changed in enumerate(features, 1) if name in changed]
     if part:
         return "part", part
     if mending == "not at all":
@@ -357,13 +353,17 @@ def _advice(reason: Any, ways: Sequence[Plan]) -> tuple[str, list[str]]:
     return ("not needed" if ways else ""), []
 
 
-def _strong(text: Any) -> Markup:
+def _strong(text: object) -> Markup:
     return Markup("<strong>{}</strong>").format(text)
 
 
 def _wrapped(text: str, indent: str = "") -> str:
     """Text in lines of a printed page."""
     return textwrap.fill(
-        " ".join(text.split()), WIDTH, initial_indent=indent, subsequent_indent=indent,
-        break_long_words=False, break_on_hyphens=False,
-    )  # fmt: skip
+        " ".join(text.split()),
+        WIDTH,
+        initial_indent=indent,
+        subsequent_indent=indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )

@@ -9,16 +9,17 @@ import numpy as np
 
 from ract._utils.version import __version__
 from ract.recourse.plan import Plan
+from ract.recourse.reasons.person import PersonReasons
 
 if TYPE_CHECKING:
     from ract.notices.notice import Notices
 
 
-def record_of(
+def notice_record(
     notices: Notices,
     plan: Plan,
     ways: Sequence[Plan],
-    reasons: Any,
+    reasons: PersonReasons | None,
     said: Sequence[dict[str, Any]],
 ) -> dict[str, Any]:
     """Everything on a notice with numbers as numbers, and which model decided.
@@ -79,7 +80,7 @@ def record_of(
     }  # fmt: skip
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> bool | float | str | None:
     """A value that JSON has; what is not finite is null."""
     if isinstance(value, np.generic):
         value = value.item()

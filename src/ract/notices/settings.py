@@ -6,15 +6,17 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 import tomli_w
 
 from ract._utils.errors import InvalidSpec, listing, refuse_unknown
 from ract.data.actions import Feature
+from ract.data.encoder import Encoder
 from ract.notices.language import Language
 from ract.notices.standard import LISTS, check_list, reasons_for, spoken
+from ract.trees.ensemble import TreeEnsemble
 
 RARE = ("protected_reasons", "debt_advice", "data_request")  # fields left out where they are empty
 DIRECTIONS = ("too_low", "too_high", "category", "missing")
@@ -28,22 +30,28 @@ HEADER = """\
 #   [words]                       what to write for categories, such as  car = "a car"
 """
 
-# A sentence for each direction where no list has one.
+# What a sentence says of each direction where no list has one.
 _PLAIN = {
-    "en": ("{label}: too low", "{label}: too high", "{label}: {{value}}", "{label}: not given"),
-    "de": (
-        "{label}: zu niedrig",
-        "{label}: zu hoch",
-        "{label}: {{value}}",
-        "{label}: nicht angegeben",
-    ),
-    "fr": (
-        "{label} : trop bas",
-        "{label} : trop élevé",
-        "{label} : {{value}}",
-        "{label} : non renseigné",
-    ),
+    "en": ("too low", "too high", "{value}", "not given"),
+    "de": ("zu niedrig", "zu hoch", "{value}", "nicht angegeben"),
+    "fr": ("trop bas", "trop élevé", "{value}", "non renseigné"),
 }
+_COLONS = {"fr": " : "}
+
+
+Kind = TypeVar("Kind")
+
+
+class TreeClassifier(Protocol):
+    """A fitted classifier of ract, or an imported one."""
+
+    @property
+    def ensemble_(self) -> TreeEnsemble:
+        """The trees that decide."""
+
+    @property
+    def encoder_(self) -> Encoder:
+        """From the user's table to encoded columns."""
 
 
 @dataclass(frozen=True)
@@ -152,7 +160,7 @@ class NoticeSettings:
     @classmethod
     def suggest(
         cls,
-        model: Any,
+        model: TreeClassifier,
         *,
         language: str = "en",
         codes: str = "regulation-b",
@@ -173,6 +181,7 @@ class NoticeSettings:
         check_list(codes)
         base = Language(language).base
         plain = dict(zip(DIRECTIONS, _PLAIN.get(base, _PLAIN["en"]), strict=True))
+        colon = _COLONS.get(base, ": ")
         used = used_features(model)
         names = [feature.name for feature in used]
         suggested = {
@@ -185,7 +194,7 @@ class NoticeSettings:
             label, made = feature.label or spoken(feature.name), {}
             for direction in directions_of(feature):
                 both = suggested[feature.name, direction]
-                sentence = plain[direction].format(label=label)
+                sentence = f"{label}{colon}{plain[direction]}"
                 code = str(number)
                 if codes != "none":
                     which = list(LISTS).index(codes)
@@ -253,7 +262,7 @@ class NoticeSettings:
                 "are and how to reach someone who can look at the case again."
             )
 
-    def check(self, model: Any) -> None:
+    def check(self, model: TreeClassifier) -> None:
         """Refuse settings that leave a reason of the model without a code, or blur two of them.
 
         Raises
@@ -300,7 +309,7 @@ class NoticeSettings:
                 )
 
 
-def used_features(model: Any) -> list[Feature]:
+def used_features(model: TreeClassifier) -> list[Feature]:
     """The features that some tree of a model asks about: what it decides by."""
     if not hasattr(model, "ensemble_"):
         raise InvalidSpec(
@@ -318,42 +327,44 @@ def directions_of(feature: Feature) -> Sequence[str]:
     return known if feature.missing is None else (*known, "missing")
 
 
-def _details(table: Any) -> Details:
-    table = dict(_typed(table, dict, "[notice]"))
+def _details(table: object) -> Details:
+    given = dict(_typed(table, dict, "[notice]"))
     kinds = {one.name: type(one.default) for one in fields(Details)}
-    refuse_unknown("[notice]", table, list(kinds))
-    for name, value in table.items():
+    refuse_unknown("[notice]", given, list(kinds))
+    for name, value in given.items():
         _typed(value, list if kinds[name] is tuple else kinds[name], f"[notice] {name}")
         if kinds[name] is int and value < 0:
             raise InvalidSpec(f"[notice] {name} must be 0 or more, got {value}.")
     for name in ("not_considered", "protected_reasons"):
-        for thing in table.get(name, ()):
+        for thing in given.get(name, ()):
             _typed(thing, str, f"[notice] {name}")
-        table[name] = tuple(table.get(name, ()))
-    return Details(**table)
+        given[name] = tuple(given.get(name, ()))
+    return Details(**given)
 
 
-def _feature(name: str, table: Any) -> FeatureText:
+def _feature(name: str, table: object) -> FeatureText:
     where = f"Feature {name!r}"
-    table = _typed(table, dict, where)
-    refuse_unknown(where, table, ("label", *DIRECTIONS))
+    texts = _typed(table, dict, where)
+    refuse_unknown(where, texts, ("label", *DIRECTIONS))
     codes = {}
     for direction in DIRECTIONS:
-        if direction in table:
-            entry, at = _typed(table[direction], dict, where), f"{where}, {direction}"
+        if direction in texts:
+            entry, at = _typed(texts[direction], dict, where), f"{where}, {direction}"
             refuse_unknown(at, entry, ("code", "sentence", "hmda"))
-            given = {key: _typed(entry.get(key, ""), str, f"{at}, {key}").strip()
-                     for key in ("code", "sentence")}  # fmt: skip
-            if not all(given.values()):
+            code, sentence = (
+                _typed(entry.get(key, ""), str, f"{at}, {key}").strip()
+                for key in ("code", "sentence")
+            )
+            if not code or not sentence:
                 raise InvalidSpec(f"{at} needs a code and a sentence, got {entry!r}.")
             hmda = _typed(entry.get("hmda", 0), int, f"{at}, hmda")
             if not 0 <= hmda <= 9:
                 raise InvalidSpec(f"{at}: hmda must be from 1 to 9, or 0 for none, got {hmda}.")
-            codes[direction] = Code(given["code"], given["sentence"], hmda)
-    return FeatureText(_typed(table.get("label", name), str, f"{where}, label"), codes)
+            codes[direction] = Code(code, sentence, hmda)
+    return FeatureText(_typed(texts.get("label", name), str, f"{where}, label"), codes)
 
 
-def _typed(value: Any, kind: type, where: str) -> Any:
+def _typed(value: object, kind: type[Kind], where: str) -> Kind:
     if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
         words = {str: "text", int: "a whole number", bool: "true or false", list: "a list"}
         raise InvalidSpec(f"{where} must be {words.get(kind, 'a table')}, got {value!r}.")

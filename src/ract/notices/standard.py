@@ -61,6 +61,9 @@ _AMOUNT = (
     r"(loan|credit|requested|financed).*amount|^amount$|amount (requested|of credit)|principal"
 )
 _INCOME = r"\bincome|salary|\bwage|earnings"
+_LATE = r"delinq|delq|\blate\b|overdue|past due|arrears|missed|derog"
+_SPAN = "(years|months|length|time|duration)"
+_JOB, _HOME = "(employ|job|work)", "(residen|address)"
 
 
 @dataclass(frozen=True)
@@ -86,32 +89,15 @@ _HINTS = (
     _Hint(r"foreclos|repossess", "too_high", 20, 3),
     _Hint(r"garnish|attachment", "too_high", 19, 3),
     _Hint(r"since.*(delq|delinq|late)|never.*(delq|delinq)", "too_low", 17, 3),
-    _Hint(
-        r"^(?!.*(since|never)).*(delinq|delq|\blate\b|overdue|past due|arrears|missed|derog)",
-        "too_high",
-        17,
-        3,
-    ),
+    _Hint(rf"^(?!.*(since|never)).*({_LATE})", "too_high", 17, 3),
     _Hint(r"collection|judgment|judgement", "too_high", 18, 3),
     _Hint(r"collateral|property value|home value|appraisal", "too_low", 23, 4),
     _Hint(r"loan to value|\bltv\b", "too_high", 23, 4),
     _Hint(r"debt.*income|\bdti\b|obligations.*income", "too_high", 9, 1),
     _Hint(_INCOME, "too_low", 8, 1, _AMOUNT),
     _Hint(r"\bdebts?\b|obligation", "too_high", 9, 1, _INCOME),
-    _Hint(
-        r"(years|months|length|time|duration).*(employ|job|work)|"
-        r"(employ|job|work).*(years|months|length|time|duration)|\bseniority\b|\btenure\b",
-        "too_low",
-        7,
-        2,
-    ),
-    _Hint(
-        r"(years|months|length|time|duration).*(residen|address)|"
-        r"(residen|address).*(years|months|length|time|duration)",
-        "too_low",
-        11,
-        OTHER_HMDA,
-    ),
+    _Hint(rf"{_SPAN}.*{_JOB}|{_JOB}.*{_SPAN}|\bseniority\b|\btenure\b", "too_low", 7, 2),
+    _Hint(rf"{_SPAN}.*{_HOME}|{_HOME}.*{_SPAN}", "too_low", 11, OTHER_HMDA),
     _Hint(r"in file|oldest|credit history|credit experience|total trades", "too_low", 15, 3),
     _Hint(r"\bcash\b|down ?payment", "too_low", OTHER_C_1, 5),
 )

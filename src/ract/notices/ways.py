@@ -12,12 +12,13 @@ import pandas as pd
 from ract.recourse.few_changes import against, few_changes
 from ract.recourse.plan import Change, Plan
 from ract.recourse.reasons import Reasons
+from ract.recourse.reasons.person import PersonReasons
 from ract.recourse.result import Recourse
 
 MOST_PLANS = 3
 
 
-def ways_of(plan: Plan, reasons: Any = None) -> list[Plan]:
+def ways_of(plan: Plan, reasons: PersonReasons | None = None) -> list[Plan]:
     """What a notice offers: at most three plans, in their order.
 
     First comes a change that a reason says is enough alone, then few changes, then little effort.
@@ -58,7 +59,7 @@ def is_safe(way: Plan) -> bool:
     return way.at_least or all(ends)
 
 
-def sufficient(reasons: Any) -> list[str]:
+def sufficient(reasons: PersonReasons | None) -> list[str]:
     """Features of which a reason says that changing them alone is enough."""
     given = () if reasons is None else reasons.reasons
     return [reason.feature for reason in given if reason.alone and reason.changeable]

@@ -123,10 +123,8 @@ def _rows(plan: Plan) -> list[tuple[Any, ...]]:
     reason = None if plan.has_recourse or plan.message else plan.describe()
     needed = np.nan if plan.obstacle is None else plan.obstacle.budget
     lasting = np.nan if plan.lasting is None else plan.lasting
-    whole = (
-        plan.cost, plan.strength, lasting, plan.only_supplied, plan.status, reason, needed,
-        plan.message or None,
-    )  # fmt: skip
+    said = plan.status, reason, needed, plan.message or None
+    whole = (plan.cost, plan.strength, lasting, plan.only_supplied, *said)
     if not plan.changes:
         empty = (None, None, None, None, None, None, np.nan)
         return [(*empty, *whole)]

@@ -32,10 +32,11 @@ import pandas as pd
 from scipy.stats import beta, t
 
 from ract._utils.errors import InvalidSpec
-from ract._utils.progress import track
+from ract._utils.typing import ColumnLike, TableLike
+from ract._utils.validation import is_number
 from ract.recourse.lasting import STRENGTHS, found_in
 from ract.recourse.plain_judges import SAME, checked_learners, described
-from ract.recourse.replicates import PLANNERS, Replicates, Strength, for_part
+from ract.recourse.replicates import PLANNERS, Replicates, for_part
 from ract.trees.ensemble import TreeEnsemble
 
 Rule = Literal["strength", "strongest"]
@@ -93,10 +94,9 @@ class Point:
         enough = counts[counts[:, 0] >= FEWEST_OF_PLANNER]
         shares = enough[:, 1] / enough[:, 0]
         spread = (float(shares.min()), float(shares.max())) if len(shares) else (np.nan, np.nan)
-        return cls(
-            strength, expected, refused, len(plans), int(plans["lasts"].sum()), spread,
-            _error(counts), tuple((int(n), int(last)) for n, last in counts),
-        )  # fmt: skip
+        asked, last = (strength, expected, refused), int(plans["lasts"].sum())
+        by_planner = tuple((int(n), int(last)) for n, last in counts)
+        return cls(*asked, len(plans), last, spread, _error(counts), by_planner)
 
     def at_least(self, confidence: float) -> float:
         """The share of plans that last, at the least.
@@ -253,8 +253,8 @@ class LastingCurve:
 
 def calibrate(
     estimator: Any,
-    X: Any,
-    y: Any,
+    X: TableLike,
+    y: ColumnLike,
     *,
     lasting: float | None = None,
     confidence: float = 0.9,
@@ -263,7 +263,7 @@ def calibrate(
     rule: Rule | None = None,
     robust_to: Sequence[str] = SAME,
     adoption: float = 0.0,
-    sample_weight: Any = None,
+    sample_weight: ColumnLike | None = None,
     random_state: int = 0,
     n_jobs: int | None = None,
     progress: bool = False,
@@ -330,10 +330,10 @@ def calibrate(
     check_lasting(lasting)
     if rule not in (None, "strength", "strongest"):
         raise InvalidSpec(f"rule must be 'strength' or 'strongest', got {rule!r}.")
-    replicates = Replicates(
-        for_part(estimator), X, y, sample_weight, random_state, n_jobs, options, progress,
-        checked_learners(robust_to), True, adoption,
-    )  # fmt: skip
+    table = for_part(estimator), X, y, sample_weight
+    learners = checked_learners(robust_to)
+    run = random_state, n_jobs, options, progress
+    replicates = Replicates(*table, *run, learners, True, adoption)
     if replicates.guarded and rule == "strongest":
         raise InvalidSpec("The strongest plan of several models cannot be found: leave rule out.")
     if rule is None:
@@ -344,14 +344,13 @@ def calibrate(
         points.insert(0, point)
         if lasting is not None and point.at_least(confidence) < lasting:
             break
-    learners, guard = replicates.robust_to, replicates.guard() if points else None
+    guard = replicates.guard() if points else None
     return LastingCurve(tuple(points), confidence, lasting, rule, learners, adoption, guard)
 
 
-def check_lasting(lasting: Any) -> None:
+def check_lasting(lasting: float | None) -> None:
     """Refuse what is no probability to promise."""
-    number = isinstance(lasting, (int, float, np.number)) and not isinstance(lasting, bool)
-    if lasting is not None and not (number and 0 < lasting < 1):
+    if lasting is not None and not (is_number(lasting) and 0 < lasting < 1):
         raise InvalidSpec(f"lasting must be a share between 0 and 1, got {lasting!r}.")
 
 
@@ -364,7 +363,7 @@ def _cheapest(
     plan, fewer are needed.
     """
     most, n_counted, n_left = _people(replicates, n_refused)
-    counted = _ask(replicates, strengths, [slice(n_counted)] * len(strengths))
+    counted = replicates.all_trials(strengths, [slice(n_counted)] * len(strengths))
     tested = []
     for strength in strengths:
         share = found_in(counted[counted["strength"] == strength]).mean() if len(counted) else 0.0
@@ -373,7 +372,7 @@ def _cheapest(
             asked = slice(n_counted, min(most, n_counted + n_each))
             tested.append((strength, asked, float(share * n_left)))
     for strength, people, expected in reversed(tested):
-        part = _ask(replicates, [strength], [people])
+        part = replicates.all_trials([strength], [people])
         yield Point.of(strength, expected, len(part), part[found_in(part)])
 
 
@@ -382,15 +381,14 @@ def _strongest(
 ) -> Iterator[Point]:
     """The same of strongest plans that win so much: everyone is asked once, about all strengths."""
     most, n_counted, n_left = _people(replicates, n_refused)
-    counted = _ask(replicates, ["most"], [slice(n_counted)])
+    counted = replicates.all_trials(["most"], [slice(n_counted)])
     won = counted["won"].to_numpy(float)[found_in(counted)]
     expected = {s: (won >= s).sum() / max(len(counted), 1) * n_left for s in strengths}
-    tested = [
-        s for s in strengths if expected[s] >= FEWEST_PLANS or (whole and s == strengths[0])
-    ]  # fmt: skip
+    lowest = strengths[:1] if whole else []
+    tested = [s for s in strengths if expected[s] >= FEWEST_PLANS or s in lowest]
     if not tested:
         return
-    part = _ask(replicates, ["most"], [slice(n_counted, most)])
+    part = replicates.all_trials(["most"], [slice(n_counted, most)])
     plans = part[found_in(part)]
     for strength in reversed(tested):
         strong = plans[plans["won"].to_numpy(float) >= strength]
@@ -427,13 +425,3 @@ def error_of(shares: np.ndarray, sizes: np.ndarray) -> float:
     size = (n - (sizes**2).sum() / n) / (k - 1)
     own = max(0.0, (between - within) / size)
     return float(np.sqrt(own * (1 + 1 / k) + within / n))
-
-
-def _ask(
-    replicates: Replicates, strengths: Sequence[Strength], people: Sequence[slice]
-) -> pd.DataFrame:
-    """Trials of every planner's people."""
-    planners = track(
-        range(len(PLANNERS)), len(PLANNERS), "Asking other models", show=replicates.progress
-    )
-    return pd.concat([replicates.trials(k, strengths, people) for k in planners])

@@ -6,10 +6,11 @@ beside its name. An option that the chosen search does not honour is refused, ne
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -23,22 +24,19 @@ from ract.recourse.additive.objective import adds_up
 from ract.recourse.additive.search import AdditiveSearch, SeveralAdditiveSearch
 from ract.recourse.causal.search import CausalSearch
 from ract.recourse.common.answers import Answers, differs
-from ract.recourse.common.by_pattern import Make, refuse_missing, solve_by_pattern
-from ract.recourse.common.problem import Problem
-from ract.recourse.common.search import Batch, Search
+from ract.recourse.common.by_pattern import Make, refuse_missing_values, solve_by_pattern
+from ract.recourse.common.problem import CellProblem
+from ract.recourse.common.search import Batch, RecourseSearch
 from ract.recourse.exact.search import ExactSearch
 from ract.recourse.exact.several import SeveralSearch
 from ract.recourse.explain.explainer import Explainer, ends_of_cells
 from ract.recourse.leaves import LeafSearch
-from ract.recourse.live import LiveRegionSearch
 from ract.recourse.options import Options
 from ract.recourse.plausible.plausibility import PlausibleSearch, plausibility_of
 from ract.recourse.question import Question
 from ract.recourse.rules.explain import RuledExplainer
 from ract.recourse.rules.ruling import Ruling
 from ract.recourse.rules.search import RuledSearch
-from ract.recourse.solver.relations import read_relations
-from ract.recourse.solver.search import SolverSearch
 from ract.trees.ensemble import TreeEnsemble
 
 
@@ -64,7 +62,7 @@ class Task:
     most: float | np.ndarray = np.inf
 
     @property
-    def model(self) -> Any:
+    def model(self) -> tuple[TreeEnsemble, tuple[Axis, ...], FittedCost]:
         """What every search is made from: trees, features, cost."""
         return self.question.goal, self.axes, self.question.cost
 
@@ -76,23 +74,30 @@ class Task:
         threshold = np.concatenate([trees.threshold for trees in each])
         return Grid.from_splits(self.axes, feature[feature >= 0], threshold[feature >= 0])
 
-    def by_pattern(
-        self, make: Make, people: np.ndarray, *, start: np.ndarray | None = None
-    ) -> Answers:
+    def by_pattern(self, make: Make, people: np.ndarray) -> Answers:
         """The answers of a search that takes no missing numbers."""
         question = self.question
         batch = Batch.of(people, question.budget, self.options.limits)
-        return solve_by_pattern(make, question.goal, self.axes, batch, start=start)
+        return solve_by_pattern(make, question.goal, self.axes, batch)
 
-    def solved(self, search: Search, people: np.ndarray) -> Answers:
+    def batch(self, people: np.ndarray) -> Batch:
+        """Encoded people, for a search that takes account of what is known of their costs."""
+        batch = Batch.of(people, np.minimum(self.question.budget, self.most), self.options.limits)
+        batch.answers.bound[:] = self.least
+        return batch
+
+    def solved(self, search: RecourseSearch, people: np.ndarray) -> Answers:
         """The answers of a search for encoded people."""
         return search.answers(Batch.of(people, self.question.budget, self.options.limits))
+
+
+Solve = Callable[[Task, np.ndarray], Answers]
 
 
 class Entry(NamedTuple):
     """A search: how it answers a task for encoded people, and the options it honours."""
 
-    solve: Callable[[Task, np.ndarray], Answers]
+    solve: Solve
     honours: frozenset[str]
 
     def refused(self, options: Options) -> list[str]:
@@ -103,67 +108,55 @@ class Entry(NamedTuple):
 SEARCHES: dict[str, Entry] = {}
 
 
-def _register(name: str, *honours: str) -> Callable[[Any], Any]:
-    def register(solve: Callable[[Task, np.ndarray], Answers]) -> Any:
+def _register(name: str, *honours: str) -> Callable[[Solve], Solve]:
+    def register(solve: Solve) -> Solve:
         SEARCHES[name] = Entry(solve, frozenset(honours))
         return solve
 
     return register
 
 
-EXACT = (
-    "max_changes", "max_nodes", "margin", "ranges", "n_alternatives", "strength='most'",
-    "at_least", "prefer",
-)  # fmt: skip
+FOR_SEVERAL = "max_changes", "max_nodes"
+RULED_SEVERAL = (*FOR_SEVERAL, "n_alternatives", "prefer")
+RULED = (*RULED_SEVERAL, "ranges", "at_least", "strength='most'")
+EXACT = (*RULED, "margin")
 
 
 @_register("additive", *EXACT)
 @_register("exact", *EXACT)
 def _exact(task: Task, people: np.ndarray) -> Answers:
-    kind = AdditiveSearch if adds_up(task.question.cost) else ExactSearch
-    search, budget = kind.prepared(*task.model), task.question.budget
-    batch = Batch.of(people, np.minimum(budget, task.most), task.options.limits)
-    batch.answers.bound[:] = task.least
-    rules = task.question.rules
+    question, options, batch = task.question, task.options, task.batch(people)
     # Searches for a strength and for the decision may differ; the cells are the same.
-    decision = kind.prepared(task.question.ensemble, *task.model[1:])
-    explainer = Explainer(search, batch, budget, task.options, rules, decision)
-    strongest, prefer = task.options.strongest, task.options.prefer
+    search = exact_search(question.goal, task.axes, question.cost)
+    decision = exact_search(question.ensemble, task.axes, question.cost)
+    explainer = Explainer(search, batch, question.budget, options, question.rules, decision)
+    strongest, prefer = options.strongest, options.prefer
     search.fill(batch, strongest=strongest, prefer=prefer, then=explainer.explain)
     return batch.answers
 
 
-@_register("several", "max_changes", "max_nodes")
+@_register("several", *FOR_SEVERAL)
 def _several(task: Task, people: np.ndarray) -> Answers:
-    _, axes, cost = task.model
-    kind = SeveralAdditiveSearch if adds_up(cost) else SeveralSearch
-    search = kind.prepared([one.goal for one in task.question.each], axes, cost)
-    answers = task.solved(search, people)
+    answers = task.solved(several_search(task.question, task.axes), people)
     return ends_of_cells(task.grid, people, answers)
 
 
-RULED = "max_changes", "max_nodes", "n_alternatives", "prefer"
-
-
-@_register("ruled", *RULED, "ranges", "at_least", "strength='most'")
-@_register("ruled several", *RULED)
+@_register("ruled", *RULED)
+@_register("ruled several", *RULED_SEVERAL)
 def _ruled(task: Task, people: np.ndarray) -> Answers:
-    question, options = task.question, task.options
-    batch = Batch.of(people, np.minimum(question.budget, task.most), options.limits)
-    batch.answers.bound[:] = task.least
-    ask: dict[str, Any] = {"prefer": options.prefer, "n_alternatives": options.n_alternatives}
+    question, options, batch = task.question, task.options, task.batch(people)
+    prefer, n_alternatives = options.prefer, options.n_alternatives
     if question.also:
-        ruled_search(question, task.axes).fill(batch, **ask)
+        ruled = ruled_search(question, task.axes)
+        ruled.fill(batch, prefer=prefer, n_alternatives=n_alternatives)
         return ruled_ends(task, people, batch.answers)
-    kind = AdditiveSearch if adds_up(question.cost) else ExactSearch
-    search, decision = (
-        kind.prepared(trees, *task.model[1:]) for trees in (question.goal, question.ensemble)
-    )
-    if options.strongest:
-        search = search.graded
+    search = exact_search(question.goal, task.axes, question.cost)
+    decision = exact_search(question.ensemble, task.axes, question.cost)
+    search = search.graded if options.strongest else search
     explainer = RuledExplainer(search, decision, options)
     ruled = RuledSearch(search, Ruling(question.joint_rules, task.axes, question.cost))
-    ruled.fill(batch, strongest=options.strongest, explainer=explainer, **ask)
+    ask = partial(ruled.fill, batch, prefer=prefer, n_alternatives=n_alternatives)
+    ask(strongest=options.strongest, explainer=explainer)
     return batch.answers
 
 
@@ -179,81 +172,50 @@ def ruled_ends(task: Task, people: np.ndarray, answers: Answers) -> Answers:
 
 def ruled_search(question: Question, axes: tuple[Axis, ...]) -> RuledSearch:
     """The search for plans that keep the rules between features of the action space."""
-    cost, additive = question.cost, adds_up(question.cost)
-    ruling = Ruling(question.joint_rules, axes, cost)
+    search: ExactSearch | SeveralSearch
     if question.also:
-        several = SeveralAdditiveSearch if additive else SeveralSearch
-        return RuledSearch(
-            several.prepared([one.goal for one in question.each], axes, cost), ruling
-        )
-    kind = AdditiveSearch if additive else ExactSearch
-    return RuledSearch(kind.prepared(question.goal, axes, cost), ruling)
+        search = several_search(question, axes)
+    else:
+        search = exact_search(question.goal, axes, question.cost)
+    return RuledSearch(search, Ruling(question.joint_rules, axes, question.cost))
+
+
+def exact_search(trees: TreeEnsemble, axes: tuple[Axis, ...], cost: FittedCost) -> ExactSearch:
+    """The exact search for a cost that is a maximum or a sum."""
+    return (AdditiveSearch if adds_up(cost) else ExactSearch).prepared(trees, axes, cost)
+
+
+def several_search(question: Question, axes: tuple[Axis, ...]) -> SeveralSearch:
+    """The exact search for plans that every model of a question accepts."""
+    kind = SeveralAdditiveSearch if adds_up(question.cost) else SeveralSearch
+    return kind.prepared([one.goal for one in question.each], axes, question.cost)
 
 
 @_register("leaves", "method='leaves'", "max_changes")
 def _leaves(task: Task, people: np.ndarray) -> Answers:
     answers = task.by_pattern(
-        lambda ensemble, axes, _: LeafSearch(ensemble, axes, task.question.cost), people
+        lambda ensemble, axes: LeafSearch(ensemble, axes, task.question.cost), people
     )
     return ends_of_cells(task.grid, people, answers)
 
 
-@_register("live", "method='live'", "max_changes")
-def _live(task: Task, people: np.ndarray) -> Answers:
-    known = task.question.known
-    if not task.question.goal.decide(known).any():
-        raise InvalidSpec(
-            "method='live' looks around people whom the model accepts, and none were given: pass "
-            "the training table as reference."
-        )
-
-    def search(ensemble: TreeEnsemble, axes: tuple[Axis, ...], lacking: np.ndarray) -> Search:
-        # Nobody becomes missing: whoever lacks more than they do is out of reach.
-        within = ~np.delete(np.isnan(known), lacking, axis=1).any(axis=1)
-        return LiveRegionSearch(ensemble, axes, task.question.cost, np.nan_to_num(known[within]))
-
-    return ends_of_cells(task.grid, people, task.by_pattern(search, people))
-
-
-@_register("solver", "max_changes")
-def _solver(task: Task, people: np.ndarray) -> Answers:
-    relations = task.question.joint_rules
-    read_relations(relations, task.axes)  # refuses other rules, and what may be missing
-    start, spent, options = None, np.zeros(len(people)), task.options
-    if not relations:
-        leaves = _leaves(task, people)
-        start, spent = leaves.values, leaves.seconds
-        task = replace(task, options=replace(options, limits=options.limits.after(spent)))
-
-    def search(ensemble: TreeEnsemble, axes: tuple[Axis, ...], _: np.ndarray) -> Search:
-        return SolverSearch(ensemble, axes, task.question.cost, relations=relations)
-
-    answers = task.by_pattern(search, people, start=start)
-    answers.seconds = answers.seconds + spent
-    return answers if relations else ends_of_cells(task.grid, people, answers)
-
-
 @_register("causal", "effects", "max_changes")
 def _causal(task: Task, people: np.ndarray) -> Answers:
-    question, options = task.question, task.options
-    ensemble, axes, cost = task.model
-    search = CausalSearch(
-        ensemble, axes, cost, options.effects,
-        reference=question.known, held=partial(question.encoder.held, narrow=question.narrow),
-    )  # fmt: skip
+    question, effects = task.question, task.options.effects
+    held = partial(question.encoder.held, narrow=question.narrow)
+    search = CausalSearch(*task.model, effects, reference=question.known, held=held)
     return task.solved(search, people)
 
 
 @_register("plausible", "plausibility")
 def _plausible(task: Task, people: np.ndarray) -> Answers:
     question = task.question
-    search = PlausibleSearch(Problem(*task.model), task.options.plausibility, question.known)
+    search = PlausibleSearch(CellProblem(*task.model), task.options.plausibility, question.known)
     return task.solved(search, people)
 
 
 def search_for(question: Question, options: Options) -> Entry:
     """The search that serves a question; options that it does not honour are refused."""
-    quadratic = question.cost.norm in ("l2", "mahalanobis")
     ruled = bool(question.joint_rules)
     if question.also:
         judged = any(not one.decides for one in question.also)
@@ -268,8 +230,6 @@ def search_for(question: Question, options: Options) -> Entry:
         name, because = options.method, f"method={options.method!r}"
     else:
         name, because = "additive" if adds_up(question.cost) else "exact", ""
-        if quadratic:
-            name, because = "solver", f"a cost with norm {question.cost.norm!r}"
     if ruled and name in ("exact", "additive", "several"):
         name, because = "ruled several" if question.also else "ruled", "rules between features"
         ruled = False
@@ -281,9 +241,7 @@ def search_for(question: Question, options: Options) -> Entry:
             f"{listing(refused)} need the exact method, a cost that is a maximum or a sum, and "
             f"neither rules between features, effects nor plausibility; got {because}."
         )
-    if quadratic and question.also:
-        refused.append(f"a cost with norm {question.cost.norm!r}")
-    if ruled and name != "solver":
+    if ruled:
         refused.append("rules between features")
     if refused:
         raise InvalidSpec(f"{refused[0]} and {because} cannot be asked for together.")
@@ -293,12 +251,12 @@ def search_for(question: Question, options: Options) -> Entry:
 def resolved(question: Question, options: Options) -> Options:
     """The options with what is learned from the reference people in place of its name."""
     if options.effects is not None:
-        refuse_missing(question.encoder.axes, "Causal effects")
+        refuse_missing_values(question.encoder.axes, "Causal effects")
         memo = question.ensemble.memo
         effects = effects_of(options.effects, question.encoder, question.known, memo)
         return replace(options, effects=effects)
     if options.plausibility is not None:
-        refuse_missing(question.encoder.axes, "Plausible plans")
+        refuse_missing_values(question.encoder.axes, "Plausible plans")
         return replace(options, plausibility=plausibility_of(options.plausibility, question.known))
     return options
 
@@ -335,3 +293,49 @@ def _efforts(
             only[:, columns] = after[moved][:, columns]
             efforts[moved, a] = cost.between(before[moved], only)
     return efforts
+
+
+def confirm_plans(question: Question, answers: Answers) -> None:
+    """Put every plan and alternative, and the ends of their ranges, to the model as a user would.
+
+    What it wins is kept as its strength. A plan that the model refuses is not given: its person is
+    unknown, an alternative is dropped. With effects the model decides on outcomes, which are found
+    as the table holds them.
+    """
+    further = answers.alternatives
+    tables = [answers, *further.values()]
+    owners = [np.arange(len(question.matrix))]
+    owners += [np.full(len(table.cost), row) for row, table in further.items()]
+    shown = [np.flatnonzero(np.isin(t.status, (Status.OPTIMAL, Status.FOUND))) for t in tables]
+    rows = np.concatenate([owner[at] for owner, at in zip(owners, shown, strict=True)])
+    if not len(rows):
+        return
+    plans = [(table.ends, *table.add_ends(len(question.encoder.axes))) for table in tables]
+    values, low, high = (
+        np.concatenate([plan[k][at] for plan, at in zip(plans, shown, strict=True)])
+        for k in range(3)
+    )
+    *confirmed, accepted = question.confirmed(rows, values, low, high)
+    if question.joint_rules and answers.outcomes is None:
+        accepted &= question.keeps_rules(rows, confirmed[0])
+    if question.strength is not None:
+        accepted &= np.all([one.goal.decide(confirmed[0]) for one in question.each], axis=0)
+    stands = np.split(accepted, np.cumsum([len(at) for at in shown])[:-1])
+    start = 0
+    for table, plan, at in zip(tables, plans, shown, strict=True):
+        part = slice(start, start + len(at))
+        for column, new in zip(plan, confirmed, strict=True):
+            column[at] = new[part]
+        table.strength = np.full(len(table.cost), np.nan)
+        table.strength[at] = question.wins(confirmed[0][part])
+        start = part.stop
+    answers.withdraw(shown[0][~stands[0]], question.matrix)
+    for row, at, good in zip(list(further), shown[1:], stands[1:], strict=True):
+        further[row] = further[row].take(at[good])
+    if not accepted.all():
+        warnings.warn(
+            f"The model did not confirm {int((~accepted).sum())} of {len(rows)} plans, as can "
+            "happen when its scores are added up in another order; people whose plan it was are "
+            "reported as unknown.",
+            stacklevel=5,
+        )

@@ -9,10 +9,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from ract._utils.typing import TableLike
 from ract._utils.validation import is_missing
 from ract.recourse.common.answers import Answers
 from ract.recourse.find import find_recourse
 from ract.recourse.plan import Plan
+from ract.recourse.reasons.person import PersonReasons
 from ract.recourse.result import Recourse
 
 MAX_CHANGES = 3
@@ -21,27 +23,12 @@ MAX_CHANGES = 3
 STRONGER = (0.1, 0.2, 0.3, 0.45, 0.6)
 
 # Options of ``recourse`` that say what plans are to be like; without any, they are as in letters.
-SHAPES_PLANS = frozenset(
-    [
-        "max_changes",
-        "at_least",
-        "strength",
-        "lasting",
-        "method",
-        "margin",
-        "ranges",
-        "prefer",
-        "effects",
-        "plausibility",
-        "earned",
-        "by",
-        "actions",
-        "cost",
-    ]
-)
+OF_PLANS = ("max_changes", "at_least", "strength", "lasting", "margin", "ranges", "prefer", "by")
+OF_SEARCH = ("method", "effects", "plausibility", "earned", "actions", "cost")
+SHAPES_PLANS = frozenset((*OF_PLANS, *OF_SEARCH))
 
 
-def recourse_of(model: Any, X: Any, options: dict[str, Any]) -> Recourse:
+def recourse_of(model: Any, X: TableLike, options: dict[str, Any]) -> Recourse:
     """What ``recourse`` of a fitted model gives.
 
     Without options that shape plans, and where the action space limits changes, these are the
@@ -111,32 +98,24 @@ def few_changes(
         asked = options | {"max_changes": max_changes, "explain": False}
         stronger = _strengthen(find, X, found, asked)
         for row in stronger.tolist() if smaller else ():
-            own = cheapest.take(np.array([row]))
-            own.weaker = np.ones(1, bool)
-            others = found.answers.alternatives.get(row)
-            found.answers.alternatives[row] = own if others is None else others.with_rows(own)
+            plan = cheapest.take(np.array([row]))
+            plan.weaker = np.ones(1, bool)
+            further = found.answers.alternatives.get(row)
+            found.answers.alternatives[row] = plan if further is None else further.with_rows(plan)
     enough = found.found if found.question.lasting is None else found.lasts
     rest = np.flatnonzero(~enough & ~found.accepted & ~found.invalid)
     if not len(rest):
         return found
-    some = X.iloc[rest]
-    rules = _rules_of(some, options)
-    again = find(some, max_changes=None, **options | {"n_alternatives": 0, "overrides": rules})
-    better = np.flatnonzero(~found.found[rest] | again.lasts)
-    answers, new = found.answers, again.answers
-    rows = rest[better]
-    few = {row: answers.take(np.array([row])) for row in rows.tolist() if answers.found[row]}
-    answers.put(rows, new.take(better))
-    for row, k in zip(rows.tolist(), better.tolist(), strict=True):
-        for kept in (answers.obstacles, answers.alternatives):
-            kept.pop(row, None)
-        if k in new.obstacles:
-            answers.obstacles[row] = new.obstacles[k]
+    again = _asked_again(find, X, rest, options | {"max_changes": None, "n_alternatives": 0})
+    better, answers = np.flatnonzero(~found.found[rest] | again.lasts), found.answers
+    rows = rest[better].tolist()
+    few = {row: answers.take(np.array([row])) for row in rows if answers.found[row]}
+    _replace(answers, rest[better], again.answers, better)
     answers.alternatives.update(few)
     return Recourse(found.question, answers, found.invalid_rows)
 
 
-def plans_for_people(find: Callable[..., Recourse], X: Any, **options: Any) -> Recourse:
+def plans_for_people(find: Callable[..., Recourse], X: TableLike, **options: Any) -> Recourse:
     """The plans that letters carry: short, and proved to hold for everyone who does more.
 
     Parameters
@@ -154,10 +133,10 @@ def plans_for_people(find: Callable[..., Recourse], X: Any, **options: Any) -> R
 
 def _may_be_stronger(found: Recourse, options: dict[str, Any]) -> bool:
     """Whether the strength of plans is left to us."""
-    asked = options.get("strength") is not None or options.get("lasting") is not None
     question = found.question
-    is_one = len(question.each) == 1
-    return not asked and is_one and question.lasting is None and question.encoder.space.is_limited
+    asked = any(options.get(name) is not None for name in ("strength", "lasting"))
+    asked = asked or question.lasting is not None
+    return not asked and not question.also and question.encoder.space.is_limited
 
 
 def _strengthen(
@@ -176,13 +155,8 @@ def _strengthen(
     while len(rows := rows[missed[rows] - reached[rows] > 1]):
         now = level[rows[0]]
         asked = rows[level[rows] == now]
-        some = X.iloc[asked]
-        again = find(
-            some,
-            **options
-            | {"strength": ensemble.strength_above(STRONGER[now])}
-            | {"overrides": _rules_of(some, options)},
-        )
+        strength = ensemble.strength_above(STRONGER[now])
+        again = _asked_again(find, X, asked, options | {"strength": strength})
         better = again.found
         if safe is not None and again.answers.beyond is not None:
             better = better & (again.answers.beyond | ~safe[asked])
@@ -193,25 +167,32 @@ def _strengthen(
 
 
 def _replace(answers: Answers, rows: np.ndarray, new: Answers, chosen: np.ndarray) -> None:
-    """Put other answers, with their alternatives, in the place of these."""
-    answers.put(rows, new.take(chosen))
+    """Put other answers, with their obstacles and alternatives, in the place of these."""
+    part = new.take(chosen)
     for row, k in zip(rows.tolist(), chosen.tolist(), strict=True):
+        answers.obstacles.pop(row, None)
         answers.alternatives.pop(row, None)
+        if k in new.obstacles:
+            answers.obstacles[row] = new.obstacles[k]
         if k in new.alternatives:
             answers.alternatives[row] = new.alternatives[k]
+    answers.put(rows, part)
 
 
-def _rules_of(X: pd.DataFrame, options: dict[str, Any]) -> dict[Any, Any]:
-    """The overrides of these people."""
-    rules = options.get("overrides") or {}
-    return {person: rule for person, rule in rules.items() if person in X.index}
+def _asked_again(
+    find: Callable[..., Recourse], X: pd.DataFrame, rows: np.ndarray, options: dict[str, Any]
+) -> Recourse:
+    """Plans of some of the people, by their own overrides."""
+    people, rules = X.iloc[rows], options.get("overrides") or {}
+    rules = {person: rule for person, rule in rules.items() if person in people.index}
+    return find(people, **options | {"overrides": rules})
 
 
 def along_reasons(
     find: Callable[..., Recourse],
     X: pd.DataFrame,
     plans: Recourse,
-    reasons: Iterable[Any],
+    reasons: Iterable[PersonReasons | None],
     **options: Any,
 ) -> Recourse:
     """The same plans, with others for people all of whose plans go against a reason.
@@ -244,14 +225,12 @@ def along_reasons(
         return plans
     again = few_changes(find, X.iloc[rows], **options | {"overrides": rules, "explain": False})
     better = np.flatnonzero(again.found & (again.lasts | ~plans.lasts[rows]))
-    where = np.array(rows)[better]
-    for row in where.tolist():
-        plans.answers.alternatives.pop(row, None)
-    plans.answers.put(where, again.answers.take(better))
+    again.answers.alternatives.clear()
+    _replace(plans.answers, np.array(rows)[better], again.answers, better)
     return Recourse(plans.question, plans.answers, plans.invalid_rows)
 
 
-def against(way: Plan, reasons: Any) -> list[str]:
+def against(way: Plan, reasons: PersonReasons | None) -> list[str]:
     """The features that a plan moves away from where a reason says that they should be."""
     wrong = _wrong(reasons)
     return [
@@ -263,11 +242,11 @@ def against(way: Plan, reasons: Any) -> list[str]:
     ]
 
 
-def _wrong(reasons: Any) -> dict[str, int]:
+def _wrong(reasons: PersonReasons | None) -> dict[str, int]:
     """By feature that is a number: the sign of a change for the worse."""
     signs = {"too low": -1, "too high": 1}
-    given = () if reasons is None else reasons.reasons
-    return {r.feature: signs[r.direction] for r in given if r.direction in signs}
+    principal = () if reasons is None else reasons.reasons
+    return {r.feature: signs[r.direction] for r in principal if r.direction in signs}
 
 
 def _right_way(change: str, wrong: int) -> str:

@@ -9,27 +9,30 @@ from typing import Any, Unpack
 import numpy as np
 
 from ract._utils.errors import InvalidSpec
+from ract._utils.typing import Classifier, TableLike
 from ract.data.actions.pace import whole_months
 from ract.recourse.common.answers import Answers
-from ract.recourse.common.limits import check_budget
-from ract.recourse.common.overrides import Override, groups_of
-from ract.recourse.confirm import confirm_plans
-from ract.recourse.dispatch import Entry, Task, answer, resolved, search_for
-from ract.recourse.options import TIME_LIMIT, Options
-from ract.recourse.problem import PROBLEM_KEYWORDS, ProblemKeywords, RecourseProblem
-from ract.recourse.question import Question
+from ract.recourse.common.limits import Limits, check_budget
+from ract.recourse.common.overrides import Override, rows_by_rules
+from ract.recourse.dispatch import Entry, Task, answer, confirm_plans, resolved, search_for
+from ract.recourse.options import TIME_LIMIT, Options, refuse_relations
+from ract.recourse.plausible.plausibility import Plausibility
+from ract.recourse.problem import PROBLEM_KEYWORDS, ModelLike, ProblemKeywords, RecourseProblem
+from ract.recourse.question import PlanJudge, Question
 from ract.recourse.result import Recourse
 from ract.recourse.when import HORIZON, Months
 from ract.trees.ensemble import TreeEnsemble
 
+Overrides = Mapping[Any, Mapping[str, Override]]
+
 
 def find_recourse(
-    model: Any,
-    X: Any,
+    model: ModelLike,
+    X: TableLike,
     *,
     strength: float | str | None = None,
     lasting: float | None = None,
-    earned: Any = None,
+    earned: PlanJudge | None = None,
     method: str = "exact",
     max_changes: int | None = None,
     prefer: str | None = None,
@@ -38,10 +41,10 @@ def find_recourse(
     ranges: bool = False,
     at_least: bool = False,
     by: float | str | None = None,
-    overrides: Mapping[Any, Mapping[str, Override]] | None = None,
+    overrides: Overrides | None = None,
     relations: Iterable[Any] = (),
-    plausibility: Any = None,
-    effects: Any = None,
+    plausibility: Plausibility | str | None = None,
+    effects: object = None,
     explain: bool = True,
     time_limit: float | None = TIME_LIMIT,
     max_nodes: int | None = None,
@@ -73,9 +76,8 @@ def find_recourse(
     earned : OutcomeJudge, optional
         Only plans that this judge holds well above the bar, so that they are earned in its eyes.
         Let a judge of other people report how many of them are (``OutcomeJudge.fit_apart``).
-    method : {"exact", "leaves", "live"}
-        The exact search (of quadratic costs by a solver, ``pip install "ract[solver]"``);
-        leaf enumeration (the paper's Algorithm 2); or regions of known accepted people.
+    method : {"exact", "leaves"}
+        The exact search, or leaf enumeration (the paper's Algorithm 2).
     max_changes : int, optional
         How many features a plan may change.
     prefer : {"cheapest", "fewest"}, optional
@@ -151,23 +153,10 @@ def find_recourse(
     >>> recourse[0].describe()
     'Raise income from 20 to 38 (38 to 41 will do).'
     """
-    options = Options.of(
-        method=method,
-        max_changes=max_changes,
-        prefer=prefer,
-        n_alternatives=n_alternatives,
-        margin=margin,
-        ranges=ranges,
-        at_least=at_least,
-        relations=relations,
-        plausibility=plausibility,
-        effects=effects,
-        explain=explain,
-        time_limit=time_limit,
-        max_nodes=max_nodes,
-        n_jobs=n_jobs,
-        progress=progress,
-    )
+    refuse_relations(relations)
+    limits = Limits(max_changes, time_limit, n_jobs, progress, max_nodes)
+    options = Options(method, limits, margin, ranges, n_alternatives, explain, at_least, prefer)
+    options = replace(options, plausibility=plausibility, effects=effects)
     asked = RecourseProblem.of(model, problem, "find_recourse")
     earliest = isinstance(asked.cost, str) and asked.cost == "time"
     last = HORIZON if by is None else whole_months(by)
@@ -178,8 +167,9 @@ def find_recourse(
     rules = overrides if invalid is None else invalid.without(overrides)
     inquiry = Inquiry.about(question, options, earned=earned, overrides=rules)
     if by is None and not earliest:
-        return Recourse.with_invalid(inquiry.answered(strength, lasting), invalid)
-    found = inquiry.in_time(last, strength, lasting, earliest=earliest)
+        found = inquiry.answered(strength, lasting)
+    else:
+        found = inquiry.in_time(last, strength, lasting, earliest=earliest)
     return Recourse.with_invalid(found, invalid)
 
 
@@ -200,7 +190,7 @@ class Inquiry:
     question: Question
     options: Options
     search: Entry
-    overrides: Mapping[Any, Mapping[str, Override]] | None = None
+    overrides: Overrides | None = None
 
     @classmethod
     def about(
@@ -208,8 +198,8 @@ class Inquiry:
         question: Question,
         options: Options,
         *,
-        earned: Any = None,
-        overrides: Mapping[Any, Mapping[str, Override]] | None = None,
+        earned: PlanJudge | None = None,
+        overrides: Overrides | None = None,
     ) -> Inquiry:
         """A question with options; what cannot be asked for together is refused."""
         if earned is not None:
@@ -218,8 +208,11 @@ class Inquiry:
         return cls(question, resolved(question, options), search, overrides)
 
     def of(self, rows: np.ndarray) -> Inquiry:
-        """The same about some of the people, all of whom could be read."""
-        return replace(self, question=self.question.of_rows(rows))
+        """The same inquiry about some of the people, all of whose rows must be valid."""
+        question, rules = self.question.of_rows(rows), self.overrides
+        if rules:
+            rules = {label: rule for label, rule in rules.items() if label in question.labels}
+        return replace(self, question=question, overrides=rules)
 
     def answered(
         self,
@@ -234,34 +227,43 @@ class Inquiry:
         least, most: what no plan of each person can cost less than, and what one costs at most, as
         far as that is known.
         """
-        if lasting is not None:
-            if strength is not None:
-                raise InvalidSpec("Give either strength or lasting, which stands for a strength.")
-            strength, rule = _lasting_strength(self.question.model, lasting)
-            if self.question.model.lasting_.guard is not None:
-                return self._agreed(lasting, strength)
-            if rule == "strongest":
-                return self._strongest(lasting, strength)
+        if lasting is None:
+            return self._plans(strength, least, most)
+        if strength is not None:
+            raise InvalidSpec("Give either strength or lasting, which stands for a strength.")
+        needed, curve = _lasting_strength(self.question.model, lasting)
+        if curve.guard is None and curve.rule == "strongest":
+            return self._strongest(lasting, needed)
+        if curve.guard is not None:
+            if curve.guard.feature.max() >= self.question.encoder.n_columns:
+                raise InvalidSpec("The plain booster of lasting_ was fitted on other columns.")
+            found = self.agreed(curve.guard, needed)
+        else:  # half of the time is for the strongest plan of those who have none that lasts
+            limits = self.options.limits
+            half = None if limits.time_limit is None else limits.time_limit / 2
+            options = replace(self.options, limits=replace(limits, time_limit=half))
+            found = replace(self, options=options)._plans(needed, least, most)
+        question = replace(self.question.at_strength(needed), lasting=lasting)
+        return Recourse(question, self._or_strongest(found))
+
+    def _plans(
+        self, strength: float | str | None, least: float | np.ndarray, most: float | np.ndarray
+    ) -> Recourse:
+        """Search for everyone who is not accepted, and put the plans to the model."""
         strongest = isinstance(strength, str) and strength == "most"
         options = replace(self.options, strongest=strongest)
-        if lasting is not None and options.limits.time_limit is not None:
-            # Half of the time is for the strongest plan of those who have none that lasts.
-            half = replace(options.limits, time_limit=options.limits.time_limit / 2)
-            options = replace(options, limits=half)
         question = self.question if strongest else self.question.at_strength(strength)
         if strongest:
             search_for(question, options)  # refuses what the strongest cannot go with
         accepted = question.decide(n_jobs=options.limits.n_jobs)
         answers = Answers.unknown(question.matrix)
         answers.accept(accepted)
-        known = [np.broadcast_to(bound, len(accepted)) for bound in (least, most)]
-        refused = np.flatnonzero(~accepted)
-        for rows, own in groups_of(refused, question.labels, question.encoder.axes, self.overrides):
-            task = Task(question.with_rules(own), options, own, *(each[rows] for each in known))
+        least, most = (np.broadcast_to(bound, len(accepted)) for bound in (least, most))
+        refused, axes = np.flatnonzero(~accepted), question.encoder.axes
+        for rows, rules in rows_by_rules(refused, question.labels, axes, self.overrides):
+            how = replace(options, limits=options.limits.of_rows(rows))
+            task = Task(question.with_rules(rules), how, rules, least[rows], most[rows])
             answer(task, self.search, rows, answers)
-        if lasting is not None:
-            question = replace(question, lasting=lasting)
-            _give_strongest(question, self, answers)
         confirm_plans(question, answers)
         return Recourse(question, answers)
 
@@ -279,9 +281,10 @@ class Inquiry:
             raise InvalidSpec(f"{what} and a time (by, cost='time') cannot be asked for together.")
         question = self.question
         if lasting is not None and strength is None:
-            strength, rule = _lasting_strength(question.model, lasting)
-            if rule == "strongest" or question.model.lasting_.guard is not None:
-                what = "the strongest plans" if rule == "strongest" else "plans of several learners"
+            strength, curve = _lasting_strength(question.model, lasting)
+            if curve.rule == "strongest" or curve.guard is not None:
+                several = curve.rule != "strongest"
+                what = "plans of several learners" if several else "the strongest plans"
                 raise InvalidSpec(
                     f"lasting stands for {what} of this model and cannot be asked for together "
                     "with a time (by, cost='time'); give a strength."
@@ -305,14 +308,12 @@ class Inquiry:
         self, last: int, strength: float | None = None, lasting: float | None = None
     ) -> Months:
         """The same question about people in every month up to a last one."""
-        list(groups_of(np.arange(0), self.question.labels, self.question.encoder.axes,
-                       self.overrides))  # refuses what overrides cannot say  # fmt: skip
+        everyone, axes = self.question.labels, self.question.encoder.axes
+        list(rows_by_rules(np.arange(0), everyone, axes, self.overrides))  # refuses wrong overrides
         options = replace(self.options, explain=False)
 
         def ask(question: Question, rows: np.ndarray, most: np.ndarray) -> Answers:
-            some = question.of_rows(rows)
-            rules = {k: rule for k, rule in (self.overrides or {}).items() if k in some.labels}
-            part = replace(self, question=some, options=options, overrides=rules)
+            part = replace(self, question=question, options=options).of(rows)
             return part.answered(strength, lasting, most=most).answers
 
         return Months(self.question, ask, last)
@@ -320,14 +321,18 @@ class Inquiry:
     @property
     def finds_strongest(self) -> bool:
         """Whether the strongest plans can be asked for."""
-        plain = self.options.margin == 0
-        return plain and not self.search.refused(replace(self._for_strongest, strongest=True))
+        return self.options.margin == 0 and self._searches_strongest
+
+    @property
+    def _searches_strongest(self) -> bool:
+        """Whether the search finds the strongest plans, if without a margin."""
+        return not self.search.refused(replace(self._for_strongest, strongest=True))
 
     @property
     def _for_strongest(self) -> Options:
-        """The options without ``at_least``, which is asked for at a strength that is known."""
+        """The options without a margin, and with ranges in place of ``at_least``."""
         ranges = self.options.ranges or self.options.at_least
-        return replace(self.options, at_least=False, ranges=ranges)
+        return replace(self.options, at_least=False, ranges=ranges, margin=0.0)
 
     def _strongest(self, lasting: float, needed: float) -> Recourse:
         """The strongest plans, of which those that win what is needed are promised to last."""
@@ -358,25 +363,28 @@ class Inquiry:
         question = self.question.agreed_by(guard, strength)
         return Inquiry.about(question, self.options, overrides=self.overrides).answered(strength)
 
-    def _agreed(self, lasting: float, needed: float) -> Recourse:
-        """Plans that last with other learners too; without one, the strongest that there is."""
-        guard = self.question.model.lasting_.guard
-        if guard.feature.max() >= self.question.encoder.n_columns:
-            raise InvalidSpec("The plain booster of lasting_ was fitted on other columns.")
-        found = self.agreed(guard, needed)
+    def _or_strongest(self, found: Recourse) -> Answers:
+        """The same answers; who has no plan gets the strongest that there is, without a promise."""
         answers, without = found.answers, np.flatnonzero(~found.found & ~found.accepted)
         answers.weaker = np.zeros(len(answers.status), bool)
-        if len(without) and self.finds_strongest:
-            part = replace(self.of(without), options=self._for_strongest)
-            rules = {k: v for k, v in (self.overrides or {}).items() if k in part.question.labels}
-            others = replace(part, overrides=rules).answered("most")
+        if len(without) and self._searches_strongest:
+            seconds, options = answers.seconds[without], self._for_strongest
+            if not found.question.also:
+                options = replace(options, limits=options.limits.after(seconds))
+            others = replace(self.of(without), options=options).answered("most")
             answers.put(without, others.answers)
             answers.weaker[without] = others.found
-        return Recourse(replace(self.question.at_strength(needed), lasting=lasting), answers)
+            answers.seconds[without] += seconds
+        return answers
 
 
 def inquire(
-    model: Any, X: Any, *, earned: Any = None, overrides: Any = None, **keywords: Any
+    model: ModelLike,
+    X: TableLike,
+    *,
+    earned: PlanJudge | None = None,
+    overrides: Overrides | None = None,
+    **keywords: Any,
 ) -> Inquiry:
     """Read a model and people once, all of whose rows must be valid.
 
@@ -387,8 +395,8 @@ def inquire(
     return Inquiry.about(question, Options.of(**keywords), earned=earned, overrides=overrides)
 
 
-def _lasting_strength(model: Any, lasting: Any) -> tuple[float, str]:
-    """The strength whose plans last with a probability and by which rule, as was measured."""
+def _lasting_strength(model: Classifier, lasting: float) -> tuple[float, Any]:
+    """The strength whose plans last with a probability, and the curve that says so."""
     curve = getattr(model, "lasting_", None)
     if curve is None:
         raise InvalidSpec(
@@ -401,23 +409,4 @@ def _lasting_strength(model: Any, lasting: Any) -> tuple[float, str]:
             f"No strength was shown to make plans last with a probability of {lasting:.0%}; "
             "print(model.lasting_) says what was. Ask for less, or for strength='most'."
         )
-    return strength, curve.rule
-
-
-def _give_strongest(question: Question, inquiry: Inquiry, answers: Answers) -> None:
-    """Give those without a plan of the strength that was asked for the strongest there is."""
-    options = inquiry.options
-    ranges = options.ranges or options.at_least
-    options = replace(options, strongest=True, margin=0.0, at_least=False, ranges=ranges)
-    if inquiry.search.refused(options):  # only the exact search finds the strongest
-        return
-    anyhow = replace(question, strength=None)
-    without = np.flatnonzero(~answers.found)
-    axes = question.encoder.axes
-    for rows, own in groups_of(without, question.labels, axes, inquiry.overrides):
-        spent = answers.seconds[rows]
-        left = replace(options, limits=options.limits.after(spent))
-        answer(Task(anyhow.with_rules(own), left, own), inquiry.search, rows, answers)
-        answers.seconds[rows] += spent
-    answers.weaker = np.zeros(len(answers.status), bool)
-    answers.weaker[without[answers.found[without]]] = True
+    return strength, curve

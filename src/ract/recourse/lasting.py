@@ -17,8 +17,9 @@ from ract._utils.errors import InvalidData, InvalidSpec
 from ract._utils.files import write_whole
 from ract._utils.progress import track
 from ract._utils.statistics import NOTHING, Estimate
+from ract._utils.typing import ColumnLike, TableLike
 from ract.data.frames import read_table, take_rows
-from ract.data.groups import groups_of
+from ract.data.groups import group_masks
 from ract.recourse.plain_judges import SAME, checked_learners
 from ract.recourse.replicates import PLANNERS, Replicates, Strength
 
@@ -89,8 +90,8 @@ class LastingRecourse:
             kept = n_lasting / found.sum() if found.any() else np.nan
             mean = part["cost"][found].mean() if found.any() else np.nan
             unknown = int((part["status"] == "unknown").sum())
-            rows.append((*key, n, int(found.sum()), unknown, n_lasting, estimate.value,
-                         estimate.low, estimate.high, kept, mean))  # fmt: skip
+            counts = n, int(found.sum()), unknown, n_lasting
+            rows.append((*key, *counts, estimate.value, estimate.low, estimate.high, kept, mean))
         columns = ["refused", "plans", "unknown", "last", "lasting recourse", "low", "high"]
         return pd.DataFrame(rows, columns=[*names, *columns, "share of plans", "mean cost"])
 
@@ -121,14 +122,14 @@ def found_in(trials: pd.DataFrame) -> np.ndarray:
 
 def lasting_recourse(
     estimator: Any,
-    X: Any,
-    y: Any,
+    X: TableLike,
+    y: ColumnLike,
     *,
     strengths: Sequence[Strength] = STRENGTHS,
     n_refused: int | None = None,
-    groups: Any = None,
+    groups: str | ColumnLike | None = None,
     robust_to: Sequence[str] = SAME,
-    sample_weight: Any = None,
+    sample_weight: ColumnLike | None = None,
     confidence: float = 0.9,
     random_state: int = 0,
     checkpoint: str | Path | None = None,
@@ -185,22 +186,23 @@ def lasting_recourse(
     >>> found.kept(0.8).value > found.kept(0).value
     True
     """
-    replicates = Replicates(
-        estimator, X, y, sample_weight, random_state, n_jobs, options, progress,
-        checked_learners(robust_to),
-    )  # fmt: skip
-    parts = _Checkpoint.at(checkpoint, replicates, tuple(strengths), n_refused)
-    if len(parts.done) < len(PLANNERS):
+    table, learners = (estimator, X, y, sample_weight), checked_learners(robust_to)
+    replicates = Replicates(*table, random_state, n_jobs, options, progress, learners)
+    path = None if checkpoint is None else Path(checkpoint)
+    key = "" if path is None else _key_of(replicates, tuple(strengths), n_refused)
+    done = {} if path is None or not path.exists() else _read_checkpoint(path, key)
+    if todo := [k for k in range(len(PLANNERS)) if k not in done]:
         n_each = None if n_refused is None else -(-n_refused // len(PLANNERS))
         asked = [slice(n_each)] * len(strengths)
-        todo = [k for k in range(len(PLANNERS)) if k not in parts.done]
         replicates.models  # noqa: B018  fitted before the next bar is shown
-        found = ((k, replicates.trials(k, strengths, asked)) for k in todo)
-        for k, trials in track(found, len(todo), "Asking other models", show=progress):
-            parts.add(k, trials)
-    trials = pd.concat([parts.done[k] for k in sorted(parts.done)], ignore_index=True)
+        for k in track(todo, len(todo), "Asking other models", show=progress):
+            done[k] = replicates.trials(k, strengths, asked)
+            if path is not None:
+                parts = {str(k): part.to_dict("list") for k, part in done.items()}
+                write_whole(path, json.dumps({"key": key, "parts": parts}))
+    trials = pd.concat([done[k] for k in sorted(done)], ignore_index=True)
     of_whom = np.full(len(replicates.y), None, object)
-    for group, rows in ({} if groups is None else groups_of(X, groups)).items():
+    for group, rows in ({} if groups is None else group_masks(X, groups)).items():
         of_whom[rows] = group
     trials["group"] = of_whom[trials["person"].to_numpy(int)]
     # Strength by strength, each with its people in order: rows of two strengths stand alike.
@@ -210,46 +212,23 @@ def lasting_recourse(
     return LastingRecourse(trials, confidence)
 
 
-@dataclass
-class _Checkpoint:
-    """Finished parts of a run, kept in a file if there is one."""
+def _key_of(run: Replicates, strengths: tuple[Strength, ...], n_refused: int | None) -> str:
+    """What tells one run from another, for the checkpoint."""
+    options = {name: value for name, value in run.options.items() if name != "n_jobs"}
+    learner = run.estimator.get_params(), repr(run.estimator)
+    table = read_table(run.X).names, take_rows(run.X, np.arange(len(run.y))), run.y
+    how = run.sample_weight, run.random_state, repr(options), run.robust_to
+    key: str = joblib.hash((*learner, *table, strengths, n_refused, *how))
+    return key
 
-    path: Path | None
-    key: str
-    done: dict[int, pd.DataFrame]
 
-    @classmethod
-    def at(
-        cls,
-        path: str | Path | None,
-        run: Replicates,
-        strengths: tuple[Strength, ...],
-        n_refused: int | None,
-    ) -> _Checkpoint:
-        """What a file holds of a run."""
-        if path is None:
-            return cls(None, "", {})
-        options = {name: value for name, value in run.options.items() if name != "n_jobs"}
-        key = joblib.hash(
-            (run.estimator.get_params(), repr(run.estimator), read_table(run.X).names,
-             take_rows(run.X, np.arange(len(run.y))), run.y, strengths, n_refused,
-             run.sample_weight, run.random_state, repr(options), run.robust_to)
-        )  # fmt: skip
-        found = cls(Path(path), key, {})
-        if found.path is not None and found.path.exists():
-            try:
-                held = json.loads(found.path.read_text("utf-8"))
-                same = held["key"] == key
-            except (ValueError, KeyError, TypeError):
-                raise InvalidData(f"{path} is no checkpoint of lasting_recourse.") from None
-            if not same:
-                raise InvalidData(f"{path} is the checkpoint of another run; name another file.")
-            found.done = {int(k): pd.DataFrame(part) for k, part in held["parts"].items()}
-        return found
-
-    def add(self, k: int, trials: pd.DataFrame) -> None:
-        """Keep a part."""
-        self.done[k] = trials
-        if self.path is not None:
-            parts = {str(k): part.to_dict("list") for k, part in self.done.items()}
-            write_whole(self.path, json.dumps({"key": self.key, "parts": parts}))
+def _read_checkpoint(path: Path, key: str) -> dict[int, pd.DataFrame]:
+    """The finished parts of a run, by planner."""
+    try:
+        held = json.loads(path.read_text("utf-8"))
+        same = held["key"] == key
+    except (ValueError, KeyError, TypeError):
+        raise InvalidData(f"{path} is no checkpoint of lasting_recourse.") from None
+    if not same:
+        raise InvalidData(f"{path} is the checkpoint of another run; name another file.")
+    return {int(k): pd.DataFrame(part) for k, part in held["parts"].items()}

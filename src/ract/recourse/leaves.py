@@ -7,20 +7,21 @@ from collections.abc import Sequence
 import numpy as np
 
 from ract._kernels.search import leaves as kernel
+from ract._kernels.search.point_cost import MAX, SUM
+from ract._utils.errors import InvalidSpec
 from ract._utils.status import Status
 from ract.data.costs import FittedCost
 from ract.data.encoder import Axis
 from ract.recourse.common.answers import Answer
-from ract.recourse.common.by_pattern import refuse_missing
-from ract.recourse.common.point_cost import PointCost
-from ract.recourse.common.problem import Problem
-from ract.recourse.common.search import Batch, Search
+from ract.recourse.common.by_pattern import refuse_missing_values
+from ract.recourse.common.problem import CellProblem
+from ract.recourse.common.search import Batch, RecourseSearch
+from ract.recourse.exact.cheapest import Squeeze
 from ract.recourse.exact.decide import Model
-from ract.recourse.exact.squeeze import Squeeze
 from ract.trees.ensemble import TreeEnsemble
 
 
-class LeafSearch(Search):
+class LeafSearch(RecourseSearch):
     """For each leaf that may help, the person's nearest point in it; the cheapest that is accepted.
 
     A fast search for any ensemble and cost. It looks at one leaf at a time, so that it can miss
@@ -33,14 +34,15 @@ class LeafSearch(Search):
         cutoff (means), or with a value above that of the person's own leaf in the tree (sums).
     axes : sequence of Axis
     cost : FittedCost
-        With norm "max", "l1" or "l2", or the Mahalanobis distance. Under the latter the nearest
-        point of a leaf is the one that is nearest in each feature, which need not be the cheapest.
+        With norm "max" or "l1".
     """
 
     def __init__(self, ensemble: TreeEnsemble, axes: Sequence[Axis], cost: FittedCost) -> None:
-        refuse_missing(axes, "Leaves and live regions", categories=False)
-        self._point_cost = PointCost(cost, axes)
-        self._problem = problem = Problem(ensemble, axes, self._point_cost.by_column)
+        refuse_missing_values(axes, "Leaves", categories=False)
+        if cost.norm == "combined":
+            raise InvalidSpec("Leaves take no CombinedCost; the exact search does.")
+        self._norm = MAX if cost.norm == "max" else SUM
+        self._problem = problem = CellProblem(ensemble, axes, cost)
         self._model = Model.of(problem)
         self._model.simplified  # noqa: B018  worked out once, before threads ask for it
         self._leaves = _leaves(self._model)
@@ -50,16 +52,15 @@ class LeafSearch(Search):
         problem, people, answers = self._problem, batch.people, batch.answers
         changes = batch.limits.changes_of(len(problem.grid.axes))
         cells = problem.cells(people)
-        points, numbers = cells.copy(), np.empty((len(people), 4))
+        points = cells.copy()
 
         def search(i: int, costs: np.ndarray, stop: np.ndarray) -> None:
-            self._one(
-                people[i], cells[i], costs, batch.budgets[i], changes, stop, points[i], numbers[i]
-            )
+            found = self._search(cells[i], costs, batch.budgets[i], changes, stop)
+            answers.record(i, found)
+            if found.point is not None:
+                points[i] = found.point
 
         answers.seconds = problem.for_each(search, people, cells, batch.limits)
-        status, answers.cost, answers.bound, nodes = numbers.T.copy()
-        answers.status, answers.nodes = status.astype(np.int8), nodes.astype(np.int64)
         answers.values = problem.values(people, cells, points)
 
     def cheapest(
@@ -72,37 +73,33 @@ class LeafSearch(Search):
         problem, row = self._problem, person[None]
         [own] = problem.cells(row)
         [costs] = problem.costs(row, own[None])
-        point, numbers = own.copy(), np.empty(4)
-        self._one(person, own, costs, budget, len(costs), stop, point, numbers)
-        status, cost, bound, nodes = numbers.tolist()
-        found = Answer(
-            Status(int(status)), cost, bound, point if np.isfinite(cost) else None, int(nodes)
-        )
+        found = self._search(own, costs, budget, len(costs), stop)
+        point = own if found.point is None else found.point
         return found, problem.values_of(person, own, point)
 
-    def _one(
-        self, person: np.ndarray, own: np.ndarray, costs: np.ndarray, budget: float,
-        max_changes: int, stop: np.ndarray, point: np.ndarray, numbers: np.ndarray,
-    ) -> None:  # fmt: skip
-        problem, model, point_cost = self._problem, self._model, self._point_cost
-        joint, forest = point_cost.joint(problem, person, own), problem.forest
+    def _search(
+        self, own: np.ndarray, costs: np.ndarray, budget: float, changes: int, stop: np.ndarray
+    ) -> Answer:
+        """The answer of a person in these cells, to whom cells cost so much (axes, cells)."""
+        problem, model, forest = self._problem, self._model, self._problem.forest
         squeeze = Squeeze.of(problem, own, costs)
         if squeeze is not None:
             model, forest = model.squeezed(squeeze), squeeze.forest(forest)
             own, costs = squeeze.point(own), squeeze.rows(costs, np.inf)
-            if len(joint.moves):
-                joint = joint._replace(moves=squeeze.rows(joint.moves, 0.0))
         accepting, rules = model.decides_by
-        if problem.ensemble.combine == "votes":  # a small forest answers for the budget's box
-            left = model.within(model.simplified, own, costs, budget, max_changes)
+        if model.by_votes:  # a small forest answers for the budget's box
+            left = model.within(model.simplified, own, costs, budget, changes)
             accepting, rules = model.decides_in(left)
+        point, numbers = own.copy(), np.empty(4)
         kernel.search_leaves(
-            forest, self._leaves, accepting, rules, own, costs,
-            problem.grid.n_cells, problem.categorical, point_cost.norm, joint, budget, max_changes,
-            stop, point, numbers,
+            forest, self._leaves, accepting, rules, own, costs, problem.grid.n_cells,
+            problem.categorical, self._norm, budget, changes, stop, point, numbers,
         )  # fmt: skip
-        if squeeze is not None:
-            point[:] = squeeze.cells(point)
+        status, cost, bound, nodes = numbers.tolist()
+        found = Answer(Status(int(status)), cost, bound, None, int(nodes))
+        if not np.isfinite(cost):
+            return found
+        return found._replace(point=point if squeeze is None else squeeze.cells(point))
 
 
 def _leaves(model: Model) -> kernel.Leaves:

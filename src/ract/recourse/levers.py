@@ -12,10 +12,10 @@ import pandas as pd
 
 from ract._utils.errors import InvalidSpec
 from ract._utils.status import Status
+from ract._utils.typing import Classifier, Label, TableLike
 from ract.recourse.common.answers import Answers
 from ract.recourse.common.limits import Limits, ceilings_of
-from ract.recourse.confirm import confirm_plans
-from ract.recourse.dispatch import Task, ruled_ends, ruled_search
+from ract.recourse.dispatch import Task, confirm_plans, ruled_ends, ruled_search
 from ract.recourse.exact.search import MAX_NODES
 from ract.recourse.options import TIME_LIMIT, Options
 from ract.recourse.problem import ProblemKeywords, RecourseProblem
@@ -60,12 +60,12 @@ class Levers:
     accepted: pd.Index
     undecided: dict[Any, list[Names]]
 
-    def of(self, person: Any) -> list[Names]:
+    def of(self, person: Label) -> list[Names]:
         """The sets of one person, by label; the cheapest first."""
-        return [names for names, label in zip(self.sets, self.people, strict=True)
-                if label == person]  # fmt: skip
+        pairs = zip(self.sets, self.people, strict=True)
+        return [names for names, label in pairs if label == person]
 
-    def enough(self, person: Any, *features: str) -> bool | None:
+    def enough(self, person: Label, *features: str) -> bool | None:
         """Whether some features are enough for a person; None where that was not decided."""
         asked = set(features)
         if person in self.accepted or any(asked.issuperset(names) for names in self.of(person)):
@@ -75,17 +75,18 @@ class Levers:
 
     def to_frame(self) -> pd.DataFrame:
         """One row per set: person, features, cost and the plan in words."""
-        return pd.DataFrame({
+        columns = {
             "person": self.people,
             "features": [", ".join(names) for names in self.sets],
             "cost": self.plans.cost,
             "plan": [plan.describe() for plan in self.plans],
-        })  # fmt: skip
+        }
+        return pd.DataFrame(columns)
 
 
 def find_levers(
-    model: Any,
-    X: Any,
+    model: Classifier | RecourseProblem,
+    X: TableLike,
     *,
     max_features: int = 3,
     strength: float | None = None,
@@ -122,9 +123,6 @@ def find_levers(
     if max_features < 1:
         raise InvalidSpec(f"max_features must be 1 or more, got {max_features}.")
     question = RecourseProblem.of(model, problem, "find_levers").encoded(X).at_strength(strength)
-    if question.cost.norm in ("l2", "mahalanobis"):
-        norm = question.cost.norm
-        raise InvalidSpec(f"Levers need a cost that is a maximum or a sum; got norm {norm!r}.")
     limits = Limits(time_limit=time_limit, n_jobs=n_jobs, progress=progress, max_nodes=max_nodes)
     accepted, axes = question.decide(n_jobs=n_jobs), question.encoder.axes
     refused, budget = np.flatnonzero(~accepted), float(ceilings_of(question.budget, 1)[0])

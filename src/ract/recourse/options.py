@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from ract._utils.errors import InvalidSpec, listing
+from ract._utils.renamed import refuse_removed
 from ract.recourse.common.limits import Limits, check_count
 
 TIME_LIMIT = 10.0  # seconds per person, by default
-METHODS = ("exact", "leaves", "live")
+METHODS = ("exact", "leaves")
 PREFERENCES = (None, "cheapest", "fewest")
 
 
@@ -25,26 +27,22 @@ class Options:
     ranges: bool = False
     n_alternatives: int = 0
     explain: bool = True
+    at_least: bool = False
+    prefer: str | None = None
     plausibility: Any = None
     effects: Any = None
     strongest: bool = False
-    at_least: bool = False
-    prefer: str | None = None
 
     @classmethod
     def of(cls, **keywords: Any) -> Options:
         """Options from the keywords of ``ract.find_recourse``, limits among them."""
         limits = {name: keywords.pop(name) for name in Limits.names() if name in keywords}
-        if len(tuple(keywords.pop("relations", ()))):
-            raise InvalidSpec(
-                "relations is no longer an option: rules between features belong to the action "
-                "space, as ActionSpace(features, rules=['Debt <= Income']) or "
-                "actions=space.with_rules('Debt <= Income')."
-            )
+        refuse_relations(keywords.pop("relations", ()))
         limited = Limits(**{"time_limit": TIME_LIMIT} | limits)
         return cls(limits=limited, **keywords)
 
     def __post_init__(self) -> None:
+        refuse_removed(f"method={self.method!r}")
         if self.method not in METHODS:
             raise InvalidSpec(f"method must be one of {listing(METHODS)}, got {self.method!r}.")
         if self.prefer not in PREFERENCES:
@@ -74,3 +72,13 @@ class Options:
             "at_least": self.at_least,
             "prefer": self.prefer is not None,
         }
+
+
+def refuse_relations(relations: Iterable[object]) -> None:
+    """Refuse what was once an option."""
+    if len(tuple(relations)):
+        raise InvalidSpec(
+            "relations is no longer an option: rules between features belong to the action "
+            "space, as ActionSpace(features, rules=['Debt <= Income']) or "
+            "actions=space.with_rules('Debt <= Income')."
+        )

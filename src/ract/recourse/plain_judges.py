@@ -14,6 +14,7 @@ own people, the guard, must then agree with plans, and be won as much as the mod
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -39,7 +40,7 @@ NAMES = {
 }
 
 
-def checked_learners(robust_to: Any) -> tuple[str, ...]:
+def checked_learners(robust_to: str | Sequence[str]) -> tuple[str, ...]:
     """Learners by name, each once and in one order.
 
     >>> checked_learners(["linear", "same"])
@@ -90,16 +91,15 @@ class PlainJudge:
         sample_weight : float (people,), optional
         """
         if kind == "boosting":
-            classifier: Any = HistGradientBoostingClassifier(max_leaf_nodes=8, random_state=0)
+            classifier = HistGradientBoostingClassifier(max_leaf_nodes=8, random_state=0)
             classifier.fit(matrix, desired, sample_weight)
         else:
-            classifier = make_pipeline(
+            imputer, linear = (
                 SimpleImputer(keep_empty_features=True),
-                StandardScaler(),
                 LogisticRegression(max_iter=1000),
             )
-            weights = {"logisticregression__sample_weight": sample_weight}
-            classifier.fit(matrix, desired, **weights)
+            classifier = make_pipeline(imputer, StandardScaler(), linear)
+            classifier.fit(matrix, desired, logisticregression__sample_weight=sample_weight)
         scores = classifier.predict_proba(outside)[:, 1]
         return cls(classifier, _cut(scores, round(rate * len(scores))))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 
 from ract._utils.html import html_table, html_text
 from ract._utils.status import Status
+from ract._utils.typing import Label
 
 
 @dataclass(frozen=True)
@@ -117,8 +119,8 @@ class Change:
         up = self.after > self.before
         if self.by_itself:
             verb = "rises" if up else "falls"
-            return f"{self.feature} {verb} by itself to about {number(self.after)}"
-        text = f"{'raise' if up else 'lower'} {self.feature} from {number(self.before)} to "
+            return f"{self.feature} {verb} by itself to about {rounded_number(self.after)}"
+        text = f"{'raise' if up else 'lower'} {self.feature} from {rounded_number(self.before)} to "
         if not self.will_do:
             return f"{text}exactly {exact_number(self.goal)}"
         if self.low is None or self.high is None:
@@ -195,8 +197,8 @@ class Plan:
         Whether it is a further plan that asks for less, and wins less, than the first one.
     """
 
-    person: Any
-    desired: Any
+    person: Hashable
+    desired: Label
     status: str
     cost: float
     bound: float
@@ -297,7 +299,7 @@ class Plan:
         return html_table(caption, ("feature", "now", "goal", "will do", "effort"), rows)
 
 
-def class_in_words(label: Any) -> str:
+def class_in_words(label: object) -> str:
     """A class in a sentence: a word as it is, a number or a truth value called a class.
 
     >>> class_in_words("approved"), class_in_words(1)
@@ -315,10 +317,10 @@ def enough(value: float) -> str:
     return exact_number(short_decimal(value, value + abs(value), digits=3))
 
 
-def number(value: Any, *, up: bool | None = None) -> str:
+def rounded_number(value: float | np.number, *, up: bool | None = None) -> str:
     """A number as people write it; rounded up or down if asked, never across.
 
-    >>> number(46500.0), number(0.12345, up=True)
+    >>> rounded_number(46500.0), rounded_number(0.12345, up=True)
     ('46,500', '0.1235')
     """
     value = float(value)
@@ -329,8 +331,7 @@ def number(value: Any, *, up: bool | None = None) -> str:
     digits = max(0, 3 - math.floor(math.log10(abs(value))))
     scale = 10.0**digits
     scaled = value * scale
-    rounding: Any = round if up is None else math.ceil if up else math.floor
-    rounded = rounding(scaled)
+    rounded = round(scaled) if up is None else math.ceil(scaled) if up else math.floor(scaled)
     return f"{rounded / scale:,.{digits}f}".rstrip("0").rstrip(".") if digits else f"{rounded:,}"
 
 
@@ -394,7 +395,7 @@ def short_decimal(value: float, limit: float, *, digits: int) -> float:
     return value
 
 
-def in_words(value: Any) -> str:
+def in_words(value: object) -> str:
     """A value as people read it: yes or no, a number, or a category in quotation marks.
 
     >>> in_words(True), in_words(46500.0), in_words("car")
@@ -402,4 +403,4 @@ def in_words(value: Any) -> str:
     """
     if isinstance(value, (bool, np.bool_)):
         return "yes" if value else "no"
-    return number(value) if isinstance(value, (int, float, np.number)) else repr(value)
+    return rounded_number(value) if isinstance(value, (int, float, np.number)) else repr(value)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypedDict
+from functools import partial
+from typing import Any, TypeAlias, TypedDict
 
 import numpy as np
 import pandas as pd
@@ -12,28 +13,30 @@ import pandas as pd
 from ract._utils.errors import InvalidData, InvalidSpec, listing
 from ract._utils.memo import Memo
 from ract._utils.signature import refuse_unknown_keywords
+from ract._utils.typing import Classifier, Label, TableLike
 from ract.data.actions import ActionSpace
 from ract.data.costs import Cost, FittedCost, fit_cost, refuse_percent
 from ract.data.encoder import Encoder
-from ract.data.frames import Table, read_table, without_columns
+from ract.data.frames import Table, drop_columns, read_table
 from ract.data.invalid_rows import InvalidRows, set_aside_invalid
 from ract.recourse.common.limits import check_budget
 from ract.recourse.question import Question
 from ract.trees.readers import TreeModel, read_model
 from ract.trees.readers.agree import check_decisions
-from ract.trees.readers.kept import parts_of, same_parts
+from ract.trees.readers.model import OwnModel
 from ract.trees.readers.steps import unwrapped
+from ract.trees.readers.unchanged import fitted_parts, same_parts
 
 
 class ProblemKeywords(TypedDict, total=False):
     """The keywords of a ``RecourseProblem``, where a bare model is given instead of one."""
 
     actions: ActionSpace | None
-    desired: Any
+    desired: Label | None
     threshold: float | None
     cost: str | Cost | None
     budget: float | None
-    reference: Any
+    reference: TableLike | None
 
 
 PROBLEM_KEYWORDS = tuple(ProblemKeywords.__annotations__)
@@ -85,14 +88,14 @@ class RecourseProblem:
 
     model: Any
     actions: ActionSpace | None = None
-    desired: Any = None
+    desired: Label | None = None
     threshold: float | None = None
     cost: str | Cost | None = None
     budget: float | None = None
-    reference: Any = None
+    reference: TableLike | None = None
 
     @classmethod
-    def of(cls, model: Any, keywords: Mapping[str, Any], asked_by: str) -> RecourseProblem:
+    def of(cls, model: ModelLike, keywords: Mapping[str, Any], asked_by: str) -> RecourseProblem:
         """The problem that was given, or the one that a model and keywords make.
 
         Parameters
@@ -118,12 +121,14 @@ class RecourseProblem:
             )
         return model
 
-    def encoded(self, X: Any) -> Question:
+    def encoded(self, X: TableLike) -> Question:
         """The problem about people, all of whose rows must be valid: encoded, with its cost."""
         X = self._used(X)
         return self._several(X, read_table(X))
 
-    def encoded_valid(self, X: Any, *, strict: bool = False) -> tuple[Question, InvalidRows | None]:
+    def encoded_valid(
+        self, X: TableLike, *, strict: bool = False
+    ) -> tuple[Question, InvalidRows | None]:
         """The problem about people whose rows are valid, and the invalid rows if there are any.
 
         strict: refuse the table if a row is invalid.
@@ -152,9 +157,9 @@ class RecourseProblem:
         several = isinstance(self.model, (list, tuple)) and len(self.model) > 0
         declared = getattr(self.model[0] if several else self.model, "actions", None)
         unused: frozenset[str] = getattr(declared, "unused", frozenset())
-        return X if X is None else without_columns(X, unused)
+        return X if X is None else drop_columns(X, unused)
 
-    def _several(self, X: Any, table: Table | None) -> Question:
+    def _several(self, X: TableLike, table: Table | None) -> Question:
         """One question to a model, or to several over the same columns."""
         if not isinstance(self.model, (list, tuple)):
             return self._one(X, table)
@@ -172,7 +177,7 @@ class RecourseProblem:
             also += other.each
         return replace(first, also=(*first.also, *also))
 
-    def _one(self, X: Any, table: Table | None) -> Question:
+    def _one(self, X: TableLike, table: Table | None) -> Question:
         model, reference, threshold = self.model, self._used(self.reference), self.threshold
         known = X if reference is None else reference
         known_tree = vars(self).get("_kept", (None, None))[1]
@@ -184,23 +189,23 @@ class RecourseProblem:
             matrix = tree.encoder.matrix(table)
             _check_order(table.names, tree.encoder.feature_names)
             narrow = tree.encoder.narrow(table)
-            if tree is not known_tree:  # the reference people were compared when it was read
+            # Models of ract are their trees; reference people were compared when these were read.
+            if tree is not known_tree and not isinstance(tree, OwnModel):
                 check_decisions(model, tree, X, matrix, threshold)
         if self.cost is None and hasattr(model, "cost_"):
             fitted: FittedCost = model.cost_
         else:
             fitted = self._fitted(tree, matrix)
         refuse_percent(fitted, budget)
-        question = Question(
-            model, tree, X, matrix, fitted, budget, reference, threshold, narrow=narrow
-        )
-        return replace(question, also=tuple(question.by(trees) for trees in tree.also))
+        question = Question(model, tree, X, matrix, fitted, budget, reference, threshold)
+        also = tuple(replace(question, narrow=narrow).by(trees) for trees in tree.also)
+        return replace(question, narrow=narrow, also=also)
 
-    def _read(self, known: Any) -> TreeModel:
+    def _read(self, known: TableLike) -> TreeModel:
         """The model as trees, read once while it and its reference people are the same."""
         if self.reference is None or hasattr(self.model, "ensemble_"):
             return self._read_anew(known)
-        parts = parts_of(self.model)
+        parts = fitted_parts(self.model)
         if parts is None:
             return self._read_anew(known)
         kept = vars(self).get("_kept")
@@ -210,30 +215,21 @@ class RecourseProblem:
         tree: TreeModel = kept[1]
         return tree
 
-    def _read_anew(self, known: Any) -> TreeModel:
-        return read_model(
-            self.model, known, self.actions, desired=self.desired, threshold=self.threshold,
-            two_classes=False,
-        )  # fmt: skip
+    def _read_anew(self, known: TableLike) -> TreeModel:
+        read = partial(read_model, self.model, known, self.actions, desired=self.desired)
+        return read(threshold=self.threshold, two_classes=False)
 
     def _fitted(self, tree: TreeModel, matrix: np.ndarray) -> FittedCost:
         """The cost, learned from the reference people or else from those asked about."""
         kept = vars(self).get("_kept")
         learned = kept[2] if kept is not None and kept[1] is tree else {}
         if "cost" not in learned:
-            known = (
-                matrix
-                if self.reference is None
-                else tree.encoder.matrix(self._used(self.reference))
-            )
-            learned["cost"] = fit_cost(
-                "percentile" if self.cost is None else self.cost,
-                list(known.T),
-                tree.encoder.weights,
-                exact=True,
-                missing=tree.encoder.missing_cells,
-                features=[axis.columns for axis in tree.encoder.axes],
-            )
+            reference = self.reference
+            known = matrix if reference is None else tree.encoder.matrix(self._used(reference))
+            cost, encoder = "percentile" if self.cost is None else self.cost, tree.encoder
+            fit = partial(fit_cost, cost, list(known.T), encoder.weights, exact=True)
+            features = [axis.columns for axis in encoder.axes]
+            learned["cost"] = fit(missing=encoder.missing_cells, features=features)
         fitted: FittedCost = learned["cost"]
         return fitted
 
@@ -244,6 +240,9 @@ class RecourseProblem:
             return getattr(unwrapped(model)[1], "encoder_", None)
         return replace(self, model=model)._read_anew(self.reference).encoder
 
+
+# What functions about recourse take: a problem, or the model of one, or several models.
+ModelLike: TypeAlias = RecourseProblem | Classifier | Sequence[Classifier]
 
 # Of models that were asked about with the same keywords again, one person at a time.
 _ASKED_LAST = Memo(2)
@@ -271,7 +270,7 @@ def _check_order(names: Sequence[str], trained: Sequence[str]) -> None:
         )
 
 
-def own_budget(model: Any, budget: float | None = None) -> float:
+def own_budget(model: object, budget: float | None = None) -> float:
     """The budget that was given, or the model's own, or no limit."""
     if budget is None:
         known = getattr(model, "budget_", getattr(model, "budget", None))

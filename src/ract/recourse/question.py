@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import pandas as pd
 
 from ract._utils.errors import InvalidSpec
+from ract._utils.typing import TableLike
+from ract._utils.validation import is_number
 from ract.data.actions.rules import ROUNDING, IfThen, LinearRelation, NoTransition
 from ract.data.costs import FittedCost, reweighted
 from ract.data.encoder import Axis, Encoder
@@ -19,8 +21,14 @@ from ract.recourse.rules.ruling import Ruling
 from ract.trees.ensemble import TreeEnsemble
 from ract.trees.readers import TreeModel
 from ract.trees.readers.model import OwnModel
+from ract.trees.readers.several import with_rounded_ties
 
-T = TypeVar("T")
+
+class PlanJudge(Protocol):
+    """A judge of outcomes who must agree with plans, such as ``ract.OutcomeJudge``."""
+
+    def goal(self, model: TreeModel, /) -> TreeModel:
+        """Trees over a model's columns that accept whom the judge holds well above the bar."""
 
 
 class Confirmed(NamedTuple):
@@ -72,11 +80,11 @@ class Question:
 
     model: Any
     tree: TreeModel
-    people: Any
+    people: TableLike
     matrix: np.ndarray
     cost: FittedCost
     budget: float
-    reference: Any = None
+    reference: TableLike | None = None
     threshold: float | None = None
     strength: float | None = None
     lasting: float | None = None
@@ -96,33 +104,26 @@ class Question:
             self, people=people, matrix=matrix, reference=known, also=also, row_labels=labels
         )
 
-    def at_strength(self, strength: Any) -> Question:
+    def at_strength(self, strength: float | str | None) -> Question:
         """The same question about plans that must win so much."""
-        check_strength(strength)
-        if strength is not None and self.tree.regresses:
+        share = check_strength(strength)
+        if share is not None and self.tree.regresses:
             raise InvalidSpec(
                 "What a regressor predicts has no strength; ask for more by another threshold."
             )
         also = tuple(one.at_strength(strength) if one.decides else one for one in self.also)
-        return replace(self, strength=strength, also=also)
+        return replace(self, strength=share, also=also)
 
-    def earned_by(self, judge: Any) -> Question:
+    def earned_by(self, judge: PlanJudge) -> Question:
         """The same question, with a judge of outcomes who must agree with plans too."""
-        opinion = replace(
-            self, model=judge, tree=judge.goal(self.tree), strength=None, also=(), decides=False
-        )
-        return replace(self, also=(*self.also, opinion))
+        return self._with_opinion(judge, judge.goal(self.tree), None)
 
     def agreed_by(self, guard: TreeEnsemble, strength: float) -> Question:
         """The same question, with trees over the same columns that plans must win as much of."""
-        opinion = replace(
-            self,
-            model=guard,
-            tree=replace(self.tree, ensemble=guard),
-            strength=strength,
-            also=(),
-            decides=False,
-        )
+        return self._with_opinion(guard, replace(self.tree, ensemble=guard), strength)
+
+    def _with_opinion(self, judge: object, tree: TreeModel, strength: float | None) -> Question:
+        opinion = replace(self, model=judge, tree=tree, strength=strength, also=(), decides=False)
         return replace(self, also=(*self.also, opinion))
 
     @property
@@ -137,8 +138,20 @@ class Question:
 
     @property
     def goal(self) -> TreeEnsemble:
-        """The model's trees, with what plans must win in place of what the decision needs."""
-        return self.ensemble if self.strength is None else self.ensemble.stronger(self.strength)
+        """The model's trees, with what plans must win in place of what the decision needs.
+
+        Where a library compares rounded probabilities, points that may win by a rounding count as
+        won: the library itself is asked about every plan, and "none" must hold for it, too.
+        """
+        if self.strength is not None:
+            return self.ensemble.stronger(self.strength)
+        return with_rounded_ties(self.ensemble) if self.tree.compares_rounded else self.ensemble
+
+    @property
+    def without_roundings(self) -> Question:
+        """The same question by the scores alone, where a library compares rounded probabilities."""
+        also = tuple(one.without_roundings for one in self.also)
+        return replace(self, tree=replace(self.tree, compares_rounded=False), also=also)
 
     @property
     def encoder(self) -> Encoder:
@@ -150,9 +163,12 @@ class Question:
         """What people may change by the model's own action space, where it has one."""
         if not isinstance(self.tree, OwnModel):
             return self.encoder.axes
+        rules: tuple[Axis, ...] = self.tree.model.encoder_.axes
+        if rules is self.encoder.axes:
+            return rules
         return tuple(
             replace(rule, feature=replace(rule.feature, within=axis.feature.within))
-            for rule, axis in zip(self.tree.model.encoder_.axes, self.encoder.axes, strict=True)
+            for rule, axis in zip(rules, self.encoder.axes, strict=True)
         )  # what a time leaves is no option
 
     @cached_property
@@ -196,10 +212,9 @@ class Question:
     @cached_property
     def labels(self) -> pd.Index:
         """Labels of the people: the index of a pandas frame, else 0, 1, ..."""
-        if self.row_labels is not None:
-            return self.row_labels
-        indexed = isinstance(self.people, pd.DataFrame)
-        return self.people.index if indexed else pd.RangeIndex(len(self.matrix))
+        if self.row_labels is None and isinstance(self.people, pd.DataFrame):
+            return self.people.index
+        return pd.RangeIndex(len(self.matrix)) if self.row_labels is None else self.row_labels
 
     def confirmed(
         self, rows: np.ndarray, values: np.ndarray, low: np.ndarray, high: np.ndarray
@@ -278,19 +293,18 @@ class Question:
 
     def with_rules(self, axes: tuple[Axis, ...]) -> Question:
         """The same question under other rules: where weights differ, with another cost."""
-        weights = [(axis.feature.weight, own.feature.weight, own)
-                   for axis, own in zip(axes, self.encoder.axes, strict=True)]  # fmt: skip
-        if all(new == old for new, old, _ in weights):
-            return self
         factors = np.ones(self.encoder.n_columns)
-        for new, old, own in weights:
+        for axis, usual in zip(axes, self.encoder.axes, strict=True):
+            new, old = axis.feature.weight, usual.feature.weight
             if new != old and old == 0:
                 raise InvalidSpec(
-                    f"Changing {own.feature.name!r} is free for everybody (weight 0); nothing is "
+                    f"Changing {usual.feature.name!r} is free for everybody (weight 0); nothing is "
                     "known of its effort that an override could weigh."
                 )
-            factors[list(own.columns)] = 1.0 if new == old else new / old
-        return replace(self, cost=reweighted(self.cost, factors))
+            if new != old:
+                factors[list(usual.columns)] = new / old
+        same = bool((factors == 1).all())
+        return self if same else replace(self, cost=reweighted(self.cost, factors))
 
     def in_own_terms(self, axis: Axis, values: np.ndarray) -> np.ndarray:
         """Encoded values (rows x columns) of a feature as the people's own table has them."""
@@ -329,10 +343,10 @@ def _boxes(axes: Sequence[Axis], own: np.ndarray) -> tuple[np.ndarray, np.ndarra
     return lower, upper
 
 
-def check_strength(strength: Any) -> None:
-    """Refuse what is no share."""
+def check_strength(strength: object) -> float | None:
+    """A share or None; anything else is refused."""
     if strength is None:
-        return
-    number = isinstance(strength, (int, float, np.number)) and not isinstance(strength, bool)
-    if not (number and 0 <= strength <= 1):
+        return None
+    if not (is_number(strength) and 0 <= float(strength) <= 1):  # type: ignore[arg-type]
         raise InvalidSpec(f"strength must be a share from 0 to 1, or 'most'; got {strength!r}.")
+    return strength  # type: ignore[return-value]

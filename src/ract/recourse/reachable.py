@@ -7,21 +7,21 @@ from typing import Any, Unpack
 import numpy as np
 
 from ract._utils.signature import takes_keywords_of
-from ract._utils.status import Status, words
+from ract._utils.status import Status, status_words
+from ract._utils.typing import TableLike
 from ract.data.encoder import Axis
-from ract.recourse.additive.objective import adds_up
-from ract.recourse.additive.search import AdditiveSearch
-from ract.recourse.dispatch import ruled_search
+from ract.recourse.common.limits import Limits
+from ract.recourse.dispatch import exact_search, ruled_search
 from ract.recourse.exact.search import ExactSearch
 from ract.recourse.options import TIME_LIMIT
-from ract.recourse.problem import PROBLEM_KEYWORDS, ProblemKeywords, RecourseProblem
+from ract.recourse.problem import PROBLEM_KEYWORDS, ModelLike, ProblemKeywords, RecourseProblem
 from ract.recourse.question import Question
 from ract.recourse.rules.search import RuledSearch
 
 
 def recourse_status(
-    model: Any,
-    X: Any,
+    model: ModelLike,
+    X: TableLike,
     *,
     strength: float | None = None,
     max_changes: int | None = None,
@@ -61,19 +61,13 @@ def recourse_status(
     """
     asked = RecourseProblem.of(model, problem, "recourse_status")
     question, invalid = asked.encoded_valid(X, strict=strict)
-    limits: dict[str, Any] = {
-        "max_changes": max_changes,
-        "time_limit": time_limit,
-        "max_nodes": max_nodes,
-        "n_jobs": n_jobs,
-        "progress": progress,
-    }
-    status = reach(question.at_strength(strength), **limits)
-    return words(status if invalid is None else invalid.scatter(status, Status.INVALID))
+    limits = Limits(max_changes, time_limit, n_jobs, progress, max_nodes)
+    status = reach(question.at_strength(strength), **vars(limits))
+    return status_words(status if invalid is None else invalid.scatter(status, Status.INVALID))
 
 
 @takes_keywords_of(recourse_status, PROBLEM_KEYWORDS)
-def has_recourse(model: Any, X: Any, **options: Any) -> np.ndarray:
+def has_recourse(model: ModelLike, X: TableLike, **options: Any) -> np.ndarray:
     """Whether each person is accepted or has an action within the budget.
 
     Who could not be decided within the limits, or whose row is invalid, has no recourse that is
@@ -108,6 +102,11 @@ def reach(question: Question, *, supply: bool = True, **limits: Any) -> np.ndarr
     refused = ~question.decide(n_jobs=limits.get("n_jobs"))
     search = reaching(question, axes)
     found = search.attains(question.matrix[refused], question.budget, **limits)
+    if question.tree.compares_rounded:  # who may have recourse by a rounding only is unknown
+        certain = reaching(question.without_roundings, axes)
+        rows = np.flatnonzero(found == Status.FOUND)
+        found[rows] = certain.attains(question.matrix[refused][rows], question.budget, **limits)
+        found[rows[found[rows] == Status.NONE]] = Status.UNKNOWN
     if np.isfinite(question.budget):
         found[found == Status.NONE] = Status.NONE_WITHIN_BUDGET
     status[refused] = found
@@ -118,5 +117,4 @@ def reaching(question: Question, axes: tuple[Axis, ...]) -> ExactSearch | RuledS
     """The search that says what people of a question can reach, and how."""
     if question.joint_rules or question.also:
         return ruled_search(question, axes)
-    kind = AdditiveSearch if adds_up(question.cost) else ExactSearch
-    return kind.prepared(question.goal, axes, question.cost)
+    return exact_search(question.goal, axes, question.cost)

@@ -14,11 +14,11 @@ people would share people with the planner and be too hopeful.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import combinations
-from typing import Any
+from typing import Any, TypeVar
 
 import joblib
 import numpy as np
@@ -28,6 +28,7 @@ from sklearn.model_selection import StratifiedKFold
 
 from ract._utils.errors import InvalidData, InvalidSpec
 from ract._utils.progress import track
+from ract._utils.typing import Classifier, Label, TableLike
 from ract._utils.validation import is_number
 from ract.data.encoder import Encoder
 from ract.data.frames import read_table, take_rows
@@ -47,11 +48,10 @@ PART = 2 / N_FOLDS  # of the people, on whom each is fitted
 LEAVES = ("min_samples_leaf", "min_child_samples")
 
 # Of a trial: who was asked, what about and what came of it.
-COLUMNS = [
-    "person", "planner", "judge", "strength", "status", "won", "cost", "changes", "lasts",
-]  # fmt: skip
+COLUMNS = ["person", "planner", "judge", "strength", "status", "won", "cost", "changes", "lasts"]
 
 Strength = float | str
+T = TypeVar("T")
 
 
 @dataclass
@@ -82,8 +82,8 @@ class Replicates:
 
     estimator: Any
     X: Any
-    y: np.ndarray
-    sample_weight: np.ndarray | None = None
+    y: Any
+    sample_weight: Any = None
     random_state: int = 0
     n_jobs: int | None = None
     options: dict[str, Any] = field(default_factory=dict)
@@ -95,9 +95,7 @@ class Replicates:
     planner: np.ndarray = field(init=False)
     order: np.ndarray = field(init=False)
     _asked: dict[int, AtStrengths] = field(init=False, default_factory=dict, repr=False)
-    _plain: dict[tuple[Any, ...], PlainJudge] = field(init=False, default_factory=dict, repr=False)
-    _guards: dict[int, TreeEnsemble] = field(init=False, default_factory=dict, repr=False)
-    _adopted: dict[tuple[int, int], Any] = field(init=False, default_factory=dict, repr=False)
+    _made: dict[Hashable, Any] = field(init=False, default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
         self.robust_to = checked_learners(self.robust_to)
@@ -123,9 +121,8 @@ class Replicates:
         for k, (_, rows) in enumerate(folds.split(np.zeros(n), self.y)):
             self.fold[rows] = k
         # The planner of each person: one of the six pairs of the four other folds.
-        pairs = np.array(
-            [[k for k, pair in enumerate(PLANNERS) if f not in pair] for f in range(N_FOLDS)]
-        )
+        others = [[f not in pair for pair in PLANNERS] for f in range(N_FOLDS)]
+        pairs = np.array([np.flatnonzero(other) for other in others])
         self.planner = pairs[self.fold, rng.integers(0, pairs.shape[1], n)]
         self.order = rng.permutation(n)
 
@@ -151,13 +148,10 @@ class Replicates:
     @cached_property
     def models(self) -> list[Any]:
         """The replicates, one for every pair of folds."""
-        fits = joblib.Parallel(n_jobs=self.n_jobs, prefer="threads", return_as="generator")(
-            joblib.delayed(self._model)(k) for k in range(len(PLANNERS))
-        )
-        return list(track(fits, len(PLANNERS), "Fitting replicates", show=self.progress))
-
-    def _model(self, k: int) -> Any:
-        return fit_on(self.rows_of(k), self.estimator, self.X, self.y, self.sample_weight)
+        parallel = joblib.Parallel(n_jobs=self.n_jobs, prefer="threads", return_as="generator")
+        table, n = (self.estimator, self.X, self.y, self.sample_weight), len(PLANNERS)
+        fits = parallel(joblib.delayed(fit_on)(self.rows_of(k), *table) for k in range(n))
+        return list(track(fits, n, "Fitting replicates", show=self.progress))
 
     @cached_property
     def refused(self) -> list[np.ndarray]:
@@ -165,11 +159,13 @@ class Replicates:
         refused = []
         for k, model in enumerate(self.models):
             people = self.order[self.planner[self.order] == k]
-            if len(people):
-                decided = np.asarray(model.predict(take_rows(self.X, people)))
-                people = people[decided != self._desired(model)]
-            refused.append(people)
+            refused.append(people[~self._accepted(model, people)] if len(people) else people)
         return refused
+
+    def _accepted(self, model: Classifier, rows: np.ndarray) -> np.ndarray:
+        """Whether a model gives people the desired class."""
+        decided = np.asarray(model.predict(take_rows(self.X, rows)))
+        return np.asarray(decided == self._desired(model))
 
     def trials(
         self, k: int, strengths: Sequence[Strength], people: Sequence[slice]
@@ -191,22 +187,26 @@ class Replicates:
         plans_of = self._planning(k, int(place.max()) + 1)
         plans = [self._plans(k, plans_of, *asked) for asked in zip(strengths, places, strict=True)]
 
-        def all_of(name: str) -> np.ndarray:
-            return np.concatenate([getattr(each, name) for each in plans])
-
-        judges = np.array([self.judge(i) for i in refused[place]])
-        lasts, found = np.zeros(len(place), bool), all_of("found")
+        names = ("found", "status", "strength", "cost", "n_changes")
+        found, *plan = (np.concatenate([getattr(p, name) for p in plans]) for name in names)
         ends = np.concatenate([each.answers.ends for each in plans])
+        judges, lasts = (
+            np.array([self.judge(i) for i in refused[place]]),
+            np.zeros(len(place), bool),
+        )
         encoder = plans_of.inquiry.question.encoder
         for j in np.unique(judges[found]):  # once each, about the plans of all strengths
-            own = np.flatnonzero(found & (judges == j))
-            lasts[own] = self._accepts(k, j, encoder, ends[own], refused[place[own]])
+            rows = np.flatnonzero(found & (judges == j))
+            lasts[rows] = self._accepts(k, j, encoder, ends[rows], refused[place[rows]])
         asked = np.repeat(np.array(strengths, object), [len(rows) for rows in places])
-        columns = (
-            refused[place], k, judges, asked, all_of("status"), all_of("strength"),
-            all_of("cost"), all_of("n_changes"), lasts,
-        )  # fmt: skip
+        columns = refused[place], k, judges, asked, *plan, lasts
         return pd.DataFrame(dict(zip(COLUMNS, columns, strict=True)))
+
+    def all_trials(self, strengths: Sequence[Strength], people: Sequence[slice]) -> pd.DataFrame:
+        """Trials of every planner's people; parameters as in ``trials``."""
+        n = len(PLANNERS)
+        planners = track(range(n), n, "Asking other models", show=self.progress)
+        return pd.concat([self.trials(k, strengths, people) for k in planners])
 
     @property
     def guarded(self) -> bool:
@@ -221,10 +221,16 @@ class Replicates:
             return plans_of.at(strength, rows)
         inquiry = plans_of.inquiry
         encoder = inquiry.question.encoder
-        if k not in self._guards:
-            booster = self._plain_judge(k, "boosting", encoder)
-            self._guards[k] = booster.trees(encoder.n_columns)
-        return inquiry.of(rows).agreed(self._guards[k], strength)
+        booster = self._plain_judge(k, "boosting", encoder)
+        guard = self._once(("guard", k), lambda: booster.trees(encoder.n_columns))
+        return inquiry.of(rows).agreed(guard, strength)
+
+    def _once(self, key: Hashable, make: Callable[[], T]) -> T:
+        """What is made once and kept."""
+        if key not in self._made:
+            self._made[key] = make()
+        made: T = self._made[key]
+        return made
 
     def guard(self) -> TreeEnsemble | None:
         """A plain booster of everyone, cut as those of the planners are in the middle."""
@@ -242,41 +248,34 @@ class Replicates:
         self, k: int, j: int, encoder: Encoder, ends: np.ndarray, people: np.ndarray
     ) -> np.ndarray:
         """Whether judges accept people where their plans end, as the planner's encoder has it."""
-        each = [
-            self._same_accepts(self._same(k, j), encoder, ends, people)
-            if kind == "same"
-            else self._plain_judge(j, kind, encoder).accepts(ends)
-            for kind in self.robust_to
-        ]
-        return np.asarray(np.all(each, axis=0))
-
-    def _same_accepts(
-        self, judge: Any, encoder: Encoder, ends: np.ndarray, people: np.ndarray
-    ) -> np.ndarray:
-        if is_own(judge) and judge.encoder_.column_names == encoder.column_names:
-            return np.asarray(judge.ensemble_.decide(ends))
-        after = encoder.decode(ends, like=take_rows(self.X, people))
-        return np.asarray(np.asarray(judge.predict(after)) == self._desired(judge))
+        accepted = np.ones(len(ends), bool)
+        for kind in self.robust_to:
+            if kind != "same":
+                accepted &= self._plain_judge(j, kind, encoder).accepts(ends)
+                continue
+            judge = self._same(k, j)
+            if is_own(judge) and judge.encoder_.column_names == encoder.column_names:
+                accepted &= judge.ensemble_.decide(ends)
+            else:
+                after = encoder.decode(ends, like=take_rows(self.X, people))
+                accepted &= np.asarray(judge.predict(after)) == self._desired(judge)
+        return accepted
 
     def _same(self, k: int, j: int) -> Any:
         """The learner on the people of judge j, some of whom follow the plans of planner k."""
         if self.adoption == 0:
             return self.models[j]
-        if (k, j) not in self._adopted:
-            self._adopted[k, j] = self._fitted_after_adoption(k, j)
-        return self._adopted[k, j]
+        return self._once(("adopted", k, j), lambda: self._fitted_after_adoption(k, j))
 
-    def _fitted_after_adoption(self, k: int, j: int) -> Any:
+    def _fitted_after_adoption(self, k: int, j: int) -> Classifier:
         planner, rows = self.models[k], self.rows_of(j)
         rng = np.random.default_rng([self.random_state, k, j])
-        desired = self._desired(planner)
-        refused = rows[np.asarray(planner.predict(take_rows(self.X, rows))) != desired]
+        desired, refused = self._desired(planner), rows[~self._accepted(planner, rows)]
         asked = np.sort(rng.permutation(refused)[: round(self.adoption * len(refused))])
         X, y = self.X.copy(), self.y.copy()
         if len(asked):
-            plans = inquire(planner, take_rows(self.X, asked), **self._options_for(k)).answered(
-                "most"
-            )
+            inquiry = inquire(planner, take_rows(self.X, asked), **self._options_for(k))
+            plans = inquiry.answered("most")
             encoder, found = plans.question.encoder, plans.found
             moved, ends = asked[found], plans.answers.ends[found]
             good = self._plain_judge(k, "boosting", encoder).probability(ends)
@@ -289,20 +288,18 @@ class Replicates:
 
     def _plain_judge(self, j: int, kind: str, encoder: Encoder) -> PlainJudge:
         """Another learner on the people of judge j, that accepts as many of the others."""
-        key = (j, kind, *encoder.column_names)
-        if key not in self._plain:
+
+        def fitted() -> PlainJudge:
             rows, model = self.rows_of(j), self.models[j]
             others = np.setdiff1d(np.arange(len(self.y)), rows)
-            desired = self._desired(model)
-            rate = np.mean(np.asarray(model.predict(take_rows(self.X, others))) == desired)
+            rate = float(np.mean(self._accepted(model, others)))
             weights = None if self.sample_weight is None else self.sample_weight[rows]
-            inside, outside = (
-                encoder.matrix(take_rows(self.X, some), kinds=False) for some in (rows, others)
-            )
-            self._plain[key] = PlainJudge.fitted(
-                kind, inside, self.y[rows] == desired, outside, float(rate), weights
-            )
-        return self._plain[key]
+            tables = (take_rows(self.X, part) for part in (rows, others))
+            inside, outside = (encoder.matrix(table, kinds=False) for table in tables)
+            desired = self.y[rows] == self._desired(model)
+            return PlainJudge.fitted(kind, inside, desired, outside, rate, weights)
+
+        return self._once((j, kind, *encoder.column_names), fitted)
 
     def _planning(self, k: int, n: int) -> AtStrengths:
         """A planner's questions to the first of those whom it refuses."""
@@ -317,7 +314,7 @@ class Replicates:
             options.setdefault("reference", take_rows(self.X, self.rows_of(k)))
         return options
 
-    def _desired(self, model: Any) -> Any:
+    def _desired(self, model: Any) -> Label:
         if hasattr(model, "desired_"):
             return model.desired_
         desired = self.options.get("desired")
@@ -345,7 +342,11 @@ def for_part(estimator: Any) -> Any:
 
 
 def fit_on(
-    rows: np.ndarray, estimator: Any, X: Any, y: np.ndarray, sample_weight: np.ndarray | None = None
+    rows: np.ndarray,
+    estimator: Any,
+    X: TableLike,
+    y: np.ndarray,
+    sample_weight: np.ndarray | None = None,
 ) -> Any:
     """A replicate of a learner: a clone of it, fitted on some of the people."""
     replicate, part = clone(estimator), take_rows(X, rows)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
 
@@ -13,7 +13,7 @@ import pandas as pd
 
 from ract._utils.errors import InvalidSpec
 from ract._utils.html import html_table
-from ract._utils.status import Status, words
+from ract._utils.status import Status, status_words
 from ract.data.costs import within
 from ract.data.encoder import Axis, Encoder
 from ract.data.invalid_rows import InvalidRows
@@ -21,6 +21,9 @@ from ract.recourse.by_person import ByPerson, long_frame
 from ract.recourse.common.answers import Answers, differs
 from ract.recourse.plan import Change, Obstacle, Plan
 from ract.recourse.question import Question
+
+# Kinds of features with nothing between two values.
+SWITCHES = ("binary", "categorical")
 
 
 @dataclass(frozen=True, repr=False)
@@ -63,15 +66,14 @@ class Recourse(ByPerson[Plan]):
 
     def _of(self, i: int) -> Plan:
         if i in self.messages:
-            return Plan(
-                self.labels[i], self.desired, Status.INVALID.word, np.inf, 0.0, self.budget,
-                message=self.messages[i],
-            )  # fmt: skip
-        others = self.answers.alternatives.get(i)
-        alternatives = () if others is None else tuple(
-            self._plan(i, others, k) for k in range(len(others.cost))
-        )  # fmt: skip
-        return self._plan(i, self.answers, i, self.answers.obstacles.get(i), alternatives)
+            person, status, message = self.labels[i], Status.INVALID.word, self.messages[i]
+            return Plan(person, self.desired, status, np.inf, 0.0, self.budget, message=message)
+        first, further = self._plan(i, self.answers, i), self.answers.alternatives.get(i)
+        first = replace(first, obstacle=self.obstacles.get(i))
+        if further is None:
+            return first
+        alternatives = tuple(self._plan(i, further, k) for k in range(len(further.cost)))
+        return replace(first, alternatives=alternatives)
 
     @property
     def invalid(self) -> np.ndarray:
@@ -95,7 +97,7 @@ class Recourse(ByPerson[Plan]):
     @cached_property
     def status(self) -> np.ndarray:
         """Status of each person, in words."""
-        return words(self._status)
+        return status_words(self._status)
 
     @property
     def cost(self) -> np.ndarray:
@@ -110,8 +112,7 @@ class Recourse(ByPerson[Plan]):
     @cached_property
     def strength(self) -> np.ndarray:
         """What each plan wins, as ``find_recourse`` measures strength; NaN without a plan."""
-        strength = self.answers.strength
-        return self._by_person(strength)
+        return self._by_person(self.answers.strength)
 
     @property
     def lasts(self) -> np.ndarray:
@@ -143,9 +144,6 @@ class Recourse(ByPerson[Plan]):
         """
         return self._by_person(self.answers.until)
 
-    def _by_person(self, values: np.ndarray | None) -> np.ndarray:
-        return np.full(len(self), np.nan) if values is None else values
-
     @cached_property
     def before(self) -> np.ndarray:
         """Encoded values before the plan (people x columns); NaN in rows that cannot be read."""
@@ -164,16 +162,19 @@ class Recourse(ByPerson[Plan]):
     @cached_property
     def low(self) -> np.ndarray:
         """Least value of each changed number that serves as well (people x axes)."""
-        return self._by_axis(self.answers.low, np.nan)
+        return self._by_axis(self.answers.low)
 
     @cached_property
     def high(self) -> np.ndarray:
         """Largest value of each changed number that serves as well (people x axes)."""
-        return self._by_axis(self.answers.high, np.nan)
+        return self._by_axis(self.answers.high)
 
-    def _by_axis(self, values: np.ndarray | None, otherwise: float) -> np.ndarray:
+    def _by_person(self, values: np.ndarray | None) -> np.ndarray:
+        return np.full(len(self), np.nan) if values is None else values
+
+    def _by_axis(self, values: np.ndarray | None, fill: float = np.nan) -> np.ndarray:
         shape = (len(self), len(self.encoder.axes))
-        return np.full(shape, otherwise) if values is None else values
+        return np.full(shape, fill) if values is None else values
 
     @property
     def obstacles(self) -> dict[int, Obstacle]:
@@ -199,7 +200,7 @@ class Recourse(ByPerson[Plan]):
     @cached_property
     def supplied(self) -> np.ndarray:
         """Which missing values each person hands in (people x axes)."""
-        return self.changed & lacking(self.encoder.axes, self.before)
+        return self.changed & lacks_value(self.encoder.axes, self.before)
 
     @property
     def only_supplied(self) -> np.ndarray:
@@ -235,6 +236,12 @@ class Recourse(ByPerson[Plan]):
         table = self.encoder.decode(valid, like=people) if len(valid) else people
         return table if invalid is None else invalid.scatter_table(table)
 
+    def _changed_values(self, axis: Axis, changed: np.ndarray) -> np.ndarray:
+        """New values of a feature in the user's own terms; None where it does not change."""
+        values = np.full(len(self), None, dtype=object)
+        values[changed] = self.question.in_own_terms(axis, self.after[changed])
+        return values
+
     @cached_property
     def actions(self) -> pd.DataFrame:
         """Changes by feature: differences of numbers, new categories; missing where unchanged."""
@@ -242,8 +249,7 @@ class Recourse(ByPerson[Plan]):
         for a, axis in enumerate(self.encoder.axes):
             changed = self.changed[:, a]
             if axis.is_categorical:
-                values = np.full(len(self), None, dtype=object)
-                values[changed] = self._values(axis, self.after[changed])
+                values = self._changed_values(axis, changed)
             else:
                 difference = self.after[:, axis.columns[0]] - self.before[:, axis.columns[0]]
                 values = np.where(changed, difference, np.nan)
@@ -278,11 +284,10 @@ class Recourse(ByPerson[Plan]):
             "only supplied": self.only_supplied,
         }
         for a, axis in enumerate(self.encoder.axes):
-            changed = np.flatnonzero(self.changed[:, a])
-            values = np.full(len(self), None, dtype=object)
-            values[changed] = self._values(axis, self.after[changed])
-            if len(changed):
-                columns[f"new {axis.feature.name}"] = pd.Series(values).infer_objects().to_numpy()
+            changed = self.changed[:, a]
+            if changed.any():
+                values = pd.Series(self._changed_values(axis, changed))
+                columns[f"new {axis.feature.name}"] = values.infer_objects().to_numpy()
         if self.messages:
             columns["message"] = [self.messages.get(i) for i in range(len(self))]
         return pd.DataFrame(columns, index=self.labels)
@@ -370,58 +375,40 @@ class Recourse(ByPerson[Plan]):
         changed = [moved[:, list(axis.columns)].any(axis=1) for axis in self.encoder.axes]
         return np.stack(changed, axis=1)
 
-    def _values(self, axis: Axis, values: np.ndarray) -> np.ndarray:
-        """Encoded values of a feature in the user's own terms."""
-        return self.question.in_own_terms(axis, values)
-
-    def _plan(
-        self,
-        i: int,
-        table: Answers,
-        row: int,
-        obstacle: Obstacle | None = None,
-        alternatives: tuple[Plan, ...] = (),
-    ) -> Plan:
+    def _plan(self, i: int, table: Answers, row: int) -> Plan:
         """A row of the answers, or of the alternatives, of person i."""
-        before, after = self.before[i], table.values[row]
-        outcomes = after if table.outcomes is None else table.outcomes[row]
-        moved, ended = (differs(before, there).tolist() for there in (after, outcomes))
+        before, after, outcomes = self.before[i], table.values[row], table.ends[row]
+        moved, ended = (differs(before, there) for there in (after, outcomes))
+
+        def known(column: np.ndarray | None, *at: int) -> float:
+            return np.nan if column is None else float(column[row, *at])
+
         changes = []
         for a, axis in enumerate(self.encoder.axes):
-            asked = any(moved[j] for j in axis.columns)
-            if not asked and not any(ended[j] for j in axis.columns):
-                continue
-            was, now = self._values(axis, np.stack([before, after if asked else outcomes]))
-            effort, low, high = (
-                np.nan if values is None else values[row, a]
-                for values in (table.effort, table.low, table.high)
-            )
-            limits = (_limit(low), _limit(high)) if asked else (None, None)
-            switch = axis.feature.kind in ("binary", "categorical")
-            changes.append(
-                Change(
-                    axis.feature.name, was, now, float(effort), *limits, not asked, switch,
-                    was is None, axis.feature.is_ordered,
-                )
-            )  # fmt: skip
-        strength = np.nan if table.strength is None else float(table.strength[row])
-        lasts = self.lasts[i] and not strength < (self.question.strength or 0.0)
-        return Plan(
-            self.labels[i], self.desired, Status(int(table.status[row])).word,
-            float(table.cost[row]), float(table.bound[row]), self.budget, tuple(changes), obstacle,
-            alternatives, strength, self.question.strength,
-            self.question.lasting if lasts else None,
-            table.beyond is not None and bool(table.beyond[row]),
-            month=None if table.month is None else _limit(table.month[row]),
-            until=None if table.until is None else _limit(table.until[row]),
-            by=self.question.months,
-            smaller=table is not self.answers and table.weaker is not None and bool(
-                table.weaker[row]
-            ),
-        )  # fmt: skip
+            columns, feature = list(axis.columns), axis.feature
+            asked = bool(moved[columns].any())
+            if asked or ended[columns].any():
+                ends = np.stack([before, after if asked else outcomes])
+                was, now = self.question.in_own_terms(axis, ends)
+                low, high = (_limit(known(end, a)) for end in (table.low, table.high))
+                limits = (low, high) if asked else (None, None)
+                kind = not asked, feature.kind in SWITCHES, was is None, feature.is_ordered
+                effort = known(table.effort, a)
+                changes.append(Change(feature.name, was, now, effort, *limits, *kind))
+        strength, needed = known(table.strength), self.question.strength
+        lasts = self.lasts[i] and not strength < (needed or 0.0)
+        status, cost = Status(int(table.status[row])).word, float(table.cost[row])
+        price = cost, float(table.bound[row]), self.budget
+        plan = Plan(self.labels[i], self.desired, status, *price, tuple(changes))
+        lasting = self.question.lasting if lasts else None
+        plan = replace(plan, strength=strength, needed=needed, lasting=lasting)
+        month, until = _limit(known(table.month)), _limit(known(table.until))
+        plan = replace(plan, month=month, until=until, by=self.question.months)
+        smaller = table is not self.answers and known(table.weaker) == 1
+        return replace(plan, at_least=known(table.beyond) == 1, smaller=smaller)
 
 
-def lacking(axes: Sequence[Axis], matrix: np.ndarray) -> np.ndarray:
+def lacks_value(axes: Sequence[Axis], matrix: np.ndarray) -> np.ndarray:
     """Who has no value in which feature (people x axes)."""
     lacks = np.zeros((len(matrix), len(axes)), bool)
     for a, axis in enumerate(axes):

@@ -9,15 +9,22 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from ract._utils.typing import Classifier, TableLike
 from ract.data.actions.pace import whole_months
 from ract.recourse.common.limits import check_count
 from ract.recourse.find import inquire
+from ract.recourse.problem import RecourseProblem
 from ract.recourse.result import Recourse
 from ract.recourse.when import HORIZON
 
 
 def time_frontier(
-    model: Any, X: Any, *, by: float | str = HORIZON, n_points: int = 5, **keywords: Any
+    model: Classifier | RecourseProblem,
+    X: TableLike,
+    *,
+    by: float | str = HORIZON,
+    n_points: int = 5,
+    **keywords: Any,
 ) -> pd.DataFrame:
     """What plans cost that take some months: from the earliest to the cheapest.
 

@@ -152,7 +152,7 @@ class Months:
         plans: dict[int, dict[int, Answers]] = {int(row): {} for row in rows}
         doubt: set[int] = set()
 
-        def ask(rows: np.ndarray, month: int, most: Any = np.inf) -> np.ndarray:
+        def ask(rows: np.ndarray, month: int, most: float | np.ndarray = np.inf) -> np.ndarray:
             found = self.at(rows, month, most)
             assert found.month is not None
             undecided = np.isin(found.status, (Status.FOUND, Status.UNKNOWN))
@@ -197,7 +197,7 @@ class Months:
         answers.month_bound = np.zeros(len(accepted))
         return answers, np.flatnonzero(~accepted)
 
-    def at(self, rows: np.ndarray, month: int, most: Any = np.inf) -> Answers:
+    def at(self, rows: np.ndarray, month: int, most: float | np.ndarray = np.inf) -> Answers:
         """The cheapest plans of some people with the reach and the values of a month."""
         question = at_month(self.question, month)
         found = self._ask(question, rows, np.broadcast_to(most, len(rows)))
@@ -261,8 +261,8 @@ class Months:
         going = np.flatnonzero(answers.found)
         answers.until[going] = float(horizon)
         start = [int(month) for month in answers.month[going]]
-        moved = {axis: [drift_of(axis.feature, m) for m in range(horizon + 1)]
-                 for axis in self._axes if axis.feature.drift}  # fmt: skip
+        drifting = [axis for axis in self._axes if axis.feature.drift]
+        moved = {axis: [drift_of(axis.feature, m) for m in range(horizon + 1)] for axis in drifting}
         for month in range(1, horizon + 1):
             values = ends[going].copy()
             for axis, far in moved.items():

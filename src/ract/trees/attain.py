@@ -8,6 +8,7 @@ import numpy as np
 
 from ract._kernels.grow import attain as kernel
 from ract.trees.grower import CellTree, People, flat_tables, slots_of
+from ract.trees.nodes import node_depths, node_parents
 
 CHUNK = 8192
 
@@ -26,18 +27,13 @@ class Attainment:
         can_enter, tables, sets, self._n_categories = flat_tables(people.can_enter)
         missing, slots = people.missing_cells, slots_of(people.missing_cells)
         self._n_slots = int(slots.max(initial=-1)) + 1
-        self._reaches = kernel.Reaches(
-            people.cells, people.lowest, people.highest, people.n_cells, tables, sets, can_enter,
-            missing, slots,
-        )  # fmt: skip
+        places = (people.cells, people.lowest, people.highest, people.n_cells)
+        self._reaches = kernel.Reaches(*places, tables, sets, can_enter, missing, slots)
         self._tree = kernel.Tree(tree.axis, tree.cell, tree.left, tree.right, tree.missing_left)
         self.tree = tree
         self.n_people = people.cells.shape[1]
-        self._parent = np.full(len(tree.axis), -1, np.int64)
-        inside = np.flatnonzero(tree.axis >= 0)
-        self._parent[tree.left[inside]] = inside
-        self._parent[tree.right[inside]] = inside
-        self._depth = int(depths(tree).max())
+        self._parent = node_parents(tree.left, tree.right)
+        self._depth = int(node_depths(tree.left, tree.right).max())
 
     def leaves(self, who: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
         """Chunks of people with the leaves that they attain.
@@ -116,11 +112,3 @@ class Attainment:
                 is_cell = np.arange(len(block)) == cell
                 block &= is_cell if right else ~is_cell
         return admitted
-
-
-def depths(tree: CellTree) -> np.ndarray:
-    """Depth of every node; a child always comes after its parent."""
-    depth = np.zeros(len(tree.axis), np.int64)
-    for node in np.flatnonzero(tree.axis >= 0):
-        depth[tree.left[node]] = depth[tree.right[node]] = depth[node] + 1
-    return depth

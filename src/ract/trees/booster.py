@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
@@ -109,6 +108,9 @@ class Patience:
         return len(losses) > n and min(losses[-n:]) >= losses[-n - 1] - self.tol
 
 
+Move = Callable[[int, "Boosted", np.ndarray], None]
+
+
 @dataclass(frozen=True)
 class Lift:
     """How points pull while their score is below a margin.
@@ -131,7 +133,7 @@ class Lift:
     step: float
     most: float
     share: float = 1.0
-    move: Callable[[int, Boosted, np.ndarray], None] | None = None
+    move: Move | None = None
 
 
 @dataclass
@@ -197,18 +199,13 @@ class Boosted:
     def cell_trees(self, people: People, scale: float = 1.0) -> list[CellTree]:
         """The trees as others know them, their values times a scale as shares."""
         ordinal = np.array([table is None for table in people.can_enter])
-        nothing, trees = np.zeros((0, 3)), []
+        trees = []
         for nodes, value in zip(self.nodes, self.values, strict=True):
             axis, leaf = nodes[:, AXIS], nodes[:, AXIS] < 0
-            cell = nodes[:, FIRST] - ordinal[axis]
+            cell = np.where(leaf, 0, nodes[:, FIRST] - ordinal[axis]).astype(np.int32)
             left, right = np.where(leaf, -1, nodes[:, LEFT : RIGHT + 1].T).astype(np.int32)
-            trees.append(
-                CellTree(
-                    axis, np.where(leaf, 0, cell).astype(np.int32), left, right,
-                    np.zeros(len(axis), np.uint8), nothing, value * scale,
-                    np.zeros(0, np.bool_), ~leaf & ordinal[axis] & (nodes[:, MISSING_LEFT] == 1),
-                )
-            )  # fmt: skip
+            missing_left = ~leaf & ordinal[axis] & (nodes[:, MISSING_LEFT] == 1)
+            trees.append(CellTree.of(axis, cell, left, right, value * scale, missing_left))
         return trees
 
 
@@ -223,15 +220,15 @@ def log_loss(target: np.ndarray, weight: np.ndarray, scores: np.ndarray) -> floa
     return float((weight * np.logaddexp(0.0, np.where(target == 1, -scores, scores))).sum())
 
 
-def layout_of(people: People, directions: Sequence[int]) -> Any:
+def layout_of(people: People, directions: Sequence[int]) -> split.AxisLayout:
     """The axes of people's cells, as kernels read them."""
     starts = np.cumsum([0, *people.n_cells]).astype(np.uint64)
     categorical = np.array([table is not None for table in people.can_enter])
     given = np.array(directions or (0,) * len(categorical), np.int64)
-    return split.Layout(starts, categorical, people.missing_cells.astype(np.int64), given)
+    return split.AxisLayout(starts, categorical, people.missing_cells.astype(np.int64), given)
 
 
-def scale_of(n_rows: int, weight: float) -> Scale:
+def slope_scale(n_rows: int, weight: float) -> Scale:
     """How slopes of rows that weigh so much in all are kept in words."""
     bits = n_rows.bit_length()
     most = int(np.frexp(max(weight, np.finfo(float).tiny))[1])
@@ -287,7 +284,7 @@ def boost(
         held_rows = np.arange(len(held), dtype=np.uint32)
         model.losses.append(_mean_loss(patience.rows, held))
     with Blocks(n_threads, FEWEST_CELLS // rows.codes.shape[1]) as blocks:
-        layout, scale = layout_of(people, rules.directions), scale_of(len(target), heaviest)
+        layout, scale = layout_of(people, rules.directions), slope_scale(len(target), heaviest)
         grower = _Grower(layout, rules, rows, scale, blocks)
         for t in watch(range(rules.max_iter)):
             grows = t >= len(kept)
@@ -338,7 +335,12 @@ class _Grower:
     """Memory that the trees of one booster share."""
 
     def __init__(
-        self, layout: Any, rules: BoostRules, rows: CellRows, scale: Scale, blocks: Blocks
+        self,
+        layout: split.AxisLayout,
+        rules: BoostRules,
+        rows: CellRows,
+        scale: Scale,
+        blocks: Blocks,
     ) -> None:
         n_rows, n_axes = rows.codes.shape
         depth = n_rows if rules.max_depth is None else rules.max_depth
@@ -348,10 +350,9 @@ class _Grower:
         leaves = most if rules.max_leaf_nodes is None else min(most, rules.max_leaf_nodes)
         n_nodes, n_cells, n_slots = 2 * leaves - 1, int(layout.starts[-1]), min(leaves, SLOTS)
         self.rows, self.layout, self.blocks = rows, layout, blocks
-        self.rules = split.Rules(
-            leaves, depth, rules.min_samples_leaf, rules.max_features or n_axes,
-            float(rules.l2_regularization), float(rules.learning_rate), unlimited, scale,
-        )  # fmt: skip
+        limits = (leaves, depth, rules.min_samples_leaf, rules.max_features or n_axes)
+        shrinkage = (float(rules.l2_regularization), float(rules.learning_rate))
+        self.rules = split.SplitRules(*limits, *shrinkage, unlimited, scale)
         self.growing = tree.Growing(
             np.empty(6, np.int64), np.empty((n_nodes, 3), np.int64), np.empty(n_nodes, np.int64),
             np.empty((n_nodes, 2), np.int64), np.empty((n_nodes, 2)), np.empty(n_nodes),
@@ -379,10 +380,8 @@ class _Grower:
                 self._divide(order, int(growing.at[tree.NODE]))
             elif stopped == tree.NO_SLOT:
                 self._add_slots()
-            stopped = tree.grow(
-                self.rows.codes, order, self.slopes, self.layout, self.rules, growing, self.pool,
-                nodes, values, self.blocks.most_rows,
-            )  # fmt: skip
+            data = (self.rows.codes, order, self.slopes, self.layout, self.rules, growing)
+            stopped = tree.grow_boosted(*data, self.pool, nodes, values, self.blocks.most_rows)
         n_nodes = int(growing.at[tree.N_NODES])
 
         def work(first: int, last: int, _: int) -> None:
@@ -396,10 +395,8 @@ class _Grower:
         rows, starts, scale = self.rows, self.layout.starts, self.rules.scale
 
         def work(first: int, last: int, k: int) -> None:
-            sum_slopes(
-                rows.codes, starts, order, first, last, scores, rows.target, weight, rows.n_people,
-                scale, self.slopes, self._sums(k, 0),
-            )  # fmt: skip
+            block = (rows.codes, starts, order, first, last, scores, rows.target, weight)
+            sum_slopes(*block, rows.n_people, scale, self.slopes, self._sums(k, 0))
 
         done = self.blocks(0, len(order), work)
         if len(done) > 1:
@@ -412,10 +409,8 @@ class _Grower:
         slot = int(growing.slot[self.nodes[node, tree.RIGHT if side == 1 else tree.LEFT]])
 
         def work(first: int, last: int, k: int) -> int:
-            return tree.divide_block(
-                self.rows.codes, self.layout.starts, order, first, last, self.slopes, self.nodes,
-                growing, self._sums(k, slot),
-            )  # fmt: skip
+            block = (self.rows.codes, self.layout.starts, order, first, last, self.slopes)
+            return tree.divide(*block, self.nodes, growing, self._sums(k, slot))
 
         middles = np.array(self.blocks(first, last, work), np.int64)
         tree.join_blocks(order, growing.spare, self.blocks.bounds(first, last), middles)

@@ -28,7 +28,7 @@ import numpy as np
 
 from ract._kernels.boost import lines
 from ract._kernels.boost.walk import add_values
-from ract.trees.booster import Boosted, BoostRules, CellRows, Lift, Patience, boost
+from ract.trees.booster import Boosted, BoostRules, CellRows, Lift, Move, Patience, boost
 from ract.trees.grower import People, flat_tables
 
 # Shares of the people that a replicate and a member see.
@@ -91,9 +91,10 @@ class Cooperation:
         """The same where the desired class needs other log-odds."""
         return replace(self, margin=self.margin + cut)
 
-    def lift(self, **more: Any) -> Lift:
+    def lift(self, share: float = 1.0, move: Move | None = None) -> Lift:
         """How points pull."""
-        return Lift(self.margin, FIRST * self.weight, STEP * self.weight, self.weight, **more)
+        first, step = FIRST * self.weight, STEP * self.weight
+        return Lift(self.margin, first, step, self.weight, share, move)
 
 
 @dataclass(frozen=True)
@@ -127,25 +128,23 @@ class Cells:
         if self.focus is not None:
             return np.array(self.focus, dtype=np.intp)
         people = self.people
-        moves = [
-            (lowest != highest).any() or (lowest != cells).any() if table is None
-            else bool((table & ~np.eye(len(table), dtype=bool)).any())
-            for cells, lowest, highest, table in zip(
-                people.cells, people.lowest, people.highest, people.can_enter, strict=True
-            )
-        ]  # fmt: skip
-        return np.flatnonzero(moves)
+        moves = (people.lowest != people.highest) | (people.lowest != people.cells)
+        can_move = moves.any(axis=1)
+        for axis, table in enumerate(people.can_enter):
+            if table is not None:
+                can_move[axis] = (table & ~np.eye(len(table), dtype=bool)).any()
+        return np.flatnonzero(can_move)
 
-    def reach(self, rows: np.ndarray) -> Any:
+    def reach(self, rows: np.ndarray) -> lines.RowReach:
         """The reach of some people."""
         can_enter, tables, _, _ = flat_tables(self.people.can_enter)
         layout = np.column_stack([self.people.n_cells, tables]).astype(np.int64)
-        return lines.Reach(
+        return lines.RowReach(
             self.home[rows], self.lowest[rows], self.highest[rows], layout, can_enter
         )
 
 
-def trees_of(model: Boosted, n_axes: int) -> Any:
+def trees_of(model: Boosted, n_axes: int) -> lines.Trees:
     """The trees of a model, and which of them split on each axis."""
     uses = np.zeros((n_axes, len(model)), np.bool_)
     for t, nodes in enumerate(model.nodes):
@@ -154,7 +153,9 @@ def trees_of(model: Boosted, n_axes: int) -> Any:
     return lines.Trees(*model.flat(), np.nonzero(uses)[1].astype(np.int32), starts)
 
 
-def agreed_directions(models: Sequence[Any], cells: Cells, given: Sequence[int]) -> tuple[int, ...]:
+def agreed_directions(
+    models: Sequence[lines.Trees], cells: Cells, given: Sequence[int]
+) -> tuple[int, ...]:
     """Directions of axes on which all models agree; those that were given stay.
 
     An axis is asked by moving people over all that they reach of it, all else equal. A constraint
@@ -186,7 +187,7 @@ def agreed_directions(models: Sequence[Any], cells: Cells, given: Sequence[int])
     return tuple(directions.tolist()) if directions.any() else ()
 
 
-def _whole_axis(reach: Any, axis: int, people: People) -> Any:
+def _whole_axis(reach: lines.RowReach, axis: int, people: People) -> lines.RowReach:
     """The reach of people who could go anywhere on an axis."""
     lowest, highest = reach.lowest.copy(), reach.highest.copy()
     lowest[:, axis] = 0
@@ -195,7 +196,7 @@ def _whole_axis(reach: Any, axis: int, people: People) -> Any:
 
 
 def best_points(
-    model: Any,
+    model: lines.Trees,
     cells: Cells,
     rows: np.ndarray,
     directions: Sequence[int],
@@ -231,7 +232,7 @@ def best_points(
 
 
 def focused(
-    models: Sequence[tuple[float, Any]],
+    models: Sequence[tuple[float, lines.Trees]],
     cells: Cells,
     directions: Sequence[int],
     cooperation: Cooperation,
@@ -273,13 +274,10 @@ def focused(
     return replace(cells, focus=chosen)
 
 
-def _scores(model: Any, points: np.ndarray, base: float) -> np.ndarray:
+def _scores(model: lines.Trees, points: np.ndarray, base: float) -> np.ndarray:
     """The scores of points by a model."""
-    scores = np.full(len(points), base)
-    add_values(
-        points, np.arange(len(points), dtype=np.uint32), model.nodes, model.value, model.root,
-        scores,
-    )  # fmt: skip
+    scores, rows = np.full(len(points), base), np.arange(len(points), dtype=np.uint32)
+    add_values(points, rows, model.nodes, model.value, model.root, scores)
     return scores
 
 
@@ -326,16 +324,13 @@ def cooperate(
         return np.sort(rng.permutation(n)[: max(1, round(share * n))])
 
     parts = [part(REPLICATE_SHARE) for _ in range(cooperation.n_replicates)]
-    outside = [np.setdiff1d(np.arange(n), one) for one in parts]
-    replicates = run(
-        [
-            partial(
-                boost, people, rows.take(inside), rules, _seeds(rng, rules),
-                patience=None if patience is None else replace(patience, rows=rows.take(others)),
-            )
-            for inside, others in zip(parts, outside, strict=True)
-        ]
-    )  # fmt: skip
+
+    def replicate_of(inside: np.ndarray) -> Job:
+        outside = np.setdiff1d(np.arange(n), inside)
+        stop = None if patience is None else replace(patience, rows=rows.take(outside))
+        return partial(boost, people, rows.take(inside), rules, _seeds(rng, rules), patience=stop)
+
+    replicates = run([replicate_of(inside) for inside in parts])
     cooperation = cooperation.above(cooperation.cut_of(replicates, parts, rows))
     trees = [trees_of(replicate, rows.codes.shape[1]) for replicate in replicates]
     directions = agreed_directions(trees, cells, rules.directions)
@@ -365,18 +360,14 @@ def cooperate(
             found[at] = best[np.searchsorted(everyone, people_of)]
 
     run([partial(choose, k) for k in range(cooperation.n_replicates)])
-    members = run(
-        [
-            partial(
-                boost, people,
-                rows.take(one).with_points(
-                    np.concatenate(codes), np.tile(sample_weight[one], n_points)
-                ),
-                rules, _seeds(rng, rules), lift=cooperation.lift(share=1 / n_points),
-            )
-            for one, codes in zip(parts, points, strict=True)
-        ]
-    )  # fmt: skip
+    lift = cooperation.lift(share=1 / n_points)
+
+    def member_of(inside: np.ndarray, codes: np.ndarray) -> Job:
+        weight = np.tile(sample_weight[inside], n_points)
+        lifted = rows.take(inside).with_points(np.concatenate(codes), weight)
+        return partial(boost, people, lifted, rules, _seeds(rng, rules), lift=lift)
+
+    members = run(list(map(member_of, parts, points)))
     return members, replicates, cooperation.cut_of(members, parts, rows)
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from itertools import pairwise
+from itertools import pairwise, starmap
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -13,8 +14,7 @@ import numpy as np
 from ract._kernels.predict import BLOCK, add_totals, find_leaves
 from ract._utils.errors import InvalidSpec
 from ract._utils.memo import Memo
-from ract.data.grid import Grid
-from ract.trees.grower import CellTree
+from ract.trees.nodes import node_depths, node_parents, shifted_nodes
 
 if TYPE_CHECKING:  # imported where they are used: few predictions need them
     from scipy.sparse import csr_array
@@ -87,32 +87,15 @@ class TreeEnsemble:
     def stump(cls, column: int, threshold: float, combine: Combine = "votes") -> TreeEnsemble:
         """One split: people above the threshold get the desired class."""
         return cls(
-            feature=np.array([column, -1, -1], np.int32), threshold=np.array([threshold, 0.0, 0.0]),
-            left=np.array([1, -1, -1], np.int32), right=np.array([2, -1, -1], np.int32),
-            label=np.array([0, 0, 1], np.uint8), value=np.array([0.0, 0.0, 1.0]),
-            root=np.zeros(1, np.int32), combine=combine, cutoff=1,
-        )  # fmt: skip
-
-    @classmethod
-    def from_cell_trees(
-        cls, trees: Sequence[CellTree], grid: Grid, votes_needed: int
-    ) -> TreeEnsemble:
-        """Trees that were grown on a grid, deciding by votes."""
-        axis = np.concatenate([tree.axis for tree in trees])
-        cell = np.concatenate([tree.cell for tree in trees])
-        feature, threshold = _columns_and_thresholds(axis, cell, grid)
-        root = np.concatenate([[0], np.cumsum([len(tree.axis) for tree in trees])[:-1]])
-        return cls(
-            feature,
-            threshold,
-            left=_shifted([tree.left for tree in trees], root),
-            right=_shifted([tree.right for tree in trees], root),
-            label=np.concatenate([tree.label for tree in trees]),
-            value=np.concatenate([tree.share for tree in trees]),
-            root=root.astype(np.int32),
-            combine="votes",
-            cutoff=votes_needed,
-            missing_left=np.concatenate([tree.missing_left for tree in trees]).astype(np.uint8),
+            feature=np.array([column, -1, -1], np.int32),
+            threshold=np.array([threshold, 0.0, 0.0]),
+            left=np.array([1, -1, -1], np.int32),
+            right=np.array([2, -1, -1], np.int32),
+            label=np.array([0, 0, 1], np.uint8),
+            value=np.array([0.0, 0.0, 1.0]),
+            root=np.zeros(1, np.int32),
+            combine=combine,
+            cutoff=1,
         )
 
     @classmethod
@@ -120,22 +103,50 @@ class TreeEnsemble:
         """The trees of several ensembles in one, deciding by votes."""
         if len(parts) == 1:
             return replace(parts[0], combine="votes", cutoff=votes_needed)
-        sizes = [len(part.feature) for part in parts]
-        first = np.concatenate([[0], np.cumsum(sizes)[:-1]])
-        return cls(
-            feature=np.concatenate([part.feature for part in parts]),
-            threshold=np.concatenate([part.threshold for part in parts]),
-            left=_shifted([part.left for part in parts], first),
-            right=_shifted([part.right for part in parts], first),
-            label=np.concatenate([part.label for part in parts]),
-            value=np.concatenate([part.value for part in parts]),
-            root=_shifted([part.root for part in parts], first),
-            combine="votes",
-            cutoff=votes_needed,
-            missing_left=_missing_left_of(parts),
-        )
+        first = np.cumsum([0, *(len(part.feature) for part in parts)])[:-1]
+        missing_left = None
+        if any(part.missing_left is not None for part in parts):
+            missing_left = np.concatenate([part.sends_left for part in parts]).astype(np.uint8)
+        arrays: dict[str, Any] = {
+            name: np.concatenate([getattr(part, name) for part in parts])
+            for name in ("feature", "threshold", "label", "value")
+        }
+        for name in ("left", "right", "root"):
+            arrays[name] = shifted_nodes([getattr(part, name) for part in parts], first)
+        return cls(**arrays, combine="votes", cutoff=votes_needed, missing_left=missing_left)
 
-    def __getstate__(self) -> dict[str, Any]:
+    def take_trees(self, trees: Iterable[int]) -> TreeEnsemble:
+        """Some of the trees, in the order given, deciding by the same rule.
+
+        >>> pair = TreeEnsemble.joined([TreeEnsemble.stump(k, 0.5) for k in (0, 1)], 1)
+        >>> pair.take_trees([1]).feature.tolist(), pair.take_trees([1]).left.tolist()
+        ([1, -1, -1], [1, -1, -1])
+        """
+        parts = [self.slices[t] for t in trees]
+        root = np.cumsum([0, *(part.stop - part.start for part in parts)])[:-1]
+        moved = root - [part.start for part in parts]
+        arrays: dict[str, Any] = {
+            name: np.concatenate([getattr(self, name)[part] for part in parts])
+            for name in ("feature", "threshold", "label", "value", "against", "missing_left")
+            if getattr(self, name) is not None
+        }
+        for side in ("left", "right"):
+            arrays[side] = shifted_nodes([getattr(self, side)[part] for part in parts], moved)
+        return replace(self, **arrays, root=root.astype(np.int32))
+
+    @property
+    def slices(self) -> list[slice]:
+        """The nodes of each tree."""
+        return list(starmap(slice, pairwise([*self.root.tolist(), len(self.feature)])))
+
+    @property
+    def sends_left(self) -> np.ndarray:
+        """Whether people without a value go left at each node (boolean)."""
+        if self.missing_left is None:
+            return np.zeros(len(self.feature), np.bool_)
+        return self.missing_left == 1
+
+    def __getstate__(self) -> dict[str, object]:
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
     @cached_property
@@ -164,19 +175,12 @@ class TreeEnsemble:
     @cached_property
     def parent(self) -> np.ndarray:
         """Parent of every node; -1 for a root."""
-        parent = np.full(len(self.feature), -1, np.int32)
-        inside = np.flatnonzero(self.feature >= 0)
-        parent[self.left[inside]] = inside
-        parent[self.right[inside]] = inside
-        return parent
+        return node_parents(self.left, self.right)
 
     @cached_property
     def depth(self) -> np.ndarray:
         """Depth of every node below its root."""
-        depth = np.zeros(len(self.feature), np.int64)
-        for node in np.flatnonzero(self.feature >= 0):
-            depth[self.left[node]] = depth[self.right[node]] = depth[node] + 1
-        return depth
+        return node_depths(self.left, self.right)
 
     @cached_property
     def _steps(self) -> np.ndarray:
@@ -234,10 +238,8 @@ class TreeEnsemble:
     def _totals(self, X: np.ndarray, root: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         votes = np.zeros(len(X), np.int64)
         sums = np.full(len(X), self.base, np.float32 if self.single else np.float64)
-        add_totals(
-            X, self.threshold, self._steps, self._sent_left(X), self.label, self.value, root,
-            np.empty(min(len(X), BLOCK), np.int32), votes, sums,
-        )  # fmt: skip
+        trees = (self.threshold, self._steps, self._sent_left(X), self.label, self.value, root)
+        add_totals(X, *trees, np.empty(min(len(X), BLOCK), np.int32), votes, sums)
         return votes, sums
 
     def score(self, X: np.ndarray, *, n_jobs: int | None = None) -> np.ndarray:
@@ -250,11 +252,20 @@ class TreeEnsemble:
 
     def decide(self, X: np.ndarray, *, n_jobs: int | None = None) -> np.ndarray:
         """Whether each person gets the desired class."""
+        return self._compared(X, n_jobs)[0]
+
+    def _compared(self, X: np.ndarray, n_jobs: int | None) -> tuple[np.ndarray, np.ndarray]:
+        """Whether each person wins, and the score minus what it is compared with."""
         score = self.score(X, n_jobs=n_jobs)
         if self._other is None:
-            return score >= self.cutoff
+            return score >= self.cutoff, score - self.cutoff
         other = self._other.score(X, n_jobs=n_jobs)
-        return score >= other if self.tie_wins else score > other
+        return score >= other if self.tie_wins else score > other, score - other
+
+    @cached_property
+    def _other(self) -> TreeEnsemble | None:
+        """The same trees with the values of the other class."""
+        return None if self.against is None else replace(self, value=self.against, against=None)
 
     @property
     def tie_wins(self) -> bool:
@@ -272,21 +283,11 @@ class TreeEnsemble:
         Votes are shares of all, half a vote ahead where they are just enough; where scores of both
         classes are compared, it is the difference of the two.
         """
-        score = self.score(X, n_jobs=n_jobs).astype(np.float64)
+        decided, ahead = self._compared(X, n_jobs)
         if self.combine == "votes":
-            return (score - self.cutoff + 0.5) / self.n_trees
-        decided, ahead = score >= self.cutoff, score - self.cutoff
-        if self._other is not None:
-            other = self._other.score(X, n_jobs=n_jobs)
-            decided = score >= other if self.tie_wins else score > other
-            ahead = score - other
+            return (ahead + 0.5) / self.n_trees
         least = np.nextafter(0.0, 1.0)
         return np.where(decided, np.maximum(ahead, least), np.minimum(ahead, -least))
-
-    @cached_property
-    def _other(self) -> TreeEnsemble | None:
-        """The same trees with the values of the other class."""
-        return None if self.against is None else replace(self, value=self.against, against=None)
 
     def strength(self, X: np.ndarray, *, n_jobs: int | None = None) -> np.ndarray:
         """How clearly each person wins the desired class, between 0 and 1.
@@ -361,11 +362,7 @@ class TreeEnsemble:
     def strength_above(self, share: float) -> float:
         """The strength at a share of the way from what the decision needs to certainty.
 
-        >>> forest = TreeEnsemble(
-        ...     feature=np.full(4, -1, np.int32), threshold=np.zeros(4),
-        ...     left=np.full(4, -1, np.int32), right=np.full(4, -1, np.int32),
-        ...     label=np.array([0, 1, 1, 1], np.uint8), value=np.zeros(4),
-        ...     root=np.arange(4, dtype=np.int32), combine="votes", cutoff=3)
+        >>> forest = TreeEnsemble.joined([TreeEnsemble.stump(0, cut) for cut in range(4)], 3)
         >>> forest.strength_above(0.4)
         0.85
         """
@@ -382,11 +379,7 @@ class TreeEnsemble:
         Whoever they refuse is refused here too, so that a strength below the decision's own
         changes nothing.
 
-        >>> forest = TreeEnsemble(
-        ...     feature=np.full(4, -1, np.int32), threshold=np.zeros(4),
-        ...     left=np.full(4, -1, np.int32), right=np.full(4, -1, np.int32),
-        ...     label=np.array([0, 1, 1, 1], np.uint8), value=np.zeros(4),
-        ...     root=np.arange(4, dtype=np.int32), combine="votes", cutoff=3)
+        >>> forest = TreeEnsemble.joined([TreeEnsemble.stump(0, cut) for cut in range(4)], 3)
         >>> [forest.stronger(share).cutoff for share in (0.5, 0.75, 0.8)]
         [3, 3, 4]
         """
@@ -401,7 +394,7 @@ class TreeEnsemble:
         if self.combine == "votes" and self.n_trees == 1:
             changes: dict[str, Any] = {"label": self.label & (self.value >= strength)}
         elif self.combine == "votes":
-            votes = int(votes_of(strength, self.n_trees))
+            votes = math.ceil(strength * self.n_trees * (1 - 1e-12))
             changes = {"cutoff": max(self.cutoff, votes)}
         else:
             score = logit(strength) if start is None else strength - start
@@ -415,16 +408,11 @@ class TreeEnsemble:
         """Nodes that each person passes, as a sparse matrix (people x nodes)."""
         from scipy.sparse import csr_array
 
-        parent = self.parent
-        node = self.apply(X).astype(np.int64)
-        person = np.broadcast_to(np.arange(len(X))[:, None], node.shape)
-        rows, columns = [], []
-        on_path = node >= 0
-        while on_path.any():
-            rows.append(person[on_path])
+        rows, columns, node = [], [], self.apply(X).astype(np.int64)
+        while (on_path := node >= 0).any():
+            rows.append(np.nonzero(on_path)[0])
             columns.append(node[on_path])
-            node = np.where(on_path, parent[np.maximum(node, 0)], -1)
-            on_path = node >= 0
+            node = np.where(on_path, self.parent[node], -1)
         row, column = np.concatenate(rows), np.concatenate(columns)
         ones = np.ones(len(row), np.int8)
         return csr_array((ones, (row, column)), shape=(len(X), len(self.feature)))
@@ -433,67 +421,8 @@ class TreeEnsemble:
         """How often each encoded column is split on."""
         return np.bincount(self.feature[self.feature >= 0], minlength=n_columns)
 
-    def on_grid(self, grid: Grid) -> list[CellTree]:
-        """The trees in the cells of a grid that has all their thresholds."""
-        position = {
-            column: (a, k)
-            for a, axis in enumerate(grid.axes)
-            for k, column in enumerate(axis.columns)
-        }
-        axis = np.full(len(self.feature), -1, np.int32)
-        cell = np.zeros(len(self.feature), np.int32)
-        for column in np.unique(self.feature[self.feature >= 0]):
-            a, k = position[int(column)]
-            here = np.flatnonzero(self.feature == column)
-            axis[here] = a
-            categorical = grid.axes[a].is_categorical
-            cell[here] = k if categorical else grid.cells_of_splits(a, self.threshold[here])
-        nothing, missing_left = np.zeros((0, 3)), _missing_left_of([self])
-        sent_left = np.zeros(len(axis), bool) if missing_left is None else missing_left == 1
-        trees = []
-        ends = np.append(self.root[1:], len(self.feature))
-        for first, last in zip(self.root, ends, strict=True):
-            part = slice(first, last)
-            left, right = (
-                np.where(c[part] < 0, -1, c[part] - first) for c in (self.left, self.right)
-            )
-            trees.append(
-                CellTree(
-                    axis[part],
-                    cell[part],
-                    left.astype(np.int32),
-                    right.astype(np.int32),
-                    self.label[part],
-                    nothing,
-                    self.value[part],
-                    np.zeros(0, np.bool_),
-                    sent_left[part],
-                )
-            )
-        return trees
 
-
-def _columns_and_thresholds(
-    axis: np.ndarray, cell: np.ndarray, grid: Grid
-) -> tuple[np.ndarray, np.ndarray]:
-    """Encoded column and threshold of nodes; the cuts of all axes stand end to end."""
-    columns, cuts = [], []
-    for a, thresholds in zip(grid.axes, grid.thresholds, strict=True):
-        own = np.full(len(a.columns), 0.5) if a.is_categorical else thresholds
-        if a.has_missing and not a.is_categorical:
-            own = np.append(own, np.inf)  # known against missing
-        cuts.append(own)
-        columns.append(np.resize(np.array(a.columns, np.int32), len(own)))
-    first = np.cumsum([0, *map(len, cuts)])
-    inside = np.flatnonzero(axis >= 0)
-    which = first[axis[inside]] + cell[inside]
-    feature, threshold = np.full(len(axis), -1, np.int32), np.zeros(len(axis))
-    feature[inside] = np.concatenate(columns)[which]
-    threshold[inside] = np.concatenate(cuts)[which]
-    return feature, threshold
-
-
-def sigmoid(score: Any) -> np.ndarray:
+def sigmoid(score: float | np.ndarray) -> np.ndarray:
     """The probability whose log-odds are a score."""
     from scipy.special import expit
 
@@ -508,25 +437,3 @@ def logit(share: float) -> float:
     while sigmoid(score) < share:
         score = float(np.nextafter(score, np.inf))
     return score
-
-
-def _missing_left_of(parts: Sequence[TreeEnsemble]) -> np.ndarray | None:
-    """Where people without a value go left in several ensembles end to end; None for nowhere."""
-    if all(part.missing_left is None for part in parts):
-        return None
-    said = [
-        np.zeros(len(part.feature), np.uint8) if part.missing_left is None else part.missing_left
-        for part in parts
-    ]
-    return np.concatenate(said)
-
-
-def _shifted(nodes: Sequence[np.ndarray], first: np.ndarray) -> np.ndarray:
-    """Node numbers of several ensembles end to end, of which each starts at a node."""
-    shifted = [np.where(n < 0, -1, n + f) for n, f in zip(nodes, first, strict=True)]
-    return np.concatenate(shifted).astype(np.int32)
-
-
-def votes_of(share: float, n_trees: Any) -> Any:
-    """How many votes a share of some trees is, rounded up."""
-    return np.ceil(share * n_trees * (1 - 1e-12)).astype(np.int64)

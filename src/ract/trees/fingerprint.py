@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from ract._utils.errors import InvalidSpec
+from ract._utils.typing import TableLike
 from ract.data.costs import FittedCost
 from ract.data.frames import Table, read_table
-from ract.trees.serialize import Parts, canonical, cost_parts, model_parts
+from ract.trees.serialize import Parts, canonical_json, cost_parts, model_parts
 
 OWN_COST = "cost-own-"  # of a cost of the user's own
 _LANES = 1024  # numbers that a row of people is hashed to
 
 
-def model_fingerprint(model: Any) -> str:
+def model_fingerprint(model: object) -> str:
     """A fingerprint of everything that a model decides by.
 
     Trees, encoding, action space, cost tables, classes and budget count; how it was trained,
@@ -55,7 +55,7 @@ def cost_fingerprint(cost: FittedCost) -> str:
     return f"cost-1-{_digest(parts)}"
 
 
-def data_fingerprint(X: Any) -> str:
+def data_fingerprint(X: TableLike) -> str:
     """A fingerprint of a table: its columns and values in their order.
 
     The library and the dtypes do not count: 1, 1.0 and True are the same value, and a missing one
@@ -74,7 +74,7 @@ def data_fingerprint(X: Any) -> str:
     False
     """
     table = read_table(X)
-    digest = hashlib.sha256(canonical([list(table.names), table.n_rows]))
+    digest = hashlib.sha256(canonical_json([list(table.names), table.n_rows]))
     for name in table.names:
         _add_column(digest, table, name)
     return f"data-1-{digest.hexdigest()}"
@@ -110,7 +110,7 @@ class PeopleSum:
     sums: np.ndarray
 
     @classmethod
-    def of(cls, X: Any) -> PeopleSum:
+    def of(cls, X: TableLike) -> PeopleSum:
         """That of a table; values are equal as for ``data_fingerprint``."""
         table = read_table(X)
         columns = tuple(sorted(table.names))
@@ -128,11 +128,11 @@ class PeopleSum:
     @property
     def fingerprint(self) -> str:
         """A short text that is equal for the same people, in whatever order and parts."""
-        digest = hashlib.sha256(canonical([list(self.names), self.n_rows]) + _bytes(self.sums))
+        digest = hashlib.sha256(canonical_json([list(self.names), self.n_rows]) + _bytes(self.sums))
         return f"people-1-{digest.hexdigest()}"
 
 
-def is_fingerprint_of(fingerprint: str, X: Any) -> bool | None:
+def is_fingerprint_of(fingerprint: str, X: TableLike) -> bool | None:
     """Whether a fingerprint, of whichever kind, is that of a table; None if nobody can say."""
     if fingerprint.startswith("parts-1-"):  # of parts whose bounds were not kept
         return None
@@ -161,15 +161,15 @@ def _cells(table: Table, name: str) -> np.ndarray:
 
 
 def _digest(parts: Parts) -> str:
-    digest = hashlib.sha256(canonical(parts.meta))
+    digest = hashlib.sha256(canonical_json(parts.meta))
     for name in sorted(parts.arrays):
         array = parts.arrays[name]
-        digest.update(canonical([name, array.dtype.newbyteorder("<").str, list(array.shape)]))
+        digest.update(canonical_json([name, array.dtype.newbyteorder("<").str, list(array.shape)]))
         digest.update(_bytes(array))
     return digest.hexdigest()
 
 
-def _add_column(digest: Any, table: Table, name: str) -> None:
+def _add_column(digest: hashlib._Hash, table: Table, name: str) -> None:
     if table.role(name) != "label":
         digest.update(b"numbers" + _bytes(table.numbers(name)))
         return
@@ -179,7 +179,7 @@ def _add_column(digest: Any, table: Table, name: str) -> None:
         values = np.array([*observed, np.nan])[codes]  # the code of a missing value is -1
         digest.update(b"numbers" + _bytes(values))
         return
-    digest.update(b"text" + canonical([str(value) for value in observed]))
+    digest.update(b"text" + canonical_json([str(value) for value in observed]))
     digest.update(_bytes(codes.astype(np.int64)))
 
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
 from ract._kernels.grow import tree as kernel
 from ract._kernels.grow.histogram import Histograms
 from ract._kernels.grow.objective import ENTROPY, ERROR, GINI
-from ract._kernels.grow.split import Best
+from ract._kernels.grow.split import BestSplit
 from ract.trees.monotone import ordered_shares
 
 Criterion = Literal["gini", "entropy", "error"]
@@ -77,7 +77,7 @@ class People:
 
 
 @dataclass(frozen=True)
-class Rules:
+class GrowRules:
     """What to optimise and when to stop; scikit-learn's meaning throughout.
 
     ``min_leaf_share`` is the least share of desired people, by weight, of a desired leaf, and
@@ -139,6 +139,21 @@ class CellTree:
     covered: np.ndarray
     missing_left: np.ndarray
 
+    @classmethod
+    def of(
+        cls,
+        axis: np.ndarray,
+        cell: np.ndarray,
+        left: np.ndarray,
+        right: np.ndarray,
+        share: np.ndarray,
+        missing_left: np.ndarray,
+    ) -> CellTree:
+        """A tree without desired leaves, of which nobody knows masses and who is covered."""
+        label, masses = np.zeros(len(axis), np.uint8), np.zeros((0, 3))
+        covered = np.zeros(0, np.bool_)
+        return cls(axis, cell, left, right, label, masses, share, covered, missing_left)
+
     @property
     def leaves(self) -> np.ndarray:
         """Indices of the leaves."""
@@ -167,7 +182,7 @@ def slots_of(missing: np.ndarray) -> np.ndarray:
     return np.where(has, np.cumsum(has) - 1, -1)
 
 
-def draw_people(n_people: int, n_drawn: int, seed: int) -> tuple[np.ndarray, int]:
+def bootstrap_counts(n_people: int, n_drawn: int, seed: int) -> tuple[np.ndarray, int]:
     """A bootstrap sample: how often each person is in it, and a seed to go on with.
 
     Parameters
@@ -182,14 +197,14 @@ def draw_people(n_people: int, n_drawn: int, seed: int) -> tuple[np.ndarray, int
     seed : int
     """
     state, times = np.array([seed], np.uint64), np.zeros(n_people)
-    kernel.draw_people(state, n_drawn, times)
+    kernel.draw_with_replacement(state, n_drawn, times)
     return times, int(state[0])
 
 
 def grow_tree(
     people: People,
     weights: np.ndarray,
-    rules: Rules,
+    rules: GrowRules,
     seed: int = 0,
     sample_weight: np.ndarray | None = None,
 ) -> CellTree:
@@ -200,7 +215,7 @@ def grow_tree(
     people : People
     weights : float64 (people,)
         What an error of each person weighs: bootstrap counts times sample and class weights.
-    rules : Rules
+    rules : GrowRules
     seed : int
         Of the feature sampling.
     sample_weight : float64 (people,), optional
@@ -209,17 +224,15 @@ def grow_tree(
     weights = np.ascontiguousarray(weights)  # ones of a stored table take no memory
     sample_weight = weights if sample_weight is None else sample_weight
     sample = np.flatnonzero(weights > 0).astype(np.uint32)
-    n, (n_axes, n_all) = len(sample), people.cells.shape
+    n, n_axes = len(sample), len(people.cells)
     depth = n if rules.max_depth is None else min(rules.max_depth, n)
-    can_enter, layout, n_categories, n_slots = people.flat
+    can_enter, layout, *_ = people.flat
     if rules.monotonic:
         layout = layout.copy()
         layout[:, 3] = rules.monotonic
-    data = kernel.Data(
-        people.cells, people.lowest, people.highest, layout, can_enter, people.desired, weights,
-        sample_weight,
-    )  # fmt: skip
-    kernel_rules = kernel.Rules(
+    places = (people.cells, people.lowest, people.highest)
+    data = kernel.Data(*places, layout, can_enter, people.desired, weights, sample_weight)
+    kernel_rules = kernel.GrowthRules(
         float(rules.recourse_weight),
         CRITERIA[rules.criterion],
         depth,
@@ -233,9 +246,7 @@ def grow_tree(
         n_axes if rules.max_features is None else rules.max_features,
         rules.authors_splits,
     )
-    scratch = _scratch(
-        sample, n_all, rules.authors_reach, n_axes, depth, n_categories, n_slots, seed
-    )
+    scratch = _scratch(people, sample, depth, seed, authors_reach=rules.authors_reach)
     total = float(weights[sample].sum())
     wanted = float(weights[people.desired == 1].sum())
     exposed = float(sample_weight[sample].sum())
@@ -249,11 +260,11 @@ def grow_tree(
     nodes, masses = np.empty((most, 6), np.int32), np.empty((most, 3))
     arena = _place_root(scratch, rules, layout, root_label, nodes)
     histograms = _histograms(people.n_cells)
-    best = Best(np.empty(4), np.empty(5, np.int64), np.empty(6))
+    best = BestSplit(np.empty(4), np.empty(5, np.int64), np.empty(6))
     row, n_nodes = 0, 1
     while row >= 0:
         arena = _with_room(arena, 2 * scratch.stack[row, 4])
-        row, n_nodes = kernel.grow(
+        row, n_nodes = kernel.grow_tree_nodes(
             arena, row, n_nodes, data, kernel_rules, total, scratch, histograms, best, nodes, masses
         )
     axis, cell, left, right, label, missing_left = nodes[:n_nodes].T.copy()
@@ -267,17 +278,16 @@ def grow_tree(
         known_or_not = (missing[axis] >= 0) & (cell == missing[axis] - 1)
         direction = np.where(leaf | known_or_not, 0, layout[axis, 3])
         share = ordered_shares(left, right, share, direction)
-    return CellTree(
-        axis, cell, left, right, label.astype(np.uint8), masses, share, scratch.covered,
-        missing_left.astype(np.bool_),
-    )  # fmt: skip
+    label, missing_left = label.astype(np.uint8), missing_left.astype(np.bool_)
+    covered = scratch.covered
+    return CellTree(axis, cell, left, right, label, masses, share, covered, missing_left)
 
 
 def _scratch(
-    sample: np.ndarray, n_all: int, authors_reach: bool, n_axes: int, depth: int, n_categories: int,
-    n_slots: int, seed: int,
-) -> Any:  # fmt: skip
-    n = len(sample)
+    people: People, sample: np.ndarray, depth: int, seed: int, *, authors_reach: bool
+) -> kernel.Scratch:
+    n, (n_axes, n_all) = len(sample), people.cells.shape
+    _, _, n_categories, n_slots = people.flat
     return kernel.Scratch(
         order=sample,
         spare=np.empty(n, np.uint32),
@@ -297,7 +307,7 @@ def _scratch(
 
 
 def _place_root(
-    scratch: kernel.Scratch, rules: Rules, layout: np.ndarray, label: int, nodes: np.ndarray
+    scratch: kernel.Scratch, rules: GrowRules, layout: np.ndarray, label: int, nodes: np.ndarray
 ) -> np.ndarray:
     """Put the root on the stack; returns the arena of reachers: whoever can still have recourse."""
     n = len(scratch.order)

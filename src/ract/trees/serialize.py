@@ -7,17 +7,17 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 import numpy as np
 
 from ract._utils.errors import InvalidSpec
 from ract.data.actions import ActionSpace, Feature
-from ract.data.costs import FittedCost, FittedMahalanobis, LevelCost, LinearCost, RelativeLevels
+from ract.data.costs import FittedCost, LevelCost, LinearCost, RelativeLevels
 from ract.data.encoder import Encoder
 from ract.trees.ensemble import TreeEnsemble
-from ract.trees.readers.curves import record_of
+from ract.trees.readers.curves import curve_record
 
 TREE_ARRAYS = {
     "feature": np.int32,
@@ -30,13 +30,16 @@ TREE_ARRAYS = {
     "against": np.float64,
     "missing_left": np.uint8,
 }
-# Only where they say something, so that models without them keep their fingerprints.
-_IF_SAID = {
-    "missing": None, "supply_cost": None, "drift": 0.0, "max_change": None,
-    "max_relative": None, "median": None, "step": None, "unit": "", "label": "", "use": True,
-    "pace": None, "per": "month", "delay": 0.0, "within": None,
-}  # fmt: skip
-_STORED_AS = {"drift": "per_month"}  # its name in 0.2, on which fingerprints rest
+# Fields of features that are stored only where they differ from their defaults, so that models of
+# versions without them keep their fingerprints.
+_ALWAYS_STORED = ("name", "kind", "change", "lower", "upper", "weight", "categories", "columns")
+# Kinds of costs, and the tables that say what each charges.
+_StoredCost = LevelCost | LinearCost | RelativeLevels
+COSTS: dict[str, tuple[type[_StoredCost], tuple[str, ...]]] = {
+    "levels": (LevelCost, ("knots", "levels")),
+    "linear": (LinearCost, ("factors", "origins")),
+    "relative": (RelativeLevels, ("scales", "factors")),
+}
 
 
 @dataclass(frozen=True)
@@ -54,10 +57,10 @@ class Parts:
     arrays: dict[str, np.ndarray]
 
 
-def plain(value: Any, what: str) -> Any:
+def json_value(value: object, what: str) -> Any:
     """A value in terms of JSON; infinities as ``{"float": "inf"}``.
 
-    >>> plain((1, np.float64(0.5), float("inf")), "budget")
+    >>> json_value((1, np.float64(0.5), float("inf")), "budget")
     [1, 0.5, {'float': 'inf'}]
     """
     if isinstance(value, np.ndarray):
@@ -69,32 +72,38 @@ def plain(value: Any, what: str) -> Any:
     if isinstance(value, float):
         return value if math.isfinite(value) else {"float": repr(value)}
     if isinstance(value, (list, tuple)):
-        return [plain(one, what) for one in value]
+        return [json_value(one, what) for one in value]
     if isinstance(value, dict):
-        return {"pairs": [[plain(k, what), plain(v, what)] for k, v in value.items()]}
+        return {"pairs": [[json_value(k, what), json_value(v, what)] for k, v in value.items()]}
     raise InvalidSpec(
         f"{what} is {value!r}, a {type(value).__name__}, which cannot be stored; "
         "only numbers, text, lists and dicts can."
     )
 
 
+def stored_name(field: str) -> str:
+    """The name of a feature's field in files; that of 0.2 for drift, as fingerprints rest on it."""
+    return "per_month" if field == "drift" else field
+
+
 def space_parts(space: ActionSpace) -> dict[str, Any]:
     """An action space as JSON values."""
     features = [
         {
-            _STORED_AS.get(f.name, f.name): plain(
-                getattr(feature, f.name), f"Feature {feature.name!r}"
-            )
+            stored_name(f.name): json_value(getattr(feature, f.name), f"Feature {feature.name!r}")
             for f in fields(Feature)
-            if f.name not in _IF_SAID or getattr(feature, f.name) != _IF_SAID[f.name]
+            if f.name in _ALWAYS_STORED or getattr(feature, f.name) != f.default
         }
         for feature in space
     ]
-    switches = {"limits": space.limits, "steps": space.steps}
-    said: dict[str, Any] = {name: value for name, value in switches.items() if value is not None}
+    meta = {"features": features, "desired": json_value(space.desired, "desired")}
+    if space.limits is not None:
+        meta["limits"] = space.limits
+    if space.steps is not None:
+        meta["steps"] = space.steps
     if space.rules:
-        said["rules"] = [str(rule) for rule in space.rules]
-    return {"features": features, "desired": plain(space.desired, "desired"), **said}
+        meta["rules"] = [str(rule) for rule in space.rules]
+    return meta
 
 
 def encoder_parts(encoder: Encoder) -> dict[str, Any]:
@@ -111,8 +120,8 @@ def ensemble_parts(ensemble: TreeEnsemble) -> Parts:
     }
     meta = {
         "combine": ensemble.combine,
-        "cutoff": plain(ensemble.cutoff, "cutoff"),
-        "base": plain(ensemble.base, "base"),
+        "cutoff": json_value(ensemble.cutoff, "cutoff"),
+        "base": json_value(ensemble.base, "base"),
         "single": bool(ensemble.single),
     }
     return Parts(meta, arrays)
@@ -120,34 +129,24 @@ def ensemble_parts(ensemble: TreeEnsemble) -> Parts:
 
 def cost_parts(cost: FittedCost) -> Parts:
     """The tables of a fitted cost of ract; others cannot be written as data."""
-    if type(cost) is LevelCost:
-        ends = np.cumsum([0, *map(len, cost.knots)])
-        tables = {"knots": np.concatenate(cost.knots), "levels": np.concatenate(cost.levels)}
-        return _cost_parts("levels", cost, tables, ends=ends.astype(np.int64))
-    if type(cost) is LinearCost:
-        origins = {} if cost.origins is None else {"origins": cost.origins}
-        return _cost_parts("linear", cost, {"factors": cost.factors} | origins)
-    if type(cost) is RelativeLevels:
-        tables = {"scales": cost.scales, "factors": cost.factors}
-        return _cost_parts("relative", cost, tables)
-    if type(cost) is FittedMahalanobis:
-        tables = {"precision": cost.precision, "weights": cost.weights}
-        return _cost_parts("mahalanobis", cost, tables)
-    raise own_cost(cost)
-
-
-def _cost_parts(kind: str, cost: FittedCost, tables: dict[str, Any], **more: np.ndarray) -> Parts:
-    arrays = {name: np.ascontiguousarray(table, np.float64) for name, table in tables.items()}
+    kind = next((kind for kind, (made, _) in COSTS.items() if type(cost) is made), None)
+    if kind is None:
+        raise own_cost(cost)
     meta: dict[str, Any] = {"kind": kind, "norm": cost.norm}
-    supply = getattr(cost, "supply", ())
-    if supply:
-        meta["supply"] = [
-            {"columns": list(one.columns), "cost": one.cost, "middle": one.middle} for one in supply
-        ]
-    return Parts(meta, more | arrays)
+    if supply := getattr(cost, "supply", ()):
+        meta["supply"] = [asdict(priced) | {"columns": list(priced.columns)} for priced in supply]
+    arrays = {}
+    if isinstance(cost, LevelCost):
+        arrays["ends"] = np.cumsum([0, *map(len, cost.knots)]).astype(np.int64)
+    for name in COSTS[kind][1]:
+        table = getattr(cost, name)
+        if table is not None:
+            whole = np.concatenate(table) if isinstance(table, tuple) else table
+            arrays[name] = np.ascontiguousarray(whole, np.float64)
+    return Parts(meta, arrays)
 
 
-def own_cost(cost: Any) -> InvalidSpec:
+def own_cost(cost: object) -> InvalidSpec:
     """The error for a cost that is not one of ract's."""
     return InvalidSpec(
         f"The cost is a {type(cost).__name__} of your own, whose rules are code and not data; "
@@ -155,7 +154,7 @@ def own_cost(cost: Any) -> InvalidSpec:
     )
 
 
-def model_parts(model: Any) -> Parts:
+def model_parts(model: object) -> Parts:
     """What a model decides, and what actions cost in it.
 
     Takes the fitted classifiers of ract, imported models and ``TreeModel`` (which has neither cost
@@ -172,16 +171,19 @@ def model_parts(model: Any) -> Parts:
         )
     classes = np.asarray(_of(model, "classes"))
     meta: dict[str, Any] = {
-        "classes": plain(classes, "classes"),
-        "desired": plain(_of(model, "desired"), "desired"),
-        "budget": plain(getattr(model, "budget_", getattr(model, "budget", math.inf)), "budget"),
+        "classes": json_value(classes, "classes"),
+        "desired": json_value(_of(model, "desired"), "desired"),
+        "budget": json_value(
+            getattr(model, "budget_", getattr(model, "budget", math.inf)), "budget"
+        ),
         "encoder": encoder_parts(encoder),
-        "link": record_of(getattr(model, "link", None)),
+        "link": curve_record(getattr(model, "link", None)),
     }
     arrays: dict[str, np.ndarray] = {}
     parts = {"ensemble": ensemble_parts(ensemble)}
-    if getattr(model, "probability_ensemble_", None) is not None:
-        parts["probability"] = ensemble_parts(model.probability_ensemble_)
+    probability = getattr(model, "probability_ensemble_", None)
+    if probability is not None:
+        parts["probability"] = ensemble_parts(probability)
     if hasattr(model, "cost_"):
         parts["cost"] = cost_parts(model.cost_)
     for name, part in parts.items():
@@ -190,12 +192,12 @@ def model_parts(model: Any) -> Parts:
     return Parts(meta, arrays)
 
 
-def canonical(values: Any) -> bytes:
+def canonical_json(values: object) -> bytes:
     """JSON values as bytes that are the same wherever they are written."""
     text = json.dumps(values, sort_keys=True, separators=(",", ":"), allow_nan=False)
     return text.encode("ascii")
 
 
-def _of(model: Any, name: str) -> Any:
+def _of(model: object, name: str) -> Any:
     """A fitted attribute, with scikit-learn's underscore or without."""
     return getattr(model, f"{name}_", getattr(model, name, None))

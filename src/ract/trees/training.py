@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 
-from ract.data.actions import ActionSpace, unrestricted
+from ract._utils.typing import TableLike
+from ract.data.actions import ActionSpace, Feature, unrestricted
 from ract.data.costs import Cost, FittedCost, fit_cost, refuse_percent, require_max_norm
 from ract.data.encoder import EncodedColumns, Encoder
 from ract.data.frames import Table, read_table
@@ -21,7 +22,7 @@ MANY_PEOPLE = 50_000  # from here on a table is read in threads
 
 
 @dataclass(frozen=True)
-class Setting:
+class TrainingSetting:
     """How people are described and what an action costs them."""
 
     actions: ActionSpace | None
@@ -78,10 +79,10 @@ class TrainingSet:
 
 
 def prepare(
-    X: Any,
+    X: TableLike,
     desired: np.ndarray,
     weights: Weights,
-    setting: Setting,
+    setting: TrainingSetting,
     *,
     with_reach: bool,
     n_jobs: int | None = None,
@@ -97,10 +98,7 @@ def prepare(
         partial(different_rows, columns),
     ]
     threads = effective_n_jobs(n_jobs) if len(desired) >= MANY_PEOPLE else 1
-    cost, grid, rows = (
-        (job() for job in jobs) if threads == 1
-        else Parallel(threads, prefer="threads")(delayed(job)() for job in jobs)
-    )  # fmt: skip
+    cost, grid, rows = Parallel(threads, prefer="threads")(delayed(job)() for job in jobs)
     require_max_norm(cost)
     refuse_percent(cost, setting.budget)
     people = people_on(grid, cost, columns, desired, setting.budget, with_reach=with_reach)
@@ -116,7 +114,7 @@ def row_hashes(columns: Iterable[np.ndarray]) -> np.ndarray:
     >>> rows[0] == rows[2], rows[0] == rows[1]
     (np.True_, np.False_)
     """
-    mixed: Any = np.uint64(0)
+    mixed: np.uint64 | np.ndarray = np.uint64(0)
     for column in columns:
         values = np.asarray(column, np.float64) + 0.0
         values[np.isnan(values)] = np.nan  # NaN has many patterns of bits
@@ -173,10 +171,11 @@ def space_for_part(actions: ActionSpace | None, whole: Table, part: Table) -> Ac
     everybody = actions.complete(whole)
     empty = {f.name: f for f in everybody if not f.columns and part.missing(f.name).all()}
     declared = {f.name: f for f in actions} | empty
-    some = actions.with_features(declared.values()).complete(part)
-    features = [
-        a if a.is_categorical or a.kind != b.kind
-        else replace(b, missing=a.missing, supply_cost=a.supply_cost)
-        for a, b in zip(everybody, some, strict=True)
-    ]  # fmt: skip
-    return actions.with_features(features)
+    declared_by_part = actions.with_features(declared.values()).complete(part)
+
+    def merged(whole: Feature, part: Feature) -> Feature:
+        if whole.is_categorical or whole.kind != part.kind:
+            return whole
+        return replace(part, missing=whole.missing, supply_cost=whole.supply_cost)
+
+    return actions.with_features(map(merged, everybody, declared_by_part))

@@ -12,59 +12,17 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from ract import RecourseForestClassifier, RecourseTreeClassifier, save_model
+from ract import RecourseForestClassifier
 from ract.apps.cli import app
-from ract.data.datasets import load_loans
+from tests.apps.cli.builders import SMALL, failing, fit, german_number, written
 
-LOANS = load_loans(300)
-DATA = LOANS.frame.assign(Decision=LOANS.target)
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("failures")
-    DATA.to_csv(folder / "data.csv", index=False)
-    LOANS.frame.to_csv(folder / "people.csv", index=False)
-    LOANS.actions.to_toml(folder / "actions.toml")
-    model = RecourseTreeClassifier(LOANS.actions, max_depth=3).fit(LOANS.frame, LOANS.target)
-    save_model(model, folder / "model.ract")
-    return folder
+DATA = SMALL.frame.assign(Decision=SMALL.target)
 
 
-def written(folder, name, content):
-    path = folder / name
-    if isinstance(content, pd.DataFrame):
-        content.to_csv(path, index=False)
-    elif isinstance(content, bytes):
-        path.write_bytes(content)
-    else:
-        path.write_text(content, encoding="utf-8")
-    return path
-
-
-def failing(*arguments, code=2, given=None):
-    result = CliRunner().invoke(app, [str(one) for one in arguments], input=given)
-    assert result.exit_code == code, (result.exit_code, result.output, result.exception)
-    lines = result.stderr.splitlines()
-    lines = [line for line in lines if not line.startswith(("Note: ", "ract: compiling"))]
-    assert len(lines) == 1 and lines[0].startswith("Error: ") and lines[0].endswith(".")
-    assert "Traceback" not in result.output
-    return lines[0]
-
-
-def fit(data, out, *more, target="Decision", desired="approved"):
-    asked = ["--target", target, "--desired", desired, "--lasting", 0, "-o", out]
-    return ["fit", data, *asked, *more]
-
-
-def written_like_a_spreadsheet(value):
-    return f"{value:,.2f}".replace(",", "_").replace(".", ",").replace("_", ".")
-
-
-def test_bad_training_tables(folder, tmp_path):
+def test_bad_training_tables(trees, tmp_path):
     out = tmp_path / "model.ract"
-    good = folder / "data.csv"
-    german = DATA.assign(Income=[written_like_a_spreadsheet(v) for v in DATA["Income"]])
+    good = trees / "data.csv"
+    german = DATA.assign(Income=[german_number(v) for v in DATA["Income"]])
     american = DATA.assign(Income=[f"{v:,.0f}" for v in DATA["Income"]])
     three = DATA.assign(Decision=np.where(DATA["Age"] > 50, "maybe", DATA["Decision"]))
     infinite = DATA.assign(Income=DATA["Income"].where(DATA.index != 7, np.inf))
@@ -73,7 +31,7 @@ def test_bad_training_tables(folder, tmp_path):
     table = [
         (fit(good, out, target="decision"), "--target names 'decision'"),
         (fit(tmp_path / "nothing.csv", out), "There is no file"),
-        (fit(folder, out), "is a folder without Parquet files"),
+        (fit(trees, out), "is a folder without Parquet files"),
         (fit(tmp_path, out), "cannot be read as Parquet"),  # among other files
         (fit(written(tmp_path, "empty.csv", b""), out), "is empty"),
         (fit(written(tmp_path, "blank.csv", "\n"), out), "is empty"),
@@ -108,7 +66,7 @@ def test_bad_training_tables(folder, tmp_path):
     assert not out.exists()
 
 
-def test_bad_action_files(folder, tmp_path):
+def test_bad_action_files(trees, tmp_path):
     out = tmp_path / "model.ract"
     other = '[features.Blood]\nkind = "continuous"\n'
     for content, sentence in [
@@ -120,21 +78,21 @@ def test_bad_action_files(folder, tmp_path):
         ("[features.Purpose]\nkind = 'integer'\n", "is not a number"),
     ]:
         path = written(tmp_path, "actions.toml", content)
-        assert sentence in failing(*fit(folder / "data.csv", out, "--actions", path))
-    missing = fit(folder / "data.csv", out, "--actions", tmp_path / "no.toml")
+        assert sentence in failing(*fit(trees / "data.csv", out, "--actions", path))
+    missing = fit(trees / "data.csv", out, "--actions", tmp_path / "no.toml")
     assert "There is no file" in failing(*missing)
     assert not out.exists()
 
 
-def test_bad_people_and_models(folder, tmp_path):
-    model, people = folder / "model.ract", folder / "people.csv"
+def test_bad_people_and_models(trees, tmp_path):
+    model, people = trees / "model.ract", trees / "people.csv"
     out = tmp_path / "plans.csv"
 
     def ask(model=model, people=people, *more):
         return ["recourse", model, people, "-o", out, *more]
 
-    frame = LOANS.frame
-    german = frame.assign(Income=[written_like_a_spreadsheet(v) for v in frame["Income"]])
+    frame = SMALL.frame
+    german = frame.assign(Income=[german_number(v) for v in frame["Income"]])
     other = pd.DataFrame({"a": [1.0, 2.0], "b": [3, 4]})
     table = [
         (ask(model=tmp_path / "no.ract"), "There is no file"),
@@ -158,45 +116,45 @@ def test_bad_people_and_models(folder, tmp_path):
         (["import", written(tmp_path, "m.json", "{}"), people, "-o", out], "."),
         (["import", written(tmp_path, "m.pkl", b"x"), people, "--trust", "-o", out], "be loaded"),
         (["data", "iris"], "There is no data set 'iris'"),
-        (["init", folder / "data.csv", "--target", "Decision", "--fixed", "X"], "No column called"),
+        (["init", trees / "data.csv", "--target", "Decision", "--fixed", "X"], "No column called"),
     ]  # fmt: skip
     for arguments, sentence in table:
         assert sentence in failing(*arguments), arguments
     assert not out.exists()
 
 
-def test_a_bad_row_far_down_is_found(folder, tmp_path):
-    people = pd.concat([LOANS.frame] * 10, ignore_index=True)
+def test_a_bad_row_far_down_is_found(trees, tmp_path):
+    people = pd.concat([SMALL.frame] * 10, ignore_index=True)
     people.loc[2500, "Purpose"] = "Boat"
     path = written(tmp_path, "people.csv", people)
-    arguments = ("recourse", folder / "model.ract", path, "-o", tmp_path / "plans.csv")
+    arguments = ("recourse", trees / "model.ract", path, "-o", tmp_path / "plans.csv")
     sentence = failing(*arguments, "--strict")
     assert f"'Boat' in line 2502 of {path}" in sentence
     assert not (tmp_path / "plans.csv").exists()
 
 
-def test_results_that_cannot_be_written(folder, tmp_path, monkeypatch):
-    sentence = failing(*fit(folder / "data.csv", tmp_path / "no" / "model.ract"), code=3)
+def test_results_that_cannot_be_written(trees, tmp_path, monkeypatch):
+    sentence = failing(*fit(trees / "data.csv", tmp_path / "no" / "model.ract"), code=3)
     assert "No such folder" in sentence
 
     def full(*_):
         raise OSError(28, "No space left on device", "model.ract")
 
     monkeypatch.setattr(os, "replace", full)
-    sentence = failing(*fit(folder / "data.csv", tmp_path / "model.ract"), code=3)
+    sentence = failing(*fit(trees / "data.csv", tmp_path / "model.ract"), code=3)
     assert "No space left on device" in sentence
     for command in ("predict", "recourse"):
-        arguments = [command, folder / "model.ract", folder / "people.csv"]
+        arguments = [command, trees / "model.ract", trees / "people.csv"]
         failing(*arguments, "-o", tmp_path / "out.csv", code=3)
     assert not list(tmp_path.iterdir())
 
 
-def test_a_bug_is_owned_up_to(folder, tmp_path, monkeypatch):
+def test_a_bug_is_owned_up_to(trees, tmp_path, monkeypatch):
     def broken(*_, **__):
         raise KeyError("leaf")
 
     monkeypatch.setattr(RecourseForestClassifier, "fit", broken)
-    sentence = failing(*fit(folder / "data.csv", tmp_path / "model.ract"), code=1)
+    sentence = failing(*fit(trees / "data.csv", tmp_path / "model.ract"), code=1)
     assert "Unexpected KeyError: 'leaf' This is a bug in ract" in sentence
 
 
@@ -214,9 +172,9 @@ def started(*arguments, **given):
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
-def test_a_full_disk_behind_standard_output(folder):
+def test_a_full_disk_behind_standard_output(trees):
     with open("/dev/full", "wb") as full:
-        run = started("predict", folder / "model.ract", folder / "people.csv", stdout=full)
+        run = started("predict", trees / "model.ract", trees / "people.csv", stdout=full)
         _, stderr = run.communicate(timeout=120)
     assert run.returncode == 3
     assert "No space left on device" in stderr and "Traceback" not in stderr
@@ -224,9 +182,9 @@ def test_a_full_disk_behind_standard_output(folder):
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals differ")
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
-def test_an_interrupted_run_leaves_nothing(folder, tmp_path, sent):
+def test_an_interrupted_run_leaves_nothing(trees, tmp_path, sent):
     out = tmp_path / "plans.csv"
-    run = started("recourse", folder / "model.ract", "-", "-o", out, stdin=subprocess.PIPE)
+    run = started("recourse", trees / "model.ract", "-", "-o", out, stdin=subprocess.PIPE)
     end = time.monotonic() + 120
     while not list(tmp_path.iterdir()) and time.monotonic() < end:
         time.sleep(0.05)  # until the file has been begun
@@ -257,17 +215,17 @@ def test_an_interrupt_within_text_that_is_run_has_an_exit_code(tmp_path):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="pipes differ")
-def test_a_reader_that_has_seen_enough(folder):
-    run = started("recourse", folder / "model.ract", folder / "people.csv", stdout=subprocess.PIPE)
+def test_a_reader_that_has_seen_enough(trees):
+    run = started("recourse", trees / "model.ract", trees / "people.csv", stdout=subprocess.PIPE)
     run.stdout.close()
     _, stderr = run.communicate(timeout=120)
     assert run.returncode == 0 and "Traceback" not in stderr
 
 
-def test_too_little_memory_is_not_a_bug(folder, monkeypatch):
+def test_too_little_memory_is_not_a_bug(trees, monkeypatch):
     def no_room(*_, **__):
         raise MemoryError("Allocation failed (probably too large).")
 
     monkeypatch.setattr(RecourseForestClassifier, "fit", no_room)
-    sentence = failing(*fit(folder / "data.csv", folder / "m.ract"), code=3)
-    assert "memory" in sentence and not (folder / "m.ract").exists()
+    sentence = failing(*fit(trees / "data.csv", trees / "m.ract"), code=3)
+    assert "memory" in sentence and not (trees / "m.ract").exists()

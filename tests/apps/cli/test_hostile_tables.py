@@ -14,7 +14,7 @@ from ract.data.csv import TableFormat
 from ract.data.csv.files import read_whole
 from ract.data.csv.numbers import refuse_formatted_numbers
 from ract.data.datasets import load_loans
-from tests.apps.cli.test_failures import failing, fit, written
+from tests.apps.cli.builders import failing, fit, written
 
 LOANS = load_loans(200)
 DATA = LOANS.frame.assign(Decision=LOANS.target)

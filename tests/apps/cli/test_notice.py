@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 from html import unescape
 
 import joblib
@@ -12,39 +13,28 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from typer.testing import CliRunner
 
 from ract import (
     ActionSpace,
-    RecourseForestClassifier,
     find_reasons,
     import_model,
     load_model,
     save_model,
 )
 from ract._utils.errors import InvalidSpec
-from ract.apps.cli import app
-from ract.data.datasets import load_loans
 from ract.notices import Notices
 from ract.notices.standard import spoken
 from ract.recourse.few_changes import few_changes
+from tests.apps.cli.builders import LOANS, NEW, run
 
-LOANS = load_loans(800)
-NEW = load_loans(70, random_state=1).frame
 CONTACT = ("--creditor", "Alpha Bank", "--address", "1 Main Street", "--contact", "555 0100")
 
 
-def run(*arguments, code=0):
-    result = CliRunner().invoke(app, [str(one) for one in arguments])
-    assert result.exit_code == code, result.output
-    return result
-
-
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("letters")
-    model = RecourseForestClassifier(LOANS.actions, n_estimators=20, random_state=0)
-    save_model(model.fit(LOANS.frame, LOANS.target), folder / "model.ract")
+def folder(folder, tmp_path_factory):
+    """The model and its table, people with awkward names, and the codes of reasons."""
+    model, folder = folder / "model.ract", tmp_path_factory.mktemp("letters")
+    shutil.copy(model, folder)
     named = NEW.assign(Name=[f"<b>{k}</b>/../\x1b[31mx" for k in range(len(NEW))])
     named.to_csv(folder / "people.csv", index=False)
     LOANS.frame.to_csv(folder / "data.csv", index=False)

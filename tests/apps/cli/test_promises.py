@@ -1,28 +1,24 @@
 """Promises from the shell, and what a pipeline sees of them."""
 
 import json
+import shutil
 import sys
 
 import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from ract import RecourseForestClassifier, load_model, save_model
+from ract import load_model
 from ract.apps.cli import app
 from ract.apps.ledger import Ledger
 from ract.data.datasets import load_loans
 from ract.trees import model_fingerprint
-from tests.builders import timeless
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory):
+def folder(rivals, tmp_path_factory):
     """A model, a candidate of other people, and people who ask."""
-    folder = tmp_path_factory.mktemp("promises")
-    for name, seed in (("model", 0), ("candidate", 1)):
-        loans = timeless(load_loans(500, random_state=seed))
-        forest = RecourseForestClassifier(loans.actions, n_estimators=8, random_state=seed)
-        save_model(forest.fit(loans.frame, loans.target), folder / f"{name}.ract")
+    folder = shutil.copytree(rivals, tmp_path_factory.mktemp("promises"), dirs_exist_ok=True)
     people = load_loans(40, random_state=2).frame
     people.insert(0, "Key", [f"A-{k}" for k in range(len(people))])
     people.to_csv(folder / "people.csv", index=False)

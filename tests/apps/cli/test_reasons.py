@@ -5,17 +5,10 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from typer.testing import CliRunner
 
 from ract import load_model
-from ract.apps.cli import app
 from ract.data.datasets import load_loans
-
-
-def run(*arguments, code=0):
-    result = CliRunner().invoke(app, [str(one) for one in arguments])
-    assert result.exit_code == code, result.output
-    return result
+from tests.apps.cli.builders import run
 
 
 @pytest.fixture(scope="module")

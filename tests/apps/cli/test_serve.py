@@ -1,35 +1,23 @@
 """The service from the shell: keys, another model, what is refused before it starts."""
 
 import re
+import shutil
 import socket
 from datetime import UTC, datetime, timedelta
 
 import pytest
 from typer.testing import CliRunner
 
-from ract import RecourseForestClassifier, save_model
 from ract.apps.cli import app
-from ract.apps.cli.serve_demo import prepare
 from ract.apps.ledger import Ledger
-from ract.apps.web.keys import LINK
-from ract.apps.web.live import Rules
-from ract.apps.web.service import Service, publish
-from ract.apps.web.settings import Settings
-from ract.apps.web.state import State
-from ract.apps.web.views import View
+from ract.apps.web.state import ServiceState
 from ract.data.datasets import load_loans
-from tests.builders import timeless
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory):
+def folder(rivals, tmp_path_factory):
     """A model, and a candidate of other people."""
-    folder = tmp_path_factory.mktemp("serve")
-    for name, seed in (("model", 0), ("candidate", 1)):
-        loans = timeless(load_loans(500, random_state=seed))
-        forest = RecourseForestClassifier(loans.actions, n_estimators=8, random_state=seed)
-        save_model(forest.fit(loans.frame, loans.target), folder / f"{name}.ract")
-    return folder
+    return shutil.copytree(rivals, tmp_path_factory.mktemp("serve"), dirs_exist_ok=True)
 
 
 def run(*words, code=0):
@@ -54,10 +42,10 @@ def test_keys_are_made_listed_and_revoked(folder):
     assert "until 20" in run("keys", *ledger).stdout
     late = lambda: datetime.now(UTC) + timedelta(days=4)  # noqa: E731
     with Ledger(folder / "keys.db") as book:
-        state = State(book.store)
+        state = ServiceState(book.store)
         assert state.key_of(key) is None and state.key_of(short) is not None
     with Ledger(folder / "keys.db", clock=late) as book:
-        assert State(book.store).key_of(short) is None
+        assert ServiceState(book.store).key_of(short) is None
 
 
 def test_a_model_that_breaks_promises_is_let_in_only_by_force(folder):
@@ -76,7 +64,7 @@ def test_a_model_that_breaks_promises_is_let_in_only_by_force(folder):
     said = run("reload", folder / "candidate.ract", *ledger, "--force").stderr
     assert "and was forced" in said
     with Ledger(folder / "promises.db") as book:
-        number, content = State(book.store).model()
+        number, content = ServiceState(book.store).model()
     assert number == 2 and content == (folder / "candidate.ract").read_bytes()
 
 
@@ -95,45 +83,3 @@ def test_what_cannot_be_started_is_said_before(folder):
         port = taken.getsockname()[1]
         said = run(folder / "model.ract", "--port", port, *ledger, code=2).stderr
     assert "cannot be listened on" in said
-
-
-def test_the_demonstration_has_something_for_everyone(tmp_path, capsys):
-    model, files, show = prepare(tmp_path)
-    settings = Settings(str(tmp_path / "demo.db"), str(model), tuple(map(str, files)))
-    with Ledger(settings.ledger) as ledger:
-        publish(ledger, State(ledger.store), model.read_bytes(), by="Test")
-    show(settings, "http://127.0.0.1:8000")
-    said = capsys.readouterr().err
-    assert all(role in said for role in ("case-worker", "auditor", "admin"))
-    service = Service(settings)
-    token = re.search(r"/my/(\S+)", said)[1]
-    case = service.cases.get(service.state.subject_of(LINK, token))
-    assert not case.accepted and len(service.ways(case, Rules()).each) == 3
-    audit = service.audit()
-    assert 0 < audit.lasting <= 1 and sum(audit.earned.values()) > 0
-    assert audit.verified and audit.promises["open"] > 0
-    # What is shown can be done before it ends, by paces that are written down again here.
-    promises = service.ledger.open()
-    assert len(promises) > 1
-    for promise in promises:
-        check_in_time(promise.before, promise.after, (promise.expires - promise.offered).days)
-    for way in service.ways(case, Rules()).each.values():
-        assert way[0].month <= 5
-        changes = [{"feature": c.feature, "from": c.before, "to": c.after} for c in way[0].changes]
-        bars = View(service, "en")._timeline(changes)
-        assert max(bar["months"] for bar in bars) == bars[0]["of"] == way[0].month
-        for before, after in zip(
-            way.people.to_dict("records"), way.counterfactuals.to_dict("records"), strict=True
-        ):
-            check_in_time(before, after, settings.promise_days)
-    service.close()
-
-
-def check_in_time(before, after, days):
-    months = days / (365.25 / 12)
-    assert after["Education"] == before["Education"] and months < 24
-    assert after["YearsEmployed"] - before["YearsEmployed"] <= months / 12
-    assert before["ExistingLoans"] - after["ExistingLoans"] <= months / 3
-    assert after["Income"] <= before["Income"] * (1 + 0.1 * months / 12)
-    assert before["Debt"] - after["Debt"] <= 1_000 * months
-    assert after["Savings"] - before["Savings"] <= 1_000 * months

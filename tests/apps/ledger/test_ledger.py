@@ -8,47 +8,13 @@ from contextlib import closing
 from datetime import UTC, date, datetime, timedelta
 
 import pytest
-from sqlalchemy import create_engine, text
+from sqlalchemy import text
 
 from ract._utils.errors import InvalidData, InvalidFile, InvalidSpec
-from ract.apps.ledger import Conflict, Ledger, LedgerChanged, LedgerUnavailable, Request
+from ract.apps.ledger import Ledger, LedgerUnavailable
+from tests.apps.ledger.conftest import START
 
-START = datetime(2026, 1, 1, tzinfo=UTC)
 HALF_A_YEAR = timedelta(days=182)
-
-
-@pytest.fixture(params=["sqlite", "postgres"])
-def where(request, tmp_path):
-    """The address of an empty ledger."""
-    if request.param == "sqlite":
-        return f"sqlite:///{tmp_path / 'promises.db'}"
-    address = request.getfixturevalue("postgres")
-    engine = create_engine(address)
-    with engine.begin() as db:
-        for name in ("events", "promises", "version", "cases", "requests"):
-            db.execute(text(f"DROP TABLE IF EXISTS ract_{name}"))
-    engine.dispose()
-    return address
-
-
-class Clock:
-    """What time it is for a ledger, until a test says otherwise."""
-
-    now = START
-
-    def __call__(self):
-        return self.now
-
-
-@pytest.fixture
-def clock():
-    return Clock()
-
-
-@pytest.fixture
-def ledger(where, clock):
-    with Ledger(where, clock=clock) as opened:
-        yield opened
 
 
 def changed(ledger, statement):
@@ -149,17 +115,6 @@ def test_an_erased_value_is_not_left_in_the_file(plans, tmp_path):
     assert made[0].person.encode() not in content and made[1].person.encode() in content
 
 
-def test_an_offer_with_a_known_request_is_not_made_again(ledger, plans):
-    request = Request("one", "these people")
-    assert ledger.made(request) is None
-    first = ledger.offer(plans, expires=HALF_A_YEAR, request=request)
-    again = ledger.offer(plans, expires=HALF_A_YEAR, request=request)
-    assert [p.id for p in first] == [p.id for p in again] == [p.id for p in ledger.made(request)]
-    assert len(ledger.open()) == len(first)
-    with pytest.raises(Conflict, match="for something else"):
-        ledger.offer(plans, expires=HALF_A_YEAR, request=Request("one", "others"))
-
-
 def test_a_clock_that_goes_back_leaves_the_order_of_events(ledger, plans, clock):
     promise = ledger.offer(plans, expires=HALF_A_YEAR)[0]
     clock.now = START - timedelta(days=400)
@@ -249,51 +204,12 @@ def test_bad_input_is_one_sentence(ledger, plans, tmp_path):
     assert "secret" not in str(info.value)
 
 
-def test_a_newer_ledger_is_refused(ledger, where):
-    changed(ledger, "UPDATE ract_version SET version = 99")
-    with pytest.raises(InvalidFile, match="newer ract"):
-        Ledger(where)
-
-
 def test_people_s_own_text_is_only_text(ledger, plans):
     keys = [f"'; DROP TABLE ract_events; --<b>{k}" for k in range(len(plans))]
     made = ledger.offer(plans, expires=date(2099, 12, 31), people=keys, by="<script>")
     assert made[0].expires.isoformat() == "2099-12-31T23:59:59.999999+00:00"
     assert ledger.redeem(made[0].person, made[0].after).accepted
     assert bool(ledger.verify())
-
-
-def test_a_promise_whose_row_was_changed_is_not_redeemed(ledger, plans):
-    made = ledger.offer(plans, expires=HALF_A_YEAR)
-    wider = "UPDATE ract_events SET details = replace(details, '\"low\"', '\"LOW\"')"
-    changed(ledger, f"{wider} WHERE subject = '{made[0].id}'")
-    for ask in (
-        lambda: ledger.redeem(made[0].person, made[0].after),
-        lambda: ledger.accepts(made[0].person, made[0].before),
-        lambda: ledger.get(made[0].id),
-        ledger.open,
-    ):
-        with pytest.raises(LedgerChanged, match=made[0].id):
-            ask()
-    assert ledger.redeem(made[1].person, made[1].after).accepted
-
-
-def test_an_index_that_was_changed_gives_nobody_a_second_time(ledger, plans):
-    made = ledger.offer(plans, expires=HALF_A_YEAR)
-    first, second = made[:2]
-    assert ledger.redeem(first.person, first.after).accepted
-    changed(ledger, f"UPDATE ract_promises SET status = 'open' WHERE id = '{first.id}'")
-    with pytest.raises(LedgerChanged):
-        ledger.redeem(first.person, first.after)
-    changed(ledger, f"UPDATE ract_promises SET person = 'me' WHERE id = '{second.id}'")
-    with pytest.raises(LedgerChanged):
-        ledger.redeem("me", second.after)
-    later = "UPDATE ract_promises SET expires = '2099-01-01T00:00:00.000000Z'"
-    changed(ledger, f"{later} WHERE id = '{made[2].id}'")
-    faults = ledger.verify().faults
-    assert [one.id for one in made if any(one.id in fault for fault in faults)] == [
-        one.id for one in made[:3]
-    ]
 
 
 def test_verifying_sees_one_state_while_others_write(ledger, where, plans):
@@ -316,46 +232,3 @@ def test_verifying_sees_one_state_while_others_write(ledger, where, plans):
         stop.set()
         writer.join()
     assert errors == []
-
-
-def test_what_one_promise_of_a_person_accepts_is_looked_up_without_writing(ledger, plans):
-    promise = ledger.offer(plans, expires=HALF_A_YEAR)[0]
-    found = ledger.accepts(promise.person, promise.after)
-    assert found.accepted and found.promise == promise and ledger.verify().n_events == len(plans)
-    other = ledger.redeem(promise.person, promise.after, promise="0" * 32)
-    assert other.promise is None and ledger.of(promise.person) == [promise]
-    assert ledger.redeem(promise.person, promise.after, promise=promise.id).accepted
-    assert ledger.counts()["redeemed"] == 1 and ledger.counts()["open"] == len(plans) - 1
-
-
-def test_keys_that_a_database_does_not_hold_are_refused(ledger, plans):
-    ledger.offer(plans, expires=HALF_A_YEAR)
-    others = [f"B-{k}" for k in range(len(plans))]
-    for given, words in (
-        ({"people": ["a\x00", *others[1:]]}, "control"),
-        ({"people": ["a\ud800", *others[1:]]}, "control"),
-        ({"request": "\n"}, "control"),
-        ({"by": "\n"}, "control"),
-    ):
-        with pytest.raises((InvalidData, InvalidSpec), match=words):
-            ledger.offer(plans, expires=HALF_A_YEAR, **given)
-    with pytest.raises(InvalidSpec, match="further away"):
-        ledger.offer(plans, expires=timedelta(days=10**7))
-    promise = ledger.open()[0]
-    infinite = dict(promise.after) | {name: float("inf") for name in promise.region.asked}
-    assert not ledger.redeem(promise.person, infinite).accepted
-
-
-def test_erasing_removes_a_person_from_other_tables_of_the_database(ledger, plans):
-    made = ledger.offer(plans, expires=HALF_A_YEAR)
-    gone, other = made[0].person, made[1].person
-    with ledger.store.writing() as db:
-        db.execute(text("DROP TABLE IF EXISTS ract_other"))
-        db.execute(text("CREATE TABLE ract_other (person VARCHAR(200), said VARCHAR(20))"))
-        for person in (gone, other):
-            db.execute(text("INSERT INTO ract_other VALUES (:who, 'hello')"), {"who": person})
-    ledger.erase(gone)
-    with ledger.store.writing() as db:
-        assert db.execute(text("SELECT person FROM ract_other")).scalars().all() == [other]
-        db.execute(text("DROP TABLE ract_other"))
-    assert bool(ledger.verify())

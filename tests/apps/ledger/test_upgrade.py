@@ -13,7 +13,7 @@ from ract._utils.errors import InvalidFile
 from ract.apps.ledger import Ledger
 from ract.apps.ledger.store import OldLedger
 from ract.apps.web import App, Settings
-from ract.apps.web.state import State
+from ract.apps.web.state import ServiceState
 from tests.apps.web.conftest import TestClient
 
 OLD = Path(__file__).parents[2] / "data" / "v02"
@@ -95,7 +95,7 @@ def test_an_old_service_goes_on(tmp_path):
         notes = [note for case in cases for note in ledger.cases.notes(case.id)]
         assert sum(note.by != "upgrade from 0.2" for note in notes) == n_notes
         assert secret.encode() not in path.read_bytes()
-        state = State(ledger.store)
+        state = ServiceState(ledger.store)
         assert state.key_of(known["keys"]["admin"]).role == "admin"
         assert sum(key["revoked"] is not None for key in state.all_keys()) == 1
     app = App(Settings(str(path), time_limit=60.0))

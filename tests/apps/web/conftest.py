@@ -19,8 +19,9 @@ from ract import OutcomeJudge, RecourseForestClassifier, save_model
 from ract.apps.ledger import Ledger
 from ract.apps.web import App, Settings
 from ract.apps.web.keys import ROLES
-from ract.apps.web.service import publish
-from ract.apps.web.state import State
+from ract.apps.web.live import PersonalRules
+from ract.apps.web.service import publish_model
+from ract.apps.web.state import ServiceState
 from ract.data.datasets import load_loans
 from tests.builders import timeless
 
@@ -83,8 +84,8 @@ def serve(files, tmp_path):
         content = (files / "model.ract").read_bytes()
         Path(settings.model).write_bytes(content)
         with Ledger(settings.ledger) as ledger:
-            state = State(ledger.store)
-            publish(ledger, state, content, by="Test")
+            state = ServiceState(ledger.store)
+            publish_model(ledger, state, content, by="Test")
             keys = {role: state.add_key(role, f"The {role}", by="Test") for role in ROLES}
         app = App(settings)
         client = TestClient(app, base_url="http://127.0.0.1", follow_redirects=False)
@@ -103,6 +104,19 @@ def served(serve):
     return serve()
 
 
+@pytest.fixture
+def refused(served, people):
+    """The case of someone who is refused and has a plan, and their link."""
+    for i, row in enumerate(people):
+        (made,) = served.service.decide([f"A-{i}"], [row], True, "Test")
+        if not made.accepted:
+            case = served.service.cases.get(made.case)
+            if served.service.ways(case, PersonalRules()).each:
+                served.client.get(served.service.link(case)[0])
+                return case
+    raise AssertionError("nobody has a plan")
+
+
 @dataclass
 class Running:
     """A service as a process of its own."""
@@ -117,7 +131,7 @@ class Running:
 def running(model: Path, ledger: str, log: Path, *options: str):
     """``ract serve`` until the end, on a free port."""
     with Ledger(ledger) as book:
-        state = State(book.store)
+        state = ServiceState(book.store)
         keys = {role: state.add_key(role, f"The {role}", by="Test") for role in ROLES}
     words = [sys.executable, "-m", "ract", "serve", str(model), "--ledger", ledger, "--port", "0"]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}

@@ -1,16 +1,14 @@
 """The service for programs: what it answers, to whom, and what it refuses."""
 
 import json
-import logging
-import re
+import threading
 import time
-from datetime import UTC, datetime, timedelta
 from urllib.parse import quote
 
 import numpy as np
-from sqlalchemy import create_engine, text
+from sqlalchemy import text
 
-from ract.apps.web import service as service_module
+from ract.apps.ledger import Request
 from ract.apps.web.live import Live
 
 
@@ -125,95 +123,6 @@ def test_a_model_is_exchanged_while_requests_go_on(served, people, files):
     assert served("POST", "/decide", json={"people": [{"values": people[0]}]}).status_code == 200
 
 
-ROUTES = [
-    ("POST", "/decide", {"case-worker"}),
-    ("POST", "/plans", {"case-worker"}),
-    ("POST", "/promises", {"case-worker"}),
-    ("POST", "/promises/0/redeem", {"case-worker"}),
-    ("GET", "/promises/0", {"case-worker", "auditor", "applicant"}),
-    ("GET", "/notices/0", {"case-worker", "auditor", "applicant"}),
-    ("GET", "/promises/0/receipt", {"case-worker", "auditor", "applicant"}),
-    ("GET", "/jobs/0", {"case-worker"}),
-    ("DELETE", "/jobs/0", {"case-worker"}),
-    ("POST", "/cases/0/link", {"case-worker"}),
-    ("DELETE", "/cases/0/link", {"case-worker"}),
-    ("DELETE", "/people/A-0", set()),
-    ("GET", "/audit", {"auditor"}),
-    ("POST", "/reload", set()),
-    ("GET", "/metrics", {"auditor"}),
-    ("GET", "/openapi.json", {"case-worker", "auditor"}),
-]
-
-
-def test_everyone_may_do_what_their_role_says_and_nothing_without_a_key(served, people):
-    case = decided(served, people[:1])[0]["case"]
-    link, _ = served.service.link(served.service.cases.get(case))
-    served.keys["applicant"] = link.rpartition("/")[2]
-    person = {"person": "A-0", "values": people[0]}
-    bodies = {
-        "/promises/0/redeem": {"values": people[0]}, "/reload": {}, "/decide": {"people": [person]},
-        "/plans": {"people": [person]}, "/promises": {"people": [person]},
-    }  # fmt: skip
-    for method, path, roles in ROUTES:
-        given = {"json": bodies[path]} if path in bodies else {}
-        assert served(method, path, None, **given).status_code == 401, path
-        assert served(method, path, "ract-wrong", **given).status_code == 401
-        for role in ("applicant", "case-worker", "auditor", "admin"):
-            status = served(method, path, role, **given).status_code
-            allowed = role in roles | {"admin"}
-            assert (status not in (401, 403)) == allowed, (method, path, role, status)
-    assert served("GET", "/health", None).json() == {"status": "ok"}
-    paths = {route.path for route in served.app.routes.routes if hasattr(route, "methods")}
-    known = {re.sub("0|A-0", "{id}", path) for _, path, _ in ROUTES}
-    unknown = {re.sub(r"{[\w:]+}", "{id}", path) for path in paths} - known
-    pages = ("/my", "/desk", "/auditor", "/login", "/logout")
-    assert {p for p in unknown if not p.startswith(pages)} <= {"/health", "/", "/people/{id}"}
-
-
-def test_keys_end_and_wrong_ones_are_counted(served):
-    key = served.service.state.all_keys()[0]["id"]
-    role = served.service.state.all_keys()[0]["role"]
-    served.service.state.revoke(key, by="Test")
-    assert served("GET", "/openapi.json", role).status_code == 401
-    rows = json.dumps(served.service.state.all_keys())
-    assert not any(shown in rows for shown in served.keys.values())
-    with served.service.ledger.store.reading() as db:
-        held = str(db.execute(text("SELECT * FROM ract_serve_keys")).all())
-    assert not any(shown in held for shown in served.keys.values())
-    statuses = [served("GET", "/audit", f"ract-{k}").status_code for k in range(40)]
-    assert statuses[0] == 401 and statuses[-1] == 429
-    assert served("GET", "/audit", "admin").status_code == 200
-
-
-def test_a_link_is_for_one_case_and_ends(served, people, monkeypatch):
-    i, values, decision = first_refused(served, people)
-    own, other = decision["case"], decided(served, people[:1])[0]["case"]
-    promise = offered(served, f"A-{i}", values)
-    path = f"/cases/{own}/link"
-    link = served("POST", path).json()["link"]
-    token = link.rpartition("/")[2]
-    assert link.startswith("http://127.0.0.1/my/")
-    assert served("GET", f"/notices/{own}", token).status_code == 200
-    assert served("GET", f"/notices/{other}", token).status_code == 404
-    assert served("GET", f"/promises/{promise['id']}", token).status_code == 200
-    later = next(k for k, row in enumerate(people) if k != i)
-    stranger = served.service.link(served.service.cases.of(f"A-{later}"))[0].rpartition("/")[2]
-    assert served("GET", f"/promises/{promise['id']}", stranger).status_code == 404
-    for wrong in (f"{token}x", f"{token}=", f"{token}.a", token[:-1], ".", "%C3%A9.a", "link"):
-        answer = served("GET", f"/notices/{own}", wrong)
-        assert answer.status_code in (401, 400), wrong
-    session = served.service.session(served.service.state.all_keys()[0]["id"])
-    assert served("GET", f"/notices/{own}", session).status_code == 401
-    store = served.service.ledger.store
-    monkeypatch.setattr(store, "_clock", lambda: datetime.now(UTC) + timedelta(days=40))
-    assert served("GET", f"/notices/{own}", token).status_code == 401
-    monkeypatch.setattr(store, "_clock", lambda: datetime.now(UTC) - timedelta(hours=1))
-    assert served("GET", f"/notices/{own}", token).status_code == 200
-    monkeypatch.setattr(store, "_clock", None)
-    assert served("DELETE", path).status_code == 204
-    assert served("GET", f"/notices/{own}", token).status_code == 401
-
-
 HOSTILE = "'; DROP TABLE ract_events; --<script>alert(1)</script>{{ 7*7 }}"
 
 
@@ -274,43 +183,6 @@ def test_text_of_people_is_only_text(served, people):
     assert served("GET", "/audit", "auditor").json()["verified"]
 
 
-def test_what_is_too_large_or_too_much_or_too_slow(serve, people, monkeypatch):
-    served = serve(max_bytes=20_000, per_minute=40, time_limit=1.0)
-    large = b"x" * 10_000_000
-    assert served("POST", "/decide", content=large).status_code == 413
-    parts = (large[:5000] for _ in range(2000))  # of a length that is not said before
-    assert served("POST", "/decide", content=parts).status_code == 413
-    with monkeypatch.context() as slow:
-        slow.setattr(service_module.Service, "plans", lambda *_, **__: time.sleep(3))
-        answer = served("POST", "/plans", json={"people": [{"values": people[0]}]})
-    assert answer.status_code == 504 and "too long" in answer.json()["detail"]
-    body = {"people": [{"values": people[0]}]}
-    statuses = [served("POST", "/decide", json=body).status_code for _ in range(45)]
-    assert statuses[0] == 200 and statuses[-1] == 429
-    assert served("GET", "/audit", "auditor").status_code == 200  # others have limits of their own
-
-
-def test_a_database_that_is_away_loses_nothing(served, people, tmp_path):
-    i, values, _ = first_refused(served, people)
-    promise = offered(served, f"A-{i}", values)
-    store = served.service.ledger.store
-    real = store.engine
-    store.engine = create_engine(f"sqlite:///{tmp_path / 'gone' / 'x.db'}")
-    for method, path, given in (
-        ("GET", f"/promises/{promise['id']}", {}),
-        ("POST", "/decide", {"json": {"people": [{"values": values}]}}),
-        ("GET", "/audit", {}),
-    ):
-        answer = served(method, path, "admin", **given)
-        assert answer.status_code == 503 and "What it has acknowledged" in answer.json()["detail"]
-        assert "gone" not in answer.text and answer.headers["retry-after"]
-    assert served("GET", "/health", None).status_code == 503
-    store.engine.dispose()
-    store.engine = real
-    assert served("GET", "/health", None).status_code == 200
-    assert served("GET", f"/promises/{promise['id']}").json() == promise
-
-
 def test_a_row_that_was_changed_is_not_believed(served, people):
     i, values, _ = first_refused(served, people)
     promise = offered(served, f"A-{i}", values)
@@ -359,71 +231,52 @@ def test_notices_come_in_three_forms_and_languages(served, people):
     assert served("GET", f"/notices/{accepted['case']}").status_code == 404
 
 
-def test_the_description_has_types_of_the_model_and_examples(served):
-    described = served("GET", "/openapi.json").json()
-    values = described["components"]["schemas"]["Values"]
-    assert values["properties"]["Purpose"]["enum"] == [
-        "NewCar",
-        "UsedCar",
-        "Renovation",
-        "Business",
-    ]
-    assert (
-        values["properties"]["Age"]["type"] == "integer" and values["additionalProperties"] is False
-    )
-    example = values["examples"][0]
-    answer = served("POST", "/decide", json={"people": [{"values": example}]})
-    assert answer.status_code == 200
-    assert "bearer" in json.dumps(described["components"]["securitySchemes"])
-    assert {"/decide", "/plans", "/promises", "/audit"} <= set(described["paths"])
-    assert not any(path.startswith(("/my", "/desk")) for path in described["paths"])
-
-
-def test_the_audit_counts_and_judges(served, people):
-    decisions = decided(served, people)
+def test_an_idempotency_key_with_another_body_is_refused(served, people):
     i, values, _ = first_refused(served, people)
-    offered(served, f"A-{i}", values)
-    found = served("GET", "/audit", "auditor").json()
-    assert found["cases"] == len(people)
-    assert found["accepted"] == sum(d["accepted"] for d in decisions)
-    assert found["promises"]["open"] == 1 and found["events"] > 1 + 2 * len(people)
-    assert found["signature"] and found["key"]
-    assert sum(found["earned"].values()) > 0
+    key = {"idempotency-key": "one"}
+    promise = offered(served, f"A-{i}", values, **key)
+    body = {"people": [{"person": f"A-{i}", "values": values}], "days": 7}
+    assert served("POST", "/promises", json=body, headers=key).status_code == 409
+    assert [p.id for p in served.service.ledger.of(f"A-{i}")] == [promise["id"]]
 
 
-def test_metrics_are_as_prometheus_reads_them(served, people):
-    def decisions():
-        lines = served("GET", "/metrics", "auditor").text.splitlines()
-        known = [line for line in lines if line.startswith('ract_requests_total{route="/decide"')]
-        return lines, sum(float(line.rpartition(" ")[2]) for line in known)
-
-    before = decisions()[1]
-    served("POST", "/decide", json={"people": [{"values": people[0]}]})
-    lines, after = decisions()
-    assert after == before + 1
-    assert 'ract_promises{status="open"} 0.0' in lines and "ract_model 1.0" in lines
-    assert any(line.startswith("ract_request_seconds_bucket{") for line in lines)
+def wait_for_job(served, id, states):
+    deadline = time.monotonic() + 120
+    while True:
+        answer = served("GET", f"/jobs/{id}").json()
+        if answer["state"] in states:
+            return answer
+        assert time.monotonic() < deadline, answer
+        time.sleep(0.05)
 
 
-def test_nothing_secret_is_in_the_log(served, people, caplog):
-    caplog.set_level(logging.DEBUG)
-    i, _, decision = first_refused(served, people)
-    link = served("POST", f"/cases/{decision['case']}/link").json()["link"]
-    served.client.get(link)
-    served("GET", "/audit", "ract-wrong-key")
-    served("GET", f"/promises/{HOSTILE}")
-    logged = "\n".join(record.getMessage() for record in caplog.records if "ract" in record.name)
-    assert "POST /decide 200" in logged and "/my/{token}" in logged
-    secrets = [*served.keys.values(), link.rpartition("/")[2], "ract-wrong-key", f"A-{i}", HOSTILE]
-    assert not any(secret in logged for secret in secrets)
+def test_long_work_is_a_job(served, people, monkeypatch):
+    body = {"people": [{"person": f"J-{k}", "values": row} for k, row in enumerate(people)]}
+    later = {"prefer": "respond-async"}
+    answer = served("POST", "/promises", json=body, headers=later)
+    assert answer.status_code == 202 and answer.headers["location"].startswith("/jobs/")
+    done = wait_for_job(served, answer.json()["job"], {"done", "failed"})
+    assert done["state"] == "done" and len(done["promises"]) > 5
+    assert len(done["promises"]) == served.service.ledger.counts()["open"]
+    assert served("DELETE", answer.headers["location"]).status_code == 409
+    assert served("GET", answer.headers["location"], "auditor").status_code == 403
+    twice = {"people": [body["people"][0]] * 2}
+    id = served("POST", "/promises", json=twice, headers=later).json()["job"]
+    failed = wait_for_job(served, id, {"failed"})
+    assert "same key" in failed["detail"]
+    real, go = Live.plans, threading.Event()
 
+    def waits(*given, **options):
+        go.wait(60)
+        return real(*given, **options)
 
-def test_an_error_of_ours_is_a_sentence_and_shows_no_values(served, people, monkeypatch, caplog):
-    def fails(*_, **__):
-        raise RuntimeError(f"Income of A-17 is {10_000 + 2_345}")
-
-    monkeypatch.setattr(service_module.Service, "decide", fails)
-    served.client._transport.raise_server_exceptions = False
-    answer = served("POST", "/decide", json={"people": [{"values": people[0]}]})
-    assert answer.status_code == 500 and "12345" not in answer.text + caplog.text
-    assert "RuntimeError" in caplog.text
+    monkeypatch.setattr(Live, "plans", waits)
+    events = served.service.ledger.verify().n_events
+    id = served("POST", "/promises", json=body, headers=later).json()["job"]
+    assert served("DELETE", f"/jobs/{id}").status_code == 204
+    go.set()
+    assert wait_for_job(served, id, {"cancelled"})["promises"] == []
+    served.app.gate._queues["job"].close()
+    assert served.service.ledger.verify().n_events == events
+    assert served.service.ledger.made(Request(f"job:{id}")) is None
+    assert served("GET", f"/jobs/{'0' * 32}").status_code == 404

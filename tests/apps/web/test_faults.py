@@ -22,8 +22,8 @@ import pytest
 from ract import load_model
 from ract.apps.ledger import Ledger
 from ract.apps.web import App, Settings
-from ract.apps.web.service import publish
-from ract.apps.web.state import State
+from ract.apps.web.service import publish_model
+from ract.apps.web.state import ServiceState
 from tests.apps.web.conftest import TestClient
 
 psutil = pytest.importorskip("psutil")
@@ -232,8 +232,8 @@ def test_workers_and_their_database_that_are_killed_lose_nothing(
 def two_on(where, files):
     """Two services in this process on one database, each with connections of its own."""
     with Ledger(where) as ledger:
-        state = State(ledger.store)
-        publish(ledger, state, (files / "model.ract").read_bytes(), by="Test", force=True)
+        state = ServiceState(ledger.store)
+        publish_model(ledger, state, (files / "model.ract").read_bytes(), by="Test", force=True)
         key = {"authorization": f"Bearer {state.add_key('admin', 'Both', by='Test')}"}
     with ExitStack() as stack:
         clients = [TestClient(App(Settings(where)), headers=key) for _ in range(2)]

@@ -7,7 +7,7 @@ from pydantic import ValidationError
 
 from ract import ActionSpace, Feature, RecourseForestClassifier, save_model
 from ract._utils.errors import InvalidData, InvalidSpec
-from ract.apps.web.live import Bounds, Live, Rules
+from ract.apps.web.live import Bounds, Live, PersonalRules
 from ract.recourse import few_changes
 
 
@@ -54,7 +54,7 @@ def test_values_of_another_model_are_refused_in_a_sentence(usual):
         ({"Income": None}, "Income"), ({"Purpose": "Boat"}, "Boat"),
         ({"Age": "old"}, "not a number"),
     ):  # fmt: skip
-        for ask in (usual.accepted, lambda rows: usual.plans(rows, [Rules()], 1.0)):
+        for ask in (usual.accepted, lambda rows: usual.plans(rows, [PersonalRules()], 1.0)):
             with pytest.raises(InvalidData, match=match):
                 ask([known | wrong])
     without = {name: value for name, value in known.items() if name != "Income"}
@@ -65,7 +65,7 @@ def test_values_of_another_model_are_refused_in_a_sentence(usual):
 def test_plans_are_those_of_the_model(usual, people):
     """The question is read once; the answers are those of asking anew."""
     rows = people[:12]
-    found = usual.plans(rows, [Rules()] * len(rows), 60.0)
+    found = usual.plans(rows, [PersonalRules()] * len(rows), 60.0)
     again = few_changes(
         usual.model.recourse, usual.frame(rows), at_least=True, ranges=True, strict=True
     )
@@ -99,7 +99,7 @@ def test_decisions_are_those_of_the_model(odd, usual, people):
 
 
 def test_rules_of_a_person_are_obeyed(usual, people):
-    rules = [Rules(["Income"], {"Savings": Bounds(upper=50_000.4), "Age": Bounds(lower=3)})]
+    rules = [PersonalRules(["Income"], {"Savings": Bounds(upper=50_000.4), "Age": Bounds(lower=3)})]
     found = usual.plans(people, rules * len(people), 30.0)
     for plan in found:
         for change in plan.changes:
@@ -111,11 +111,11 @@ def test_rules_of_a_person_are_obeyed(usual, people):
             )
     assert found.found.any()
     with pytest.raises(InvalidSpec, match="not a feature"):
-        usual.plans(people, [Rules(["Shoes"])], 1.0)
+        usual.plans(people, [PersonalRules(["Shoes"])], 1.0)
 
 
 def test_rules_hold_for_those_who_have_no_plan_of_few_changes_too(odd):
     live, frame = odd
-    found = live.plans(as_json(frame)[:40], [Rules(["copy"])] * 40, 30.0, max_changes=1)
+    found = live.plans(as_json(frame)[:40], [PersonalRules(["copy"])] * 40, 30.0, max_changes=1)
     assert found.found.any() and not (found.found | found.accepted).all()
     assert not any(c.feature == "copy" for plan in found for c in plan.changes)

@@ -15,8 +15,8 @@ import httpx
 import pytest
 
 from ract.apps.ledger import Ledger
-from ract.apps.web.service import publish
-from ract.apps.web.state import State
+from ract.apps.web.service import publish_model
+from ract.apps.web.state import ServiceState
 
 
 def wait_for(log, text):
@@ -62,8 +62,8 @@ def test_a_service_waits_for_its_database_and_ends_at_once(
     """Started while PostgreSQL is away: 503 until it is there. SIGTERM: 5 s, and no resets."""
     where = mortal_postgres.address
     with Ledger(where) as ledger:
-        state = State(ledger.store)
-        publish(ledger, state, (files / "model.ract").read_bytes(), by="Test")
+        state = ServiceState(ledger.store)
+        publish_model(ledger, state, (files / "model.ract").read_bytes(), by="Test")
         key = state.add_key("case-worker", "Test", by="Test")
     mortal_postgres.kill()
     log = tmp_path / "log.txt"

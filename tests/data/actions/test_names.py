@@ -64,3 +64,19 @@ def test_identifiers_and_groups():
     assert fixed_by_name("client_id") == "an identifier" and fixed_by_name("idle") is None
     group = Feature("who", columns=["race:Asian", "race:Other"])
     assert protected_feature(group) == "race or ethnicity"
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("Age", "age"), ("age_in_years", "age"), ("mileage", None), ("Average", None),
+        ("Sex", "sex or gender"), ("personalStatusSex", "sex or gender"), ("man", "sex or gender"),
+        ("DateOfBirth", "birth"), ("geburtsdatum", "birth"), ("DOB", "birth"),
+        ("foreign_worker", "nationality or origin"), ("Nationality", "nationality or origin"),
+        ("race", "race or ethnicity"), ("Ethnicity", "race or ethnicity"), ("terrace", None),
+        ("religion", "religion"), ("Marital", "marital status"), ("married", "marital status"),
+        ("customer_id", "an identifier"), ("ID", "an identifier"), ("paid", None), ("Income", None),
+    ],
+)  # fmt: skip
+def test_names_that_say_what_nobody_can_change(name, reason):
+    assert fixed_by_name(name) == reason

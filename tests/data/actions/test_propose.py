@@ -95,10 +95,11 @@ def test_an_analyst_would_propose_the_same(language):
     assert (space[income].change, space[debt].change) == ("increase", "decrease")
     assert space[late].change == "fixed" and proposal.form.codes == {late: (98.0,)}
     assert space[jobless].change == "decrease" and space.unused == {age}
-    assert space[length].change == "any" and "without a direction" in said[f"features.{length}"][0]
+    assert space[length].change == "fixed"
+    assert "neither its name nor the data say" in said[f"features.{length}"][0]
     assert "of AUC (" in said[f"features.{age}"][0]
     text = proposal.to_toml_text()
-    assert text.count("# proposed") == 5 and "98" in text.split("[table.codes]")[1]
+    assert text.count("# proposed") == 6 and "98" in text.split("[table.codes]")[1]
     X = proposal.read(frame)
     assert age not in X and X[late].isna().sum() == (frame[late] == 98).sum()
 
@@ -108,8 +109,8 @@ def test_without_the_desired_class_only_names_speak():
     frame = borrowers(names)
     assert {f.change for f in ActionSpace.propose(frame, "ok").space} == {"any"}
     ways = {f.name: f.change for f in ActionSpace.propose(frame, "ok", desired=True).space}
-    assert ways == {"a": "increase", "b": "decrease", "c": "any", "d": "decrease",
-                    "e": "decrease", "f": "any"}  # fmt: skip
+    assert ways == {"a": "increase", "b": "decrease", "c": "fixed", "d": "decrease",
+                    "e": "decrease", "f": "fixed"}  # fmt: skip
     other = {f.name: f.change for f in ActionSpace.propose(frame, "ok", desired=False).space}
     assert (other["a"], other["b"]) == ("decrease", "increase")
 
@@ -134,3 +135,16 @@ def test_columns_of_zeros_are_warned_about():
     frame["DebtRatio"] = frame["DebtRatio"].where(np.arange(len(frame)) % 3 > 0, 0)
     notes = ActionSpace.propose(frame, "ok", desired=True).notes
     assert any(note.startswith("'DebtRatio': 0 in 33% of the rows") for note in notes)
+
+
+def test_a_letter_asks_for_no_category_that_is_not_better():
+    frame = borrowers(("a", "b", "c", "d", "e", "f")).assign(
+        home=np.resize(["rent", "own", "parents"], 600),
+        savings=np.resize(["few", "some", "many"], 600),
+    )
+    proposal = ActionSpace.propose(frame, "ok", desired=True)
+    assert proposal.space["home"].change == proposal.space["savings"].change == "fixed"
+    assert "of which none is better; say any" in proposal.comments["features.home"][0]
+    assert "list them from the lowest" in proposal.comments["features.savings"][0]
+    said = " ".join(proposal.notes)
+    assert "'home' (categories without an order, of which none is better)" in said

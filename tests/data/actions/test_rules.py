@@ -1,5 +1,6 @@
 """Rules between features in an action space: files, pickles, model files and what is refused."""
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -78,3 +79,26 @@ def test_rules_that_features_cannot_keep_are_refused(rule, message):
 def test_what_is_no_rule_is_refused_in_one_sentence(rule):
     with pytest.raises(InvalidSpec, match=r"\.$"):
         space(rule)
+
+
+def test_sums_are_read_as_they_are_written():
+    for text, coefficients, upper in (
+        ("a <= b", {"a": 1, "b": -1}, 0),
+        ("a + b <= 10", {"a": 1, "b": 1}, 10),
+        ("2*a - b <= 3", {"a": 2, "b": -1}, 3),
+        ("3 a >= -1e2 + .5*`b c`", {"b c": 0.5, "a": -3}, 100),
+        ("- a + 2 <= a", {"a": -2}, -2),
+    ):
+        relation = LinearRelation.parse(text)
+        assert relation.coefficients == coefficients and relation.upper == upper
+    assert LinearRelation.parse("0.1 a + 0.2 a <= 0.3").holds({"a": 1.0})
+    assert not LinearRelation.parse("a <= 0.3").holds({"a": 0.3000001})
+
+
+def test_sums_that_cannot_be_read_are_refused():
+    for text in ("a < b", "a <= b <= c", "<= 3", "a b <= 1", "2* <= a", "a ++ b <= 1", "1 <= 2"):
+        with pytest.raises(InvalidSpec, match="relation"):
+            LinearRelation.parse(text)
+    for coefficients, upper in (({}, 1.0), ({"a": np.nan}, 1.0), ({"a": 1.0}, np.inf)):
+        with pytest.raises(InvalidSpec, match="relation"):
+            LinearRelation(coefficients, upper)

@@ -10,7 +10,7 @@ from ract import RecourseForestClassifier
 from ract._utils.errors import InvalidData
 from ract.data.datasets import load_loans
 from ract.evaluation.certificates import certify, verify
-from ract.evaluation.certificates.record import digest_of
+from ract.evaluation.certificates.record import record_digest
 
 LOANS = load_loans(400)
 PEOPLE = load_loans(40, random_state=1).frame
@@ -38,7 +38,7 @@ def mutated_values(record, rng):
         if not isinstance(record["everyone"], dict) or not isinstance(record["groups"], list):
             break
     if rng.random() < 0.8:
-        record["digest"] = digest_of(record)
+        record["digest"] = record_digest(record)
     return json.dumps(record).encode()
 
 

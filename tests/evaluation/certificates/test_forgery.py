@@ -10,7 +10,7 @@ import pytest
 from ract import RecourseForestClassifier, certify, load_model, verify
 from ract.data.datasets import load_loans
 from ract.evaluation.certificates import Certificate, CertificateWarning, read_record
-from ract.evaluation.certificates.record import digest_of
+from ract.evaluation.certificates.record import record_digest
 from ract.models.guarantee import clopper_pearson_upper
 from tests.forgeries import NEVER_OPEN, forgeries
 
@@ -47,7 +47,7 @@ def honest(forest, people, tmp_path_factory):
 
 def edited(record, **changes):
     forged = copy.deepcopy(record) | changes
-    forged["digest"] = digest_of(forged)
+    forged["digest"] = record_digest(forged)
     return forged
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from ract import ActionSpace, Feature, RecourseTreeClassifier, certify
 from ract.evaluation import verify
-from ract.evaluation.certificates.record import digest_of
+from ract.evaluation.certificates.record import record_digest
 from ract.evaluation.certificates.witnesses import read_witnesses, write_witnesses
 
 NAMES = ["a", "b", "c"]
@@ -61,6 +61,6 @@ def test_counts_and_actions_keep_the_rules(case, tmp_path):
             row[1:] = ends[~keeps][0]
             break
     record["witnesses"] = write_witnesses(path, forged[:, 0].astype(int), forged[:, 1:])
-    record["digest"] = digest_of(record)
+    record["digest"] = record_digest(record)
     problem = verify(record, model, some, witnesses=path).problems["witnesses"]
     assert problem == f"the action of row {int(row[0])} fails: it breaks a rule between features."

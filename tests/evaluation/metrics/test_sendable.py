@@ -11,44 +11,7 @@ from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
 from ract import ActionSpace, Feature, RecourseForestClassifier, find_recourse
 from ract._utils.errors import InvalidSpec
 from ract.evaluation.metrics import sendable
-from ract.evaluation.metrics.amounts import Amounts, is_round
-
-LEVELS = ("low", "middle", "high")
-SPACE = ActionSpace(
-    [
-        Feature("years", "integer", "increase", lower=0, upper=12),
-        Feature("loans", "integer", "decrease", lower=0, upper=9),
-        Feature("level", "categorical", "increase", categories=LEVELS),
-        Feature("job", "categorical", "any", categories=("a", "b", "c")),
-        Feature("owner", "binary", "any"),
-        Feature("age", "integer", "fixed"),
-    ],
-    desired="yes",
-    limits=None,
-)
-
-
-def table(n_people, seed):
-    rng = np.random.default_rng(seed)
-    frame = pd.DataFrame(
-        {
-            "years": rng.integers(0, 13, n_people),
-            "loans": rng.integers(0, 10, n_people),
-            "level": rng.choice(LEVELS, n_people),
-            "job": rng.choice(["a", "b", "c"], n_people),
-            "owner": rng.integers(0, 2, n_people),
-            "age": rng.integers(20, 60, n_people),
-        }
-    )
-    score = frame["years"] - frame["loans"] + 2 * frame["level"].map(LEVELS.index)
-    score += 4 * np.sin(frame["years"]) + frame["owner"] + rng.normal(0, 3, n_people)
-    return frame, np.where(score > score.median(), "yes", "no")
-
-
-def codes(frame):
-    return frame.assign(
-        level=frame["level"].map(LEVELS.index), job=frame["job"].map("abc".index)
-    ).astype(float)
+from tests.evaluation.metrics.builders import LEVELS, SPACE, codes, table
 
 
 def naive_points(person, goal, reference):
@@ -171,17 +134,6 @@ def naive_numbers_or_words(person, goal, reference):
     return codes(naive_points(was, now, named))
 
 
-def test_what_is_proved_is_never_refuted_by_a_sample(found):
-    _, plans, _, reference = found
-    proved = sendable(plans, reference=reference).people
-    sampled = sendable(plans, reference=reference, safety="sampled").people
-    assert not (proved["safe"] & ~sampled["safe"]).any()
-    assert set(proved["proof"]) <= {"proved", "refuted", ""}
-    # So few points that a sample of 2,000 of each misses none.
-    thorough = sendable(plans, reference=reference, safety="sampled", n_points=2000).people
-    assert (thorough["safe"] == proved["safe"]).all()
-
-
 def test_a_model_that_cannot_be_read_is_sampled(found):
     model, plans, other, reference = found
     read = sendable(plans, others=other, reference=reference, safety="sampled", n_points=500)
@@ -228,37 +180,6 @@ def test_without_other_models_nobody_says_what_lasts(found):
     assert "lasts" not in sent.people and "not checked" in repr(sent)
     with pytest.raises(InvalidSpec, match="No check 'lasts'"):
         sent.share_of("lasts")
-
-
-@pytest.mark.parametrize(
-    ("was", "now"),
-    [
-        (41000.0, 46500.0), (41000.0, 46512.0), (16666.0, 44101.0), (7700.0, 7703.0),
-        (0.59, 0.58319), (0.59, 0.58), (0.3, 0.1), (1.0, 2.7), (2.0, 2.0), (120.0, 20.0),
-        (1999.99, 999.99), (0.0, 1000.0), (0.1 + 0.2, 0.2), (5.0, -5.0), (0.0, 0.001234),
-    ],
-)  # fmt: skip
-def test_round_is_what_decimal_arithmetic_says(was, now):
-    exact = naive_round(float(f"{was:.12g}"), float(f"{now:.12g}"))
-    assert is_round(np.array([was]), np.array([now])).tolist() == [exact]
-
-
-def test_sizes_of_many_numbers_are_those_of_the_twin():
-    frame = pd.DataFrame({"n": [0, 0, 0, 0, 5], "x": [-3.0, 1.0, 2.0, 8.0, 40.0]})
-    space = ActionSpace(
-        [Feature("n", "integer"), Feature("x", "continuous")], limits=None
-    ).complete(frame)
-    from ract.data.encoder import Encoder
-
-    encoder = Encoder.of_space(space, ["n", "x"])
-    amounts = Amounts.of(encoder.axes, encoder.matrix(frame))
-    own = encoder.matrix(frame)
-    for step in (0.5, 1, 2, 3.4, 3.6, 6, 7.1, 20):
-        fits = step <= amounts.largest_change(own)
-        for i, a in product(range(5), range(2)):
-            was = own[i, a]
-            expected = naive_size(was, was + step, frame.iloc[:, a], whole=a == 0)
-            assert fits[i, a] == expected, (step, i, a)
 
 
 def test_a_missing_value_that_is_handed_in_has_no_size():

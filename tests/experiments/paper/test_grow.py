@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from experiments.paper.relabel import attained
-from ract.trees.grower import Rules, grow_tree
+from ract.trees.grower import GrowRules, grow_tree
 from tests.experiments.builders import ordinal_people
 
 
@@ -72,7 +72,7 @@ def test_trees_follow_the_authors_reach(seed, first_code):
     weights = rng.integers(0, 3, people.cells.shape[1]).astype(float)
     weights[0] = 1.0
     alpha = float(rng.choice([0.0, 0.25, 0.5, 1.0]))
-    rules = Rules(alpha, "error", max_depth=3, authors_reach=first_code, authors_splits=True)
+    rules = GrowRules(alpha, "error", max_depth=3, authors_reach=first_code, authors_splits=True)
     tree = grow_tree(people, weights, rules)
     expected = naive_authors_tree(people, weights, alpha, 3, first_code)
     leaves, reached = attained(tree, people)

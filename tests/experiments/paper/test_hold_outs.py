@@ -6,7 +6,7 @@ from experiments.data import DATA
 from experiments.paper.hold_outs import HoldOuts, nodes_tried
 from experiments.paper.population import Population
 from experiments.paper.settings import EXPERIMENTS
-from ract.trees.grower import Rules, grow_tree
+from ract.trees.grower import GrowRules, grow_tree
 from tests.experiments.builders import made_up, ordinal_people
 
 
@@ -28,7 +28,7 @@ def test_nodes_tried_are_those_of_two_classes_above_the_last_level():
     tree = grow_tree(
         people,
         np.ones(people.cells.shape[1]),
-        Rules(0.1, "error", max_depth=3, authors_splits=True),
+        GrowRules(0.1, "error", max_depth=3, authors_splits=True),
     )
     asked = 0
     stack = [(0, 0)]

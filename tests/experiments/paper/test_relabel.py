@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from experiments.paper.relabel import attained, relabelled
-from ract.trees.grower import Rules, grow_tree
+from ract.trees.grower import GrowRules, grow_tree
 from tests.experiments.builders import ordinal_people
 
 
@@ -16,7 +16,7 @@ def test_relabelling_flips_the_leaf_that_covers_most_for_its_price(seed):
     tree = grow_tree(
         people,
         np.ones(n),
-        Rules(0.1, "error", max_depth=3, authors_reach=True, authors_splits=True),
+        GrowRules(0.1, "error", max_depth=3, authors_reach=True, authors_splits=True),
     )
     leaves, reached = attained(tree, people)
     for risk, labels in zip((0.0, 0.3), relabelled(tree, people, (0.0, 0.3)), strict=True):

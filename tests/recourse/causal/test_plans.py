@@ -24,7 +24,7 @@ from ract.data.datasets import load_loans
 from ract.data.effects import CausalEffects
 from ract.data.encoder import Encoder
 from ract.recourse.causal.search import CausalSearch, column_names
-from ract.recourse.common.problem import Problem
+from ract.recourse.common.problem import CellProblem
 from ract.recourse.exact.search import ExactSearch
 from ract.recourse.plausible.plausibility import Plausibility, PlausibleSearch
 from tests import naive
@@ -205,7 +205,7 @@ def test_none_at_any_cost_differs_from_none_within_the_budget():
         assert answers.status[0] == Status.NONE
         np.testing.assert_equal(answers.obstacles[0].budget, needed)
     for column, needed in ((0, np.nan), (1, np.inf)):
-        problem = Problem(stump_on(column, 6.0), encoder.axes, cost)
+        problem = CellProblem(stump_on(column, 6.0), encoder.axes, cost)
         search = PlausibleSearch(problem, Plausibility().fit(matrix), matrix)
         answers = search.solve(people, 0.1)
         assert answers.status[0] == Status.NONE

@@ -1,5 +1,4 @@
 import dataclasses
-import itertools
 
 import numpy as np
 import pandas as pd
@@ -11,19 +10,13 @@ from ract._utils.status import Status
 from ract.data.costs import LinearCost, make_cost
 from ract.data.effects import CausalEffects
 from ract.data.encoder import Encoder
-from ract.recourse.causal.bound import STEPS, Relaxation
-from ract.recourse.causal.region_by_program import enter_region
 from ract.recourse.causal.search import CausalSearch, column_names
-from ract.recourse.common.anchors import inside
-from ract.recourse.common.moves import Moves
-from ract.recourse.common.outcomes import Outcomes
 from ract.recourse.exact.search import ExactSearch
 from tests import naive
 from tests.builders import (
     WHOLE_KINDS,
     SquareRootCost,
     check_values,
-    n_changes,
     random_actions,
     random_causal_problem,
     random_ensemble,
@@ -217,68 +210,6 @@ def test_small_limits_give_bounds_that_hold():
             assert (quick.cost >= sure.bound - 1e-12).all()
             seen |= set(quick.status.tolist())
     assert seen == {Status.OPTIMAL, Status.NONE, Status.FOUND, Status.UNKNOWN}
-
-
-def test_without_effects_the_bound_is_the_exact_cost_up_to_a_step():
-    met = 0
-    for seed in range(80):
-        rng = np.random.default_rng(seed)
-        encoder, matrix, ensemble, cost, _ = random_causal_problem(rng)
-        d = matrix.shape[1]
-        relaxed = Relaxation(ensemble, encoder.axes, cost, np.zeros(d, bool))
-        moves, cap = Moves(encoder.axes, cost), 0.7
-        exact = ExactSearch(ensemble, encoder.axes, cost).solve(matrix, cap)
-        for i, own in enumerate(matrix):
-            outcomes = Outcomes(own, moves, np.zeros((d, d)))
-            bound, point = relaxed.solve(
-                outcomes, outcomes.everything(), cap, np.zeros(1, np.uint8)
-            )
-            if not exact.found[i]:
-                assert np.isinf(bound) and point is None
-                continue
-            assert exact.cost[i] - cap / STEPS - 1e-9 <= bound <= exact.cost[i] + 1e-9
-            assert naive.naive_votes(ensemble, point[None])[0] >= ensemble.cutoff
-            met += bool(exact.cost[i] > 0)
-    assert met > 100
-
-
-def test_the_program_finds_a_way_into_a_region_where_there_is_one():
-    ways = none = 0
-    for seed in range(150):
-        rng = np.random.default_rng(seed)
-        encoder, matrix, _, cost, effects = random_causal_problem(rng, WHOLE_KINDS)
-        moves, own = Moves(encoder.axes, cost), matrix[0]
-        total = np.where(moves.actionable, effects.total, 0.0)
-        middle = matrix[1] + rng.normal(size=len(own))
-        lower, upper = middle - rng.uniform(0, 3, len(own)), middle + rng.uniform(0, 3, len(own))
-        for columns in moves.groups:
-            lower[columns], upper[columns] = -np.inf, rng.choice([np.inf, 0.5], len(columns))
-        cap, most = float(rng.uniform(0.1, 1.0)), int(rng.integers(1, 4))
-        outcomes = Outcomes(own, moves, total)
-        values = enter_region(outcomes, lower, upper, cap, most)
-        rows = np.array(list(all_actions(encoder, own, matrix)))
-        ends = rows + (rows - own) @ total.T
-        allowed = cost.between(np.tile(own, (len(rows), 1)), rows) <= cap
-        allowed &= n_changes(encoder, own, rows) <= most
-        if values is None:  # not even one that is well inside
-            none += 1
-            assert not (inside(ends, lower + 1e-3, upper - 1e-3) & allowed).any()
-        else:
-            ways += 1
-            assert inside(outcomes.ends(values[None]), lower, upper)[0]
-            assert n_changes(encoder, own, values[None])[0] <= most
-            assert (inside(ends, lower, upper) & allowed).any()
-            assert (rows[allowed] == values).all(axis=1).any()
-    assert ways > 30 and none > 30
-
-
-def all_actions(encoder, own, matrix):
-    options = [
-        naive.options_of_feature(axis.feature, axis.columns, own, matrix, [], None)
-        for axis in encoder.axes
-    ]
-    for choice in itertools.product(*options):
-        yield [v for values, _ in choice for v in values]  # axes stand in the order of columns
 
 
 def test_actions_allow_for_effects_that_are_off():

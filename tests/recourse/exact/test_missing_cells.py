@@ -8,9 +8,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from ract._kernels.search.cell_forest import Forest, Rule
+from ract._kernels.search.cell_forest import Forest, PointRule
 from ract._utils.status import Status
-from ract.recourse.exact.decide import Model, Person
+from ract.recourse.exact.decide import Model, ModelDescent
 
 
 def random_trees(rng, n_trees, n_cells, categorical, missing, n_labels):
@@ -85,7 +85,7 @@ def random_question(rng, by_votes):
     weight = np.array([0.0, 1.0]) if by_votes else np.sort(rng.integers(-4, 5, 5) / 4)
     total = weight[rng.integers(n_labels, size=n_trees)].sum()
     cutoff = float(max(1, total)) if by_votes else float(total)
-    rule = Rule(weight, np.zeros(0), True, 0.0, False, 1.0, cutoff, True)
+    rule = PointRule(weight, np.zeros(0), True, 0.0, False, 1.0, cutoff, True)
     problem = SimpleNamespace(
         stepped=(),
         grid=SimpleNamespace(n_cells=n_cells, axes=range(n_axes)),
@@ -94,7 +94,7 @@ def random_question(rng, by_votes):
         handed_in=lambda own, point: np.zeros(0, int),
     )
     changes = int(rng.choice([n_axes, n_axes, 1, 2]))
-    person = Person(
+    person = ModelDescent(
         Model(problem, forest, rule, (forest, rule)), own, costs, min(changes, n_axes),
         np.zeros(1, np.uint8),
     )  # fmt: skip

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ract._utils.status import Status
-from ract.recourse.exact.decide import Person
+from ract.recourse.exact.decide import ModelDescent
 from ract.recourse.exact.search import ExactSearch
 from tests.builders import random_problem
 
@@ -23,7 +23,7 @@ def test_whenever_the_flag_is_raised_the_answer_is_right_or_unknown(combine):
         costs = problem.costs(matrix[:1], own[None])[0]
 
         def answer(stop, model=search.model, own=own, costs=costs):
-            return Person(model, own, costs, 2, stop).attains(1e300, 10**6)
+            return ModelDescent(model, own, costs, 2, stop).attains(1e300, 10**6)
 
         known = answer(np.zeros(1, np.uint8))
         assert answer(np.ones(1, np.uint8)) == Status.UNKNOWN

@@ -14,7 +14,7 @@ from ract._utils.status import Status
 from ract.data.costs import make_cost
 from ract.data.datasets import load_loans
 from ract.data.encoder import Encoder
-from ract.recourse.common.problem import Problem
+from ract.recourse.common.problem import CellProblem
 from ract.recourse.exact.search import ExactSearch
 from ract.recourse.plausible.plausibility import METHODS, Plausibility, PlausibleSearch
 from tests.builders import check_values, stump_on
@@ -27,7 +27,7 @@ def lending():
         loans.actions, desired="approved", n_estimators=20, budget=0.3, random_state=0
     ).fit(loans.frame[:1000], loans.target[:1000])
     matrix = model.encoder_.matrix(loans.frame)
-    problem = Problem(model.ensemble_, model.encoder_.axes, model.cost_)
+    problem = CellProblem(model.ensemble_, model.encoder_.axes, model.cost_)
     refused = matrix[1000:][~model.ensemble_.decide(matrix[1000:])]
     return model, problem, matrix[:1000], refused[:60]
 
@@ -99,7 +99,7 @@ def test_another_way_to_decide_and_another_norm(lending):
     model, _, train, refused = lending
     soft = dataclasses.replace(model.ensemble_, combine="mean", cutoff=0.5)
     cost = make_cost("l1").fit(train.T, model.encoder_.weights)
-    problem = Problem(soft, model.encoder_.axes, cost)
+    problem = CellProblem(soft, model.encoder_.axes, cost)
     plausibility = Plausibility().fit(train)
     refused = refused[~soft.decide(refused)]
     solutions = PlausibleSearch(problem, plausibility, train).solve(refused)
@@ -121,7 +121,7 @@ def test_two_features_that_go_together_are_moved_together():
     encoder = Encoder(frame, ActionSpace([Feature("income"), Feature("savings")], limits=None))
     matrix = encoder.matrix(frame)
     cost = make_cost("range").fit(matrix.T, encoder.weights)
-    problem = Problem(stump_on(0, 6.0), encoder.axes, cost)
+    problem = CellProblem(stump_on(0, 6.0), encoder.axes, cost)
     plausibility = Plausibility("local_outlier_factor", max_outliers=0.02).fit(matrix)
     person = np.array([[2.0, 2.0]])
     alone = ExactSearch(problem.ensemble, encoder.axes, cost).solve(person)

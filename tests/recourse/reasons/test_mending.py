@@ -5,7 +5,7 @@ from ract import ActionSpace, Feature, find_reasons
 from ract.data.costs import fit_cost, make_cost
 from ract.data.encoder import Encoder
 from ract.models.imported import ImportedClassifier
-from ract.recourse.result import lacking
+from ract.recourse.result import lacks_value
 from tests import naive
 from tests.builders import (
     quick_of,
@@ -58,7 +58,7 @@ def check_reason(model, matrix, row, reason, mending, rng):
     thresholds = ensemble.threshold[ensemble.feature == columns[0]]
     thresholds = thresholds[np.isfinite(thresholds)]
     missing = reason.direction == "missing"
-    assert missing == (reason.value is None) == bool(lacking(axes, own[None])[0, a])
+    assert missing == (reason.value is None) == bool(lacks_value(axes, own[None])[0, a])
 
     def accepts(values):
         rows = np.tile(own, (len(values), 1))

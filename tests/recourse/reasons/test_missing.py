@@ -3,7 +3,6 @@
 from dataclasses import replace
 
 import numpy as np
-import pytest
 
 from ract import (
     ActionSpace,
@@ -18,7 +17,6 @@ from ract.data.costs import make_cost
 from ract.data.encoder import Encoder
 from ract.evaluation import reasons_report
 from ract.models.imported import ImportedClassifier
-from ract.recourse.reasons import Reason
 from tests.builders import SUPPLYING, credit_with_holes, keeping_reference, stump_on
 
 TABLE, TARGET = credit_with_holes(300, 0)
@@ -124,22 +122,3 @@ def test_a_number_that_hurts_beside_people_without_one_has_no_direction():
     assert reason.describe().startswith("x0 is 1 (usual is not given). Changing it to 3.")
     (reason,) = find_reasons(model, people[:1], reference=people[2:])[0].reasons
     assert (reason.direction, reason.typical) == ("too low", 5.0)
-
-
-@pytest.mark.parametrize(
-    ("answers", "words"),
-    [
-        ({"alone": True, "from_value": 40.0}, "Handing in 40 or more would be enough."),
-        ({"alone": True, "from_value": 40.0, "until": 52.5}, "Handing in 40 to 52.5 would"),
-        ({"alone": True, "from_value": 1, "until": 1}, "Handing in 1 would be enough."),
-        ({"alone": True, "from_value": True, "until": True}, "Handing in yes would be enough."),
-        ({"alone": False, "with_others": True}, "handing it in alone is not enough; together"),
-        ({"alone": False, "with_others": False}, "No value that could be handed in within"),
-        ({"alone": None}, "Whether handing it in helps is not known"),
-        ({"changeable": False}, "It cannot be handed in."),
-    ],
-)
-def test_handing_in_is_said_in_words(answers, words):
-    reason = Reason("Income", None, 45_000, -0.2, 0.6, "missing", asked=True, **answers)
-    text = reason.describe()
-    assert text.startswith("Income was not given (usual is 45,000). ") and words in text

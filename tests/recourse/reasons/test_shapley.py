@@ -8,8 +8,7 @@ import xgboost
 from sklearn.ensemble import RandomForestClassifier
 
 from ract import ActionSpace, Feature
-from ract.recourse.reasons.principal import principal_reasons
-from ract.recourse.reasons.shapley import cutoff_of, score_of, shapley_values
+from ract.recourse.reasons.shapley import cutoff_of, principal_reasons, score_of, shapley_values
 from ract.trees.readers import read_model
 from tests import naive
 from tests.builders import random_problem, random_problem_with_holes, stump_on

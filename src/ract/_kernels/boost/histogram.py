@@ -14,12 +14,12 @@ size of a leaf.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from ract._kernels._jit import inner, kernel
-from ract._kernels._random import next_below
+from ract._kernels.splitmix import next_below
 
 # Words: slope of log loss by score and people, and curvature and rows.
 SLOPE, CURVATURE = 0, 1
@@ -31,8 +31,8 @@ CHUNK = 1024  # rows that stay in fast memory from one step to the next
 class Scale(NamedTuple):
     """How numbers are kept in words: bits (int64) for counts, and the step of amounts (float64)."""
 
-    bits: Any
-    step: Any
+    bits: int
+    step: float
 
 
 @inner

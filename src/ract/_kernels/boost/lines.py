@@ -12,13 +12,13 @@ to the interval that is left:
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from ract._kernels._jit import inner, making_kernel
 from ract._kernels.boost.tree import AXIS, FIRST, LAST, LEFT, RIGHT, goes_right
-from ract._kernels.boost.walk import leaf_of
+from ract._kernels.boost.walk import leaf_of_row
 
 # Sums in another order differ by rounding; scores closer than this are alike.
 ALIKE = 1e-9
@@ -31,26 +31,26 @@ class Trees(NamedTuple):
     1,) int64: users[starts[axis]:starts[axis + 1]] split on an axis.
     """
 
-    nodes: Any
-    value: Any
-    root: Any
-    users: Any
-    starts: Any
+    nodes: np.ndarray
+    value: np.ndarray
+    root: np.ndarray
+    users: np.ndarray
+    starts: np.ndarray
 
 
-class Reach(NamedTuple):
+class RowReach(NamedTuple):
     """What rows attain.
 
-    home, lowest, highest (rows, axes) unsigned: own cell, and the ordered cells that are in reach.
+    own, lowest, highest (rows, axes) unsigned: own cell, and the ordered cells that are in reach.
     layout (axes, 2) int64: number of cells, and where the table of a categorical axis starts in
     can_enter, or -1. can_enter (entries,) bool: from a category (row) to another (column).
     """
 
-    home: Any
-    lowest: Any
-    highest: Any
-    layout: Any
-    can_enter: Any
+    own: np.ndarray
+    lowest: np.ndarray
+    highest: np.ndarray
+    layout: np.ndarray
+    can_enter: np.ndarray
 
 
 @inner
@@ -89,24 +89,24 @@ def add_line(codes, row, axis, low, high, trees, tree, steps, stack):
 def may_go(cell, row, axis, reach):
     """Whether a cell of an axis is in a row's reach."""
     n_cells, table = reach.layout[axis, 0], reach.layout[axis, 1]
-    home = np.int64(reach.home[row, axis])
+    own = np.int64(reach.own[row, axis])
     if table >= 0:
-        return reach.can_enter[table + home * n_cells + cell]
-    return cell == home or (reach.lowest[row, axis] <= cell and cell <= reach.highest[row, axis])
+        return reach.can_enter[table + own * n_cells + cell]
+    return cell == own or (reach.lowest[row, axis] <= cell and cell <= reach.highest[row, axis])
 
 
 @inner
 def best_on_line(codes, row, axis, reach, trees, steps, stack):
     """The best cell of an axis within reach, and how much it gains on the present one.
 
-    Of cells that are alike the present one is kept, else the one nearest to home is taken.
+    Of cells that are alike the present one is kept, else the one nearest to the own one is taken.
     """
-    home, here = np.int64(reach.home[row, axis]), np.int64(codes[row, axis])
+    own, here = np.int64(reach.own[row, axis]), np.int64(codes[row, axis])
     if reach.layout[axis, 1] >= 0:
         low, high = np.int64(0), reach.layout[axis, 0] - 1
     else:
-        low = min(np.int64(reach.lowest[row, axis]), home)
-        high = max(np.int64(reach.highest[row, axis]), home)
+        low = min(np.int64(reach.lowest[row, axis]), own)
+        high = max(np.int64(reach.highest[row, axis]), own)
     if low == high:
         return here, 0.0
     for k in range(high - low + 2):
@@ -119,7 +119,7 @@ def best_on_line(codes, row, axis, reach, trees, steps, stack):
     for cell in range(low, high + 1):
         score = steps[cell - low]
         better = score > best + ALIKE
-        nearer = score > best - ALIKE and at != here and abs(cell - home) < abs(at - home)
+        nearer = score > best - ALIKE and at != here and abs(cell - own) < abs(at - own)
         if (better or nearer) and may_go(cell, row, axis, reach):
             best, at = score, np.int64(cell)
     return at, best - now
@@ -138,9 +138,9 @@ def gains_to_ends(codes, order, axis, reach, trees):
         for u in range(trees.starts[axis], trees.starts[axis + 1]):
             root = trees.root[trees.users[u]]
             codes[row, axis] = reach.highest[row, axis]
-            gain += trees.value[leaf_of(codes, row, trees.nodes, root)]
+            gain += trees.value[leaf_of_row(codes, row, trees.nodes, root)]
             codes[row, axis] = reach.lowest[row, axis]
-            gain -= trees.value[leaf_of(codes, row, trees.nodes, root)]
+            gain -= trees.value[leaf_of_row(codes, row, trees.nodes, root)]
         codes[row, axis] = here
     return gain
 

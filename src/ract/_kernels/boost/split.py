@@ -15,13 +15,13 @@ cells to the right and all others to the left:
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from ract._kernels._jit import inner
-from ract._kernels._random import next_below
-from ract._kernels.boost.histogram import CURVATURE, PEOPLE, ROWS, SLOPE, amount, count
+from ract._kernels.boost.histogram import CURVATURE, PEOPLE, ROWS, SLOPE, Scale, amount, count
+from ract._kernels.splitmix import next_below
 
 # A side with less curvature has nearly no say, and a gain below rounding is none.
 LEAST_CURVATURE, LEAST_GAIN = 1e-3, 1e-12
@@ -29,7 +29,7 @@ LEAST_CURVATURE, LEAST_GAIN = 1e-3, 1e-12
 ALIKE = 1e-10
 
 
-class Layout(NamedTuple):
+class AxisLayout(NamedTuple):
     """The axes of a table of cells.
 
     starts (axes + 1,) uint64: first cell of each, all end to end. categorical (axes,) bool.
@@ -37,27 +37,27 @@ class Layout(NamedTuple):
     int64: -1, 0 or 1.
     """
 
-    starts: Any
-    categorical: Any
-    missing: Any
-    directions: Any
+    starts: np.ndarray
+    categorical: np.ndarray
+    missing: np.ndarray
+    directions: np.ndarray
 
 
-class Rules(NamedTuple):
+class SplitRules(NamedTuple):
     """How trees are grown.
 
     max_leaves, max_depth, min_leaf (people), n_axes (drawn for a split): int64. l2, learning_rate:
     float64. newest_first: split the newest leaf, not the best one. scale: Scale of all sums.
     """
 
-    max_leaves: Any
-    max_depth: Any
-    min_leaf: Any
-    n_axes: Any
-    l2: Any
-    learning_rate: Any
-    newest_first: Any
-    scale: Any
+    max_leaves: int
+    max_depth: int
+    min_leaf: int
+    n_axes: int
+    l2: float
+    learning_rate: float
+    newest_first: bool
+    scale: Scale
 
 
 @inner
@@ -67,7 +67,7 @@ def is_better(gain, best):
 
 
 @inner
-def value_of(slope, curvature, l2, lower, upper):
+def leaf_value(slope, curvature, l2, lower, upper):
     """The value of a leaf within bounds."""
     total = curvature + l2
     value = -slope / total if total > 0.0 else 0.0
@@ -77,7 +77,7 @@ def value_of(slope, curvature, l2, lower, upper):
 @inner
 def worth(slope, curvature, l2, lower, upper):
     """How much a leaf lowers the loss."""
-    value = value_of(slope, curvature, l2, lower, upper)
+    value = leaf_value(slope, curvature, l2, lower, upper)
     return -(2.0 * slope + (curvature + l2) * value) * value
 
 
@@ -91,8 +91,8 @@ def gain_of(slope, curvature, other_slope, other_curvature, direction, bounds, l
     if direction == 0 and lower == -np.inf and upper == np.inf:
         left = slope * slope / (curvature + l2)
         return left + other_slope * other_slope / (other_curvature + l2)
-    left = value_of(slope, curvature, l2, lower, upper)
-    right = value_of(other_slope, other_curvature, l2, lower, upper)
+    left = leaf_value(slope, curvature, l2, lower, upper)
+    right = leaf_value(other_slope, other_curvature, l2, lower, upper)
     if direction * (right - left) < 0.0:
         return -np.inf
     gain = -(2.0 * slope + (curvature + l2) * left) * left

@@ -14,7 +14,7 @@ whose place it stands. Which one is smaller is known from the sums before any ro
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -31,7 +31,7 @@ from ract._kernels.boost.histogram import (
     count,
     fill,
 )
-from ract._kernels.boost.split import best_split, is_better, value_of
+from ract._kernels.boost.split import best_split, is_better, leaf_value
 
 # Columns of nodes: axis (-1: leaf), first and last cell of the right side, children, and whether
 # people without a value go left.
@@ -53,17 +53,17 @@ class Growing(NamedTuple):
     state (1,) uint64: of the generator.
     """
 
-    at: Any
-    rows: Any
-    slot: Any
-    totals: Any
-    bounds: Any
-    gain: Any
-    open: Any
-    free: Any
-    spare: Any
-    axes: Any
-    state: Any
+    at: np.ndarray
+    rows: np.ndarray
+    slot: np.ndarray
+    totals: np.ndarray
+    bounds: np.ndarray
+    gain: np.ndarray
+    open: np.ndarray
+    free: np.ndarray
+    spare: np.ndarray
+    axes: np.ndarray
+    state: np.ndarray
 
 
 @inner
@@ -72,7 +72,7 @@ def goes_right(cell, first, last):
     return first <= cell and cell <= last
 
 
-@inner
+@kernel
 def divide(codes, starts, order, first, last, slopes, nodes, growing, sums):
     """Divide rows of the node that is being divided, and sum the slopes of one side.
 
@@ -98,12 +98,6 @@ def divide(codes, starts, order, first, last, slopes, nodes, growing, sums):
         elif side == 1:
             fill(codes, starts, spare, n_right, end, slopes, sums)
     return middle
-
-
-@kernel
-def divide_block(codes, starts, order, first, last, slopes, nodes, growing, sums):
-    """Divide a block of the rows of the node that is being divided; as in divide."""
-    return divide(codes, starts, order, first, last, slopes, nodes, growing, sums)
 
 
 @kernel
@@ -168,7 +162,7 @@ def value_at(node, growing, rules, lower, upper):
     """The value of a node within bounds."""
     slope = amount(growing.totals[node, SLOPE], rules.scale)
     curvature = amount(growing.totals[node, CURVATURE], rules.scale)
-    return value_of(slope, curvature, rules.l2, lower, upper)
+    return leaf_value(slope, curvature, rules.l2, lower, upper)
 
 
 @inner
@@ -269,7 +263,7 @@ def look_below(pool, layout, rules, growing, nodes):
 
 
 @kernel
-def grow(codes, order, slopes, layout, rules, growing, pool, nodes, value, most_rows):
+def grow_boosted(codes, order, slopes, layout, rules, growing, pool, nodes, value, most_rows):
     """Grow a tree on the rows in order, as far as it gets alone.
 
     codes (rows, axes) unsigned. order (some,) uint32, reordered. slopes (rows, 2) int64. pool

@@ -9,7 +9,7 @@ from ract._kernels.boost.tree import AXIS, FIRST, LAST, LEFT, RIGHT, goes_right
 
 
 @inner
-def leaf_of(codes, row, nodes, node):
+def leaf_of_row(codes, row, nodes, node):
     """The leaf below a node that a row falls into."""
     axis = nodes[node, AXIS]
     while axis >= 0:
@@ -29,4 +29,4 @@ def add_values(codes, order, nodes, value, root, scores):
     for t in range(root.shape[0]):
         for k in range(order.shape[0]):
             row = order[k]
-            scores[row] += value[leaf_of(codes, row, nodes, root[t])]
+            scores[row] += value[leaf_of_row(codes, row, nodes, root[t])]

@@ -7,7 +7,7 @@ they carry the categories that are in their reach and that the path still admits
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -24,11 +24,11 @@ from ract._kernels.grow.gaps import (
 class Tree(NamedTuple):
     """axis (-1: leaf), cell, left, right, missing_left of every node; the root is node 0."""
 
-    axis: Any
-    cell: Any
-    left: Any
-    right: Any
-    missing_left: Any
+    axis: np.ndarray
+    cell: np.ndarray
+    left: np.ndarray
+    right: np.ndarray
+    missing_left: np.ndarray
 
 
 class Reaches(NamedTuple):
@@ -37,15 +37,15 @@ class Reaches(NamedTuple):
     missing, slots (axes,) int64: the missing cell of an ordinal axis and its place in spans, or -1.
     """
 
-    cells: Any
-    lowest: Any
-    highest: Any
-    n_cells: Any
-    tables: Any
-    sets: Any
-    can_enter: Any
-    missing: Any
-    slots: Any
+    cells: np.ndarray
+    lowest: np.ndarray
+    highest: np.ndarray
+    n_cells: np.ndarray
+    tables: np.ndarray
+    sets: np.ndarray
+    can_enter: np.ndarray
+    missing: np.ndarray
+    slots: np.ndarray
 
 
 @inner

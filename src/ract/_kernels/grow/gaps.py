@@ -9,7 +9,7 @@ a side of their own:
                                          known against missing
 
 Whoever is in cell m may, besides staying in it, enter the ordered cells between the ends of their
-reach: what they may hand in. It is the same for all of them. Whether a node admits cell m, and
+reach: what they may supply. It is the same for all of them. Whether a node admits cell m, and
 which ordered cells it admits, is kept in spans, by axis with missing values:
 
     spans (stack, such axes, 3) int32: whether cell m is admitted, lowest and highest ordered cell
@@ -22,35 +22,29 @@ from __future__ import annotations
 import numpy as np
 
 from ract._kernels._jit import inner
-from ract._kernels.grow.histogram import HIGHEST, LOWEST, NEG, NUMBER, POS
+from ract._kernels.grow.histogram import HIGHEST, LOWEST, NEG, POS, mark
 from ract._kernels.grow.objective import set_limits
 from ract._kernels.grow.split import (
     NOWHERE,
     TO_LARGER,
     TO_LEFT,
     TO_RIGHT,
-    Gap,
+    MissingRows,
     is_allowed,
+    number_with,
     offer_threshold,
     sweep_axis,
 )
 
 
 @inner
-def mark(touched, cell):
-    """Note that a cell is in use."""
-    touched[cell >> 6] |= np.uint64(1) << np.uint64(cell & 63)
-
-
-@inner
 def take_missing(counts, touched, missing, rules):
     """Take people without a value out of the histograms: weights, and number as sweeps count."""
-    neg, pos, number = counts[missing, NEG], counts[missing, POS], counts[missing, NUMBER]
+    neg, pos = counts[missing, NEG], counts[missing, POS]
+    number = number_with(0.0, neg, pos, missing, counts, rules)
     for k in range(counts.shape[1]):
         counts[missing, k] = 0.0
     touched[missing >> 6] &= ~(np.uint64(1) << np.uint64(missing & 63))
-    if not rules.counted:
-        number = neg + pos if rules.min_leaf > 1 else 1.0
     return neg, pos, number
 
 
@@ -65,9 +59,9 @@ def highest_in_use(touched, n_cells):
 
 @inner
 def add_exposed_known(axis, data, exposed, n_exposed, weights, missing, counts, touched):
-    """Count exposed reachers who have a value by both ends of their reach.
+    """Count exposed people who have a value by both ends of their reach.
 
-    Returns the mass of the others, and the ordered cells that they may hand in (none: m to m).
+    Returns the mass of the others, and the ordered cells that they may supply (none: m to m).
     """
     mass, low, high = 0.0, missing, missing
     for k in range(n_exposed):
@@ -107,7 +101,7 @@ def sweep_missing(
         mark(touched, last)
     if neg + pos == 0.0:
         toward = TO_LARGER if spans[row, slot, 0] else NOWHERE
-        gap = Gap(toward, 0.0, 0.0, 0.0, mass, first, last, True)
+        gap = MissingRows(toward, 0.0, 0.0, 0.0, mass, first, last, True)
         sweep_axis(axis, missing, low, high, n_exposed, node, gap, rules, histograms, best)
         return
     # Known against missing: nothing in it is more or less of the feature.
@@ -115,23 +109,26 @@ def sweep_missing(
     known = node.number - number if rules.min_leaf > 1 else 1.0
     enough = is_allowed(known, node.neg + node.pos - neg - pos, node, rules)
     if enough or rules.by_authors:  # whose winner is judged by its sides later
-        alone = Gap(TO_RIGHT, 0.0, 0.0, 0.0, mass, first, last, False)
+        alone = MissingRows(TO_RIGHT, 0.0, 0.0, 0.0, mass, first, last, False)
         offer_threshold(
             axis, missing - 1, node.pos - pos, node.neg - neg, node.exposed - mass, 0.0, alone,
             node, rules, best,
         )  # fmt: skip
     set_limits(best.limits, data.layout[axis, 3], frozen)
-    gap = Gap(TO_LEFT, neg, pos, number, mass, first, last, False)
-    sweep_axis(axis, missing, np.int64(0), high, n_exposed, node, gap, rules, histograms, best)
-    gap = Gap(TO_RIGHT, 0.0, 0.0, 0.0, mass, first, last, True)
-    sweep_axis(axis, missing, low, missing, n_exposed, node, gap, rules, histograms, best)
+    # Thresholds outside of the ordered cells that the node admits would part missing from known
+    # again, with a side that people with a value seem to attain and do not.
+    lowest, highest = np.int64(spans[row, slot, 1]), np.int64(spans[row, slot, 2])
+    gap = MissingRows(TO_LEFT, neg, pos, number, mass, first, last, False)
+    sweep_axis(axis, missing, lowest, high, n_exposed, node, gap, rules, histograms, best)
+    gap = MissingRows(TO_RIGHT, 0.0, 0.0, 0.0, mass, first, last, True)
+    sweep_axis(axis, missing, low, highest, n_exposed, node, gap, rules, histograms, best)
 
 
 @inner
 def attains_sides(lowest, highest, cell, missing_left, spans, row, slot):
     """Whether someone without a value attains the left and the right of a threshold in a node.
 
-    lowest, highest: the ordered cells that they may hand in, or the missing cell.
+    lowest, highest: the ordered cells that they may supply, or the missing cell.
     """
     stays = spans[row, slot, 0] == 1
     low, high = np.int64(spans[row, slot, 1]), np.int64(spans[row, slot, 2])

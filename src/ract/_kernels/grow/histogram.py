@@ -1,4 +1,4 @@
-"""Histograms over the cells of one axis, for a node's people and for its exposed reachers.
+"""Histograms over the cells of one axis, for a node's people and for the exposed.
 
 Only cells in use are ever visited: a bit per cell says which they are, so that a node of ten
 people costs ten steps per feature whatever the number of cells.
@@ -6,17 +6,11 @@ people costs ten steps per feature whatever the number of cells.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from ract._kernels._jit import inner
-
-# Position of the lowest set bit of a 64-bit word, through a de Bruijn sequence.
-_SEQUENCE = 0x03F79D71B4CB0A89
-_POSITION = np.zeros(64, np.int64)
-for _k in range(64):
-    _POSITION[((_SEQUENCE << _k) & 0xFFFFFFFFFFFFFFFF) >> 58] = _k
 
 
 class Histograms(NamedTuple):
@@ -27,18 +21,17 @@ class Histograms(NamedTuple):
     highest, exposed mass by own category. touched (c / 64,) uint64: a bit per cell in use.
     """
 
-    counts: Any
-    touched: Any
+    counts: np.ndarray
+    touched: np.ndarray
 
 
 NEG, POS, NUMBER, LOWEST, HIGHEST, OWN = 0, 1, 2, 3, 4, 5
 
 
 @inner
-def lowest_bit(word):
-    """Position of the lowest set bit of a non-zero uint64."""
-    alone = word & (~word + np.uint64(1))
-    return _POSITION[(alone * np.uint64(_SEQUENCE)) >> np.uint64(58)]
+def mark(touched, cell):
+    """Note that a cell is in use."""
+    touched[cell >> 6] |= np.uint64(1) << np.uint64(cell & 63)
 
 
 @inner
@@ -52,7 +45,7 @@ def add_people(cells, order, first, last, labels, weights, counts, touched):
     high = low
     for k in range(first, last):
         cell = np.int64(cells[order[k]])
-        touched[cell >> 6] |= np.uint64(1) << np.uint64(cell & 63)
+        mark(touched, cell)
         counts[cell, labels[k - first]] += weights[k - first]
         if cell < low:
             low = cell
@@ -70,7 +63,7 @@ def add_numbers(cells, order, first, last, counts):
 
 @inner
 def add_exposed(lowest, highest, exposed, n_exposed, weights, counts, touched):
-    """Count exposed reachers by the lowest and by the highest cell that they attain.
+    """Count exposed people by the lowest and by the highest cell that they attain.
 
     lowest, highest (n,): reach of everyone on this axis. exposed (m,): who; weights (m,).
     """
@@ -79,13 +72,13 @@ def add_exposed(lowest, highest, exposed, n_exposed, weights, counts, touched):
         low, high = np.int64(lowest[i]), np.int64(highest[i])
         counts[low, LOWEST] += weights[k]
         counts[high, HIGHEST] += weights[k]
-        touched[low >> 6] |= np.uint64(1) << np.uint64(low & 63)
-        touched[high >> 6] |= np.uint64(1) << np.uint64(high & 63)
+        mark(touched, low)
+        mark(touched, high)
 
 
 @inner
 def add_exposed_categories(cells, exposed, n_exposed, weights, counts):
-    """Count exposed reachers by their own category."""
+    """Count exposed people by their own category."""
     for k in range(n_exposed):
         counts[np.int64(cells[exposed[k]]), OWN] += weights[k]
 
@@ -114,7 +107,7 @@ def add_many(cells, order, first, last, labels, weights, counted, n_cells, count
     low, high = n_cells, -1
     for c in range(n_cells):
         if counts[c, NEG] + counts[c, POS] > 0.0:
-            touched[c >> 6] |= np.uint64(1) << np.uint64(c & 63)
+            mark(touched, c)
             low = min(low, c)
             high = c
     return low, high
@@ -122,11 +115,11 @@ def add_many(cells, order, first, last, labels, weights, counted, n_cells, count
 
 @inner
 def add_many_exposed(lowest, highest, exposed, n_exposed, weights, n_cells, counts, touched):
-    """As add_exposed, for more reachers than cells."""
+    """As add_exposed, for more people than cells."""
     for k in range(n_exposed):
         i = exposed[k]
         counts[np.int64(lowest[i]), LOWEST] += weights[k]
         counts[np.int64(highest[i]), HIGHEST] += weights[k]
     for c in range(n_cells):
         if counts[c, LOWEST] + counts[c, HIGHEST] > 0.0:
-            touched[c >> 6] |= np.uint64(1) << np.uint64(c & 63)
+            mark(touched, c)

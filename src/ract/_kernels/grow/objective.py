@@ -80,7 +80,7 @@ def middle_is_low(pos_l, neg_l, pos_r, neg_r, cut):
 
 
 @inner
-def in_order(limits, left, right, pos_l, neg_l, pos_r, neg_r):
+def keeps_direction(limits, left, right, pos_l, neg_l, pos_r, neg_r):
     """Whether neither labels nor shares of desired people go against the direction.
 
     pos_l / (pos_l + neg_l) > pos_r / (pos_r + neg_r) is the same as pos_l neg_r > pos_r neg_l,

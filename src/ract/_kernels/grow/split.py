@@ -13,12 +13,12 @@ by a threshold above the last ordered cell. A node without any sends them to its
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from ract._kernels._jit import inlined, inner
-from ract._kernels.grow.histogram import HIGHEST, LOWEST, NEG, NUMBER, OWN, POS, lowest_bit
+from ract._kernels.grow.histogram import HIGHEST, LOWEST, NEG, NUMBER, OWN, POS
 from ract._kernels.grow.objective import (
     ERROR,
     FROZEN,
@@ -26,9 +26,10 @@ from ract._kernels.grow.objective import (
     below_floor,
     best_labels,
     impurity,
-    in_order,
+    keeps_direction,
     majority,
 )
+from ract._kernels.words import lowest_bit
 
 
 class Node(NamedTuple):
@@ -40,16 +41,16 @@ class Node(NamedTuple):
     exposed: float
 
 
-class Gap(NamedTuple):
+class MissingRows(NamedTuple):
     """People without a value on one axis, as a sweep over the ordered cells sees them.
 
     toward: the side that they go to. neg, pos, number: weights and number of the node's, if that
-    is the left one. exposed: mass of the exposed among the reachers. low, high: the ordered cells
-    of the node that those may hand in; high is below low if there are none. clears: whether the
+    is the left one. exposed: mass of the exposed among them. low, high: the ordered cells
+    of the node that those may supply; high is below low if there are none. clears: whether the
     sweep clears the histograms.
     """
 
-    toward: Any
+    toward: np.int64
     neg: float
     pos: float
     number: float
@@ -64,12 +65,12 @@ class Gap(NamedTuple):
 TO_LEFT, TO_RIGHT, TO_LARGER, NOWHERE = (np.int64(k) for k in range(4))
 
 
-class Best(NamedTuple):
+class BestSplit(NamedTuple):
     """The best split so far (see the head of this file)."""
 
-    value: Any
-    split: Any
-    limits: Any
+    value: np.ndarray
+    split: np.ndarray
+    limits: np.ndarray
 
 
 @inner
@@ -85,6 +86,17 @@ def is_allowed(number_l, weight_l, node, rules):
 
 
 @inner
+def number_with(number, neg, pos, cell, counts, rules):
+    """Number of people on a side once a cell has joined it; anything from 1 on where all is enough.
+
+    neg, pos: weights of the side with the cell, which are numbers unless rules.counted.
+    """
+    if rules.counted:
+        return number + counts[cell, NUMBER]
+    return neg + pos if rules.min_leaf > 1 else 1.0
+
+
+@inner
 def missing_go_left(toward, pos_l, neg_l, pos_r, neg_r):
     """Whether people without a value go left; those that a node does not admit are sent too."""
     if toward >= TO_LARGER:
@@ -95,7 +107,7 @@ def missing_go_left(toward, pos_l, neg_l, pos_r, neg_r):
 @inner
 def keep(best, objective, mixed, axis, cell, left, right, toward, pos_l, neg_l, pos_r, neg_r):
     """Remember a split, unless it is out of order."""
-    if in_order(best.limits, left, right, pos_l, neg_l, pos_r, neg_r):
+    if keeps_direction(best.limits, left, right, pos_l, neg_l, pos_r, neg_r):
         best.value[0] = objective
         best.value[1] = mixed
         best.value[2] = pos_l
@@ -108,7 +120,7 @@ def keep(best, objective, mixed, axis, cell, left, right, toward, pos_l, neg_l, 
 
 
 @inner
-def offer(axis, cell, toward, sides, rules, best):
+def offer_split(axis, cell, toward, sides, rules, best):
     """Keep a split if its objective is strictly below the best so far."""
     left, right, objective, without = best_labels(
         sides, rules.recourse_weight, rules.floor, rules.cut, best.limits
@@ -137,7 +149,7 @@ def offer_threshold(axis, cell, pos_l, neg_l, attain_l, attain_r, gap, node, rul
             attain_r += gap.exposed
     miss_l, miss_r = node.exposed - attain_l, node.exposed - attain_r
     sides = Sides(pos_l, neg_l, pos_r, neg_r, miss_l, miss_r, node.exposed)
-    offer(axis, cell, gap.toward, sides, rules, best)
+    offer_split(axis, cell, gap.toward, sides, rules, best)
 
 
 @inner
@@ -187,12 +199,9 @@ def sweep_unexposed(axis, n_cells, node, gap, rules, histograms, best):
                     )  # fmt: skip
             neg_l += neg
             pos_l += pos
-            if rules.counted:
-                number_l += counts[cell, NUMBER]
-                if gap.clears:
-                    counts[cell, NUMBER] = 0.0
-            else:
-                number_l = neg_l + pos_l if rules.min_leaf > 1 else 1.0
+            number_l = number_with(number_l, neg_l, pos_l, cell, counts, rules)
+            if rules.counted and gap.clears:
+                counts[cell, NUMBER] = 0.0
             last, last_neg, last_pos = cell, neg, pos
 
 
@@ -207,6 +216,8 @@ def sweep_exposed(axis, n_cells, low, high, node, gap, rules, histograms, best):
         people   x    x         x        left are those in 3 and 7,
         ends       <     <  >     >      exposed on the left: those whose lowest cell is <= 7,
                                          exposed on the right: those whose highest cell is > 7
+
+    low, high: it lies from the cell low on and below the cell high.
     """
     counts, touched = histograms.counts, histograms.touched
     pos_l, neg_l, number_l = gap.pos, gap.neg, gap.number
@@ -220,8 +231,8 @@ def sweep_exposed(axis, n_cells, low, high, node, gap, rules, histograms, best):
             cell = (word << 6) + lowest_bit(bits)
             bits &= bits - np.uint64(1)
             enough = is_allowed(number_l, neg_l + pos_l, node, rules)
-            if last >= low and last < high and enough:
-                middle = (last + cell - 1) >> 1
+            if last >= 0 and cell > low and last < high and enough:
+                middle = max(low, min((last + cell - 1) >> 1, high - 1))
                 offer_threshold(
                     axis, middle, pos_l, neg_l, attain_l, attain_r, gap, node, rules, best
                 )
@@ -229,10 +240,7 @@ def sweep_exposed(axis, n_cells, low, high, node, gap, rules, histograms, best):
             pos_l += counts[cell, POS]
             attain_l += counts[cell, LOWEST]
             attain_r -= counts[cell, HIGHEST]
-            if rules.counted:
-                number_l += counts[cell, NUMBER]
-            else:
-                number_l = neg_l + pos_l if rules.min_leaf > 1 else 1.0
+            number_l = number_with(number_l, neg_l, pos_l, cell, counts, rules)
             if gap.clears:
                 for k in range(6):
                     counts[cell, k] = 0.0
@@ -240,7 +248,7 @@ def sweep_exposed(axis, n_cells, low, high, node, gap, rules, histograms, best):
 
 
 @inner
-def forget(histograms, n_cells):
+def clear_histograms(histograms, n_cells):
     """Clear the histograms of an axis, cell by cell."""
     for cell in range(n_cells):
         for k in range(6):
@@ -264,15 +272,12 @@ def sweep_every_threshold(axis, n_cells, low, high, node, gap, rules, histograms
         pos_l += counts[cell, POS]
         attain_l += counts[cell, LOWEST]
         attain_r -= counts[cell, HIGHEST]
-        if rules.counted:
-            number_l += counts[cell, NUMBER]
-        else:
-            number_l = neg_l + pos_l if rules.min_leaf > 1 else 1.0
+        number_l = number_with(number_l, neg_l, pos_l, cell, counts, rules)
         parts = low <= cell < high and is_allowed(number_l, neg_l + pos_l, node, rules)
         if parts or rules.by_authors:
             offer_threshold(axis, cell, pos_l, neg_l, attain_l, attain_r, gap, node, rules, best)
     if gap.clears:
-        forget(histograms, n_cells)
+        clear_histograms(histograms, n_cells)
 
 
 @inlined
@@ -312,9 +317,7 @@ def sweep_categories(axis, data, node, rules, admitted, row, histograms, best):
         elif neg_r + pos_r == 0.0:
             continue
         else:
-            here = 1.0
-            if rules.min_leaf > 1:
-                here = counts[cell, NUMBER] if rules.counted else neg_r + pos_r
+            here = number_with(0.0, neg_r, pos_r, cell, counts, rules)
             if not is_allowed(here, neg_r + pos_r, node, rules):
                 continue
         attain_l, attain_r = 0.0, 0.0
@@ -331,5 +334,5 @@ def sweep_categories(axis, data, node, rules, admitted, row, histograms, best):
         sides = Sides(
             node.pos - pos_r, node.neg - neg_r, pos_r, neg_r, miss_l, miss_r, node.exposed
         )
-        offer(axis, cell, TO_LARGER, sides, rules, best)
-    forget(histograms, n_cells)
+        offer_split(axis, cell, TO_LARGER, sides, rules, best)
+    clear_histograms(histograms, n_cells)

@@ -1,16 +1,17 @@
 """Growing one tree, depth first and left first (Algorithm 1 of the paper).
 
-Who matters for the recourse of a split is kept in lists of reachers (ract._kernels.grow.reachers).
+Whose recourse a split decides is kept in lists of the people who attain each node
+(ract._kernels.grow.exposure).
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from ract._kernels._jit import inlined, inner, kernel
-from ract._kernels._random import next_below
+from ract._kernels.grow.exposure import gather_exposed, mark_inside, split_attaining
 from ract._kernels.grow.gaps import push_spans, sweep_missing
 from ract._kernels.grow.histogram import (
     add_exposed,
@@ -22,18 +23,14 @@ from ract._kernels.grow.histogram import (
     is_constant,
 )
 from ract._kernels.grow.objective import ERROR, impurity, middle_is_low, set_limits
-from ract._kernels.grow.reachers import (
-    gather_exposed,
-    mark_inside,
-    split_reachers,
-)
 from ract._kernels.grow.split import (
     TO_LARGER,
-    Gap,
+    MissingRows,
     Node,
     sweep_axis,
     sweep_categories,
 )
+from ract._kernels.splitmix import next_below
 
 
 class Data(NamedTuple):
@@ -47,17 +44,17 @@ class Data(NamedTuple):
     (people,) float64: of someone's error, and of someone without recourse.
     """
 
-    cells: Any
-    lowest: Any
-    highest: Any
-    layout: Any
-    can_enter: Any
-    desired: Any
-    weights: Any
-    sample_weight: Any
+    cells: np.ndarray
+    lowest: np.ndarray
+    highest: np.ndarray
+    layout: np.ndarray
+    can_enter: np.ndarray
+    desired: np.ndarray
+    weights: np.ndarray
+    sample_weight: np.ndarray
 
 
-class Rules(NamedTuple):
+class GrowthRules(NamedTuple):
     """What to optimise and when to stop.
 
     floor: the least share of desired people of a desired leaf. cut: the share from which on a leaf
@@ -88,24 +85,24 @@ class Scratch(NamedTuple):
     state (1,): of the generator. pending, covered (people,). inside (people,) int32: the last node
     that someone was in, for the authors' rule, or None. admitted (stack, categories). spans: see
     ract._kernels.grow.gaps.
-    stack (stack, 7): node, first and last of its people, first and last reacher, depth, label
+    stack (stack, 7): node, first and last of its people and of those who attain it, depth, label
     that everything below is frozen to (-1: free).
     """
 
-    order: Any
-    spare: Any
-    exposed: Any
-    labels: Any
-    weights: Any
-    exposed_weights: Any
-    axes: Any
-    state: Any
-    pending: Any
-    covered: Any
-    inside: Any
-    admitted: Any
-    spans: Any
-    stack: Any
+    order: np.ndarray
+    spare: np.ndarray
+    exposed: np.ndarray
+    labels: np.ndarray
+    weights: np.ndarray
+    exposed_weights: np.ndarray
+    axes: np.ndarray
+    state: np.ndarray
+    pending: np.ndarray
+    covered: np.ndarray
+    inside: np.ndarray | None
+    admitted: np.ndarray
+    spans: np.ndarray | None
+    stack: np.ndarray
 
 
 @inner
@@ -115,7 +112,7 @@ def draw_below(state, bound):
 
 
 @kernel
-def draw_people(state, n_drawn, times):
+def draw_with_replacement(state, n_drawn, times):
     """Draw people with replacement: how often each is drawn is added to times (people,) float64.
 
     state (1,) uint64: of the generator, which moves on.
@@ -163,7 +160,7 @@ def draw_sorted(axes, n, state):
 @inlined
 def choose_split(
     data, rules, node, frozen, first, last, n_exposed, row, spans, scratch, histograms, best
-):  # fmt: skip
+):
     """Search the sampled axes for the split with the least objective.
 
     Axes that are constant in the node do not count as sampled, as in scikit-learn.
@@ -211,7 +208,7 @@ def choose_split(
                 )  # fmt: skip
                 continue
         lowest, highest = data.lowest[axis], data.highest[axis]
-        gap = Gap(TO_LARGER, 0.0, 0.0, 0.0, 0.0, 1, 0, True)
+        gap = MissingRows(TO_LARGER, 0.0, 0.0, 0.0, 0.0, 1, 0, True)
         if n_exposed > n_cells:
             add_many_exposed(
                 lowest, highest, exposed, n_exposed, exposed_weights, n_cells, counts, touched
@@ -253,13 +250,13 @@ def weight_of(order, first, last, weights):
 
 
 @inner
-def push(stack, row, node, first, last, first_reacher, last_reacher, depth, frozen):
+def push_node(stack, row, node, first, last, first_attaining, last_attaining, depth, frozen):
     """Write a row of the stack."""
     stack[row, 0] = node
     stack[row, 1] = first
     stack[row, 2] = last
-    stack[row, 3] = first_reacher
-    stack[row, 4] = last_reacher
+    stack[row, 3] = first_attaining
+    stack[row, 4] = last_attaining
     stack[row, 5] = depth
     stack[row, 6] = frozen
 
@@ -335,9 +332,9 @@ def carry_out(data, rules, label, node, first, last, total, scratch, best):
 
 
 @kernel
-def grow(
+def grow_tree_nodes(
     arena, row, n_nodes, data, rules, total, scratch, histograms, best, nodes, masses
-):  # fmt: skip
+):
     """Grow a tree on the sample in scratch.order from a row of the stack on, while arena has room.
 
     nodes (most, 6) int32: axis (-1: leaf), cell, left, right, label, whether people without a value
@@ -350,8 +347,8 @@ def grow(
     exposed, exposed_weights = scratch.exposed, scratch.exposed_weights
     while row >= 0:
         node, first, last, depth = stack[row, 0], stack[row, 1], stack[row, 2], stack[row, 5]
-        first_reacher, last_reacher, frozen = stack[row, 3], stack[row, 4], stack[row, 6]
-        if 2 * last_reacher - first_reacher > arena.shape[0]:
+        first_attaining, last_attaining, frozen = stack[row, 3], stack[row, 4], stack[row, 6]
+        if 2 * last_attaining - first_attaining > arena.shape[0]:
             break
         label = np.int64(nodes[node, 4])
         neg, pos = gather_people(order, first, last, data.desired, data.weights, labels, weights)
@@ -361,8 +358,8 @@ def grow(
         masses[node, 2] = number
         middle = np.int64(-1)
         if depth < rules.max_depth and number >= rules.min_split and pos > 0.0 and neg > 0.0:
-            last_reacher, n_exposed, mass = gather_exposed(
-                arena, first_reacher, last_reacher, covered, pending, label, data.sample_weight,
+            last_attaining, n_exposed, mass = gather_exposed(
+                arena, first_attaining, last_attaining, covered, pending, label, data.sample_weight,
                 exposed, exposed_weights,
             )  # fmt: skip
             present = Node(pos, neg, number, mass)
@@ -374,7 +371,7 @@ def grow(
         if middle < 0:
             nodes[node, 0] = -1
             if label == 1:
-                for k in range(first_reacher, last_reacher):
+                for k in range(first_attaining, last_attaining):
                     covered[arena[k]] = True
             row -= 1
             continue
@@ -391,19 +388,21 @@ def grow(
         n_right, n_left = 0, 0
         if rules.recourse_weight > 0.0:
             mark_inside(scratch.inside, node, order, first, last)
-            n_right, n_left = split_reachers(
-                data, best.split, label, arena, first_reacher, last_reacher, row, node,
+            n_right, n_left = split_attaining(
+                data, best.split, label, arena, first_attaining, last_attaining, row, node,
                 scratch.spans, scratch.inside, scratch,
             )  # fmt: skip
             for k in range(n_left):
-                arena[first_reacher + n_right + k] = spare[k]
-        boundary = first_reacher + n_right
+                arena[first_attaining + n_right + k] = spare[k]
+        boundary = first_attaining + n_right
         missing = data.layout[axis, 4]
         # Known against missing has no direction.
         direction = data.layout[axis, 3] if best.split[1] != missing - 1 or missing < 0 else 0
         frozen_l, frozen_r = freeze(direction, frozen, best, pos, neg, rules.cut)
-        push(stack, row, right, middle, last, first_reacher, boundary, depth + 1, frozen_r)
-        push(stack, row + 1, left, first, middle, boundary, boundary + n_left, depth + 1, frozen_l)
+        push_node(stack, row, right, middle, last, first_attaining, boundary, depth + 1, frozen_r)
+        push_node(
+            stack, row + 1, left, first, middle, boundary, boundary + n_left, depth + 1, frozen_l
+        )
         push_admitted(
             scratch.admitted, row, data.layout[axis, 2], data.layout[axis, 0], best.split[1]
         )

@@ -13,22 +13,15 @@ tree stands for it, and one addition carries into all of them:
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numba.core import types
-from numba.extending import intrinsic
 
 from ract._kernels._jit import inlined, inner, making
-from ract._kernels.search.boxes import place_point
+from ract._kernels.words import lowest_bit, popcount
 
 # Shared words leave the sign alone, so that no addition overflows.
 OWN_WIDTH, SHARED_WIDTH = 64, 63
-# A number with a different top six bits for each of its 64 shifts tells which bit is set.
-SHIFTED = 0x03F79D71B4CB0A89
-PLACE = np.zeros(64, np.int64)
-for _k in range(64):
-    PLACE[((SHIFTED << _k) & (2**64 - 1)) >> 58] = _k
 
 
 class Bits(NamedTuple):
@@ -49,38 +42,22 @@ class Bits(NamedTuple):
     counted over all axes, or -1 on a categorical axis.
     """
 
-    active: Any
-    offset: Any
-    words: Any
-    first_box: Any
-    slot: Any
-    bit: Any
-    start: Any
-    low: Any
-    top: Any
-    large: Any
-    own: Any
-    mask: Any
-    upto: Any
-    after: Any
-    bound_start: Any
-    bounds: Any
-
-
-@inlined
-def lowest_bit(word):
-    """Position of the lowest set bit of a word that is not 0."""
-    return PLACE[(((word & -word) * SHIFTED) >> 58) & 63]
-
-
-@intrinsic
-def popcount(typingctx, word):
-    """Number of set bits of a word: one instruction, which also works on several words at once."""
-
-    def instruction(context, builder, signature, arguments):
-        return builder.ctpop(arguments[0])
-
-    return types.int64(types.int64), instruction
+    active: np.ndarray
+    offset: np.ndarray
+    words: np.ndarray
+    first_box: np.ndarray
+    slot: np.ndarray
+    bit: np.ndarray
+    start: np.ndarray
+    low: np.ndarray
+    top: np.ndarray
+    large: np.ndarray
+    own: np.ndarray
+    mask: np.ndarray
+    upto: np.ndarray
+    after: np.ndarray
+    bound_start: np.ndarray
+    bounds: np.ndarray
 
 
 @inner
@@ -133,27 +110,27 @@ def mark_trees(first_box, slot, bit, start, low, top, own, large):
 
 
 @inner
-def find_bounds(boxes, categorical, active, offset, bound_start, bounds):
+def find_bounds(boxes, active, offset, bound_start, bounds):
     """List the active axes that restrict each box, and where it begins and ends there."""
     n = 0
     for r in range(boxes.tree.shape[0]):
         for i in range(active.shape[0]):
             a = active[i]
             last = boxes.n_cells[a] - 1
-            if categorical[a]:
+            if boxes.categorical[a]:
                 bound = boxes.first[r, a] != (2 << last) - 1
             else:
                 bound = boxes.first[r, a] > 0 or boxes.last[r, a] < last
             if bound:
                 bounds[0, n] = i
-                bounds[1, n] = -1 if categorical[a] else offset[i] + boxes.first[r, a]
-                bounds[2, n] = -1 if categorical[a] else offset[i] + boxes.last[r, a]
+                bounds[1, n] = -1 if boxes.categorical[a] else offset[i] + boxes.first[r, a]
+                bounds[2, n] = -1 if boxes.categorical[a] else offset[i] + boxes.last[r, a]
                 n += 1
         bound_start[r + 1] = n
 
 
 @inner
-def fill_masks(boxes, categorical, bits, stop):
+def fill_masks(boxes, bits, stop):
     """Set mask, upto and after.
 
     An ordinal cell lies in the boxes that begin at it or before it and end at it or after.
@@ -165,14 +142,14 @@ def fill_masks(boxes, categorical, bits, stop):
         a, begin, end = bits.active[i], bits.offset[i], bits.offset[i + 1]
         for r in range(boxes.tree.shape[0]):
             s, bit = bits.slot[r], bits.bit[r]
-            if categorical[a]:
+            if boxes.categorical[a]:
                 for c in range(end - begin):
                     if (boxes.first[r, a] >> c) & 1:
                         mask[begin + c, s] |= bit
             else:
                 upto[begin + boxes.first[r, a], s] |= bit
                 after[begin + boxes.last[r, a], s] |= bit
-        if categorical[a]:
+        if boxes.categorical[a]:
             continue
         for c in range(begin + 1, end):
             for s in range(mask.shape[1]):
@@ -184,7 +161,7 @@ def fill_masks(boxes, categorical, bits, stop):
 
 
 @making
-def make_bits(boxes, categorical, n_trees, shared, stop):
+def make_bits(boxes, n_trees, shared, stop):
     """Everything about the boxes that stays the same during a search.
 
     stop (1,) uint8: set from outside to end it; what was made by then is not for use.
@@ -209,33 +186,55 @@ def make_bits(boxes, categorical, n_trees, shared, stop):
         numbers[2], trees[3, :n_large], trees[2], sets[:n_cells], sets[n_cells : 2 * n_cells],
         sets[2 * n_cells :], each[2], np.empty((3, n_boxes * n_active), np.int64),
     )  # fmt: skip
-    find_bounds(boxes, categorical, bits.active, bits.offset, bits.bound_start, bits.bounds)
-    fill_masks(boxes, categorical, bits, stop)
+    find_bounds(boxes, bits.active, bits.offset, bits.bound_start, bits.bounds)
+    fill_masks(boxes, bits, stop)
     return bits
+
+
+@inner
+def has_box(bits, t, alive, sets, row):
+    """Whether a tree of several words has an alive box in a row of sets (rows, words)."""
+    for s in range(bits.words[t], bits.slot[bits.first_box[t + 1] - 1] + 1):
+        if alive[s] & sets[row, s] != 0:
+            return True
+    return False
 
 
 @inlined
 def find_trees(bits, alive, sets, row, out):
-    """Set out (words,) to the trees with an alive box in a row of sets (rows, words).
+    """Set out (words,) to the trees with an alive box in a row of sets, as their own bits.
 
-    Of shared words; trees are their own bits. Returns their number.
+    Of shared words.
     """
-    n = 0
     for s in range(out.shape[0]):
         both, low = alive[s] & sets[row, s], bits.low[s]
-        both = (((both & low) + low) | both) & bits.top[s]
-        out[s] = both
-        while both != 0:
-            both &= both - 1
-            n += 1
+        out[s] = (((both & low) + low) | both) & bits.top[s]
     for k in range(bits.large.shape[0]):
         t = bits.large[k]
-        for s in range(bits.words[t], bits.slot[bits.first_box[t + 1] - 1] + 1):
-            if alive[s] & sets[row, s] != 0:
-                out[bits.words[t]] = bits.own[t]
-                n += 1
-                break
+        if has_box(bits, t, alive, sets, row):
+            out[bits.words[t]] = bits.own[t]
+
+
+@inner
+def count_trees(bits, alive, sets, row):
+    """Number of trees with an alive box in a row of sets (rows, words); of shared words."""
+    n = 0
+    for s in range(alive.shape[0]):
+        both, low = alive[s] & sets[row, s], bits.low[s]
+        n += popcount((((both & low) + low) | both) & bits.top[s])
+    for k in range(bits.large.shape[0]):
+        n += has_box(bits, bits.large[k], alive, sets, row)
     return n
+
+
+@inner
+def best_box(bits, t, alive, sets, row):
+    """The best alive box of a tree in a row of sets, -1 if there is none; of words of its own."""
+    for s in range(bits.words[t], bits.words[t + 1]):
+        word = alive[s] & sets[row, s]
+        if word != 0:
+            return bits.start[s] + lowest_bit(word)
+    return -1
 
 
 @inlined
@@ -268,7 +267,7 @@ def restrict(alive, mask, cells, base, n):
 
 
 @inner
-def find_meeting(boxes, bits, categorical, r, meets):
+def find_meeting(boxes, bits, r, meets):
     """Set row r of meets to the boxes that meet box r."""
     for s in range(meets.shape[1]):
         meets[r, s] = -1
@@ -276,7 +275,7 @@ def find_meeting(boxes, bits, categorical, r, meets):
         i, begin, end = bits.bounds[0, k], bits.bounds[1, k], bits.bounds[2, k]
         a, base = bits.active[i], bits.offset[i]
         for s in range(meets.shape[1]):
-            if not categorical[a]:
+            if not boxes.categorical[a]:
                 meets[r, s] &= bits.upto[end, s] & bits.after[begin, s]
                 continue
             union = 0
@@ -284,74 +283,3 @@ def find_meeting(boxes, bits, categorical, r, meets):
                 if (boxes.first[r, a] >> c) & 1:
                     union |= bits.mask[base + c, s]
             meets[r, s] &= union
-
-
-class State(NamedTuple):
-    """Where a search stands; rows of two-dimensional arrays are its levels.
-
-    alive int64 (levels, words). chosen int64 (levels, active): cell of an axis or -1. lists int64
-    (4, cells): stamps of begins and ends, the cells left of each axis, and room. n_left int64
-    (active,): how many are left. options int64 (levels, cells + 1): cells to try, tried and
-    n_options int64 (levels,): how many of them; axis_of: of which axis. stamps int64 (1,).
-    meets int64 (boxes, words), known int64 (boxes,): the boxes that a box meets, once worked out.
-    trees int64 (words,): room.
-    """
-
-    alive: Any
-    chosen: Any
-    lists: Any
-    n_left: Any
-    options: Any
-    n_options: Any
-    tried: Any
-    axis_of: Any
-    stamps: Any
-    meets: Any
-    known: Any
-    trees: Any
-
-
-@making
-def new_state(bits, n_boxes):
-    """The start of a search: every box is alive, no cell is chosen."""
-    n_active, n_levels = bits.active.shape[0], bits.active.shape[0] + 2
-    n_cells, n_words = bits.mask.shape
-    words, levels = np.zeros((n_levels + 1, n_words), np.int64), np.zeros((5, n_levels), np.int64)
-    for r in range(n_boxes):
-        words[0, bits.slot[r]] |= bits.bit[r]
-    chosen = np.zeros((n_levels, n_active), np.int64)
-    for i in range(n_active):
-        chosen[0, i] = -1
-    return State(
-        words[:n_levels], chosen, np.zeros((4, n_cells), np.int64), levels[0],
-        np.zeros((n_levels, n_cells + 1), np.int64), levels[1], levels[2], levels[3], levels[4],
-        np.empty((n_boxes, n_words), np.int64), np.zeros((1, n_boxes), np.int64)[0],
-        words[n_levels],
-    )  # fmt: skip
-
-
-@inner
-def go_on(bits, state, depth):
-    """Take the next option at or above a level; returns the new level, -1 when none is left."""
-    while depth >= 0 and state.tried[depth] >= state.n_options[depth]:
-        depth -= 1
-    if depth < 0:
-        return depth
-    i, c = state.axis_of[depth], state.options[depth, state.tried[depth]]
-    state.tried[depth] += 1
-    for s in range(state.alive.shape[1]):
-        state.alive[depth + 1, s] = state.alive[depth, s] & bits.mask[bits.offset[i] + c, s]
-    for k in range(bits.active.shape[0]):
-        state.chosen[depth + 1, k] = state.chosen[depth, k]
-    state.chosen[depth + 1, i] = c
-    return depth + 1
-
-
-@inner
-def read_point(boxes, bits, chosen, own, categorical, point):
-    """Original cells of a full choice."""
-    for a in range(point.shape[0]):
-        point[a] = 0
-    for k in range(bits.active.shape[0]):
-        point[bits.active[k]] = chosen[k]
-    place_point(boxes, own, categorical, point)

@@ -6,7 +6,7 @@ Only cells delimited by a box matter, so each axis is compressed to those:
     boxes       |-----|             compressed to 5 cells: 0 | 1 2 | 3 4 | 5 6 7 | 8 9
                     |-------|
 
-For someone who can hand in a value, the cell of those without one comes right after the last
+For someone who can supply a value, the cell of those without one comes right after the last
 that they attain. A leaf with that cell and with some that are not next to it is two boxes:
 
     cells     3 4 5 6 7 ?
@@ -16,7 +16,7 @@ that they attain. A leaf with that cell and with some that are not next to it is
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -24,25 +24,27 @@ from ract._kernels._jit import inner, making, making_kernel
 from ract._kernels.search.cell_forest import path_categories
 
 
-class Boxes(NamedTuple):
+class LeafBoxes(NamedTuple):
     """Boxes on compressed cells, in the order of their trees; of one tree the best label first.
 
     tree, label int64 (boxes,). first, last int64 (boxes, axes): interval on an ordinal axis; on a
     categorical one, first is a set of compressed categories as bits. n_cells int64 (axes,).
     start int64 (axes, cells + 1): first original cell of each compressed one (a category is
-    itself). home int64 (axes,): the compressed cell that holds the person's own.
-    missing int64 (axes,): original cell that stands for the own one of someone who can hand in a
-    value, or -1.
+    itself). current int64 (axes,): the compressed cell that holds the person's own.
+    missing int64 (axes,): original cell that stands for the own one of someone who can supply a
+    value, or -1. own int64 (axes,): the person's original cells. categorical bool (axes,).
     """
 
-    tree: Any
-    label: Any
-    first: Any
-    last: Any
-    n_cells: Any
-    start: Any
-    home: Any
-    missing: Any
+    tree: np.ndarray
+    label: np.ndarray
+    first: np.ndarray
+    last: np.ndarray
+    n_cells: np.ndarray
+    start: np.ndarray
+    current: np.ndarray
+    missing: np.ndarray
+    own: np.ndarray
+    categorical: np.ndarray
 
 
 @inner
@@ -212,10 +214,10 @@ def compress_cells(a, first, last, low, high, place, start):
 
 @making_kernel
 def make_boxes(forest, least, box, own, categorical, most_cells, most_boxes):
-    """The leaves of a pruned forest with at least a label, as arrays that make Boxes.
+    """The leaves of a pruned forest with at least a label, as arrays that make LeafBoxes.
 
     most_boxes: None where no axis has missing values; what is about them is not compiled then.
-    Returns tree and label (2, boxes), first and last (2, boxes, axes), n_cells, home and missing
+    Returns tree and label (2, boxes), first and last (2, boxes, axes), n_cells, current and missing
     (3, axes), start, and whether there are more than most_boxes, so that the rest is not for use.
     """
     n_axes = box.lowest.shape[0]
@@ -252,23 +254,23 @@ def make_boxes(forest, least, box, own, categorical, most_cells, most_boxes):
         else:
             k = compress_cells(a, ends[0], ends[1], low, high, place, start[a])
         numbers[0, a] = k
-        home = 0
+        current = 0
         for c in range(k):
             if start[a, c] == own[a] or (not categorical[a] and start[a, c] < own[a]):
-                home = c
-        numbers[1, a] = home
+                current = c
+        numbers[1, a] = current
         numbers[2, a] = missing
     return lists, ends, numbers, start, too_many
 
 
 @inner
-def place_point(boxes, own, categorical, point):
+def place_point(boxes, point):
     """Replace compressed cells by original ones: of each the one nearest to the own cell."""
-    for a in range(own.shape[0]):
+    for a in range(boxes.own.shape[0]):
         low, end = boxes.start[a, point[a]], boxes.start[a, point[a] + 1]
-        if categorical[a]:
+        if boxes.categorical[a]:
             point[a] = low
         else:
-            point[a] = min(max(own[a], low), end - 1)
+            point[a] = min(max(boxes.own[a], low), end - 1)
             if point[a] == boxes.missing[a]:
-                point[a] = own[a]
+                point[a] = boxes.own[a]

@@ -8,13 +8,13 @@ Nor can anybody come to a leaf whose path leaves the person's own cells on more 
 change, so that such leaves are left out as well.
 
 People without a value are in the last cell of an ordinal axis, which has no place in the order:
-every split says on which side they are. Someone who can hand in a value attains an interval and
+every split says on which side they are. Someone who can supply a value attains an interval and
 that cell.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -31,15 +31,15 @@ class Forest(NamedTuple):
     or -1.
     """
 
-    axis: Any
-    cell: Any
-    left: Any
-    right: Any
-    parent: Any
-    label: Any
-    missing_left: Any
-    root: Any
-    missing: Any
+    axis: np.ndarray
+    cell: np.ndarray
+    left: np.ndarray
+    right: np.ndarray
+    parent: np.ndarray
+    label: np.ndarray
+    missing_left: np.ndarray
+    root: np.ndarray
+    missing: np.ndarray
 
 
 class Box(NamedTuple):
@@ -50,9 +50,9 @@ class Box(NamedTuple):
     belongs to the box, else 0.
     """
 
-    lowest: Any
-    highest: Any
-    categories: Any
+    lowest: np.ndarray
+    highest: np.ndarray
+    categories: np.ndarray
 
 
 MIXED = -1
@@ -76,7 +76,7 @@ def fill_affordable_box(own, costs, n_cells, categorical, missing, limit, box):
                 last -= 1
                 if own[axis] > last or costs[axis, last + 1] <= limit:
                     bits = 1
-            if own[axis] > last:  # whatever may be handed in
+            if own[axis] > last:  # whatever may be supplied
                 low, high = 0, last
                 while low <= last and not costs[axis, low] <= limit:
                     low += 1
@@ -293,7 +293,7 @@ def first_price(forest, weight, own, costs, n_cells, categorical, prices, needed
 
 
 @inner
-def total(forest, first, last, weight, base, single, cells, categorical):
+def sum_of_leaves(forest, first, last, weight, base, single, cells, categorical):
     """Weight of a point of cells in some trees, added up from base (in float32 if single)."""
     sum_ = base
     for t in range(first, last):
@@ -311,7 +311,7 @@ def total(forest, first, last, weight, base, single, cells, categorical):
     return sum_
 
 
-class Rule(NamedTuple):
+class PointRule(NamedTuple):
     """When a point is wanted: (base + weights of its leaves) / divisor >= cutoff, or not so.
 
     weight float64 (labels,). against float64 (labels,): weights of the other class, where the
@@ -319,8 +319,8 @@ class Rule(NamedTuple):
     that. single: sums are rounded to float32 after every tree. wanted: False turns it around.
     """
 
-    weight: Any
-    against: Any
+    weight: np.ndarray
+    against: np.ndarray
     tie: bool
     base: float
     single: bool
@@ -329,24 +329,36 @@ class Rule(NamedTuple):
     wanted: bool
 
 
-class Rules(NamedTuple):
+class PointRules(NamedTuple):
     """The rule of each model, whose trees stand one after the other in one forest.
 
     first int64 (models + 1,): first tree of each model. weight, against float64 (labels,): of the
     labels of all models. compares bool (models,): whether a model has weights of the other class.
-    The rest (models,) as in Rule.
+    The rest (models,) as in PointRule.
     """
 
-    first: Any
-    weight: Any
-    against: Any
-    compares: Any
-    tie: Any
-    base: Any
-    single: Any
-    divisor: Any
-    cutoff: Any
-    wanted: Any
+    first: np.ndarray
+    weight: np.ndarray
+    against: np.ndarray
+    compares: np.ndarray
+    tie: np.ndarray
+    base: np.ndarray
+    single: np.ndarray
+    divisor: np.ndarray
+    cutoff: np.ndarray
+    wanted: np.ndarray
+
+
+class Needs(NamedTuple):
+    """What is asked of the trees that are left of each model.
+
+    first int64 (models + 1,): first tree of each model. by_votes bool (models,). least float64
+    (models,): no point with fewer votes, or a smaller sum, is accepted.
+    """
+
+    first: np.ndarray
+    by_votes: np.ndarray
+    least: np.ndarray
 
 
 @inner
@@ -355,10 +367,15 @@ def is_wanted(forest, rules, cells, categorical):
     for g in range(rules.base.shape[0]):
         first, last, base = rules.first[g], rules.first[g + 1], rules.base[g]
         single, divisor = rules.single[g], rules.divisor[g]
-        sum_ = total(forest, first, last, rules.weight, base, single, cells, categorical) / divisor
+        sum_ = (
+            sum_of_leaves(forest, first, last, rules.weight, base, single, cells, categorical)
+            / divisor
+        )
         accepted = sum_ >= rules.cutoff[g]
         if rules.compares[g]:
-            other = total(forest, first, last, rules.against, base, single, cells, categorical)
+            other = sum_of_leaves(
+                forest, first, last, rules.against, base, single, cells, categorical
+            )
             other /= divisor
             accepted = sum_ > other or (rules.tie[g] and sum_ == other)
         if accepted != rules.wanted[g]:
@@ -368,7 +385,7 @@ def is_wanted(forest, rules, cells, categorical):
 
 @kernel
 def polish(forest, rules, own, costs, categorical, stop, point):
-    """Move the dearest axis of a point home while all models want it; returns its cost.
+    """Move the dearest axis of a point back while all models want it; returns its cost.
 
     stop (1,) uint8: set from outside to leave the point as it is by then.
     """
@@ -395,7 +412,7 @@ def polish(forest, rules, own, costs, categorical, stop, point):
 
 @kernel
 def tidy(forest, rules, own, categorical, point):
-    """Move every axis home that need not have left a point that all models want."""
+    """Undo every change of a point that all models want without it too."""
     for a in range(own.shape[0]):
         here = point[a]
         if here != own[a]:

@@ -12,18 +12,19 @@ boxes misses every alive box of another tree w that is left, or of both trees u,
 Those trees are then used up.
 
 A box *misses* the trees of which it meets no alive box. Whoever is in it loses all of them, so that
-a box that misses too many is in no solution and dies: at once if they alone are too many, else if
-those are that no conflict has used up, beside what conflicts cost anyway.
+a box that misses too many is in no solution and is dropped: at once if they alone are too many,
+else if those are that no conflict has used up, beside what conflicts cost anyway.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from ract._kernels._jit import inlined, inner, making
-from ract._kernels.search.bits import find_meeting, find_trees, lowest_bit
+from ract._kernels.search.bits import find_meeting, find_trees
+from ract._kernels.words import lowest_bit, popcount
 
 # What a tree is: lost or used up, without a partner, or else its partner's number (of NumPy, since
 # Numba compiles a function again for every number of Python).
@@ -44,16 +45,16 @@ class Conflicts(NamedTuple):
     misses. units int64 (boxes,), first int64 (trees + 1,): room.
     """
 
-    missed: Any
-    against: Any
-    sets: Any
-    mate: Any
-    n_against: Any
-    n_alive: Any
-    order: Any
-    n_missed: Any
-    units: Any
-    first: Any
+    missed: np.ndarray
+    against: np.ndarray
+    sets: np.ndarray
+    mate: np.ndarray
+    n_against: np.ndarray
+    n_alive: np.ndarray
+    order: np.ndarray
+    n_missed: np.ndarray
+    units: np.ndarray
+    first: np.ndarray
 
 
 @making
@@ -74,10 +75,10 @@ def holds(bits, sets, row, t):
 
 
 @inner
-def find_conflicts(boxes, bits, categorical, alive, slack, state, room):
+def find_conflicts(boxes, bits, alive, slack, state, room):
     """Set missed, against and numbers of conflicts and boxes for what is alive.
 
-    Boxes that miss more trees than slack die. Returns how many boxes, and how many trees, did.
+    Boxes that miss more trees than slack are dropped. Returns how many boxes and trees were.
     """
     met, n_boxes, n_trees = room.sets[ROOM], 0, 0
     find_trees(bits, alive, state.alive, np.int64(0), room.sets[ALIVE])
@@ -89,16 +90,13 @@ def find_conflicts(boxes, bits, categorical, alive, slack, state, room):
             if alive[bits.slot[r]] & bits.bit[r] == 0:
                 continue
             if state.known[r] == 0:
-                find_meeting(boxes, bits, categorical, r, state.meets)
+                find_meeting(boxes, bits, r, state.meets)
                 state.known[r] = 1
             find_trees(bits, alive, state.meets, r, met)
             n = 0
             for s in range(met.shape[0]):
-                word = room.sets[ALIVE, s] & ~met[s]
-                room.missed[r, s] = word
-                while word != 0:
-                    word &= word - 1
-                    n += 1
+                room.missed[r, s] = room.sets[ALIVE, s] & ~met[s]
+                n += popcount(room.missed[r, s])
             room.n_missed[r] = n
             if n > slack:
                 alive[bits.slot[r]] &= ~bits.bit[r]
@@ -110,10 +108,7 @@ def find_conflicts(boxes, bits, categorical, alive, slack, state, room):
         n = 0
         if room.n_alive[t] > 0:
             for s in range(met.shape[0]):
-                word = room.against[t, s]
-                while word != 0:
-                    word &= word - 1
-                    n += 1
+                n += popcount(room.against[t, s])
         elif holds(bits, room.sets, np.int64(ALIVE), t):
             room.sets[ALIVE, bits.words[t]] &= ~bits.own[t]
             n_trees += 1
@@ -204,7 +199,7 @@ def missed_unit(boxes, bits, room, r):
 
 
 @inner
-def add_tree(boxes, bits, alive, room, t):
+def loses_one_more(boxes, bits, alive, room, t):
     """Whether tree t costs one more; if so, it and what it was set against are used up."""
     n_units = 0
     for r in range(bits.first_box[t], bits.first_box[t + 1]):
@@ -229,18 +224,15 @@ def add_tree(boxes, bits, alive, room, t):
 
 
 @inner
-def drop_boxes(bits, alive, slack, room):
-    """Let boxes die that miss more trees without a partner than slack; returns how many did."""
+def drop_conflicting_boxes(bits, alive, slack, room):
+    """Drop boxes that miss more trees without a partner than slack; returns how many."""
     dropped = 0
     for r in range(bits.first_box[room.mate.shape[0]]):
         if room.n_missed[r] <= slack or alive[bits.slot[r]] & bits.bit[r] == 0:
             continue
         n = 0
         for s in range(alive.shape[0]):
-            word = room.missed[r, s] & room.sets[SINGLE, s]
-            while word != 0:
-                word &= word - 1
-                n += 1
+            n += popcount(room.missed[r, s] & room.sets[SINGLE, s])
         if n > slack:
             alive[bits.slot[r]] &= ~bits.bit[r]
             dropped += 1
@@ -248,12 +240,12 @@ def drop_boxes(bits, alive, slack, room):
 
 
 @inner
-def lost_to_conflicts(boxes, bits, categorical, alive, slack, state, room):
+def lost_to_conflicts(boxes, bits, alive, slack, state, room):
     """At least how many alive trees are lost because they cannot agree; stops above slack.
 
-    Returns besides how many boxes died, which can be in no solution.
+    Returns also how many boxes were dropped, which can be in no solution.
     """
-    dropped, lost = find_conflicts(boxes, bits, categorical, alive, slack, state, room)
+    dropped, lost = find_conflicts(boxes, bits, alive, slack, state, room)
     n = rank_trees(room)
     lost += pair_up(boxes, bits, room, n, slack - lost)
     for k in range(n - 1, -1, -1):
@@ -261,7 +253,7 @@ def lost_to_conflicts(boxes, bits, categorical, alive, slack, state, room):
             break
         t = room.order[k]
         if room.mate[t] == FREE and room.n_alive[t] <= MOST_ALIVE:
-            lost += add_tree(boxes, bits, alive, room, t)
+            lost += loses_one_more(boxes, bits, alive, room, t)
     if lost <= slack:
-        dropped += drop_boxes(bits, alive, slack - lost, room)
+        dropped += drop_conflicting_boxes(bits, alive, slack - lost, room)
     return lost, dropped

@@ -1,14 +1,14 @@
-"""Boxes that are too far from home for those who may change few features.
+"""Boxes that are too many changes away for those who may change few features.
 
-A box is as many moves away as there are axes on which it does not hold the home cell, besides
-those that have left home already. With k moves left, boxes that are further away are dead, and a
-move on an axis that does not bring a box nearer leaves it dead if it is k away. Moves are counted
+A box is as many moves away as there are axes on which it does not hold the current cell, besides
+those that have changed already. With k moves left, boxes that are further away are dropped,
+and a move on an axis that does not bring a box nearer drops it if it is k away. Moves are counted
 for all boxes of a word at once: ``least[j]`` are the boxes that are more than j moves away.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -19,14 +19,14 @@ MOST_MOVES = 6
 
 
 class Far(NamedTuple):
-    """moved int64 (active,): axes that have left home. least int64 (moves, words): see above.
+    """moved int64 (active,): axes that have changed. least int64 (moves, words): see above.
 
     near int64 (words,): alive boxes that are not too far after a move on an axis.
     """
 
-    moved: Any
-    least: Any
-    near: Any
+    moved: np.ndarray
+    least: np.ndarray
+    near: np.ndarray
 
 
 @making
@@ -38,10 +38,10 @@ def new_far(bits):
 
 @inner
 def mark_moved(boxes, bits, chosen, far):
-    """Mark the axes whose cell is chosen and not home; returns how many these are."""
+    """Mark the axes whose chosen cell is not the current one; returns how many these are."""
     n = 0
     for i in range(bits.active.shape[0]):
-        far.moved[i] = 1 if 0 <= chosen[i] != boxes.home[bits.active[i]] else 0
+        far.moved[i] = 1 if 0 <= chosen[i] != boxes.current[bits.active[i]] else 0
         n += far.moved[i]
     return n
 
@@ -56,9 +56,9 @@ def drop_far(boxes, bits, moves, alive, far):
     for i in range(bits.active.shape[0]):
         if far.moved[i]:
             continue
-        home = bits.offset[i] + boxes.home[bits.active[i]]
+        current = bits.offset[i] + boxes.current[bits.active[i]]
         for s in range(alive.shape[0]):
-            away = alive[s] & ~bits.mask[home, s]
+            away = alive[s] & ~bits.mask[current, s]
             for k in range(moves, 0, -1):
                 least[k, s] |= least[k - 1, s] & away
             least[0, s] |= away
@@ -68,11 +68,11 @@ def drop_far(boxes, bits, moves, alive, far):
 
 @inner
 def find_near(boxes, bits, i, moves, alive, far):
-    """Set far.near to the alive boxes that are not too far once axis i has left home."""
+    """Set far.near to the alive boxes that are not too far once axis i has changed."""
     if far.moved[i]:
         for s in range(alive.shape[0]):
             far.near[s] = alive[s]
         return
-    home = bits.offset[i] + boxes.home[bits.active[i]]
+    current = bits.offset[i] + boxes.current[bits.active[i]]
     for s in range(alive.shape[0]):
-        far.near[s] = alive[s] & ~(far.least[moves - 1, s] & bits.mask[home, s])
+        far.near[s] = alive[s] & ~(far.least[moves - 1, s] & bits.mask[current, s])

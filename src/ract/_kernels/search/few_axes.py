@@ -1,52 +1,52 @@
-"""What trees can add up to when at most three axes leave home.
+"""What trees can add up to when at most three axes change.
 
-With the axes S away from home, a tree is worth at most v(S), the best of its boxes that hold home
-on every other axis. No point is worth more than the largest sum of v(S) over trees. Trees have few
-axes each, so that the sums of all S come from what each axis, pair and triple adds to a tree:
+With the axes S changed, a tree is worth at most v(S), the best of its boxes that hold the current
+cell on every other axis. No point is worth more than the largest sum of v(S) over trees. Trees have
+few axes each, so that the sums of all S come from what each axis, pair and triple adds to a tree:
 
     v(i, j) = v() + [v(i) - v()] + [v(j) - v()] + [v(i, j) - v(i) - v(j) + v()]
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from ract._kernels._jit import inner, making, making_kernel
 
-# Axes that leave home, and active axes, of which there is a table of triples.
+# Axes that change, and active axes, of which there is a table of triples.
 MOST_CHANGES, MOST_AXES = 3, 40
 
 
 class Sets(NamedTuple):
     """Numbers of each axis, pair and triple (ascending): float64 (n,), (n, n) and (n, n, n)."""
 
-    one: Any
-    two: Any
-    three: Any
+    one: np.ndarray
+    two: np.ndarray
+    three: np.ndarray
 
 
 @making
 def new_sets(n, changes, value):
-    """The same number for all sets that may leave home."""
+    """The same number for all sets that may change."""
     two, three = n if changes > 1 else 0, n if changes > 2 else 0
     pairs, triples = np.full((two, two), value), np.full((three, three, three), value)
     return Sets(np.full(n, value), pairs, triples)
 
 
 @inner
-def axes_away(boxes, active, categorical, r, away):
-    """Set away to the first axes on which box r is without home; returns how many there are."""
+def axes_away(boxes, active, r, away):
+    """Set away to the first axes on which box r lacks the current cell; returns how many."""
     n = 0
     for i in range(active.shape[0]):
         a = active[i]
-        home, first = boxes.home[a], boxes.first[r, a]
-        if categorical[a]:
-            held = (first >> home) & 1 != 0
+        current, first = boxes.current[a], boxes.first[r, a]
+        if boxes.categorical[a]:
+            inside = (first >> current) & 1 != 0
         else:
-            held = first <= home <= boxes.last[r, a]
-        if not held:
+            inside = first <= current <= boxes.last[r, a]
+        if not inside:
             if n < away.shape[0]:
                 away[n] = i
             n += 1
@@ -54,7 +54,7 @@ def axes_away(boxes, active, categorical, r, away):
 
 
 @inner
-def forget(own, axes, n, changes):
+def reset_gains(own, axes, n, changes):
     """Set the numbers of all sets of n listed axes to -inf."""
     for x in range(n):
         i = axes[x]
@@ -71,12 +71,12 @@ def forget(own, axes, n, changes):
 
 
 @inner
-def add_tree(own, home, axes, n, changes, sums):
+def add_tree_gains(own, base, axes, n, changes, sums):
     """Add to sums what each set of n listed axes adds to a tree; own becomes what it is worth."""
     for x in range(n):
         i = axes[x]
-        own.one[i] = max(own.one[i], home)
-        sums.one[i] += own.one[i] - home
+        own.one[i] = max(own.one[i], base)
+        sums.one[i] += own.one[i] - base
     if changes < 2:
         return
     for x in range(n):
@@ -84,7 +84,7 @@ def add_tree(own, home, axes, n, changes, sums):
         for y in range(x + 1, n):
             j = axes[y]
             own.two[i, j] = max(own.two[i, j], own.one[i], own.one[j])
-            sums.two[i, j] += own.two[i, j] - own.one[i] - own.one[j] + home
+            sums.two[i, j] += own.two[i, j] - own.one[i] - own.one[j] + base
     if changes < 3:
         return
     for x in range(n):
@@ -95,7 +95,7 @@ def add_tree(own, home, axes, n, changes, sums):
                 k = axes[z]
                 pairs = own.two[i, j] + own.two[i, k] + own.two[j, k]
                 best = max(own.three[i, j, k], own.two[i, j], own.two[i, k], own.two[j, k])
-                sums.three[i, j, k] += best - pairs + own.one[i] + own.one[j] + own.one[k] - home
+                sums.three[i, j, k] += best - pairs + own.one[i] + own.one[j] + own.one[k] - base
 
 
 @inner
@@ -118,8 +118,8 @@ def largest_sum(sums, changes):
 
 
 @making_kernel
-def most_with_few(boxes, value, changes, categorical):
-    """The most that values of boxes, one of each tree, add up to with few axes away from home.
+def most_with_few(boxes, value, changes):
+    """The most that values of boxes, one of each tree, add up to with few axes changed.
 
     boxes: all leaves of the trees that a person can come to. value float64 (boxes,). inf where
     there are too many changes or axes to say.
@@ -137,11 +137,11 @@ def most_with_few(boxes, value, changes, categorical):
     away, axes, seen = np.empty(changes, np.int64), np.empty(n_active, np.int64), active - active
     total, begin, n_boxes = 0.0, 0, boxes.tree.shape[0]
     while begin < n_boxes:
-        home, end = -np.inf, begin
+        base, end = -np.inf, begin
         while end < n_boxes and boxes.tree[end] == boxes.tree[begin]:
-            n = axes_away(boxes, active, categorical, end, away)
+            n = axes_away(boxes, active, end, away)
             if n == 0:
-                home = max(home, value[end])
+                base = max(base, value[end])
             elif n == 1:
                 own.one[away[0]] = max(own.one[away[0]], value[end])
             elif n == 2 <= changes:
@@ -158,8 +158,8 @@ def most_with_few(boxes, value, changes, categorical):
                 axes[n] = i
                 n += 1
                 seen[i] = 0
-        add_tree(own, home, axes, n, changes, sums)
-        forget(own, axes, n, changes)
-        total += home
+        add_tree_gains(own, base, axes, n, changes, sums)
+        reset_gains(own, axes, n, changes)
+        total += base
         begin = end
     return total + largest_sum(sums, changes)

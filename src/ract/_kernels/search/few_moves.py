@@ -1,19 +1,19 @@
-"""What points that leave home on few axes can be worth, given what each cell is worth.
+"""What points that change few axes can be worth, given what each cell is worth.
 
 The limit on changes takes part in sharing out (``shares``) like one more tree, which splits on
-every axis, is worth 0 where few enough axes leave home, and can have nothing else. With cells that
-are worth u[i, c] beside it, and k moves left besides those of axes that cannot stay at home,
+every axis, is worth 0 where few enough axes change, and can have nothing else. With cells that
+are worth u[i, c] beside it, and k moves left besides those of axes that must change,
 
-    gain[i]  = max over c of u[i, c] - u[i, home]
-    the most = sum of u[i, home] + sum of the k largest gains that are above 0
+    gain[i]  = max over c of u[i, c] - u[i, current]
+    the most = sum of u[i, current] + sum of the k largest gains that are above 0
 
-An axis that has to stay at home leaves its move to the next gain; one that has to move and would
+An axis that has to stay as it is leaves its change to the next gain; one that has to move and would
 not have takes the smallest of the k. That gives what the most is with each cell.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -25,17 +25,17 @@ class Few(NamedTuple):
 
     given, rest, best float64 (cells of all axes,): what it hands to cells; of the cells left of
     each axis, what they are worth beside it, and the most with each. stay, top, gains float64
-    (active,): of each axis at home and elsewhere; gains above 0, the largest first. rank int64
+    (active,): of each axis unchanged and changed; gains above 0, the largest first. rank int64
     (active,): place of an axis' gain among them, or how many there are.
     """
 
-    given: Any
-    rest: Any
-    best: Any
-    stay: Any
-    top: Any
-    gains: Any
-    rank: Any
+    given: np.ndarray
+    rest: np.ndarray
+    best: np.ndarray
+    stay: np.ndarray
+    top: np.ndarray
+    gains: np.ndarray
+    rank: np.ndarray
 
 
 @making
@@ -68,17 +68,18 @@ def rank_gains(few):
 
 
 @inner
-def best_with_few(boxes, bits, cells, n_left, changes, few):
+def best_with_few(boxes, bits, state, changes, few):
     """Set few.best to the most of few.rest with each cell left, with at most so many changes.
 
-    Returns how many of them are left to axes that can stay at home.
+    Returns how many of them are left to axes that need not change.
     """
     most, left, n_axes = 0.0, changes, bits.active.shape[0]
+    cells, n_left = state.lists[2], state.n_left
     for i in range(n_axes):
-        base, home = bits.offset[i], boxes.home[bits.active[i]]
+        base, current = bits.offset[i], boxes.current[bits.active[i]]
         few.stay[i] = few.top[i] = -np.inf
         for q in range(n_left[i]):
-            if cells[base + q] == home:
+            if cells[base + q] == current:
                 few.stay[i] = few.rest[base + q]
             else:
                 few.top[i] = max(few.top[i], few.rest[base + q])
@@ -93,13 +94,13 @@ def best_with_few(boxes, bits, cells, n_left, changes, few):
     for k in range(min(left, n)):
         most += few.gains[k]
     for i in range(n_axes):
-        base, home = bits.offset[i], boxes.home[bits.active[i]]
+        base, current = bits.offset[i], boxes.current[bits.active[i]]
         forced, moves = few.stay[i] == -np.inf, few.rank[i] < left
         for q in range(n_left[i]):
             here = few.rest[base + q]
-            if forced or (moves and cells[base + q] != home):
+            if forced or (moves and cells[base + q] != current):
                 few.best[base + q] = most - few.top[i] + here
-            elif cells[base + q] != home:
+            elif cells[base + q] != current:
                 few.best[base + q] = most - last - few.stay[i] + here
             elif moves:
                 few.best[base + q] = most - few.top[i] + here + following
@@ -109,15 +110,15 @@ def best_with_few(boxes, bits, cells, n_left, changes, few):
 
 
 @inner
-def share_out_limit(boxes, bits, cells, n_left, changes, worth, few):
+def share_out_limit(boxes, bits, state, changes, worth, few):
     """Improve the limit's shares once; worth (cells of all axes,) is changed with them."""
-    n_axes = bits.active.shape[0]
+    n_axes, cells, n_left = bits.active.shape[0], state.lists[2], state.n_left
     for i in range(n_axes):
         base = bits.offset[i]
         for q in range(n_left[i]):
             c = cells[base + q]
             few.rest[base + q] = worth[base + c] - few.given[base + c]
-    best_with_few(boxes, bits, cells, n_left, changes, few)
+    best_with_few(boxes, bits, state, changes, few)
     for i in range(n_axes):
         base = bits.offset[i]
         for q in range(n_left[i]):
@@ -128,13 +129,14 @@ def share_out_limit(boxes, bits, cells, n_left, changes, worth, few):
 
 
 @inner
-def lose_to_limit(boxes, bits, cells, n_left, changes, few, losses):
-    """Add to losses (cells of all axes,) what the limit handed out too much with each cell."""
+def lose_to_limit(boxes, bits, state, changes, few):
+    """Add to the state's losses what the limit handed out too much with each cell."""
+    cells, n_left, losses = state.lists[2], state.n_left, state.losses
     for i in range(bits.active.shape[0]):
         base = bits.offset[i]
         for q in range(n_left[i]):
             few.rest[base + q] = -few.given[base + cells[base + q]]
-    best_with_few(boxes, bits, cells, n_left, changes, few)
+    best_with_few(boxes, bits, state, changes, few)
     for i in range(bits.active.shape[0]):
         base = bits.offset[i]
         for q in range(n_left[i]):
@@ -142,21 +144,22 @@ def lose_to_limit(boxes, bits, cells, n_left, changes, few, losses):
 
 
 @inner
-def guess_few(boxes, bits, cells, n_left, changes, few, losses, guess):
-    """Set guess (active,) to cells that lose least together, of which few are not home.
+def guess_few(boxes, bits, state, changes, few, guess):
+    """Set guess (active,) to cells that lose least together, of which few are changes.
 
     Returns whether few enough are.
     """
+    cells, n_left, losses = state.lists[2], state.n_left, state.losses
     for i in range(bits.active.shape[0]):
         base = bits.offset[i]
         for q in range(n_left[i]):
             few.rest[base + q] = -losses[base + q]
-    left = best_with_few(boxes, bits, cells, n_left, changes, few)
+    left = best_with_few(boxes, bits, state, changes, few)
     for i in range(bits.active.shape[0]):
-        base, home = bits.offset[i], boxes.home[bits.active[i]]
+        base, current = bits.offset[i], boxes.current[bits.active[i]]
         moves = few.stay[i] == -np.inf or few.rank[i] < left
         for q in range(n_left[i]):
-            away = cells[base + q] != home
+            away = cells[base + q] != current
             if away == moves and (not away or few.rest[base + q] == few.top[i]):
                 guess[i] = cells[base + q]
     return left >= 0

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
+
+import numpy as np
 
 from ract._kernels._jit import inner
 
@@ -10,8 +12,8 @@ from ract._kernels._jit import inner
 class Heap(NamedTuple):
     """price float64 and number int32 (room,); the first comes first."""
 
-    price: Any
-    number: Any
+    price: np.ndarray
+    number: np.ndarray
 
 
 @inner
@@ -30,7 +32,7 @@ def exchange(heap, i, j):
 
 
 @inner
-def push(heap, n, price, number):
+def heap_push(heap, n, price, number):
     """Add to the n entries; returns how many there are then."""
     heap.price[n] = price
     heap.number[n] = number

@@ -12,13 +12,13 @@ at once and keeps the far side, with its price, for later:
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from ract._kernels._jit import inner, making
 from ract._kernels.search.cell_forest import Box
-from ract._kernels.search.heap import push
+from ract._kernels.search.heap import heap_push
 from ract._kernels.search.point_cost import cheapest_category, price_with
 
 
@@ -30,12 +30,12 @@ class Walk(NamedTuple):
     node, changed axes, length of the trail, cell of its point on the axis; prices float64 (depth,).
     """
 
-    box: Any
-    point: Any
-    trail: Any
-    masks: Any
-    waiting: Any
-    prices: Any
+    box: Box
+    point: np.ndarray
+    trail: np.ndarray
+    masks: np.ndarray
+    waiting: np.ndarray
+    prices: np.ndarray
 
 
 @inner
@@ -152,7 +152,7 @@ def collect_leaves(
             length = go(walk, length, axis, cell, to_left, is_categorical, here)
             node = near
         if worth[node] > bar and changes > 0:
-            n = push(heap, n, price, node)
+            n = heap_push(heap, n, price, node)
         if n_waiting == 0:
             go_back(walk, length, 0)
             return n

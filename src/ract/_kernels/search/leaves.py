@@ -11,7 +11,7 @@ best, and what has been seen by then bounds every other action from below:
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -19,7 +19,6 @@ from ract._kernels._jit import inner, making_kernel
 from ract._kernels.search.cell_forest import is_wanted
 from ract._kernels.search.heap import Heap, drop_first
 from ract._kernels.search.leaf_walk import collect_leaves, goes_left, new_walk, set_point
-from ract._kernels.search.point_cost import joint_cost
 from ract._utils.status import Status
 
 OPTIMAL, FOUND = Status.OPTIMAL.value, Status.FOUND.value
@@ -36,17 +35,17 @@ class Leaves(NamedTuple):
     up to less.
     """
 
-    value: Any
-    worth: Any
-    rest: Any
-    gain: Any
-    tree: Any
-    depth: Any
-    least: Any
+    value: np.ndarray
+    worth: np.ndarray
+    rest: np.ndarray
+    gain: bool
+    tree: np.ndarray
+    depth: int
+    least: float
 
 
 @inner
-def leaf_of(forest, node, point, categorical):
+def leaf_of_point(forest, node, point, categorical):
     """Leaf of a tree in which a point of cells lies."""
     while forest.axis[node] >= 0:
         axis = forest.axis[node]
@@ -70,12 +69,12 @@ def may_be_enough(leaves, given):
 def set_given(forest, leaves, point, categorical, given):
     """What each tree gives to a point. given (trees,)."""
     for t in range(forest.root.shape[0]):
-        given[t] = leaves.value[leaf_of(forest, forest.root[t], point, categorical)]
+        given[t] = leaves.value[leaf_of_point(forest, forest.root[t], point, categorical)]
 
 
 @making_kernel
 def search_leaves(
-    forest, leaves, accepting, rules, own, costs, n_cells, categorical, norm, joint, budget,
+    forest, leaves, accepting, rules, own, costs, n_cells, categorical, norm, budget,
     max_changes, stop, point, numbers,
 ):  # fmt: skip
     """Cheapest nearest point of a candidate leaf that the ensemble accepts, for one person.
@@ -126,13 +125,9 @@ def search_leaves(
         set_point(forest, leaf, own, costs, n_cells, categorical, walk.box, trial)
         if not is_wanted(accepting, rules, trial, categorical):
             continue
-        cost = price
-        if joint.precision.shape[0] > 0:
-            cost = joint_cost(joint, own, trial, categorical)
-        if cost < best and cost <= budget:
-            best = cost
-            for a in range(n_axes):
-                point[a] = trial[a]
+        best = price  # no leaf after it is cheaper
+        for a in range(n_axes):
+            point[a] = trial[a]
     if not enough:  # every leaf below the best was seen, or every leaf within the budget
         bound = best
     numbers[0] = UNKNOWN if enough else NONE

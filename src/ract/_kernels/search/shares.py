@@ -20,7 +20,7 @@ of the cells alike, so that a search keeps and improves them as it goes.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -28,7 +28,7 @@ from ract._kernels._jit import inner, making
 from ract._kernels.search.few_moves import lose_to_limit, share_out_limit
 
 
-class Shares(NamedTuple):
+class CellShares(NamedTuple):
     """What trees hand to the cells of the axes that they split on.
 
     first int64 (trees + 1,): first entry of each tree in axis and at. axis int64 (entries,): active
@@ -37,15 +37,15 @@ class Shares(NamedTuple):
     come before a cell. rest, best float64 (active, most cells), most float64 (active,): room.
     """
 
-    first: Any
-    axis: Any
-    at: Any
-    given: Any
-    worth: Any
-    before: Any
-    rest: Any
-    best: Any
-    most: Any
+    first: np.ndarray
+    axis: np.ndarray
+    at: np.ndarray
+    given: np.ndarray
+    worth: np.ndarray
+    before: np.ndarray
+    rest: np.ndarray
+    best: np.ndarray
+    most: np.ndarray
 
 
 @making
@@ -70,7 +70,7 @@ def new_shares(bits, n_trees):
     for i in range(n_active):
         widest = max(widest, bits.offset[i + 1] - bits.offset[i])
     room = np.empty((2, n_active, widest))
-    return Shares(
+    return CellShares(
         first, lists[0, :n], lists[1, :n], np.zeros(size), np.zeros(n_cells),
         np.zeros(n_cells + n_active, np.int64), room[0], room[1], np.zeros(n_active),
     )  # fmt: skip
@@ -95,12 +95,12 @@ def take_cells(bits, cells, n_left, shares, few):
 
 
 @inner
-def best_with_cells(boxes, bits, categorical, value, alive, cells, n_left, shares, t):
+def best_with_cells(boxes, bits, value, alive, state, shares, t):
     """Set shares.best to what tree t is worth at most with each cell left, others at their best.
 
     shares.rest: what the cells are worth beside it. Rows are the axes of the tree.
     """
-    begin, end = shares.first[t], shares.first[t + 1]
+    begin, end, cells, n_left = shares.first[t], shares.first[t + 1], state.lists[2], state.n_left
     rest, best, most, before = shares.rest, shares.best, shares.most, shares.before
     for k in range(end - begin):
         for q in range(n_left[shares.axis[begin + k]]):
@@ -112,7 +112,7 @@ def best_with_cells(boxes, bits, categorical, value, alive, cells, n_left, share
         for k in range(end - begin):
             i = shares.axis[begin + k]
             a, place, top = bits.active[i], bits.offset[i] + i, -np.inf
-            if categorical[a]:
+            if boxes.categorical[a]:
                 for q in range(n_left[i]):
                     if (boxes.first[r, a] >> cells[bits.offset[i] + q]) & 1:
                         top = max(top, rest[k, q])
@@ -128,7 +128,7 @@ def best_with_cells(boxes, bits, categorical, value, alive, cells, n_left, share
         for k in range(end - begin):
             i = shares.axis[begin + k]
             a, place, others = bits.active[i], bits.offset[i] + i, sum_ - most[k]
-            if categorical[a]:
+            if boxes.categorical[a]:
                 for q in range(n_left[i]):
                     if (boxes.first[r, a] >> cells[bits.offset[i] + q]) & 1:
                         best[k, q] = max(best[k, q], others + rest[k, q])
@@ -140,13 +140,13 @@ def best_with_cells(boxes, bits, categorical, value, alive, cells, n_left, share
 
 
 @inner
-def share_out(boxes, bits, categorical, value, changes, alive, cells, n_left, shares, few, stop):
+def share_out(boxes, bits, value, changes, alive, state, shares, few, stop):
     """Improve the shares of every tree, and of the limit on changes, once; returns the bound.
 
-    cells (cells of all axes,), n_left (active,): the cells left of each axis. stop (1,) uint8: set
-    from outside to end at once, without a bound.
+    stop (1,) uint8: set from outside to end at once, without a bound.
     """
     worth, given, bound = shares.worth, shares.given, 0.0
+    cells, n_left = state.lists[2], state.n_left
     for t in range(shares.first.shape[0] - 1):
         if stop[0]:
             return np.inf
@@ -160,7 +160,7 @@ def share_out(boxes, bits, categorical, value, changes, alive, cells, n_left, sh
             for q in range(n_left[i]):
                 c = cells[base + q]
                 shares.rest[k, q] = worth[base + c] - given[at + c]
-        best_with_cells(boxes, bits, categorical, value, alive, cells, n_left, shares, t)
+        best_with_cells(boxes, bits, value, alive, state, shares, t)
         for k in range(end - begin):
             i, at = shares.axis[begin + k], shares.at[begin + k]
             base = bits.offset[i]
@@ -170,7 +170,7 @@ def share_out(boxes, bits, categorical, value, changes, alive, cells, n_left, sh
                     worth[base + c] = shares.best[k, q] / (end - begin)
                     given[at + c] = worth[base + c] - shares.rest[k, q]
     if changes < bits.active.shape[0]:
-        share_out_limit(boxes, bits, cells, n_left, changes, worth, few)
+        share_out_limit(boxes, bits, state, changes, worth, few)
     for i in range(bits.active.shape[0]):
         base, top = bits.offset[i], -np.inf
         for q in range(n_left[i]):
@@ -180,13 +180,12 @@ def share_out(boxes, bits, categorical, value, changes, alive, cells, n_left, sh
 
 
 @inner
-def find_losses(
-    boxes, bits, categorical, value, changes, alive, cells, n_left, shares, few, losses, stop
-):  # fmt: skip
-    """Set losses (cells of all axes,) to what the bound loses at least with each cell left.
+def find_losses(boxes, bits, value, changes, alive, state, shares, few, stop):
+    """Set the state's losses to what the bound loses at least with each cell left.
 
     They are not for use if stop was set meanwhile.
     """
+    cells, n_left, losses = state.lists[2], state.n_left, state.losses
     for i in range(bits.active.shape[0]):
         base, top = bits.offset[i], -np.inf
         for q in range(n_left[i]):
@@ -201,10 +200,10 @@ def find_losses(
             i, at = shares.axis[begin + k], shares.at[begin + k]
             for q in range(n_left[i]):
                 shares.rest[k, q] = -shares.given[at + cells[bits.offset[i] + q]]
-        best_with_cells(boxes, bits, categorical, value, alive, cells, n_left, shares, t)
+        best_with_cells(boxes, bits, value, alive, state, shares, t)
         for k in range(end - begin):
             i = shares.axis[begin + k]
             for q in range(n_left[i]):
                 losses[bits.offset[i] + q] -= shares.best[k, q]
     if changes < bits.active.shape[0]:
-        lose_to_limit(boxes, bits, cells, n_left, changes, few, losses)
+        lose_to_limit(boxes, bits, state, changes, few)

@@ -15,32 +15,30 @@ import sys
 import typer
 
 from ract._utils.version import __version__
-from ract.apps.cli.audit import audit
-from ract.apps.cli.certify import certify
+from ract.apps.cli import ledger  # noqa: F401 - adds its commands to those of promises
+from ract.apps.cli.audit import audit_model
+from ract.apps.cli.certify import certify_model
 from ract.apps.cli.data import data
 from ract.apps.cli.demo import demo
 from ract.apps.cli.export import export
 from ract.apps.cli.failures import INTERRUPTED, INTERRUPTION, Commands
-from ract.apps.cli.fit import fit
-from ract.apps.cli.import_model import import_model
-from ract.apps.cli.init import init
+from ract.apps.cli.fit import fit_model
+from ract.apps.cli.import_model import import_file
+from ract.apps.cli.init import propose_actions
 from ract.apps.cli.leak import leak
-from ract.apps.cli.notice import NoticeCommands
-from ract.apps.cli.notice import check as notice_check
-from ract.apps.cli.notice import init as notice_init
-from ract.apps.cli.notice import write as notice_write
-from ract.apps.cli.options import with_option_groups
+from ract.apps.cli.notice import app as notices
+from ract.apps.cli.options import adds_to
 from ract.apps.cli.predict import predict
-from ract.apps.cli.promise_outcomes import app as promises
-from ract.apps.cli.reasons import reasons
-from ract.apps.cli.recourse import recourse
+from ract.apps.cli.promises import app as promises
+from ract.apps.cli.reasons import explain_refusals
+from ract.apps.cli.recourse import find_plans
 from ract.apps.cli.serve import app as serve
 from ract.apps.cli.tradeoff import tradeoff
 from ract.apps.cli.warmup import warmup
 
 app = typer.Typer(
     cls=Commands,
-    help="Decision trees and forests in which refused people have a way back.",
+    help="Tree models that tell rejected applicants what to change, and prove it.",
     epilog="The plain path: ract init, ract fit, ract recourse, ract audit; ract COMMAND --help "
     "has examples. Exit codes: 0 fine, 1 a bug in ract, 2 something in the input or the options "
     "is wrong, 3 the result could not be written, 4 a certificate was checked in parts only, 130 "
@@ -67,36 +65,23 @@ def _options(
     """Options of the program as a whole."""
 
 
-for command, name in (
-    (demo, "demo"),
-    (init, "init"),
-    (fit, "fit"),
-    (predict, "predict"),
-    (recourse, "recourse"),
-    (reasons, "reasons"),
-    (tradeoff, "tradeoff"),
-    (audit, "audit"),
-    (certify, "certify"),
-    (leak, "leak"),
-    (import_model, "import"),
-    (export, "export"),
-    (data, "data"),
-    (warmup, "warmup"),
-):
-    app.command(name)(with_option_groups(command))
+command = adds_to(app)
+command("demo")(demo)
+command("init")(propose_actions)
+command("fit")(fit_model)
+command("predict")(predict)
+command("recourse")(find_plans)
+command("reasons")(explain_refusals)
+command("tradeoff")(tradeoff)
+command("audit")(audit_model)
+command("certify")(certify_model)
+command("leak")(leak)
+command("import")(import_file)
+command("export")(export)
+command("data")(data)
+command("warmup")(warmup)
 app.add_typer(promises, name="promises")
 app.add_typer(serve, name="serve")
-
-notices = typer.Typer(
-    cls=NoticeCommands,
-    help="Write a notice for each person who is refused; ract notice init writes the file of "
-    "reason codes that it needs. ract notice MODEL PEOPLE is short for ract notice write.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-)
-notices.command("write")(with_option_groups(notice_write))
-notices.command("init")(with_option_groups(notice_init))
-notices.command("check")(with_option_groups(notice_check))
 app.add_typer(notices, name="notice")
 
 

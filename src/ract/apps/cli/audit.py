@@ -9,9 +9,11 @@ from typing import Annotated
 import typer
 
 from ract.apps.cli import options
+from ract.apps.cli.inputs import format_of, open_model
+from ract.apps.cli.messages import percent, print_summary, say_if_unrestricted
 
 
-def audit(
+def audit_model(
     model: options.ModelPath,
     people: options.PeopleFile,
     output: Annotated[
@@ -43,11 +45,8 @@ def audit(
     """
     from ract import OutcomeJudge
     from ract.apps.cli.columns import held_out, training_table
-    from ract.apps.cli.inputs import open_model
-    from ract.apps.cli.messages import print_summary, say_if_unrestricted, share
-    from ract.apps.cli.tables import format_of
     from ract.evaluation import report
-    from ract.evaluation.report.render import open_templates
+    from ract.evaluation.report.page import open_templates
 
     open_templates(templates)  # a mistake is said before the search, which may take minutes
     file = open_model(model)
@@ -95,9 +94,9 @@ def audit(
     }
     leads = ""
     if sent is not None and len(sent.people):
-        leads = f"{share(sent.share)} of {len(sent.people)} refused people have a plan to send. "
+        leads = f"{percent(sent.share)} of {len(sent.people)} refused people have a plan to send. "
     sentence = (
-        f"{leads}{found.n_people} people, {share(1 - everyone.risk)} accepted or with a plan "
+        f"{leads}{found.n_people} people, {percent(1 - everyone.risk)} accepted or with a plan "
         f"within the budget; the page is {output}."
     )
     if held.n_invalid:

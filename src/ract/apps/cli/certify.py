@@ -11,9 +11,11 @@ import typer
 from ract._utils.files import readable
 from ract.apps.cli import options
 from ract.apps.cli.failures import BAD_INPUT, FINE, NOT_CHECKED
+from ract.apps.cli.inputs import format_of, open_model
+from ract.apps.cli.messages import print_summary, say_if_unrestricted
 
 
-def certify(
+def certify_model(
     model: options.ModelPath,
     people: options.PeopleFile,
     *,
@@ -51,9 +53,6 @@ def certify(
     Example: ract certify model.ract new-people.csv --groups Sex -o recourse.json
     """
     from ract.apps.cli.columns import held_out, training_table
-    from ract.apps.cli.inputs import open_model
-    from ract.apps.cli.messages import print_summary, say_if_unrestricted
-    from ract.apps.cli.tables import format_of
     from ract.evaluation import certificates
     from ract.io import save_model
 
@@ -78,14 +77,17 @@ def certify(
     if keep:
         records = [*file.certificates, certificate.to_dict()]
         save_model(
-            file.model, model, summary=file.summary, certificates=records, judge=file.judge,
+            file.model,
+            model,
+            summary=file.summary,
+            certificates=records,
+            judge=file.judge,
             table=file.table,
-        )  # fmt: skip
+        )
     print_summary(certificate.to_dict(), str(certificate), as_json=json)
 
 
 def _check(path: Path, model: Any, people: Any, given: dict[str, Any], *, as_json: bool) -> None:
-    from ract.apps.cli.messages import print_summary
     from ract.evaluation import certificates
 
     with readable(path):

@@ -13,7 +13,6 @@ from ract._utils.errors import listing
 from ract.apps.cli.failures import BadInput
 from ract.apps.cli.messages import say
 from ract.apps.cli.options import TrainingData
-from ract.apps.cli.tables import refuse_unread
 from ract.data import target as targets
 from ract.data.csv import TableFormat, as_read
 from ract.data.csv.files import name_of, read_whole
@@ -22,7 +21,7 @@ from ract.data.csv.numbers import refuse_formatted_numbers
 from ract.data.csv.read import date_columns, text_features
 from ract.data.encoder import Encoder
 from ract.data.invalid_rows import set_aside_invalid
-from ract.data.target import check_classes, classes_of
+from ract.data.target import check_classes, target_classes
 from ract.trees.fingerprint import is_fingerprint_of
 
 
@@ -55,7 +54,7 @@ def features_and_target(
     require_column(target, frame, "--target", table.data)
     for name in drop:
         require_column(name, frame, "--drop", table.data)
-    frame = with_known_class(frame, target, table.data)
+    frame = rows_with_class(frame, target, table.data)
     if weights is not None:
         require_column(weights, frame, "--weights", table.data)
         if space is not None and weights in space:
@@ -68,7 +67,7 @@ def features_and_target(
     for name in frame.columns.difference(left_out):
         refuse_formatted_numbers(frame[name], name)
     y = frame[target]
-    check_classes(target, classes_of(y))
+    check_classes(target, target_classes(y))
     X = frame.drop(columns=[target, *(name for name in left_out if name != target)])
     if not len(X.columns):
         raise BadInput(f"{name_of(table.data)} has no column beside the target {target!r}.")
@@ -80,12 +79,12 @@ def training_set(
 ) -> tuple[Labelled, Any]:
     """Features, target and weights of a training table, and the desired class."""
     people = features_and_target(table, form, space, weights=weights)
-    return people, desired_class(table.desired, classes_of(people.y), space)
+    return people, desired_label(table.desired, target_classes(people.y), space)
 
 
-def with_known_class(frame: pd.DataFrame, target: str, source: str) -> pd.DataFrame:
+def rows_with_class(frame: pd.DataFrame, target: str, source: str) -> pd.DataFrame:
     """The rows of a table that have a class; how many have none is said."""
-    known = targets.with_known_class(frame, target, name_of(source))
+    known = targets.rows_with_class(frame, target, name_of(source))
     if len(known) < len(frame):
         say(
             f"Note: the target {target!r} is missing in {len(frame) - len(known)} of {len(frame)} "
@@ -94,7 +93,7 @@ def with_known_class(frame: pd.DataFrame, target: str, source: str) -> pd.DataFr
     return known
 
 
-def desired_class(name: str | None, classes: Sequence[Any], space: Any = None) -> Any:
+def desired_label(name: str | None, classes: Sequence[Any], space: Any = None) -> Any:
     """The class that ``--desired`` names, or else the action space."""
     if name is None and space is not None:
         name = space.desired
@@ -183,7 +182,7 @@ def held_out(
     y = None
     if target is not None and (is_required or target in whole.columns):
         require_column(target, whole, "--target", source)
-        whole = with_known_class(whole, target, source)
+        whole = rows_with_class(whole, target, source)
         y = _classes(as_read(whole[[target]], form), target, model.classes_.tolist(), source)
     if groups is not None:
         require_column(groups, whole, "--groups", source)
@@ -201,7 +200,7 @@ def held_out(
 
 def _say_unread(source: str, form: TableFormat, rows: Any, invalid: Any) -> None:
     """Say how many rows are set aside, and what is wrong with the first."""
-    refuse_unread(source, invalid.n_rows, list(invalid.messages.values()))
+    refuse_invalid(source, invalid.n_rows, list(invalid.messages.values()))
     first, message = next(iter(invalid.messages.items()))
     say(
         f"Note: {len(invalid.messages)} of {invalid.n_rows} rows of {name_of(source)} cannot be "
@@ -229,6 +228,12 @@ def training_table(
         return held_out(source, form, file.model, target=target)
     trained_on = str(file.summary.get("data"))
     return people if is_fingerprint_of(trained_on, people.frame) else None
+
+
+def refuse_invalid(source: str, n_rows: int, messages: Sequence[str]) -> None:
+    """Refuse a table of which no row can be read, with what is wrong with the first."""
+    if len(messages) == n_rows:
+        raise BadInput(f"No row of {name_of(source)} can be read. The first: {messages[0]}")
 
 
 def require_column(name: str, frame: Any, option: str, source: str) -> None:

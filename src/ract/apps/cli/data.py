@@ -9,6 +9,7 @@ import typer
 
 from ract.apps.cli import options
 from ract.apps.cli.failures import BadInput
+from ract.apps.cli.messages import say
 
 NAMES = {
     "loans": "simulated loan applications, built in",
@@ -39,7 +40,6 @@ def data(
 
     Example: ract data loans -o loans.csv --actions loans.toml
     """
-    from ract.apps.cli.messages import say
     from ract.apps.cli.outputs import form_of, table_writer
     from ract.data import datasets
 

@@ -60,9 +60,12 @@ def demo(
     for name, weight in FORESTS:
         with console.status(f"Training the {name} ..."):
             model = RecourseForestClassifier(
-                actions, n_estimators=N_TREES, budget=budget, recourse_weight=weight,
+                actions,
+                n_estimators=N_TREES,
+                budget=budget,
+                recourse_weight=weight,
                 random_state=random_state,
-            ).fit(loans.frame, loans.target)  # fmt: skip
+            ).fit(loans.frame, loans.target)
             recourse = model.recourse(new.frame, explain=False)
         accuracy = model.score(new.frame, new.target)
         table.add_row(name, f"{accuracy:.1%}", f"{recourse.within_budget.mean():.1%}")

@@ -7,8 +7,11 @@ from typing import Annotated, Any
 
 import typer
 
+from ract._utils.files import write_whole
 from ract.apps.cli import options
 from ract.apps.cli.failures import BadInput
+from ract.apps.cli.inputs import open_model
+from ract.apps.cli.messages import say
 
 ENDS = (".onnx", ".json", ".joblib")
 
@@ -28,10 +31,6 @@ def export(
 
     Example: ract export model.ract -o model.onnx
     """
-    from ract._utils.files import write_whole
-    from ract.apps.cli.inputs import open_model
-    from ract.apps.cli.messages import say
-
     end = output.suffix.lower()
     if end not in ENDS:
         raise BadInput(f"{output} must end in one of {', '.join(ENDS)}.")

@@ -8,17 +8,23 @@ from typing import Annotated, Any
 
 import typer
 
+from ract._utils.files import check_target
 from ract.apps.cli import options
 from ract.apps.cli.failures import BadInput
+from ract.apps.cli.inputs import cost_named, format_of, open_actions
+from ract.apps.cli.messages import percent, print_summary, say, say_if_unrestricted
 
 MOST_PROTECTED = 0.05  # of the refused may have a protected attribute as a principal reason
 FORESTS_ONLY = ("n_estimators", "oob_score", "n_jobs", "verbose")
 TREES_ONLY = ("confidence",)
 # Of leaves with labels, which boosters do not have; and the value that asks for nothing.
 LABELS_ONLY = {
-    "criterion": "gini", "min_leaf_share": None, "max_depth": None, "min_recourse": None,
+    "criterion": "gini",
+    "min_leaf_share": None,
+    "max_depth": None,
+    "min_recourse": None,
     "confidence": None,
-}  # fmt: skip
+}
 # Of the command, not of the estimators.
 NOT_OF_ESTIMATORS = ("class_weight", "keep_reference", "exact_costs", "max_auc_loss")
 
@@ -115,7 +121,7 @@ class Parameters:
     n_jobs: options.NJobs = -1
 
 
-def fit(
+def fit_model(
     table: options.TrainingData,
     output: options.ModelOutput,
     *,
@@ -163,10 +169,6 @@ def fit(
     Example: ract fit data.csv --target Risk --desired Good --actions actions.toml -o model.ract
     """
     from ract import OutcomeJudge
-    from ract._utils.files import check_target
-    from ract.apps.cli.inputs import kept_cost, open_actions
-    from ract.apps.cli.messages import print_summary, say_if_unrestricted
-    from ract.apps.cli.tables import format_of
     from ract.apps.cli.training import training_of
     from ract.io import save_model
     from ract.models.table import MOST_ROWS
@@ -179,7 +181,7 @@ def fit(
     given = asdict(parameters) | {
         "recourse_weight": _weight(parameters.recourse_weight),
         "monotonic": _directions(monotone or []),
-        "cost": kept_cost(parameters.cost, exact=parameters.exact_costs),
+        "cost": cost_named(parameters.cost, exact=parameters.exact_costs),
     }
     is_limited = space is not None and space.is_limited
     model = model or _kind_for(given, is_limited=is_limited)
@@ -188,9 +190,11 @@ def fit(
     given["lasting"] = given["lasting"] or None
     goal = _goal(given, parameters)
     estimator = estimator_for(
-        model, actions=space, verbose=1,
+        model,
+        actions=space,
+        verbose=1,
         **{name: value for name, value in given.items() if name not in NOT_OF_ESTIMATORS},
-    )  # fmt: skip
+    )
     people = training_of(table, form, space, weights)
     if people.is_stored:
         for option, is_given in (
@@ -214,9 +218,14 @@ def fit(
             from ract.apps.ledger import refit
 
             found = refit(
-                estimator, people.X, people.y, owed, share=promises_share,
-                sample_weight=people.weights, random_state=parameters.random_state,
-            )  # fmt: skip
+                estimator,
+                people.X,
+                people.y,
+                owed,
+                share=promises_share,
+                sample_weight=people.weights,
+                random_state=parameters.random_state,
+            )
             estimator = found.model
     if isinstance(estimator, TunedRecourseClassifierCV):
         search, estimator = estimator.weight_search_, estimator.estimator_
@@ -259,21 +268,20 @@ def _kind_for(given: dict[str, Any], *, is_limited: bool) -> str:
 
 def _warn_of_protected(estimator: Any, X: Any, n_jobs: int) -> None:
     """Say where a protected attribute is a principal reason for many of the refused."""
-    from ract.apps.cli.messages import say, share
     from ract.recourse.reasons.protected import protected_reasons
 
     for name, part in protected_reasons(estimator, X, n_jobs=n_jobs).items():
         if part > MOST_PROTECTED:
             say(
                 f"Warning: {name!r} looks like a protected attribute and is a principal reason for "
-                f"{share(part)} of the refused, which notices must disclose; use = false in its "
+                f"{percent(part)} of the refused, which notices must disclose; use = false in its "
                 "table of the action file keeps it out of the model."
             )
 
 
 def _open_promises(where: str | None, share: float) -> list[Any] | None:
     """What a ledger says is owed, read before any work is done; None if nobody asked for it."""
-    from ract.apps.cli.promises import open_ledger
+    from ract.apps.cli.ledgers import open_ledger
 
     if where is None:
         if share != 1:
@@ -308,8 +316,6 @@ def _weight(text: str | None) -> float | str | None:
 
 def _goal(given: dict[str, Any], parameters: Parameters) -> dict[str, Any] | None:
     """The goal of a weight that is searched for, taken out of what the estimator is given."""
-    from ract.apps.cli.failures import BadInput
-
     if given["recourse_weight"] != "auto":
         if parameters.max_auc_loss is not None:
             raise BadInput("--max-auc-loss is a goal of --recourse-weight auto.")
@@ -409,19 +415,18 @@ def _lasting(estimator: Any) -> dict[str, Any]:
 
 def _figures(summary: dict[str, Any]) -> str:
     """How the model does, in one sentence."""
-    from ract.apps.cli.messages import share
-
     names = {
-        "approval_rate": "accepted", "bad_rate": "undesired among the accepted",
-        "base_rate": "desired among all", "accuracy": "decided rightly",
-    }  # fmt: skip
+        "approval_rate": "accepted",
+        "bad_rate": "undesired among the accepted",
+        "base_rate": "desired among all",
+        "accuracy": "decided rightly",
+    }
     said = [f"AUC {summary['auc']:.3f}"] if "auc" in summary else []
-    said += [f"{share(summary[key])} {name}" for key, name in names.items() if key in summary]
+    said += [f"{percent(summary[key])} {name}" for key, name in names.items() if key in summary]
     return f"On {summary['measured_on']}: {', '.join(said)}."
 
 
 def _sentence(summary: dict[str, Any], output: Path, estimator: Any, search: Any) -> str:
-    from ract.apps.cli.messages import share
 
     what = "boosting model" if summary["model"] == "boosting" else summary["model"]
     text = f"Trained a {what} on {summary['people']} people; it is in {output}."
@@ -430,11 +435,11 @@ def _sentence(summary: dict[str, Any], output: Path, estimator: Any, search: Any
         text += "." if search.floor is None else f", its least leaf share {search.floor:g}."
     if "oob_score" in summary:
         text += (
-            f" On people whom the trees had not seen: accuracy {share(summary['oob_score'])}, "
-            f"{share(summary['oob_recourse_ratio'])} accepted or with a plan within the budget."
+            f" On people whom the trees had not seen: accuracy {percent(summary['oob_score'])}, "
+            f"{percent(summary['oob_recourse_ratio'])} accepted or with a plan within the budget."
         )
     elif "recourse_risk" in summary:
-        text += f" Of them {share(summary['recourse_risk'])} are without recourse."
+        text += f" Of them {percent(summary['recourse_risk'])} are without recourse."
     text += " " + _figures(summary)
     if hasattr(estimator, "lasting_"):
         text += " " + str(estimator.lasting_).replace("\n", " ")

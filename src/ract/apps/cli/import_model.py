@@ -7,15 +7,17 @@ from typing import Annotated, Any
 
 import typer
 
-from ract._utils.errors import one_line, optional_library
+from ract._utils.errors import error_text, optional_library
 from ract._utils.files import readable
 from ract.apps.cli import options
 from ract.apps.cli.failures import BadInput
+from ract.apps.cli.inputs import cost_named, format_of, open_actions
+from ract.apps.cli.messages import print_summary, say_if_unrestricted
 
 PICKLES = (".pkl", ".pickle", ".joblib")
 
 
-def import_model(
+def import_file(
     source: Annotated[
         Path,
         typer.Argument(
@@ -46,7 +48,7 @@ def import_model(
         str,
         typer.Option(
             help="Measure of effort: percentile, relative, kernel-percentile, range, std, mad, l1, "
-            "l2, log-percentile or mahalanobis."
+            "log-percentile."
         ),
     ] = "percentile",
     exact_costs: options.ExactCosts = False,
@@ -67,10 +69,7 @@ def import_model(
 
     Example: ract import forest.joblib data.csv --trust --target Risk --desired Good -o model.ract
     """
-    from ract.apps.cli.columns import desired_class
-    from ract.apps.cli.inputs import kept_cost, open_actions
-    from ract.apps.cli.messages import print_summary, say_if_unrestricted
-    from ract.apps.cli.tables import format_of
+    from ract.apps.cli.columns import desired_label
     from ract.data.csv import as_read
     from ract.data.csv.files import read_whole
     from ract.data.csv.lines import naming_lines
@@ -86,14 +85,19 @@ def import_model(
     whole = as_read(read_whole(reference, form, text_features(space)), form, space or ())
     left_out += [name for name in form.drop if name in whole.columns and name not in left_out]
     people = _features(whole, model, left_out, reference)
-    label = desired_class(desired, _classes(model), space)
+    label = desired_label(desired, _classes(model), space)
     for name in people.columns:
         refuse_formatted_numbers(people[name], name)
     with naming_lines(reference, form, people.index):
         imported = take_over(
-            model, people, space, desired=label, threshold=threshold,
-            cost=kept_cost(cost, exact=exact_costs), budget=budget,
-        )  # fmt: skip
+            model,
+            people,
+            space,
+            desired=label,
+            threshold=threshold,
+            cost=cost_named(cost, exact=exact_costs),
+            budget=budget,
+        )
     say_if_unrestricted(imported.encoder_.space)
     summary = {
         "source": imported.source,
@@ -131,7 +135,7 @@ def _loaded(source: Path, trust: bool) -> Any:
         raise
     except Exception as error:  # libraries raise all sorts of things
         raise BadInput(
-            f"{source} could not be loaded ({type(error).__name__}: {one_line(error)[:200]})."
+            f"{source} could not be loaded ({type(error).__name__}: {error_text(error)[:200]})."
         ) from None
 
 

@@ -10,7 +10,7 @@ from ract._utils.errors import optional_library
 from ract.apps.cli.failures import BadInput
 from ract.apps.cli.inputs import open_model
 from ract.apps.cli.messages import print_summary, say_if_unrestricted
-from ract.apps.cli.searching import Plans, Searched
+from ract.apps.cli.searching import PlanOptions, Searched
 from ract.apps.distributed.job import Job
 from ract.apps.distributed.stored import run
 
@@ -21,7 +21,7 @@ def recourse_in_parts(
     model: Path,
     people: str,
     output: str | None,
-    search: Plans,
+    search: PlanOptions,
     id: str | None,
     engine: str | None,
     scheduler: str | None,
@@ -53,7 +53,7 @@ def recourse_in_parts(
 def _check(
     people: str,
     output: str | None,
-    search: Plans,
+    search: PlanOptions,
     engine: str,
     scheduler: str | None,
     refused: dict[str, Any],

@@ -9,9 +9,11 @@ import typer
 
 from ract.apps.cli import options
 from ract.apps.cli.failures import BadInput
+from ract.apps.cli.inputs import format_of, format_options
+from ract.apps.cli.messages import print_summary, refuse_both, say
 
 
-def init(
+def propose_actions(
     table: options.TrainingData,
     *,
     output: Annotated[
@@ -47,46 +49,62 @@ def init(
     """Write an action file for a table, to be edited.
 
     It says how the table is written, what each feature is and how people may change it. All of it
-    is read off the data, and the file says why: columns that name rows or never vary are left out,
-    age, sex and the like are proposed as fixed. Everything else may change until you say otherwise,
-    so edit the file.
+    is read off the data, and the file says why: columns that name rows or never vary are left out;
+    age, sex and the like are kept out of the model; what happened in the past, and what has no
+    better direction, is fixed. Look through it, and change what is wrong.
 
     Example: ract init data.csv --target Risk -o actions.toml --fixed Age --increase Income
     """
-    from ract.apps.cli.columns import desired_class, require_column, with_known_class
-    from ract.apps.cli.messages import print_summary, refuse_both, say
-    from ract.apps.cli.tables import format_of, given_by
+    from ract.apps.cli.columns import desired_label, require_column, rows_with_class
     from ract.data.actions.propose import Wishes, propose
     from ract.data.csv.describe import describe_file, writing_of
     from ract.data.csv.files import name_of
     from ract.data.csv.lines import naming_lines
-    from ract.data.target import classes_of
+    from ract.data.target import target_classes
 
     refuse_both(output, json)
     if dates not in (None, "years", "days"):
         raise BadInput(f"--dates must be years or days, got {dates!r}.")
     format_of(csv)  # refuses what cannot be meant
     wishes = Wishes(
-        fixed or (), increase or (), decrease or (), _orders(order or []), table.drop or (),
-        keep or (), dates, rare, rare_name,
-    )  # fmt: skip
-    known = describe_file(table.data, given_by(csv))
-    for option, names in (("--target", [table.target]), ("--drop", wishes.drop),
-                          ("--keep", wishes.keep), ("--order", wishes.orders)):  # fmt: skip
+        fixed or (),
+        increase or (),
+        decrease or (),
+        _orders(order or []),
+        table.drop or (),
+        keep or (),
+        dates,
+        rare,
+        rare_name,
+    )
+    known = describe_file(table.data, format_options(csv))
+    for option, names in (
+        ("--target", [table.target]),
+        ("--drop", wishes.drop),
+        ("--keep", wishes.keep),
+        ("--order", wishes.orders),
+    ):
         for name in names:
             require_column(name, known.frame, option, table.data)
-    people = with_known_class(known.frame, table.target, table.data)
+    people = rows_with_class(known.frame, table.target, table.data)
     label = table.desired
     if label is not None:
-        label = desired_class(label, classes_of(people[table.target]))
+        label = desired_label(label, target_classes(people[table.target]))
     with naming_lines(table.data, known.form, people.index):
         proposal = propose(
-            people, table.target, desired=label, wishes=wishes, form=known.form,
+            people,
+            table.target,
+            desired=label,
+            wishes=wishes,
+            form=known.form,
             comments=known.comments,
-        )  # fmt: skip
+        )
     written = writing_of(known.form)
-    for sentence in (*([f"{name_of(table.data)} has {written}."] if written else []), *known.said,
-                     *proposal.notes):  # fmt: skip
+    for sentence in (
+        *([f"{name_of(table.data)} has {written}."] if written else []),
+        *known.said,
+        *proposal.notes,
+    ):
         say(f"Note: {sentence}")
     if output == "-":
         sys.stdout.write(proposal.to_toml_text())
@@ -95,13 +113,17 @@ def init(
     space = proposal.space
     free = [feature.name for feature in space if feature.actionable]
     summary: dict[str, Any] = {
-        "features": len(space), "may_change": len(free), "left_out": list(proposal.form.drop),
-        "people": len(proposal.y), "classes": classes_of(proposal.y), "file": output,
-    }  # fmt: skip
+        "features": len(space),
+        "may_change": len(free),
+        "left_out": list(proposal.form.drop),
+        "people": len(proposal.y),
+        "classes": target_classes(proposal.y),
+        "file": output,
+    }
     print_summary(
         summary,
-        f"{len(space)} features, of which {len(free)} may change. Now edit "
-        f"{'the file' if output == '-' else output} and mark what people cannot change as fixed.",
+        f"{len(space)} features, of which {len(free)} may change. Now look through "
+        f"{'the file' if output == '-' else output} and change what is wrong.",
         as_json=json,
     )
 

@@ -1,18 +1,25 @@
-"""Files that commands are given: models, action files, and why one cannot be opened."""
+"""Files that commands are given: models, action files, tables, and why one cannot be opened."""
 
 from __future__ import annotations
 
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ract._utils.errors import InvalidSpec
 from ract._utils.files import readable
+from ract.apps.cli.failures import BadInput
+from ract.apps.cli.options import Csv
 
 if TYPE_CHECKING:
     from ract.data.actions import ActionSpace
+    from ract.data.costs import Cost
     from ract.data.csv import TableFormat
+    from ract.io.decider import Decider
+    from ract.io.load import ModelFile
 
 
-def open_model(path: Path) -> Any:
+def open_model(path: Path) -> ModelFile:
     """A model file with its summary and certificates."""
     from ract.io import read_model_file
 
@@ -20,7 +27,7 @@ def open_model(path: Path) -> Any:
         return read_model_file(path)
 
 
-def open_decider(path: Path) -> Any:
+def open_decider(path: Path) -> Decider:
     """The decisions of a model file, which take less to read than the model."""
     from ract.io.decider import read_decider
 
@@ -38,10 +45,23 @@ def open_actions(path: Path | None) -> tuple[ActionSpace | None, TableFormat | N
         return read_action_file(path)
 
 
-def kept_cost(name: str, *, exact: bool) -> Any:
-    """A cost by its name, to the last value if that is asked for and it makes a difference."""
-    from dataclasses import replace
+def format_options(csv: Csv) -> dict[str, Any]:
+    """What the options say of how a table is written."""
+    return {name: value for name, value in asdict(csv).items() if value is not None}
 
+
+def format_of(csv: Csv, default: TableFormat | None = None) -> TableFormat:
+    """How a table is written: as options say, else as the action file or the model does."""
+    from ract.data.csv import TableFormat
+
+    try:
+        return replace(default or TableFormat(), **format_options(csv))
+    except InvalidSpec as error:
+        raise BadInput(f"--{str(error)[0].lower()}{str(error)[1:]}") from None
+
+
+def cost_named(name: str, *, exact: bool) -> str | Cost:
+    """A cost by its name, to the last value if that is asked for and it makes a difference."""
     from ract.data.costs import LogPercentileCost, PercentileCost, make_cost
 
     cost = make_cost(name)

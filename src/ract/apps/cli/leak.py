@@ -7,6 +7,8 @@ from typing import Annotated
 import typer
 
 from ract.apps.cli import options
+from ract.apps.cli.inputs import format_of, open_model
+from ract.apps.cli.messages import print_summary, refuse_both
 
 
 def leak(
@@ -32,10 +34,7 @@ def leak(
     Example: ract leak model.ract --queries 1000
     """
     from ract.apps.cli.columns import held_out
-    from ract.apps.cli.inputs import open_model
-    from ract.apps.cli.messages import print_summary, refuse_both
     from ract.apps.cli.outputs import table_writer
-    from ract.apps.cli.tables import format_of
     from ract.evaluation import measure_leak
     from ract.evaluation.leak import QUERIES
 

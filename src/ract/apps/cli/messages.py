@@ -59,6 +59,6 @@ def progress(words: str, *, show: bool = True) -> AbstractContextManager[Callabl
     return progress_bar(words, show=show, transient=True)
 
 
-def share(part: float) -> str:
+def percent(part: float) -> str:
     """A share in percent."""
     return f"{part:.1%}"

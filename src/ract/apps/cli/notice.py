@@ -13,9 +13,11 @@ import typer
 from ract._utils.errors import InvalidSpec, listing
 from ract._utils.files import readable, write_whole
 from ract.apps.cli import options
-from ract.apps.cli.default import WithDefault
 from ract.apps.cli.failures import BadInput
-from ract.apps.cli.searching import Plans, Searched
+from ract.apps.cli.inputs import format_of, open_model
+from ract.apps.cli.messages import print_summary, refuse_both, say_if_unrestricted
+from ract.apps.cli.options import WithDefault
+from ract.apps.cli.searching import PlanOptions, Searched
 
 
 class NoticeCommands(WithDefault):
@@ -24,8 +26,18 @@ class NoticeCommands(WithDefault):
     default = "write"
 
 
+app = typer.Typer(
+    cls=NoticeCommands,
+    help="Write a notice for each person who is refused; ract notice init writes the file of "
+    "reason codes that it needs. ract notice MODEL PEOPLE is short for ract notice write.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+command = options.adds_to(app)
+
+
 @dataclass(frozen=True)
-class NoticePlans(Plans):
+class NoticeOptions(PlanOptions):
     """Up to three plans of up to three changes for each person."""
 
     max_changes: Annotated[
@@ -50,7 +62,8 @@ class Comparison:
     ] = "margin"
 
 
-def write(
+@command("write")
+def write_notices(
     model: options.ModelPath,
     people: options.PeopleFile,
     output: Annotated[
@@ -74,7 +87,7 @@ def write(
     date: Annotated[
         str | None, typer.Option(help="Date of the decisions, as 2026-12-31; today by default.")
     ] = None,
-    plans: NoticePlans,
+    plans: NoticeOptions,
     id: options.Id = None,
     json: options.Json = False,
     csv: options.Csv,
@@ -85,11 +98,8 @@ def write(
 
     Example: ract notice model.ract people.csv -o notices --reasons notice.toml --reference data.csv
     --id Name
-    """  # fmt: skip
-    from ract.apps.cli.inputs import open_model
-    from ract.apps.cli.messages import print_summary, say_if_unrestricted
+    """
     from ract.apps.cli.notice_folder import notice_writer, refused_of
-    from ract.apps.cli.tables import format_of
     from ract.notices import Notices, with_sufficient
     from ract.recourse.few_changes import along_reasons, few_changes
 
@@ -126,21 +136,24 @@ def write(
 
 
 def _compared(
-    comparison: Comparison, plans: NoticePlans, written: Any, classifier: Any
+    comparison: Comparison, plans: NoticeOptions, written: Any, classifier: Any
 ) -> dict[str, Any]:
     """The parameters of ``reasons``."""
     from ract.apps.cli.columns import held_out
 
     why: dict[str, Any] = {
-        "against": comparison.against, "budget": plans.budget, "n_jobs": plans.n_jobs,
+        "against": comparison.against,
+        "budget": plans.budget,
+        "n_jobs": plans.n_jobs,
         "time_limit": plans.time_limit,
-    }  # fmt: skip
+    }
     if comparison.reference is not None:
         why["reference"] = held_out(comparison.reference, written, classifier).frame
     return why
 
 
-def init(
+@command("init")
+def propose_settings(
     model: options.ModelPath,
     *,
     output: Annotated[str, typer.Option("-o", "--output", help="File; - to print it.")] = "-",
@@ -157,15 +170,15 @@ def init(
 
     Example: ract notice init model.ract -o notice.toml
     """
-    from ract.apps.cli.inputs import open_model
-    from ract.apps.cli.messages import print_summary, refuse_both
     from ract.notices import Details, NoticeSettings
 
     refuse_both(output, json)
     settings = NoticeSettings.suggest(
-        open_model(model).model, language=language, codes=codes,
+        open_model(model).model,
+        language=language,
+        codes=codes,
         details=Details(creditor, address, contact=contact),
-    )  # fmt: skip
+    )
     if output == "-":
         sys.stdout.write(settings.to_toml_text())
     else:
@@ -180,7 +193,8 @@ def init(
     )
 
 
-def check(
+@command("check")
+def check_settings(
     reasons: Annotated[
         Path, typer.Argument(help="File of ract notice init.", show_default=False)
     ] = Path("notice.toml"),
@@ -197,7 +211,6 @@ def check(
 
     Example: ract notice check notice.toml --pack eu-ccd2
     """
-    from ract.apps.cli.messages import print_summary
     from ract.notices import pack as pack_of
 
     settings, known = _settings(reasons), [pack_of(name) for name in pack]

@@ -11,9 +11,12 @@ from dataclasses import MISSING, dataclass, fields, is_dataclass
 from functools import wraps
 from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import Annotated, Any, get_type_hints
+from typing import Annotated, Any, ClassVar, TypeVar, get_type_hints
 
 import typer
+from typer.core import TyperGroup
+
+Command = TypeVar("Command", bound=Callable[..., None])
 
 DataFile = Annotated[
     str, typer.Argument(metavar="DATA", help="CSV or Parquet file; - for standard input.")
@@ -152,6 +155,31 @@ class Bound:
     confidence: Annotated[float, typer.Option(help="Confidence of the bounds.")] = 0.95
     time_limit: TimeLimit = 10.0
     n_jobs: NJobs = -1
+
+
+class WithDefault(TyperGroup):
+    """A group in which what names no command is the first argument of the usual one."""
+
+    default: ClassVar[str]
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Put the name of the command in front."""
+        if args and args[0] not in self.commands and args[0] != "--help":
+            args = [self.default, *args]
+        return super().parse_args(ctx, args)
+
+
+def adds_to(app: typer.Typer) -> Callable[[str], Callable[[Command], Command]]:
+    """A decorator that adds a function to a group of commands under a name."""
+
+    def named(name: str) -> Callable[[Command], Command]:
+        def add(function: Command) -> Command:
+            app.command(name)(with_option_groups(function))
+            return function
+
+        return add
+
+    return named
 
 
 def with_option_groups(command: Callable[..., None]) -> Callable[..., None]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from ract.apps.cli import options
+from ract.apps.cli.inputs import format_of, open_decider
+from ract.apps.cli.messages import percent, print_summary, progress, refuse_both
 
 AT_ONCE = 50_000
 
@@ -26,11 +28,8 @@ def predict(
 
     Example: ract predict model.ract people.csv -o out.csv
     """
-    from ract.apps.cli.columns import model_columns
-    from ract.apps.cli.inputs import open_decider
-    from ract.apps.cli.messages import print_summary, progress, refuse_both, share
+    from ract.apps.cli.columns import model_columns, refuse_invalid
     from ract.apps.cli.outputs import table_writer
-    from ract.apps.cli.tables import format_of, refuse_unread
     from ract.data.csv.files import Chunks
     from ract.data.csv.lines import naming_lines
     from ract.data.csv.read import text_features
@@ -54,15 +53,15 @@ def predict(
             n_desired += int((answers["prediction"] == desired).sum())
             messages += answers["message"].dropna().tolist()
             done(chunks.share)
-        refuse_unread(people, n_people, messages)
+        refuse_invalid(people, n_people, messages)
     part = n_desired / (n_people - len(messages))
     summary: dict[str, Any] = {"people": n_people, "desired": str(desired), "desired_share": part}
     wanted = class_in_words(desired)
-    sentence = f"{n_people} people, {share(part)} {wanted}."
+    sentence = f"{n_people} people, {percent(part)} {wanted}."
     if messages:
         summary["invalid"] = len(messages)
         sentence = (
-            f"{n_people} people, {len(messages)} of whom could not be read, {share(part)} of the "
+            f"{n_people} people, {len(messages)} of whom could not be read, {percent(part)} of the "
             f"others {wanted}."
         )
     print_summary(summary, sentence, as_json=json)

@@ -9,11 +9,11 @@ from typing import Annotated, Any
 
 import typer
 
-from ract._utils.errors import optional_library
 from ract.apps.cli import options
-from ract.apps.cli.failures import BAD_INPUT, BadInput
-
-BROKEN = 4  # exit code: the candidate does not keep what was promised
+from ract.apps.cli.failures import BadInput
+from ract.apps.cli.inputs import format_of, open_model
+from ract.apps.cli.ledgers import Where, open_ledger
+from ract.apps.cli.messages import print_summary, say
 
 app = typer.Typer(
     help="Promises of recourse: made, kept, and checked before a model is replaced.",
@@ -23,17 +23,16 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 
-Where = Annotated[
-    str,
-    typer.Option("--ledger", help="File of the ledger, or the address of a database."),
-]
 Person = Annotated[str, typer.Argument(metavar="PERSON", help="The person's key.")]
 Output = Annotated[
     str | None, typer.Option("-o", "--output", help="CSV, Parquet or JSON file; - to print CSV.")
 ]
 
+command = options.adds_to(app)
 
-def offer(
+
+@command("offer")
+def offer_promises(
     model: options.ModelPath,
     people: options.PeopleFile,
     *,
@@ -70,9 +69,6 @@ def offer(
     Example: ract promises offer model.ract people.csv --id Applicant --expires 180d
     """
     from ract.apps.cli.columns import held_out
-    from ract.apps.cli.inputs import open_model
-    from ract.apps.cli.messages import print_summary
-    from ract.apps.cli.tables import format_of
     from ract.recourse.find import find_recourse
 
     until = _until(expires)
@@ -98,7 +94,8 @@ def offer(
     print_summary(summary, sentence, as_json=json)
 
 
-def redeem(
+@command("redeem")
+def redeem_promises(
     people: options.PeopleFile,
     *,
     id: Annotated[str, typer.Option(help="Column of the people's keys.", show_default=False)],
@@ -113,18 +110,16 @@ def redeem(
     import pandas as pd
 
     from ract.apps.cli.columns import require_column
-    from ract.apps.cli.messages import say
     from ract.apps.cli.outputs import table_writer
-    from ract.apps.cli.tables import format_of
     from ract.data.csv.files import read_whole
 
     frame = read_whole(people, format_of(csv))
     require_column(id, frame, "--id", people)
     rows = []
     with open_ledger(ledger) as book, table_writer(output) as write:
-        for values in frame.to_dict("records"):
-            key = str(values.pop(id))
-            found = book.redeem(key, values)
+        for row in frame.to_dict("records"):
+            key = str(row.pop(id))
+            found = book.redeem(key, {str(name): value for name, value in row.items()})
             promise = None if found.promise is None else found.promise.id
             rows.append((key, found.accepted, promise, " ".join(found.faults)))
         write(pd.DataFrame(rows, columns=["person", "accepted", "promise", "missing"]))
@@ -134,7 +129,8 @@ def redeem(
     )
 
 
-def withdraw(
+@command("withdraw")
+def withdraw_promise(
     promise: Annotated[str, typer.Argument(metavar="PROMISE", help="Number of the promise.")],
     *,
     reason: Annotated[str, typer.Option(help="Why; it is kept.", show_default=False)],
@@ -144,24 +140,22 @@ def withdraw(
 
     Example: ract promises withdraw 04b8a3c8594f2e829c087ee90697ce3f --reason "Forged payslip"
     """
-    from ract.apps.cli.messages import say
-
     with open_ledger(ledger) as book:
         say(str(book.withdraw(promise, reason)))
 
 
-def expire(*, ledger: Where = "ract-promises.db") -> None:
+@command("expire")
+def expire_promises(*, ledger: Where = "ract-promises.db") -> None:
     """End the open promises whose time is over.
 
     Example: ract promises expire
     """
-    from ract.apps.cli.messages import say
-
     with open_ledger(ledger) as book:
         say(f"{len(book.expire())} promises have expired.")
 
 
-def open_(*, ledger: Where = "ract-promises.db", output: Output = "-") -> None:
+@command("open")
+def list_open(*, ledger: Where = "ract-promises.db", output: Output = "-") -> None:
     """List the promises that can be redeemed.
 
     Example: ract promises open -o open.csv
@@ -173,13 +167,22 @@ def open_(*, ledger: Where = "ract-promises.db", output: Output = "-") -> None:
     columns = ["promise", "person", "offered", "expires", "plan", "strength", "lasting", "by"]
     with open_ledger(ledger, "read") as book, table_writer(output) as write:
         rows = [
-            (p.id, p.person, f"{p.offered:%Y-%m-%d}", f"{p.expires:%Y-%m-%d}", p.plan, p.strength,
-             p.lasting, p.by)
+            (
+                p.id,
+                p.person,
+                f"{p.offered:%Y-%m-%d}",
+                f"{p.expires:%Y-%m-%d}",
+                p.plan,
+                p.strength,
+                p.lasting,
+                p.by,
+            )
             for p in book.each_open()
-        ]  # fmt: skip
+        ]
         write(pd.DataFrame(rows, columns=columns))
 
 
+@command("history")
 def history(person: Person, *, ledger: Where = "ract-promises.db") -> None:
     """Say what happened to the promises of a person.
 
@@ -189,18 +192,17 @@ def history(person: Person, *, ledger: Where = "ract-promises.db") -> None:
         happened = book.history(person)
     if not len(happened):
         raise BadInput(f"The ledger holds no promise to {person!r}.")
-    for row in happened.itertuples():
-        what = row.details.get("plan") or row.details.get("reason") or ""
-        typer.echo(f"{row.at[:19]}  {row.event:<10} {row.promise}  {what}".rstrip())
+    for row in happened.to_dict("records"):
+        what = row["details"].get("plan") or row["details"].get("reason") or ""
+        typer.echo(f"{row['at'][:19]}  {row['event']:<10} {row['promise']}  {what}".rstrip())
 
 
-def erase(person: Person, *, ledger: Where = "ract-promises.db") -> None:
+@command("erase")
+def erase_person(person: Person, *, ledger: Where = "ract-promises.db") -> None:
     """Remove everything that the ledger knows of a person; it still verifies.
 
     Example: ract promises erase A-17
     """
-    from ract.apps.cli.messages import say
-
     with open_ledger(ledger) as book:
         gone = book.erase(person)
     if not gone.promises + gone.cases:
@@ -210,226 +212,64 @@ def erase(person: Person, *, ledger: Where = "ract-promises.db") -> None:
         say("Somebody reads from the ledger: its journal is cleared when they have closed it.")
 
 
-def verify(
+@command("outcomes")
+def show_outcomes(
+    record: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="[FILE]",
+            help="Outcomes to keep first: columns promise and outcome (repaid, defaulted or open).",
+        ),
+    ] = None,
     *,
     ledger: Where = "ract-promises.db",
-    head: Annotated[
-        str | None, typer.Option(help="Head that was noted before, which the chain must hold.")
+    model: Annotated[
+        Path | None, typer.Option(help="Model file that has kept a judge (ract fit --keep-judge).")
     ] = None,
-    heads: Annotated[
-        Path | None, typer.Option(help="File of published heads, all of which it must hold.")
-    ] = None,
-    keys: Annotated[
-        Path | None, typer.Option(help="Public keys of the lender, as public-keys prints them.")
-    ] = None,
-    json: options.Json = False,
-) -> None:
-    """Check that the ledger is as it was written and signed; nothing is changed.
-
-    Example: ract promises verify --heads heads.jsonl
-    """
-    from ract.apps.cli.messages import print_summary
-
-    with open_ledger(ledger, "read", upgrade=False, keys=keys) as book:
-        from ract.apps.ledger import read_heads
-
-        checked = book.verify(head, heads=() if heads is None else read_heads(heads))
-    summary = {
-        "verified": bool(checked), "events": checked.n_events, "head": checked.head,
-        "faults": list(checked.faults),
-    }  # fmt: skip
-    print_summary(summary, str(checked), as_json=json)
-    if not checked:
-        raise typer.Exit(BAD_INPUT)
-
-
-def check(
-    candidate: Annotated[Path, typer.Argument(metavar="CANDIDATE", help="Model file.")],
-    *,
-    ledger: Where = "ract-promises.db",
-    share: Annotated[
-        float, typer.Option(min=0, max=1, help="Share of promises that must be kept.")
-    ] = 1.0,
+    confidence: Annotated[float, typer.Option(min=0, max=1, help="Of intervals.")] = 0.95,
     output: Output = None,
-    plot: options.Picture = None,
     json: options.Json = False,
+    csv: options.Csv,
 ) -> None:
-    """Put every open promise before a model that may replace the one of today.
+    """Say how many redeemed promises were repaid, beside what a judge predicts.
 
-    Example: ract promises check candidate.ract -o checked.csv --plot checked.svg
+    Example: ract promises outcomes repaid.csv --model model.ract
     """
-    from ract.apps.cli.inputs import open_model
-    from ract.apps.cli.messages import print_summary, refuse_both
-    from ract.apps.cli.outputs import check_picture, picture, table_writer
+    from ract.apps.cli.outputs import table_writer
+    from ract.data.csv.files import read_whole
+    from ract.io import load_judge
 
-    refuse_both(output, json)
-    check_picture(plot)
-    model = open_model(candidate).model
-    with open_ledger(ledger, "read") as book:
-        from ract.apps.ledger.guard import check
+    judge = None if model is None else load_judge(model)
+    with open_ledger(ledger, "write" if record is not None else "read") as book:
+        from ract.apps.ledger import promise_outcomes, record_outcomes
 
-        found = check(book, model)
+        if record is not None:
+            table = read_whole(str(record), format_of(csv))
+            if lacking := [name for name in ("promise", "outcome") if name not in table]:
+                raise BadInput(f"{record} has no column {lacking[0]!r}.")
+            if table["promise"].duplicated().any():
+                raise BadInput(f"{record} names a promise twice.")
+            ids, known = (table[name].astype(str) for name in ("promise", "outcome"))
+            record_outcomes(book, dict(zip(ids, known, strict=True)))
+        found = promise_outcomes(book, judge, confidence=confidence)
     if output is not None:
         with table_writer(output) as write:
             write(found.table)
-    if plot is not None:
-        from ract.evaluation.plots import PromisesDisplay
-
-        with picture(plot) as ax:
-            PromisesDisplay.from_check(found, ax=ax)
-    summary = {"promises": found.n_promises, "kept": int(found.kept.sum()), "share": found.share}
+    summary = {
+        **found.counts,
+        "kept": _known(found.kept),
+        "warnings": found.warnings,
+        "groups": [
+            {name: _known(value) for name, value in row.items()}
+            for row in found.table.to_dict("records")
+        ],
+    }
     print_summary(summary, str(found), as_json=json)
-    if found.share < share:
-        raise typer.Exit(BROKEN)
 
 
-def publish(
-    to: Annotated[str, typer.Argument(metavar="PLACE", help="File or URL for heads.")],
-    *,
-    ledger: Where = "ract-promises.db",
-) -> None:
-    """Publish the signed head of the ledger: append it to a file, or send it to an address.
-
-    Example: ract promises publish heads.jsonl
-    """
-    from ract.apps.cli.messages import say
-
-    with open_ledger(ledger, "read") as book:
-        from ract.apps.ledger import publish_head
-
-        head = book.head()
-    if head is None:
-        raise BadInput("The ledger is empty; there is no head to publish.")
-    publish_head(head, to)
-    say(f"Event {head.number}, signed by key {head.key}, is published: {head.hash}.")
-
-
-def backup(
-    to: Annotated[Path, typer.Argument(metavar="FILE", help="New file.")],
-    *,
-    ledger: Where = "ract-promises.db",
-) -> None:
-    """Copy a ledger to a new file while others go on writing, and verify the copy.
-
-    Keys are not copied. For PostgreSQL: pg_dump --format=custom --file=FILE DATABASE.
-
-    Example: ract promises backup copy.db
-    """
-    from ract.apps.cli.failures import BAD_INPUT
-    from ract.apps.cli.messages import say
-
-    with open_ledger(ledger, "read") as book:
-        book.store.back_up(to)
-        ring = book.store.ring
-    with open_ledger(str(to), "read", keys=ring) as copy:
-        checked = copy.verify()
-    say(f"{to}: {checked}")
-    if not checked:
-        raise typer.Exit(BAD_INPUT)
-
-
-def rotate_key(*, ledger: Where = "ract-promises.db") -> None:
-    """Sign with a new key from now on; the one before is valid for another week.
-
-    Example: ract promises rotate-key
-    """
-    from ract.apps.cli.messages import say
-
-    with open_ledger(ledger) as book:
-        ring = book.store.ring.rotated()
-        ring.save()
-    say(f"Key {ring.keys[-1].id} signs from now on. Back up {ring.path}.")
-
-
-def new_keys(
-    path: Annotated[Path, typer.Argument(metavar="FILE", help="New file.")],
-) -> None:
-    """Make keys for a ledger that is not there yet; RACT_LEDGER_KEY says where they lie.
-
-    Example: ract promises new-keys ledger.key
-    """
-    from ract.apps.cli.messages import say
-
-    _libraries()
-    from ract.apps.ledger import KeyRing
-
-    if path.exists():
-        raise BadInput(f"{path} is there already.")
-    KeyRing.new(path).save()
-    say(f"{path} is made. Back it up: without it nothing can be written to its ledger.")
-
-
-def public_keys(*, ledger: Where = "ract-promises.db") -> None:
-    """Print the public keys of a ledger, for those who verify it or a receipt.
-
-    Example: ract promises public-keys
-    """
-    with open_ledger(ledger, "read") as book:
-        typer.echo(book.store.ring.text(private=False), nl=False)
-
-
-def receipt(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="Receipt of a promise.")],
-    *,
-    keys: Annotated[Path, typer.Option(help="Public keys of the lender.", show_default=False)],
-) -> None:
-    """Check the receipt of a promise, without the ledger.
-
-    Example: ract promises receipt receipt.json --keys public.json
-    """
-    import json
-
-    from ract._utils.files import readable
-    from ract.apps.cli.messages import say
-
-    _libraries()
-    from ract.apps.ledger import KeyRing, check_receipt
-
-    with readable(file):
-        text = file.read_text(encoding="utf-8")
-    with readable(keys):
-        ring = KeyRing.read(keys.read_text(encoding="utf-8"), keys)
-    try:
-        held = json.loads(text)
-        faults = check_receipt(held, ring)
-    except (ValueError, TypeError):
-        faults = ["This is not a receipt of a promise."]
-    if faults:
-        raise BadInput(f"{file}: {' '.join(faults)}")
-    said = json.loads(held["details"])
-    say(f"Genuine: a promise to {said['person']} until {said['expires'][:10]}: {said['plan']}")
-
-
-def open_ledger(where: str, mode: Any = "write", *, upgrade: bool = True, **given: Any) -> Any:
-    """The ledger in a file or a database, or a sentence about what to install."""
-    _libraries()
-    from ract.apps.cli.messages import say
-    from ract.apps.ledger import Ledger
-    from ract.apps.ledger.store import OldLedger
-
-    try:
-        return Ledger(where, mode=mode, by=actor(), **given)
-    except OldLedger:
-        if not upgrade:
-            raise
-    with Ledger(where, mode="write", by=actor(), **given) as old:
-        say(f"{where} is of ract 0.2; its events are signed now, by keys in {old.store.ring.path}.")
-    return Ledger(where, mode=mode, by=actor(), **given)
-
-
-def actor() -> str:
-    """Who acts from the shell, as the ledger keeps it."""
-    import getpass
-
-    try:
-        return f"{getpass.getuser()} (shell)"
-    except (OSError, KeyError, ImportError):  # a container without names
-        return "shell"
-
-
-def _libraries() -> None:
-    for module in ("sqlalchemy", "cryptography"):
-        optional_library(module, "promises", "promises")
+def _known(value: Any) -> Any:
+    """A value; None for a share of nobody."""
+    return None if isinstance(value, float) and value != value else value
 
 
 def _until(text: str) -> date | timedelta:
@@ -446,23 +286,3 @@ def _until(text: str) -> date | timedelta:
         raise BadInput(
             f"--expires takes a day such as 2027-06-30 or a length such as 180d, got {text!r}."
         ) from None
-
-
-for command, name in (
-    (offer, "offer"),
-    (redeem, "redeem"),
-    (withdraw, "withdraw"),
-    (expire, "expire"),
-    (open_, "open"),
-    (history, "history"),
-    (erase, "erase"),
-    (verify, "verify"),
-    (check, "check"),
-    (publish, "publish"),
-    (backup, "backup"),
-    (new_keys, "new-keys"),
-    (rotate_key, "rotate-key"),
-    (public_keys, "public-keys"),
-    (receipt, "receipt"),
-):
-    app.command(name)(options.with_option_groups(command))

@@ -9,10 +9,12 @@ import typer
 
 from ract.apps.cli import options
 from ract.apps.cli.failures import BadInput
+from ract.apps.cli.inputs import format_of, open_model
+from ract.apps.cli.messages import print_summary, refuse_both, say_if_unrestricted
 
 
 @dataclass(frozen=True)
-class Search:
+class ReasonOptions:
     """Which reasons are given; parameters of ``ract.find_reasons``."""
 
     against: Annotated[
@@ -25,7 +27,7 @@ class Search:
     strict: options.Strict = False
 
 
-def reasons(
+def explain_refusals(
     model: options.ModelPath,
     people: options.PeopleFile,
     *,
@@ -52,7 +54,7 @@ def reasons(
             "which needs the target, and compare its reasons."
         ),
     ] = 0,
-    search: Search,
+    search: ReasonOptions,
     id: options.Id = None,
     json: options.Json = False,
     csv: options.Csv,
@@ -64,16 +66,12 @@ def reasons(
 
     Example: ract reasons model.ract people.csv --reference training.csv -o reasons.csv
     """
-    from ract.apps.cli.columns import held_out, model_columns, require_column
-    from ract.apps.cli.inputs import open_model
-    from ract.apps.cli.messages import print_summary, refuse_both, say_if_unrestricted
+    from ract.apps.cli.columns import held_out, model_columns, refuse_invalid, require_column
     from ract.apps.cli.outputs import form_of, table_writer
-    from ract.apps.cli.tables import format_of, refuse_unread
     from ract.data.csv.files import read_whole
     from ract.data.csv.lines import naming_lines
     from ract.data.csv.read import text_features
-    from ract.evaluation.reasons_report import report_of
-    from ract.evaluation.reasons_stability import reasons_stability
+    from ract.evaluation.reasons_report import reasons_stability, report_of
 
     refuse_both(output, json)
     if report is None and (groups is not None or replicates):
@@ -97,7 +95,7 @@ def reasons(
         found = classifier.reasons(
             X, reference=None if other is None else other.frame, progress=True, **given
         )
-    refuse_unread(people, len(found), list(found.messages.values()))
+    refuse_invalid(people, len(found), list(found.messages.values()))
     with table_writer(output) as write:
         write(found.to_frame())
     counts = {s: int((found.status == s).sum()) for s in ("accepted", "refused", "invalid")}

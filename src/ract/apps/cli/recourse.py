@@ -10,11 +10,13 @@ from typing import Annotated
 import typer
 
 from ract.apps.cli import options
-from ract.apps.cli.searching import Plans, Searched
+from ract.apps.cli.inputs import format_of, open_model
+from ract.apps.cli.messages import print_summary, refuse_both, say_if_unrestricted
+from ract.apps.cli.searching import PlanOptions, Searched
 
 
 @dataclass(frozen=True)
-class Search(Plans):
+class RecourseOptions(PlanOptions):
     """Which plans are sought, and what is said about them."""
 
     ranges: Annotated[
@@ -27,7 +29,7 @@ class Search(Plans):
     explain: Annotated[bool, typer.Option(help="Say why, where there is no plan.")] = True
 
 
-def recourse(
+def find_plans(
     model: options.ModelPath,
     people: options.PeopleFolder,
     *,
@@ -54,7 +56,7 @@ def recourse(
         str | None,
         typer.Option(help="With --engine dask: its address, tcp://host:8786; else this machine."),
     ] = None,
-    search: Search,
+    search: RecourseOptions,
     id: options.Id = None,
     json: options.Json = False,
     csv: options.Csv,
@@ -68,10 +70,7 @@ def recourse(
 
     Example: ract recourse model.ract people.csv -o plans.csv --id Name
     """
-    from ract.apps.cli.inputs import open_model
-    from ract.apps.cli.messages import print_summary, refuse_both, say_if_unrestricted
     from ract.apps.cli.outputs import table_writer
-    from ract.apps.cli.tables import format_of
     from ract.recourse.find import find_recourse
 
     if engine is not None or scheduler is not None or Path(people).is_dir():

@@ -11,6 +11,7 @@ import typer
 
 from ract.apps.cli import options
 from ract.apps.cli.failures import BadInput
+from ract.apps.cli.messages import percent, progress
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Plans:
+class PlanOptions:
     """Which plans are sought; parameters of ``recourse`` in Python."""
 
     budget: options.ModelBudget = None
@@ -76,9 +77,13 @@ class Plans:
             return given
         # What was not asked for is left to the model, whose plans are then those of letters.
         unasked = {
-            "max_changes": None, "strength": None, "lasting": None, "margin": 0.0,
-            "ranges": False, "at_least": False,
-        }  # fmt: skip
+            "max_changes": None,
+            "strength": None,
+            "lasting": None,
+            "margin": 0.0,
+            "ranges": False,
+            "at_least": False,
+        }
         return {k: v for k, v in given.items() if k not in unasked or v != unasked[k]}
 
 
@@ -118,9 +123,7 @@ class Searched:
         given : dict
             Parameters of the search.
         """
-        from ract.apps.cli.columns import model_columns
-        from ract.apps.cli.messages import progress
-        from ract.apps.cli.tables import refuse_unread
+        from ract.apps.cli.columns import model_columns, refuse_invalid
         from ract.data.csv.files import Chunks, peeked
         from ract.data.csv.lines import naming_lines
         from ract.data.csv.read import text_features
@@ -144,7 +147,7 @@ class Searched:
                 self.n_within += int(found.within_budget.sum())
                 self.n_supplied += int(found.only_supplied.sum())
                 done(chunks.share)
-        refuse_unread(self.people, self.statuses.total(), messages)
+        refuse_invalid(self.people, self.statuses.total(), messages)
 
     @property
     def summary(self) -> dict[str, Any]:
@@ -155,20 +158,20 @@ class Searched:
         counts = {s.word: self.statuses[s.word] for s in Status if self.statuses[s.word]}
         n_read = n_people - self.statuses[Status.INVALID.word]
         summary = {
-            "people": n_people, "statuses": counts, "recourse_ratio": self.n_within / n_read,
-        }  # fmt: skip
+            "people": n_people,
+            "statuses": counts,
+            "recourse_ratio": self.n_within / n_read,
+        }
         return summary | ({"only_supplied": self.n_supplied} if self.n_supplied else {})
 
     @property
     def sentence(self) -> str:
         """The summary in words."""
-        from ract.apps.cli.messages import share
-
         summary = self.summary
         counts = ", ".join(f"{n} {status}" for status, n in summary["statuses"].items())
         who = " of those who could be read" if "invalid" in summary["statuses"] else ""
         text = (
-            f"{summary['people']} people: {counts}; {share(summary['recourse_ratio'])}{who} are "
+            f"{summary['people']} people: {counts}; {percent(summary['recourse_ratio'])}{who} are "
             "accepted or have a plan within the budget."
         )
         if self.n_supplied:

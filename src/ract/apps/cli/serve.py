@@ -16,9 +16,10 @@ import typer
 from ract._utils.errors import InvalidFile, listing, optional_library
 from ract._utils.files import readable
 from ract.apps.cli import options
-from ract.apps.cli.default import WithDefault
 from ract.apps.cli.failures import BadInput
-from ract.apps.cli.promises import BROKEN, Where, actor
+from ract.apps.cli.ledgers import BROKEN, Where, actor
+from ract.apps.cli.messages import say
+from ract.apps.cli.options import WithDefault
 
 
 class ServeCommands(WithDefault):
@@ -40,7 +41,10 @@ Force = Annotated[
     bool, typer.Option("--force", help="Use the model although it breaks open promises.")
 ]
 
+command = options.adds_to(app)
 
+
+@command("start")
 def start(
     model: Annotated[
         Path | None, typer.Argument(metavar="MODEL", help="Model file.", show_default=False)
@@ -111,10 +115,10 @@ def start(
         raise BadInput("--certificate and --private-key belong together.")
     with tempfile.TemporaryDirectory(prefix="ract-serve-") as folder:
         if demo:
-            from ract.apps.cli.serve_demo import prepare
+            from ract.apps.cli.serve_demo import prepare_demo
 
             ledger = str(Path(folder, "promises.db"))
-            model, files, show = prepare(Path(folder))
+            model, files, show = prepare_demo(Path(folder))
             notices = [*files]
         if public_url and not re.fullmatch(r"https?://[^/\s]+", public_url):
             raise BadInput(f"--public-url is like https://loans.example.org, got {public_url!r}.")
@@ -152,6 +156,7 @@ def start(
             _run(socket, workers, trusted_proxy or [], tls, reread)
 
 
+@command("add-key")
 def add_key(
     role: Annotated[str, typer.Argument(metavar="ROLE", help="case-worker, auditor or admin.")],
     name: Annotated[
@@ -175,6 +180,7 @@ def add_key(
         typer.echo(state.add_key(known[role], name, by=actor(), days=days))
 
 
+@command("keys")
 def keys(*, ledger: Where = "ract-promises.db") -> None:
     """List the keys; what they are is not kept.
 
@@ -189,6 +195,7 @@ def keys(*, ledger: Where = "ract-promises.db") -> None:
         typer.echo(line.rstrip())
 
 
+@command("revoke")
 def revoke(
     key: Annotated[
         str, typer.Argument(metavar="KEY", help="Number of the key, as keys prints it.")
@@ -200,13 +207,12 @@ def revoke(
 
     Example: ract serve revoke 5f2c8a01
     """
-    from ract.apps.cli.messages import say
-
     with _state(ledger) as state:
         state.revoke(key, by=actor())
     say(f"Key {key} is revoked.")
 
 
+@command("reload")
 def reload(
     model: options.ModelPath, *, ledger: Where = "ract-promises.db", force: Force = False
 ) -> None:
@@ -221,17 +227,16 @@ def reload(
 
 
 def _publish(path: Path | None, ledger: str, force: bool) -> None:
-    from ract.apps.cli.messages import say
     from ract.apps.ledger import Ledger
-    from ract.apps.web.service import Broken, publish
-    from ract.apps.web.state import State
+    from ract.apps.web.service import Broken, publish_model
+    from ract.apps.web.state import ServiceState
 
     assert path is not None
     with readable(path):
         content = path.read_bytes()
     with Ledger(ledger) as book:
         try:
-            found = publish(book, State(book.store), content, by=actor(), force=force)
+            found = publish_model(book, ServiceState(book.store), content, by=actor(), force=force)
         except InvalidFile as error:
             raise BadInput(f"{path} cannot be read as a model: {error}") from None
         except Broken as error:
@@ -244,7 +249,6 @@ def _publish(path: Path | None, ledger: str, force: bool) -> None:
 
 def _publish_if_there(path: Path | None, ledger: str, force: bool) -> None:
     """Publish a model; if the database is away, serve the one that was let in last, once it is."""
-    from ract.apps.cli.messages import say
     from ract.apps.ledger import LedgerUnavailable
 
     try:
@@ -256,7 +260,6 @@ def _publish_if_there(path: Path | None, ledger: str, force: bool) -> None:
 
 
 def _say_keys(ledger: str, address: str) -> None:
-    from ract.apps.cli.messages import say
     from ract.apps.ledger import LedgerUnavailable
 
     say(f"Serving on {address}; pages are at {address}/login.")
@@ -296,8 +299,6 @@ def _on_hangup(reread: Callable[[], None]) -> None:
     import sys
     import threading
 
-    from ract.apps.cli.messages import say
-
     def read() -> None:
         try:
             reread()
@@ -328,8 +329,10 @@ def _run(
 
     logging = copy.deepcopy(LOGGING_CONFIG)
     logging["loggers"]["ract.apps.web"] = {
-        "handlers": ["default"], "level": "INFO", "propagate": False,
-    }  # fmt: skip
+        "handlers": ["default"],
+        "level": "INFO",
+        "propagate": False,
+    }
     config = uvicorn.Config(
         "ract.apps.web.app:from_environment",
         factory=True,
@@ -361,23 +364,12 @@ def _run(
 def _state(ledger: str) -> Iterator[Any]:
     _library()
     from ract.apps.ledger import Ledger
-    from ract.apps.web.state import State
+    from ract.apps.web.state import ServiceState
 
     with Ledger(ledger) as book:
-        yield State(book.store)
+        yield ServiceState(book.store)
 
 
 def _library() -> None:
-
     for module in ("fastapi", "uvicorn", "sqlalchemy", "limits", "prometheus_client"):
         optional_library(module, "the service", "serve")
-
-
-for command, name in (
-    (start, "start"),
-    (add_key, "add-key"),
-    (keys, "keys"),
-    (revoke, "revoke"),
-    (reload, "reload"),
-):
-    app.command(name)(options.with_option_groups(command))

@@ -7,6 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from ract.apps.cli.messages import say
+
 APPLICANT, CREDITOR = "A-17", "Example Bank (made up)"
 N_APPLICANTS, N_CASES, N_PROMISED, N_TREES = 2000, 60, 6, 50
 
@@ -36,10 +38,9 @@ WORDS = {
 LANGUAGES = ("en", "de", "fr")
 
 
-def prepare(folder: Path) -> tuple[Path, tuple[Path, ...], Callable[[Any, str], None]]:
+def prepare_demo(folder: Path) -> tuple[Path, tuple[Path, ...], Callable[[Any, str], None]]:
     """Fit the model and write its notices' settings; how to show them once they are served."""
     from ract import ActionSpace, OutcomeJudge, RecourseBoostingClassifier, save_model
-    from ract.apps.cli.messages import say
     from ract.data.datasets import load_loans
 
     say(f"Training a model on {N_APPLICANTS:,} made-up loan applications ...")
@@ -78,7 +79,6 @@ def _settings(model: Any, k: int, folder: Path) -> Path:
 
 def _show(settings: Any, address: str) -> None:
     """Decide on made-up people, and print how to see them."""
-    from ract.apps.cli.messages import say
     from ract.apps.web.keys import ROLES
     from ract.apps.web.service import Service
     from ract.data.datasets import load_loans

@@ -7,6 +7,8 @@ from typing import Annotated, Any
 import typer
 
 from ract.apps.cli import options
+from ract.apps.cli.inputs import format_of, open_actions
+from ract.apps.cli.messages import print_summary, refuse_both, say_if_unrestricted
 
 
 def tradeoff(
@@ -38,10 +40,7 @@ def tradeoff(
     """
     from ract.apps.cli.columns import training_set
     from ract.apps.cli.fit import estimator_for
-    from ract.apps.cli.inputs import open_actions
-    from ract.apps.cli.messages import print_summary, refuse_both, say_if_unrestricted
     from ract.apps.cli.outputs import check_picture, picture, table_writer
-    from ract.apps.cli.tables import format_of
     from ract.data.csv.lines import naming_lines
     from ract.data.encoder import Encoder
     from ract.evaluation.tradeoff import tradeoff_curve
@@ -58,9 +57,16 @@ def tradeoff(
     with naming_lines(table.data, form, X.index):
         say_if_unrestricted(Encoder(X, space).space)
     curve = tradeoff_curve(
-        estimator, X, y.to_numpy(), param, [_value(text) for text in values.split(",")], cv,
-        strength=options.strength_of(strength), n_jobs=n_jobs, progress=True,
-    )  # fmt: skip
+        estimator,
+        X,
+        y.to_numpy(),
+        param,
+        [_value(text) for text in values.split(",")],
+        cv,
+        strength=options.strength_of(strength),
+        n_jobs=n_jobs,
+        progress=True,
+    )
     frame = curve.to_frame()
     with table_writer(output) as write:
         write(frame)

@@ -11,15 +11,15 @@ from typing import Any
 import numpy as np
 
 from ract._utils.errors import optional_library
-from ract.apps.cli.columns import desired_class, require_column, training_set
+from ract.apps.cli.columns import desired_label, require_column, training_set
 from ract.apps.cli.failures import BadInput
 from ract.apps.cli.messages import say
 from ract.apps.cli.options import TrainingData
 from ract.data.csv import TableFormat
 from ract.data.csv.files import is_parquet
 from ract.data.csv.lines import naming_lines
-from ract.data.target import check_classes, classes_of
-from ract.models.out_of_core import opened
+from ract.data.target import check_classes, target_classes
+from ract.models.out_of_core import open_dataset
 from ract.models.table import MOST_ROWS
 from ract.trees.fingerprint import data_fingerprint
 
@@ -85,10 +85,17 @@ def training_of(
     with naming_lines(table.data, form, X.index):
         data = data_fingerprint(X)
     return Training(
-        X, y.to_numpy(), None if counts is None else counts.to_numpy(), classes_of(y), desired,
-        int((y == desired).sum()), len(X), len(X.columns), data,
+        X,
+        y.to_numpy(),
+        None if counts is None else counts.to_numpy(),
+        target_classes(y),
+        desired,
+        int((y == desired).sum()),
+        len(X),
+        len(X.columns),
+        data,
         naming_lines(table.data, form, _growing(X, counts)),
-    )  # fmt: skip
+    )
 
 
 def _growing(X: Any, weights: Any) -> Any:
@@ -97,13 +104,14 @@ def _growing(X: Any, weights: Any) -> Any:
 
 
 def _is_large(path: Path) -> bool:
-    dataset = opened(path)
+    dataset = open_dataset(path)
     return bool(dataset.count_rows() * len(dataset.schema.names) > MOST_VALUES)
 
 
 def _stored(table: TrainingData, form: TableFormat, space: Any, weights: str | None) -> Training:
     pyarrow = optional_library("pyarrow", "Parquet files", "parquet")
-    dataset, drop = opened(table.data), {*(table.drop or []), *form.drop} - {table.target, weights}
+    dataset = open_dataset(table.data)
+    drop = {*(table.drop or []), *form.drop} - {table.target, weights}
     changed = [name for name in _OF_CELLS if getattr(form, name) != getattr(TableFormat(), name)]
     if changed:
         raise BadInput(
@@ -126,13 +134,19 @@ def _stored(table: TrainingData, form: TableFormat, space: Any, weights: str | N
         classes.update(column.tolist())
     labels = sorted(classes, key=str)
     check_classes(table.target, labels)
-    desired = desired_class(table.desired, labels, space)
+    desired = desired_label(table.desired, labels, space)
     n_people = classes.total()
     say(
         f"Note: {table.data} is read in batches, {n_people:,} people; what is measured beside the "
         f"model is measured on at most {MOST_ROWS:,} of them."
     )
     return Training(
-        dataset.replace_schema(pyarrow.schema(fields)), table.target, weights, labels, desired,
-        classes[desired], n_people, len(fields) - (1 if weights is None else 2),
-    )  # fmt: skip
+        dataset.replace_schema(pyarrow.schema(fields)),
+        table.target,
+        weights,
+        labels,
+        desired,
+        classes[desired],
+        n_people,
+        len(fields) - (1 if weights is None else 2),
+    )

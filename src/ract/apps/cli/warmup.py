@@ -5,6 +5,7 @@ from __future__ import annotations
 from time import perf_counter
 
 from ract.apps.cli import options
+from ract.apps.cli.messages import print_summary
 
 
 def warmup(json: options.Json = False) -> None:
@@ -15,8 +16,6 @@ def warmup(json: options.Json = False) -> None:
 
     Example: ract warmup
     """
-    from ract.apps.cli.messages import print_summary
-
     start = perf_counter()
     _train_and_search()
     seconds = perf_counter() - start
@@ -52,8 +51,7 @@ def _train_and_search() -> None:
     forest.recourse(few, n_alternatives=1, margin=0.05, ranges=True)
     forest.recourse(few, max_changes=1)
     forest.reasons(few, reference=X)
-    for method in ("leaves", "live"):
-        forest.recourse(few, method=method, explain=False, reference=X)
+    forest.recourse(few, method="leaves", explain=False, reference=X)
     RecourseForestClassifier(
         loans.actions, n_estimators=3, monotonic={"Income": 1}, max_features=None
     ).fit(X, y)

@@ -26,24 +26,38 @@ PERSON = "person"  # the first column of every answer: the key of the row it is 
 
 # The type of a column in pandas, by its kind. Whole numbers and truths can be missing.
 PANDAS: dict[Kind, Any] = {
-    "text": "string", "number": "float64", "integer": "Int64", "truth": "boolean",
-}  # fmt: skip
+    "text": "string",
+    "number": "float64",
+    "integer": "Int64",
+    "truth": "boolean",
+}
 
 _KINDS: dict[Any, Kind] = {
-    None: "text", object: "text", float: "number", "int64": "integer", bool: "truth",
-}  # fmt: skip
+    None: "text",
+    object: "text",
+    float: "number",
+    "int64": "integer",
+    bool: "truth",
+}
 
 _WIDE: Schema = {
-    "status": "text", "cost": "number", "strength": "number", "lasting": "number",
-    "changes": "integer", "only supplied": "truth",
-}  # fmt: skip
+    "status": "text",
+    "cost": "number",
+    "strength": "number",
+    "lasting": "number",
+    "changes": "integer",
+    "only supplied": "truth",
+}
 
 
 def schema_of(what: str, model: Any, options: Mapping[str, Any]) -> Schema:
     """Columns of an answer beside the person, and their kinds."""
     if what == "decisions":
-        return {"prediction": _kind_of(model.model.classes), "probability": "number",
-                "message": "text"}  # fmt: skip
+        return {
+            "prediction": _kind_of(model.model.classes),
+            "probability": "number",
+            "message": "text",
+        }
     if what == "has_recourse":
         return {"status": "text", "message": "text"}
     if what == "plans" and options.get("form", "long") == "wide":

@@ -15,9 +15,9 @@ from ract._utils.errors import InvalidSpec, how_to_install
 from ract.apps.distributed.job import Job, What
 from ract.apps.distributed.population import Statements
 from ract.data.sketch import MOST_VALUES
-from ract.models.base import split_seed
 from ract.models.distributed_fit import check_reading, checked, finish, grown, shares
-from ract.models.out_of_core import Columns, Reading, divided
+from ract.models.out_of_core import Columns, StoredTable, divided
+from ract.models.parameters import split_seed
 from ract.models.table import TrainingRows
 
 try:
@@ -125,19 +125,19 @@ def fit(
     columns = Columns.of(people.columns, y, sample_weight, forest.actions)
     most, parts = max(MOST_VALUES, 2 * forest.max_bins), people.to_delayed()
     sketches = [dask.delayed(columns.sketch)(part, most) for part in parts]
-    reading = Reading.of(forest.table_spec, columns, _summed(sketches))
+    reading = StoredTable.of(forest.table_spec, columns, _summed(sketches))
     check_reading(forest, reading)
     shared = dask.delayed(reading)
     in_memory = TrainingRows.joined(
-        dask.compute(*(dask.delayed(Reading.in_memory)(shared, part) for part in parts))
+        dask.compute(*(dask.delayed(StoredTable.in_memory)(shared, part) for part in parts))
     )
     some = reading.training_on(in_memory)
     forest.choose_monotonic(some)
     cut = forest.first_cut(some)
     model = dask.delayed(forest)
-    read = [dask.delayed(Reading.training)(shared, part) for part in parts]
+    read = [dask.delayed(StoredTable.training)(shared, part) for part in parts]
     seeds = shares(forest.seeds, n_parts)
-    join = dask.delayed(Reading.joined)
+    join = dask.delayed(StoredTable.joined)
     if rows == "all":
         whole = [join(shared, read)] * len(seeds)
     else:

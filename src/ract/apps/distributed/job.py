@@ -49,8 +49,10 @@ _OF_THE_RUN = {
 }
 
 _SEARCHES: dict[str, Callable[..., Any]] = {
-    "plans": find_recourse, "reasons": find_reasons, "has_recourse": recourse_status,
-}  # fmt: skip
+    "plans": find_recourse,
+    "reasons": find_reasons,
+    "has_recourse": recourse_status,
+}
 _NAMES: dict[str, list[str]] = {
     what: [
         name
@@ -262,7 +264,6 @@ def _refuse_learned(options: Mapping[str, Any]) -> None:
     learned = [name for name in _LEARNED if options.get(name) is not None]
     if isinstance(options.get("actions"), ActionSpace) and options["actions"].is_complete:
         learned.remove("actions")
-    learned += ["method='live'"] if options.get("method") == "live" else []
     if learned:
         raise InvalidSpec(
             f"{learned[0]} would be learned from each part of the people anew; give reference, the "

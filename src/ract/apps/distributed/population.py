@@ -19,8 +19,8 @@ import pandas as pd
 
 from ract._utils.errors import InvalidData, InvalidSpec, listing
 from ract.apps.distributed.job import Job
-from ract.data.group_sums import Metrics, added
-from ract.data.groups import in_order, members_of
+from ract.data.group_sums import Metrics, add_by_key
+from ract.data.groups import members_of, sorted_groups
 from ract.data.invalid_rows import set_aside_invalid
 from ract.evaluation.certificates.certify import check_certified, check_size, confidence_of_each
 from ract.evaluation.certificates.record import Certificate, Count, numbers_of
@@ -101,11 +101,11 @@ class Statuses:
         return cls(by_group, PeopleSum.of(X))
 
     def __add__(self, other: Statuses) -> Statuses:
-        return Statuses(added(self.by_group, other.by_group), self.people + other.people)
+        return Statuses(add_by_key(self.by_group, other.by_group), self.people + other.people)
 
     def certificate(self, job: Job, confidence: float) -> Certificate:
         """The statement of ``ract.certify`` on everyone who was counted."""
-        groups = in_order(self.by_group)
+        groups = sorted_groups(self.by_group)
         each = confidence_of_each(confidence, len(groups))
         counts = [
             Count.from_numbers(group, self.by_group[group].tolist(), each) for group in groups
@@ -143,9 +143,14 @@ class Statements:
     has_index: bool = True
 
     def certify(
-        self, model: Any, people: Any, *, groups: str | None = None, confidence: float = 0.95,
+        self,
+        model: Any,
+        people: Any,
+        *,
+        groups: str | None = None,
+        confidence: float = 0.95,
         **options: Any,
-    ) -> Certificate:  # fmt: skip
+    ) -> Certificate:
         """``ract.certify`` on everyone in a frame of an engine, from counts of its parts.
 
         Its fingerprint of the people is the same in whatever parts and order they come, so that
@@ -167,9 +172,15 @@ class Statements:
         return counted.certificate(job, confidence)
 
     def report(
-        self, model: Any, people: Any, target: str | None = None, *, groups: str | None = None,
-        confidence: float = 0.95, **options: Any,
-    ) -> pd.DataFrame:  # fmt: skip
+        self,
+        model: Any,
+        people: Any,
+        target: str | None = None,
+        *,
+        groups: str | None = None,
+        confidence: float = 0.95,
+        **options: Any,
+    ) -> pd.DataFrame:
         """``ract.evaluation.metrics.recourse_report`` on everyone in a frame of an engine.
 
         Plausibility is learned from people and left out, unless they are given as ``reference``.
@@ -189,10 +200,18 @@ class Statements:
         return counted.table(confidence)
 
     def audit(
-        self, model: Any, people: Any, target: str | None = None, *, key: str | None = None,
-        groups: str | None = None, confidence: float = 0.95, judge: OutcomeJudge | None = None,
-        title: str = "Recourse audit", **options: Any,
-    ) -> Audit:  # fmt: skip
+        self,
+        model: Any,
+        people: Any,
+        target: str | None = None,
+        *,
+        key: str | None = None,
+        groups: str | None = None,
+        confidence: float = 0.95,
+        judge: OutcomeJudge | None = None,
+        title: str = "Recourse audit",
+        **options: Any,
+    ) -> Audit:
         """``audit`` on everyone in a frame of an engine, from counts of its parts.
 
         Everyone's plan is searched for. People are gone through twice, since a judge must know

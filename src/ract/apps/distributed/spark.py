@@ -24,9 +24,11 @@ except ImportError:
     raise ImportError(f"Spark frames need pyspark: {how_to_install('spark')}.") from None
 
 _TYPES: dict[Kind, Any] = {
-    "text": types.StringType, "number": types.DoubleType, "integer": types.LongType,
+    "text": types.StringType,
+    "number": types.DoubleType,
+    "integer": types.LongType,
     "truth": types.BooleanType,
-}  # fmt: skip
+}
 
 __all__ = ["apply", "audit", "certify", "recourse", "report"]
 

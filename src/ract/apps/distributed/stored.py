@@ -27,7 +27,7 @@ from ract.apps.distributed.job import AT_ONCE, Job
 from ract.data.actions import ActionSpace
 from ract.data.csv import TableFormat, as_read
 from ract.data.csv.read import date_columns
-from ract.models.out_of_core import opened
+from ract.models.out_of_core import open_dataset
 
 ROWS_PER_PART = 20_000  # some seconds to minutes of one core
 RUN = "_run.json"  # readers of Parquet folders pass over names that begin so
@@ -189,7 +189,7 @@ def _counted(answers: pd.DataFrame) -> Counts:
 
 
 def _parts_of(work: Work, rows_per_part: int) -> list[Part]:
-    dataset = opened(work.source)
+    dataset = open_dataset(work.source)
     work.job.check(dataset.schema.names)
     base = Path(work.source) if Path(work.source).is_dir() else Path(work.source).parent
     parts: list[Part] = []
@@ -197,9 +197,11 @@ def _parts_of(work: Work, rows_per_part: int) -> list[Part]:
     for fragment in sorted(dataset.get_fragments(), key=lambda fragment: str(fragment.path)):
         file = str(Path(fragment.path).relative_to(base))
         physical = fragment.physical_schema.names
-        lacking = [name for name in work.job.columns
-                   if name in dataset.schema.names and name not in physical
-                   and f"{name}=" not in file]  # fmt: skip
+        lacking = [
+            name
+            for name in work.job.columns
+            if name in dataset.schema.names and name not in physical and f"{name}=" not in file
+        ]
         if lacking:
             raise InvalidData(f"{fragment.path} lacks the column(s) {listing(lacking)}.")
         n_rows = fragment.count_rows()
@@ -216,7 +218,7 @@ def _parts_of(work: Work, rows_per_part: int) -> list[Part]:
 def _batches(work: Work, part: Part) -> Iterator[pd.DataFrame]:
     """People of a part in batches, each with its row of all people as its index."""
     root = Path(work.source)
-    dataset = opened(root)
+    dataset = open_dataset(root)
     path = root / part.file if root.is_dir() else root
     (fragment,) = [f for f in dataset.get_fragments() if Path(f.path) == path]
     schema = dataset.schema

@@ -1,40 +1,8 @@
-"""Promises of recourse: made, kept, checked before a model is replaced."""
+"""Promises of recourse: made, kept, checked before a model is replaced.
 
-from __future__ import annotations
+What is public stands in ``__init__.pyi``; it is imported on first use.
+"""
 
-from ract.apps.ledger.guard import Check, check
-from ract.apps.ledger.ledger import Conflict, Erased, Ledger, Request
-from ract.apps.ledger.outcomes import PromiseOutcomes, promise_outcomes, record_outcomes
-from ract.apps.ledger.promise import Case, Promise, Redemption, Verification
-from ract.apps.ledger.region import Limit, Region
-from ract.apps.ledger.ring import Head, KeyRing, publish_head, read_heads
-from ract.apps.ledger.store import LedgerChanged, LedgerUnavailable
-from ract.apps.ledger.training import Refit, refit
-from ract.apps.ledger.verify import check_receipt
+import lazy_loader
 
-__all__ = [
-    "Case",
-    "Check",
-    "Conflict",
-    "Erased",
-    "Head",
-    "KeyRing",
-    "Ledger",
-    "LedgerChanged",
-    "LedgerUnavailable",
-    "Limit",
-    "Promise",
-    "PromiseOutcomes",
-    "Redemption",
-    "Refit",
-    "Region",
-    "Request",
-    "Verification",
-    "check",
-    "check_receipt",
-    "promise_outcomes",
-    "publish_head",
-    "read_heads",
-    "record_outcomes",
-    "refit",
-]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Row, func, insert, select, update
+from sqlalchemy import ColumnElement, Connection, func, insert, select, update
 
 from ract._utils.errors import InvalidSpec
 from ract.apps.ledger.chain import Event
@@ -129,36 +129,30 @@ class Cases:
         with self._store.reading() as db:
             return [_note(Event(*row)) for row in db.execute(chosen)]
 
-    def _cases(self, condition: Any, most: int, skip: int = 0) -> list[Case]:
-        chosen = select(cases).where(condition).order_by(cases.c.decided.desc())
+    def _cases(self, condition: ColumnElement[bool], most: int, skip: int = 0) -> list[Case]:
+        made, new = events.alias(), events.alias()
+        found = cases.outerjoin(made, made.c.number == cases.c.decided)
+        found = found.outerjoin(new, new.c.number == cases.c.reported)
+        chosen = select(cases.c.id, cases.c.person, made, new).select_from(found).where(condition)
+        chosen = chosen.order_by(cases.c.decided.desc()).limit(most).offset(skip)
         with self._store.reading() as db:
-            rows = db.execute(chosen.limit(most).offset(skip)).all()
-            numbers = [n for row in rows for n in (row.decided, row.reported) if n is not None]
-            found: dict[int, Event] = {}
-            for first in range(0, len(numbers), 500):
-                part = events.c.number.in_(numbers[first : first + 500])
-                found |= {row.number: Event(*row) for row in db.execute(select(events).where(part))}
-        return [self._case(row, found) for row in rows]
+            return [self._case(*row) for row in db.execute(chosen).all()]
 
-    def _case(self, row: Row[Any], found: Mapping[int, Event]) -> Case:
-        made, new = found[row.decided], found.get(row.reported)
-        held = self._store.said(made)
-        return Case(
-            row.id,
-            row.person,
-            datetime.fromisoformat(held.get("at", made.at)),
-            held["values"],
-            held["decision"],
-            None if new is None else self._store.said(new)["values"],
-        )
+    def _case(self, id: str, person: str, *columns: Any) -> Case:
+        n = len(Event._fields)
+        made, new = Event(*columns[:n]), Event(*columns[n:])
+        known = self._store.said(made)
+        at = datetime.fromisoformat(known.get("at", made.at))
+        reported = None if new.number is None else self._store.said(new)["values"]
+        return Case(id, person, at, known["values"], known["decision"], reported)
 
 
-def _note(one: Event) -> Note:
-    said = json.loads(one.details or "{}")
-    if one.kind == NOTED:
-        text = said["text"]
+def _note(event: Event) -> Note:
+    details = json.loads(event.details or "{}")
+    if event.kind == NOTED:
+        text = details["text"]
     else:
-        promise = said["decision"].get("promise")
-        text = "accepted" if said["decision"]["accepted"] else "refused"
+        promise = details["decision"].get("promise")
+        text = "accepted" if details["decision"]["accepted"] else "refused"
         text = f"{text}, by promise {promise}" if promise else text
-    return Note(datetime.fromisoformat(said.get("at", one.at)), one.by or "", text)
+    return Note(datetime.fromisoformat(details.get("at", event.at)), event.by or "", text)

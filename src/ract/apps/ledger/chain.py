@@ -5,9 +5,10 @@ from __future__ import annotations
 import hashlib
 import json
 from datetime import UTC, datetime
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 FIRST = "0" * 64  # what the first event holds of the one before it
+ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
 class Event(NamedTuple):
@@ -27,29 +28,31 @@ class Event(NamedTuple):
     details: str | None
 
 
-def hash_of(one: Event) -> str:
-    """What the next event holds of this one."""
-    chained = [one.number, one.at, one.kind, one.subject, one.digest, one.previous]
-    if one.by is not None:
-        chained.append(one.by)
-    return hashlib.sha256(canonical(chained).encode()).hexdigest()
+def hash_of(event: Event) -> str:
+    """What the next event holds of this event."""
+    chained = [event.number, event.at, event.kind, event.subject, event.digest, event.previous]
+    if event.by is not None:
+        chained.append(event.by)
+    return hashlib.sha256(canonical_json(chained).encode()).hexdigest()
 
 
-def digest_of(salt: str, details: str) -> str:
+def details_digest(salt: str, details: str) -> str:
     """A digest of details that cannot be guessed without the salt."""
     return hashlib.sha256(bytes.fromhex(salt) + details.encode()).hexdigest()
 
 
-def is_intact(one: Event) -> bool:
+def is_intact(event: Event) -> bool:
     """Whether an event and its details are those that were hashed."""
-    if one.salt is None or one.details is None:
+    if event.salt is None or event.details is None:
         return False
-    return hash_of(one) == one.hash and digest_of(one.salt, one.details) == one.digest
+    return (
+        hash_of(event) == event.hash and details_digest(event.salt, event.details) == event.digest
+    )
 
 
-def canonical(value: Any) -> str:
+def canonical_json(value: object) -> str:
     """JSON that is equal for equal values."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return ENCODER.encode(value)
 
 
 def stamp(at: datetime) -> str:

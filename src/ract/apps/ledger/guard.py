@@ -18,10 +18,10 @@ import pandas as pd
 
 from ract._utils.errors import InvalidSpec
 from ract._utils.status import Status
-from ract.apps.ledger.drafts import plain
+from ract.apps.ledger.entries import plain_value
 from ract.apps.ledger.ledger import Ledger
 from ract.apps.ledger.promise import MONTH, Promise
-from ract.apps.ledger.region import Boxes, drifted
+from ract.apps.ledger.proving import BoxCertifier, drifted
 from ract.recourse.problem import RecourseProblem
 from ract.recourse.question import Question
 from ract.trees.ensemble import sigmoid
@@ -105,10 +105,10 @@ def check(ledger: Ledger | Sequence[Promise], candidate: Any) -> Check:
             f"got {type(candidate).__name__}."
         )
     promises = ledger.each_open() if isinstance(ledger, Ledger) else iter(ledger)
-    judge, rows = _Judge(candidate), []
+    judge, parts = _Judge(candidate), [pd.DataFrame(columns=COLUMNS)]
     while part := list(islice(promises, PART)):
-        rows += judge.rows(part)
-    return Check(pd.DataFrame(rows, columns=COLUMNS))
+        parts.append(pd.DataFrame(judge.rows(part), columns=COLUMNS))
+    return Check(pd.concat(parts[1:], ignore_index=True) if len(parts) > 1 else parts[0])
 
 
 class _Judge:
@@ -116,7 +116,7 @@ class _Judge:
 
     def __init__(self, candidate: Any) -> None:
         self._candidate = candidate
-        self._boxes: Boxes | None = None
+        self._boxes: BoxCertifier | None = None
 
     def rows(self, promises: Sequence[Promise]) -> list[tuple[Any, ...]]:
         """A row of the table for each promise.
@@ -125,7 +125,7 @@ class _Judge:
         promise does not hold, or does not know its category, nothing can be said.
         """
         names = list(self._candidate.encoder_.feature_names)
-        same = [plain(self._candidate.desired_) == promise.desired for promise in promises]
+        same = [plain_value(self._candidate.desired_) == promise.desired for promise in promises]
         asked = [
             k for k, p in enumerate(promises) if same[k] and all(name in p.after for name in names)
         ]
@@ -144,7 +144,7 @@ class _Judge:
         self, question: Question, places: Sequence[int], promises: Sequence[Promise]
     ) -> dict[int, tuple[Any, ...]]:
         """Verdict, accepted, strength, needed and short, by the place of a promise."""
-        self._boxes = boxes = self._boxes or Boxes(question)
+        self._boxes = boxes = self._boxes or BoxCertifier(question)
         wins, needed = question.wins(question.matrix), _needed(question)
         points = boxes.points(question.matrix)
         found = {}

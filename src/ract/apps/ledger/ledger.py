@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import getpass
-import hashlib
 import json
 import secrets
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from datetime import date, datetime, timedelta
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pandas as pd
 from sqlalchemy import Connection, func, insert, select, update
@@ -18,7 +17,7 @@ from sqlalchemy import Connection, func, insert, select, update
 from ract._utils.errors import InvalidSpec
 from ract.apps.ledger import chain, store, tables
 from ract.apps.ledger.cases import Cases
-from ract.apps.ledger.drafts import Draft, as_kept, check_keys, drafts, until_of, zone_of
+from ract.apps.ledger.entries import check_keys, plain_values, until_of, zone_of
 from ract.apps.ledger.promise import (
     ERASED,
     EXPIRED,
@@ -30,28 +29,15 @@ from ract.apps.ledger.promise import (
     Redemption,
     Verification,
 )
+from ract.apps.ledger.requests import Conflict, Request
 from ract.apps.ledger.ring import Head
 from ract.apps.ledger.shelf import Shelf, offers
-from ract.apps.ledger.verify import verify
-from ract.recourse.result import Recourse
+from ract.apps.ledger.verify import verify_chain
+
+if TYPE_CHECKING:
+    from ract.recourse.result import Recourse
 
 Values = Mapping[str, Any] | pd.Series
-
-
-class Request(NamedTuple):
-    """A request that is carried out once: its key, and what it asks for."""
-
-    key: str
-    body: str = ""
-
-    @property
-    def digest(self) -> str:
-        """What is kept of the body."""
-        return hashlib.sha256(self.body.encode("utf-8", "surrogatepass")).hexdigest()
-
-
-class Conflict(InvalidSpec):
-    """A request's key that was used with another body, or a promise that has ended."""
 
 
 class Erased(NamedTuple):
@@ -129,7 +115,7 @@ class Ledger:
         recourse: Recourse,
         *,
         expires: date | datetime | timedelta,
-        people: Sequence[Any] | None = None,
+        people: Sequence[Hashable] | None = None,
         pinned: Collection[str] = (),
         by: str | None = None,
         request: str | Request | None = None,
@@ -164,17 +150,19 @@ class Ledger:
         recourse: Recourse,
         *,
         expires: date | datetime | timedelta,
-        people: Sequence[Any] | None = None,
+        people: Sequence[Hashable] | None = None,
         pinned: Collection[str] = (),
-    ) -> list[Draft]:
-        """What ``offer`` would promise; nothing is written."""
+    ) -> list[dict[str, Any]]:
+        """What ``offer`` would promise, as plain data; nothing is written."""
+        from ract.apps.ledger.drafts import drafts
+
         with self.store.reading() as db:
             now = self.store.now(db)
-        return list(drafts(recourse, people, until_of(expires, now, self._zone), now, pinned))
+        return drafts(recourse, people, until_of(expires, now, self._zone), now, pinned)
 
     def keep(
         self,
-        drafted: Sequence[Draft],
+        drafted: Sequence[Mapping[str, Any]],
         *,
         by: str | None = None,
         request: str | Request | None = None,
@@ -182,21 +170,22 @@ class Ledger:
         """Promise what was drafted; all of it, or nothing."""
         asked = Request(request) if isinstance(request, str) else request
         with self.store.writing() as db:
-            made = None if asked is None else _made(db, asked)
+            made = None if asked is None else asked.made(db)
             if made is None:
                 made = [self._offer(db, draft, by) for draft in drafted]
-                _remember(db, asked, made)
+                if asked is not None:
+                    asked.remember(db, made)
             return [self._shelf.get(db, id) for id in made]
 
     def made(self, request: Request) -> list[Promise] | None:
         """The promises that a request has made already; None if it was not carried out."""
         with self.store.reading() as db:
-            made = _made(db, request)
+            made = request.made(db)
             return None if made is None else [self._shelf.get(db, id) for id in made]
 
     def redeem(
         self,
-        person: Any,
+        person: Hashable,
         values: Values,
         *,
         promise: str | None = None,
@@ -223,16 +212,17 @@ class Ledger:
         request : Request, optional
             One that was carried out already is answered as it was then.
         """
-        key, given = str(person), as_kept(values)
+        key, given = str(person), plain_values(values)
         with self.store.writing() as db:
-            if request is not None and (made := _made(db, request)):
+            if request is not None and (made := request.made(db)):
                 return Redemption(True, self._shelf.get(db, made[0]))
             found = self._redeem(db, key, given, promise, evidence, by)
             if found.accepted and found.promise is not None:
                 if self.cases.has(db, key):
                     decision = {"accepted": True, "promise": found.promise.id, "model": None}
                     self.cases.keep(db, key, given, decision, self._actor(by))
-                _remember(db, request, [found.promise.id])
+                if request is not None:
+                    request.remember(db, [found.promise.id])
             return found
 
     def decide(
@@ -253,7 +243,7 @@ class Ledger:
         found = []
         with self.store.writing() as db:
             for person, values, is_yes in zip(people, rows, accepted, strict=True):
-                given, promise = as_kept(values), None
+                given, promise = plain_values(values), None
                 if not is_yes:
                     back = self._redeem(db, person, given, None, None, by)
                     promise = back.promise.id if back.accepted and back.promise else None
@@ -263,10 +253,12 @@ class Ledger:
                 found.append((case, promise))
         return found
 
-    def accepts(self, person: Any, values: Values, *, promise: str | None = None) -> Redemption:
+    def accepts(
+        self, person: Hashable, values: Values, *, promise: str | None = None
+    ) -> Redemption:
         """What ``redeem`` would say; nothing is written."""
         with self.store.reading() as db:
-            return self._shelf.nearest(db, str(person), as_kept(values), promise)
+            return self._shelf.nearest(db, str(person), plain_values(values), promise)
 
     def withdraw(self, promise: str, reason: str, *, by: str | None = None) -> Promise:
         """Take back an open promise, for a reason that is kept and told to the person."""
@@ -287,7 +279,7 @@ class Ledger:
                 self._end(db, promise.id, EXPIRED, {}, by)
             return [self._shelf.get(db, promise.id) for promise in over]
 
-    def erase(self, person: Any, *, by: str | None = None) -> Erased:
+    def erase(self, person: Hashable, *, by: str | None = None) -> Erased:
         """Remove everything that is known of a person; the chain still verifies.
 
         Open promises end. Rows that other tables of the same database (``ract_...``) hold in their
@@ -298,7 +290,7 @@ class Ledger:
             ids = db.execute(select(table.c.id).where(table.c.person == key)).scalars().all()
             held = db.execute(select(own.id).where(own.person == key)).scalars().all()
             for id in (*ids, *held):
-                tables.erase(db, id)
+                tables.erase_details(db, id)
                 self.store.append(db, ERASED, id, {}, self._actor(by))
             gone = {"person": None, "status": ERASED, "expires": ""}
             db.execute(update(table).where(table.c.person == key).values(gone))
@@ -310,7 +302,7 @@ class Ledger:
         with self.store.reading() as db:
             return self._shelf.get(db, promise)
 
-    def of(self, person: Any) -> list[Promise]:
+    def of(self, person: Hashable) -> list[Promise]:
         """The promises to a person, whatever became of them, oldest first."""
         with self.store.reading() as db:
             return self._shelf.all(db, tables.promises.c.person == str(person))
@@ -338,7 +330,7 @@ class Ledger:
         held = Counter({str(name): int(n) for name, n in rows})
         return {name: held[name] for name in (OPEN, REDEEMED, WITHDRAWN, EXPIRED, ERASED)}
 
-    def history(self, person: Any) -> pd.DataFrame:
+    def history(self, person: Hashable) -> pd.DataFrame:
         """Everything that happened to the promises of a person, oldest first."""
         columns = ["at", "event", "promise", "by", "details"]
         own = select(tables.promises.c.id).where(tables.promises.c.person == str(person))
@@ -361,7 +353,7 @@ class Ledger:
             Signed heads that were published: the chain must hold them all.
         """
         with self.store.snapshot() as db:
-            return verify(db, self.store, head, heads)
+            return verify_chain(db, self.store, head, heads)
 
     def head(self) -> Head | None:
         """The newest event, signed, to be published elsewhere; None if there is none."""
@@ -386,10 +378,10 @@ class Ledger:
         check_keys([by], "Whoever acts")
         return by
 
-    def _offer(self, db: Connection, draft: Draft, by: str | None) -> str:
+    def _offer(self, db: Connection, draft: Mapping[str, Any], by: str | None) -> str:
         id = secrets.token_hex(16)
-        self.store.append(db, OFFERED, id, draft.details, self._actor(by))
-        new = {"id": id, "person": draft.person, "status": OPEN, "expires": chain.stamp(draft.end)}
+        self.store.append(db, OFFERED, id, draft, self._actor(by))
+        new = {"id": id, "status": OPEN, "person": draft["person"], "expires": draft["expires"]}
         db.execute(insert(tables.promises).values(new))
         return id
 
@@ -422,24 +414,6 @@ class Ledger:
             raise Conflict(f"Promise {id!r} {state}; only an open one can be {status}.")
         # Once only: the database has a constraint for the ends of a promise.
         self.store.append(db, status, id, details, self._actor(by))
-
-
-def _made(db: Connection, request: Request) -> list[str] | None:
-    """The promises that a request has made, which must have asked for the same."""
-    check_keys([request.key], "A request's key")
-    table = tables.requests
-    row = db.execute(select(table).where(table.c.key == request.key)).first()
-    if row is None:
-        return None
-    if row.digest != request.digest:
-        raise Conflict(f"The request {request.key!r} was used before, for something else.")
-    return [str(id) for id in json.loads(row.made)]
-
-
-def _remember(db: Connection, request: Request | None, made: Sequence[str]) -> None:
-    if request is not None:
-        new = {"key": request.key, "digest": request.digest, "made": json.dumps(made)}
-        db.execute(insert(tables.requests).values(new))
 
 
 def _user() -> str:

@@ -22,8 +22,9 @@ from sqlalchemy import select
 
 from ract._utils.errors import InvalidSpec
 from ract.apps.ledger.chain import Event
-from ract.apps.ledger.ledger import Conflict, Ledger
+from ract.apps.ledger.ledger import Ledger
 from ract.apps.ledger.promise import OPEN, REDEEMED, WITHDRAWN
+from ract.apps.ledger.requests import Conflict
 from ract.apps.ledger.tables import events
 
 if TYPE_CHECKING:
@@ -134,9 +135,9 @@ def promise_outcomes(
             raise InvalidSpec("This judge needs accepted, the share of people who are accepted.")
     values, last = _events(ledger)
     known = {id: last.get(id, OPEN) for id in values}
-    held = ledger.counts()
-    counts = {name: held[name] for name in (REDEEMED, WITHDRAWN)}
-    counts |= {name: sum(one == name for one in known.values()) for name in OUTCOMES}
+    by_status = ledger.counts()
+    counts = {name: by_status[name] for name in (REDEEMED, WITHDRAWN)}
+    counts |= {name: list(known.values()).count(name) for name in OUTCOMES}
     ended = [id for id, outcome in known.items() if outcome != OPEN]
     repaid = np.array([known[id] == REPAID for id in ended], bool)
     groups: list[tuple[str, np.ndarray]] = [("everyone", np.ones(len(ended), bool))]
@@ -163,12 +164,12 @@ def _events(ledger: Ledger) -> tuple[dict[str, dict[str, Any]], dict[str, str]]:
     last: dict[str, str] = {}
     with ledger.store.reading() as db:
         for row in db.execute(chosen.order_by(events.c.number)):
-            one = Event(*row)
-            said = ledger.store.said(one)
-            if one.kind == REDEEMED:
-                values[one.subject] = said["values"]
+            event = Event(*row)
+            details = ledger.store.said(event)
+            if event.kind == REDEEMED:
+                values[event.subject] = details["values"]
             else:
-                last[one.subject] = said["outcome"]
+                last[event.subject] = details["outcome"]
     return values, last
 
 
@@ -177,8 +178,8 @@ def _row(
 ) -> dict[str, Any]:
     n, hits = len(repaid), int(repaid.sum())
     low, high = confidence_sequence(hits, n, confidence)
-    row = {"group": name, "ended": n, "repaid": hits, "share": hits / n if n else float("nan"),
-           "low": low, "high": high}  # fmt: skip
+    share = hits / n if n else float("nan")
+    row = {"group": name, "ended": n, "repaid": hits, "share": share, "low": low, "high": high}
     if predicted is None:
         return row
     evidence = evidence_against(repaid, predicted)

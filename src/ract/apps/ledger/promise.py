@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
+from ract.apps.ledger.entries import Plain
 from ract.apps.ledger.region import Region
 from ract.apps.ledger.ring import Head
 
@@ -53,7 +54,7 @@ class Promise:
     expires: datetime
     model: str
     by: str
-    desired: Any
+    desired: Plain
     plan: str
     region: Region
     before: Mapping[str, Any]

@@ -163,11 +163,12 @@ class KeyRing:
 
 
 def read_heads(path: str | Path) -> list[Head]:
-    """The heads of a file to which they were published, a line each."""
+    """The heads of a file to which they were published, a line each; a receipt holds one too."""
     try:
         lines = Path(path).read_text(encoding="utf-8").splitlines()
-        return [Head(**json.loads(line)) for line in lines if line.strip()]
-    except (ValueError, TypeError, OSError) as error:
+        rows = [json.loads(line) for line in lines if line.strip()]
+        return [Head(*(row[name] for name in Head._fields)) for row in rows]
+    except (LookupError, ValueError, TypeError, OSError) as error:
         raise InvalidFile(f"{path} cannot be read as published heads: {error}.") from None
 
 

@@ -12,10 +12,11 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, select
 
 from ract._utils.errors import InvalidSpec
-from ract.apps.ledger import chain, store, tables
-from ract.apps.ledger.drafts import end_of, zone_of
+from ract.apps.ledger import chain, tables
+from ract.apps.ledger.entries import end_of, zone_of
 from ract.apps.ledger.promise import ERASED, OFFERED, OPEN, WITHDRAWN, Promise, Redemption
 from ract.apps.ledger.region import Region
+from ract.apps.ledger.store import LedgerChanged, Store
 
 PAGE = 1000  # promises that are read at once
 
@@ -25,13 +26,13 @@ class Shelf:
 
     Parameters
     ----------
-    held : Store
+    store : Store
     zone : tzinfo
         In which promises of 0.2, which do not say theirs, end with a day.
     """
 
-    def __init__(self, held: store.Store, zone: tzinfo) -> None:
-        self._store, self._zone = held, zone
+    def __init__(self, store: Store, zone: tzinfo) -> None:
+        self._store, self._zone = store, zone
 
     def get(self, db: Connection, id: str) -> Promise:
         """A promise by its number."""
@@ -85,7 +86,7 @@ class Shelf:
         conditions = [table.person == person, table.status == OPEN]
         for promise in self.all(db, *conditions, *([table.id == only] if only else [])):
             if promise.person != person:  # the index was changed, not the event
-                raise store.LedgerChanged(promise.id)
+                raise LedgerChanged(promise.id)
             faults = promise.region.faults(values)
             if now > promise.expires:
                 faults = [f"It expired on {promise.expires:%Y-%m-%d}.", *faults]
@@ -99,18 +100,18 @@ class Shelf:
         if made.details is None and status == ERASED:
             raise InvalidSpec(f"What promise {made.subject!r} said was erased.")
         if not chain.is_intact(made) or (signed and not self._store.is_signed(made)):
-            raise store.LedgerChanged(made.subject)
-        held = json.loads(made.details or "")
-        held["region"] = Region.from_dict(held["region"])
-        ends, zone = datetime.fromisoformat(held["expires"]), held.pop("zone", None)
+            raise LedgerChanged(made.subject)
+        details = json.loads(made.details or "")
+        details["region"] = Region.from_dict(details["region"])
+        ends, zone = datetime.fromisoformat(details["expires"]), details.pop("zone", None)
         if zone is None:  # 0.2 showed the day in UTC, and ended promises before it was over
-            held["expires"] = end_of(ends.date(), self._zone)
+            details["expires"] = end_of(ends.date(), self._zone)
         else:
-            held["expires"] = ends.astimezone(zone_of(zone))
-        held["strength"] = math.nan if held["strength"] is None else held["strength"]
-        held["by"] = held.get("by", made.by)
+            details["expires"] = ends.astimezone(zone_of(zone))
+        details["strength"] = math.nan if details["strength"] is None else details["strength"]
+        details["by"] = details.get("by", made.by)
         offered = datetime.fromisoformat(made.at)
-        return Promise(made.subject, status=status, offered=offered, **held)
+        return Promise(made.subject, status=status, offered=offered, **details)
 
 
 def offers(*conditions: ColumnElement[bool]) -> Any:

@@ -25,18 +25,7 @@ from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import quote
 
-from sqlalchemy import (
-    Connection,
-    Engine,
-    create_engine,
-    event,
-    func,
-    insert,
-    inspect,
-    make_url,
-    select,
-    text,
-)
+import sqlalchemy as sa
 from sqlalchemy.exc import ArgumentError, DataError, DBAPIError, IntegrityError, NoSuchModuleError
 from sqlalchemy.exc import TimeoutError as NoConnection
 
@@ -44,8 +33,8 @@ from ract._utils.errors import InvalidData, InvalidFile, InvalidSpec, how_to_ins
 from ract.apps.ledger.chain import (
     FIRST,
     Event,
-    canonical,
-    digest_of,
+    canonical_json,
+    details_digest,
     hash_of,
     is_intact,
     stamp,
@@ -59,10 +48,11 @@ Keys = str | Path | KeyRing | None
 # Writers of one PostgreSQL database wait for each other on this number.
 LOCK = 0x72616374
 SECONDS = 30  # that a writer waits for another one
+READER_SECONDS = 2  # for readers to end, before a journal is left as it is
 KEY_FILE = "ract-promises.key"  # of ledgers that are no file
 
 # Asked before a transaction of this thread is kept; raises if it must not be.
-before_commit: ContextVar[Callable[[Connection], None] | None] = ContextVar(
+before_commit: ContextVar[Callable[[sa.Connection], None] | None] = ContextVar(
     "before_commit", default=None
 )
 
@@ -121,7 +111,7 @@ class Store:
         self.engine = _engine(url)
         if self._is_sqlite:
             _prepare_sqlite(self.engine, reads=mode == "read")
-        event.listen(self.engine, "checkin", self._close_if_last)
+        sa.event.listen(self.engine, "checkin", self._close_if_last)
         try:
             self._begin(keys, mode)
         except BaseException:
@@ -136,7 +126,7 @@ class Store:
         from ract.apps.ledger.upgrade import upgrade
 
         with self.snapshot() if mode == "read" else self.writing() as db:
-            names = inspect(db).get_table_names()
+            names = sa.inspect(db).get_table_names()
             if mode != "create" and version.name not in names:
                 raise InvalidFile(f"{_shown(str(self.engine.url))} holds no ledger.")
             self._read_keys(db, keys, mode, is_new=events.name not in names)
@@ -151,7 +141,7 @@ class Store:
         if version.name in names and mode != "read":
             self.tidy()  # an old ledger may have held secrets
 
-    def _read_keys(self, db: Connection, keys: Keys, mode: Mode, *, is_new: bool) -> None:
+    def _read_keys(self, db: sa.Connection, keys: Keys, mode: Mode, *, is_new: bool) -> None:
         """Take the keys that were given, or make some for a ledger that was never signed."""
         if isinstance(keys, KeyRing):
             self.ring = keys
@@ -162,7 +152,7 @@ class Store:
         ring = None if in_memory else KeyRing.found(path)
         if ring is None and mode != "read":
             if not is_new and (columns := _columns(db)) and "key" in columns:
-                signed = select(events.c.key).where(events.c.key.is_not(None)).limit(1)
+                signed = sa.select(events.c.key).where(events.c.key.is_not(None)).limit(1)
                 if (key := db.execute(signed).scalar()) is not None:
                     raise InvalidSpec(
                         f"The events of this ledger are signed by key {key}, but there is no "
@@ -174,23 +164,23 @@ class Store:
         self.ring = ring or self.ring
 
     @contextmanager
-    def writing(self) -> Iterator[Connection]:
+    def writing(self) -> Iterator[sa.Connection]:
         """A transaction that no other writer interrupts, kept whole or not at all."""
         with _as_sentences(self.engine), self.engine.begin() as db:
             if db.dialect.name == "postgresql":
-                db.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": LOCK})
+                db.execute(sa.text("SELECT pg_advisory_xact_lock(:key)"), {"key": LOCK})
             yield db
             if (ask := before_commit.get()) is not None:
                 ask(db)
 
     @contextmanager
-    def reading(self) -> Iterator[Connection]:
+    def reading(self) -> Iterator[sa.Connection]:
         """A connection that keeps no writer waiting."""
         with _as_sentences(self.engine), self.engine.connect() as db:
             yield db.execution_options(isolation_level="AUTOCOMMIT")
 
     @contextmanager
-    def snapshot(self) -> Iterator[Connection]:
+    def snapshot(self) -> Iterator[sa.Connection]:
         """A connection that sees the database as it is now, whatever others write meanwhile."""
         how: dict[str, Any] = {"ract_reads": True}
         if not self._is_sqlite:  # whose transactions are snapshots anyway
@@ -198,28 +188,30 @@ class Store:
         with _as_sentences(self.engine), self.engine.connect() as db:
             yield db.execution_options(**how)
 
-    def now(self, db: Connection) -> datetime:
+    def now(self, db: sa.Connection) -> datetime:
         """What time it is."""
         if self._clock is not None:
             return self._clock()
         if self._is_sqlite:
             found = db.exec_driver_sql("SELECT strftime('%Y-%m-%dT%H:%M:%f+00:00', 'now')")
             return datetime.fromisoformat(str(found.scalar()))
-        return datetime.fromisoformat(str(db.execute(select(func.clock_timestamp())).scalar()))
+        return datetime.fromisoformat(
+            str(db.execute(sa.select(sa.func.clock_timestamp())).scalar())
+        )
 
     def append(
-        self, db: Connection, kind: str, subject: str, details: Mapping[str, Any], by: str
+        self, db: sa.Connection, kind: str, subject: str, details: Mapping[str, Any], by: str
     ) -> Event:
         """Add an event at the end of the chain; never before the last one, whatever clocks say."""
         columns = events.c.number, events.c.hash, events.c.at
-        last = db.execute(select(*columns).order_by(events.c.number.desc()).limit(1)).first()
+        last = db.execute(sa.select(*columns).order_by(events.c.number.desc()).limit(1)).first()
         number, previous, since = (1, FIRST, "") if last is None else (last[0] + 1, *last[1:])
-        salt, plain = secrets.token_hex(16), canonical(details)
-        when, digest = max(stamp(self.now(db)), since), digest_of(salt, plain)
+        salt, plain = secrets.token_hex(16), canonical_json(details)
+        when, digest = max(stamp(self.now(db)), since), details_digest(salt, plain)
         made = (number, when, kind, subject, by, digest, previous, "", None, None, salt, plain)
         new = Event(*made)
         new = self.signed(new._replace(hash=hash_of(new)))
-        db.execute(insert(events).values(new._asdict()))
+        db.execute(sa.insert(events).values(new._asdict()))
         return new
 
     def signed(self, one: Event) -> Event:
@@ -239,11 +231,18 @@ class Store:
         return found
 
     def tidy(self) -> bool:
-        """Leave nothing of what was erased in SQLite's journal; False if somebody reads from it."""
+        """Leave nothing of what was erased in SQLite's journal; False if somebody reads from it.
+
+        Readers are waited for, but not as long as writers: whoever asked wants an answer.
+        """
         if not self._is_sqlite:
             return True
         with self.reading() as db:
-            return db.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)").scalar() == 0
+            db.exec_driver_sql(f"PRAGMA busy_timeout = {READER_SECONDS * 1000}")
+            try:
+                return db.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)").scalar() == 0
+            finally:
+                db.exec_driver_sql(f"PRAGMA busy_timeout = {SECONDS * 1000}")
 
     def back_up(self, path: Path) -> None:
         """Copy a SQLite ledger to a new file while others go on writing."""
@@ -281,17 +280,17 @@ def _file_of(url: str) -> Path | None:
     return None if name in ("", ":memory:") else Path(name)
 
 
-def _columns(db: Connection) -> set[str]:
-    return {column["name"] for column in inspect(db).get_columns(events.name)}
+def _columns(db: sa.Connection) -> set[str]:
+    return {column["name"] for column in sa.inspect(db).get_columns(events.name)}
 
 
-def _engine(url: str) -> Engine:
+def _engine(url: str) -> sa.Engine:
     try:
-        kind = make_url(url).get_backend_name()
+        kind = sa.make_url(url).get_backend_name()
         waiting: dict[str, Any] = {"timeout" if kind == "sqlite" else "connect_timeout": SECONDS}
         if kind == "postgresql":
             waiting["options"] = f"-c lock_timeout={SECONDS}s"
-        return create_engine(url, pool_pre_ping=kind != "sqlite", connect_args=waiting)
+        return sa.create_engine(url, pool_pre_ping=kind != "sqlite", connect_args=waiting)
     except (ArgumentError, NoSuchModuleError):
         raise InvalidSpec(
             "A ledger is a file, or the address of a database such as "
@@ -312,10 +311,10 @@ def _make_private(path: Path) -> None:
                 own.chmod(0o600)
 
 
-def _prepare_sqlite(engine: Engine, *, reads: bool) -> None:
+def _prepare_sqlite(engine: sa.Engine, *, reads: bool) -> None:
     """Durable, readable while it is written, and one writer at a time from the first statement."""
 
-    @event.listens_for(engine, "connect")
+    @sa.event.listens_for(engine, "connect")
     def _(connection: Any, _record: Any) -> None:
         connection.isolation_level = None  # transactions begin where the event below says
         settings: tuple[str, ...] = ("journal_mode=WAL", "synchronous=FULL", "secure_delete=ON")
@@ -325,15 +324,15 @@ def _prepare_sqlite(engine: Engine, *, reads: bool) -> None:
         for setting in settings:
             connection.execute(f"PRAGMA {setting}").close()
 
-    @event.listens_for(engine, "begin")
-    def _(connection: Connection) -> None:
+    @sa.event.listens_for(engine, "begin")
+    def _(connection: sa.Connection) -> None:
         how = connection.get_execution_options()
         if how.get("isolation_level") != "AUTOCOMMIT":
             connection.exec_driver_sql("BEGIN" if how.get("ract_reads") else "BEGIN IMMEDIATE")
 
 
 @contextmanager
-def _as_sentences(engine: Engine) -> Iterator[None]:
+def _as_sentences(engine: sa.Engine) -> Iterator[None]:
     try:
         yield
     except NoConnection:

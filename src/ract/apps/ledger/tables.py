@@ -2,108 +2,91 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from sqlalchemy import (
-    Column,
-    Connection,
-    Index,
-    Integer,
-    MetaData,
-    String,
-    Table,
-    Text,
-    delete,
-    func,
-    insert,
-    inspect,
-    select,
-    text,
-    update,
-)
+import sqlalchemy as sa
 
 from ract._utils.errors import InvalidFile
 
-schema = MetaData()
-version = Table("ract_version", schema, Column("version", Integer, nullable=False))
-events = Table(
+BATCH = 1000  # rows that are read at once
+
+schema = sa.MetaData()
+version = sa.Table("ract_version", schema, sa.Column("version", sa.Integer, nullable=False))
+events = sa.Table(
     "ract_events",
     schema,
-    Column("number", Integer, primary_key=True, autoincrement=False),
-    Column("at", String(27), nullable=False),
-    Column("kind", String(12), nullable=False),
-    Column("subject", String(32), nullable=False, index=True),
-    Column("by", String(200)),  # None in events of 0.2
-    Column("digest", String(64), nullable=False),
-    Column("previous", String(64), nullable=False),
-    Column("hash", String(64), nullable=False, unique=True),
-    Column("key", String(16)),
-    Column("signature", String(128)),
-    Column("salt", String(32)),
-    Column("details", Text),
+    sa.Column("number", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("at", sa.String(27), nullable=False),
+    sa.Column("kind", sa.String(12), nullable=False),
+    sa.Column("subject", sa.String(32), nullable=False, index=True),
+    sa.Column("by", sa.String(200)),  # None in events of 0.2
+    sa.Column("digest", sa.String(64), nullable=False),
+    sa.Column("previous", sa.String(64), nullable=False),
+    sa.Column("hash", sa.String(64), nullable=False, unique=True),
+    sa.Column("key", sa.String(16)),
+    sa.Column("signature", sa.String(128)),
+    sa.Column("salt", sa.String(32)),
+    sa.Column("details", sa.Text),
 )
-ENDS = text("kind IN ('redeemed', 'withdrawn', 'expired')")
-one_end = Index(
+ENDS = sa.text("kind IN ('redeemed', 'withdrawn', 'expired')")
+one_end = sa.Index(
     "ract_one_end", events.c.subject, unique=True, sqlite_where=ENDS, postgresql_where=ENDS
 )
 # Where each promise and each case stands, for finding it; all of it follows from the events.
-promises = Table(
+promises = sa.Table(
     "ract_promises",
     schema,
-    Column("id", String(32), primary_key=True),
-    Column("person", String(200), index=True),
-    Column("status", String(12), nullable=False, index=True),
-    Column("expires", String(27), nullable=False),
+    sa.Column("id", sa.String(32), primary_key=True),
+    sa.Column("person", sa.String(200), index=True),
+    sa.Column("status", sa.String(12), nullable=False, index=True),
+    sa.Column("expires", sa.String(27), nullable=False),
 )
-cases = Table(
+cases = sa.Table(
     "ract_cases",
     schema,
-    Column("id", String(32), primary_key=True),
-    Column("person", String(200), nullable=False, unique=True),
-    Column("decided", Integer, nullable=False, index=True),  # numbers of events
-    Column("reported", Integer),
+    sa.Column("id", sa.String(32), primary_key=True),
+    sa.Column("person", sa.String(200), nullable=False, unique=True),
+    sa.Column("decided", sa.Integer, nullable=False, index=True),  # numbers of events
+    sa.Column("reported", sa.Integer),
 )
 # What requests with a key have made, so that they make it once.
-requests = Table(
+requests = sa.Table(
     "ract_requests",
     schema,
-    Column("key", String(200), primary_key=True),
-    Column("digest", String(64), nullable=False),
-    Column("made", Text, nullable=False),
+    sa.Column("key", sa.String(200), primary_key=True),
+    sa.Column("digest", sa.String(64), nullable=False),
+    sa.Column("made", sa.Text, nullable=False),
 )
 
 
-def erase(db: Connection, subject: str) -> None:
+def erase_details(db: sa.Connection, subject: str) -> None:
     """Remove what events say of a person, and the salts without which their digests are mute."""
     gone = {"salt": None, "details": None}
-    db.execute(update(events).where(events.c.subject == subject).values(gone))
+    db.execute(sa.update(events).where(events.c.subject == subject).values(gone))
 
 
-def erase_elsewhere(db: Connection, person: str) -> None:
+def erase_elsewhere(db: sa.Connection, person: str) -> None:
     """Remove a person's rows from the other tables of this database that have a ``person``."""
-    others = MetaData()
-    own = [n for n in inspect(db).get_table_names() if n.startswith("ract_")]
+    others = sa.MetaData()
+    own = [n for n in sa.inspect(db).get_table_names() if n.startswith("ract_")]
     others.reflect(db, only=[name for name in own if name != promises.name])
     for table in others.tables.values():
         if "person" in table.c:
-            db.execute(delete(table).where(table.c.person == person))
+            db.execute(sa.delete(table).where(table.c.person == person))
 
 
-def all_events(db: Connection, table: Table = events) -> Iterator[Any]:
-    """The chain from its beginning, a few at a time."""
-    last, more = 0, True
-    while more:
-        part = db.execute(
-            select(table).where(table.c.number > last).order_by(table.c.number).limit(1000)
-        ).all()
-        yield from part
-        more = len(part) > 0
-        last = part[-1].number if more else last
+def all_events(db: sa.Connection, table: sa.Table = events) -> Iterable[Any]:
+    """The chain from its beginning, of which a few events are in memory at a time."""
+    chosen = sa.select(table).order_by(table.c.number)
+    return db.execute(chosen, execution_options={"yield_per": BATCH})
 
 
 def migrate(
-    db: Connection, version: Table, tables: MetaData, steps: Sequence[Callable[[Connection], None]]
+    db: sa.Connection,
+    version: sa.Table,
+    tables: sa.MetaData,
+    steps: Sequence[Callable[[sa.Connection], None]],
 ) -> None:
     """Make the tables, or run the steps that a database has not seen.
 
@@ -125,12 +108,12 @@ def migrate(
     for step in steps[seen - 1 :] if seen else ():
         step(db)
     if seen < newest:
-        db.execute(insert(version).values(version=newest))
+        db.execute(sa.insert(version).values(version=newest))
 
 
-def check_version(db: Connection, version: Table, newest: int) -> int:
+def check_version(db: sa.Connection, version: sa.Table, newest: int) -> int:
     """How many steps a database has seen; those that this version does not know are refused."""
-    seen = int(db.execute(select(func.max(version.c.version))).scalar() or 0)
+    seen = int(db.execute(sa.select(sa.func.max(version.c.version))).scalar() or 0)
     if seen > newest:
         raise InvalidFile(
             f"This ledger was written by a newer ract (schema {seen}; this one knows {newest})."

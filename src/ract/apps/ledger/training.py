@@ -4,17 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 from sklearn.base import clone
+from sklearn.metrics import roc_auc_score
+from sklearn.model_selection import train_test_split
 
 from ract._utils.errors import InvalidSpec
 from ract.apps.ledger.guard import Check, check
 from ract.apps.ledger.ledger import Ledger
 from ract.apps.ledger.promise import Promise
 from ract.data.frames import take_rows
+from ract.models.base import RecourseClassifierMixin
+
+if TYPE_CHECKING:
+    from ract._utils.typing import ColumnLike, TableLike
 
 ROUNDS = 8  # of raising weights
 N_BETWEEN = 2  # rows of a promise between what it asks for and the far end
@@ -38,7 +44,7 @@ class Refit:
         On held-out people, of models trained alike; NaN if it was not measured.
     """
 
-    model: Any
+    model: RecourseClassifierMixin
     check: Check
     plain: Check
     weights: np.ndarray
@@ -67,13 +73,13 @@ class Refit:
 
 
 def refit(
-    estimator: Any,
-    X: Any,
-    y: Any,
+    estimator: RecourseClassifierMixin,
+    X: TableLike,
+    y: ColumnLike,
     ledger: Ledger | Sequence[Promise],
     *,
     share: float = 1.0,
-    sample_weight: Any = None,
+    sample_weight: ColumnLike | None = None,
     held_out: float = 0.2,
     random_state: int = 0,
 ) -> Refit:
@@ -119,33 +125,40 @@ def refit(
     if not 0 <= share <= 1:
         raise InvalidSpec(f"share must lie between 0 and 1, got {share!r}.")
     promises = ledger.open() if isinstance(ledger, Ledger) else list(ledger)
-    people = _People.of(X, y, sample_weight)
-    plain = clone(estimator).fit(people.X, people.y, sample_weight=people.weight)
-    plain = getattr(plain, "estimator_", plain)  # of a weight that was tuned, with that weight
-    _check_desired(plain, promises)
-    before = check(promises, plain)
-    weights, model, found = np.ones(len(promises)), plain, before
-    if before.share < share:
-        learner, raised = clone(plain).set_params(lasting=None), weights
-        rows, owner = promised_rows(promises, people.X, random_state)
-        promised = np.array([promise.desired for promise in promises])[owner]
-        share_of_row = 1 / np.bincount(owner)[owner]
-        for _ in range(ROUNDS):
-            both = people.with_rows(rows, promised, raised[owner] * share_of_row)
-            trial = clone(learner).fit(both.X, both.y, sample_weight=both.weight)
-            kept = check(promises, trial)
-            if kept.share > found.share:
-                weights, model, found = raised, trial, kept
-            if kept.share >= share:
-                break
-            raised = np.where(kept.kept, raised, 2 * raised)
-        if model is not plain:
-            both = people.with_rows(rows, promised, weights[owner] * share_of_row)
-            model.set_params(lasting=plain.lasting).calibrate(both.X, both.y, both.weight)
-    auc, plain_auc = np.nan, np.nan
-    if held_out and model is not plain:
-        added = rows, promised, weights[owner] * share_of_row
-        auc, plain_auc = _aucs(learner, people, added, held_out, random_state)
+    people = _samples(X, y, sample_weight)
+    alone = people.fitted(estimator)
+    if hasattr(alone, "estimator_"):  # of a weight that was tuned: the learner with that weight
+        alone = alone.estimator_
+    _check_desired(alone, promises)
+    before = check(promises, alone)
+    weights, auc, plain_auc = np.ones(len(promises)), np.nan, np.nan
+    if before.share >= share:
+        return Refit(alone, before, before, weights, auc, plain_auc)
+    learner = clone(alone).set_params(lasting=None)
+    rows, owner = promised_rows(promises, people.X, random_state)
+    promised = np.array([promise.desired for promise in promises])[owner]
+    share_of_row = 1 / np.bincount(owner)[owner]
+
+    def added(weights: np.ndarray) -> _Samples:
+        return _Samples(rows, promised, weights[owner] * share_of_row)
+
+    model, found, raised = alone, before, weights
+    for _ in range(ROUNDS):
+        trial = people.with_rows(added(raised)).fitted(learner)
+        kept = check(promises, trial)
+        if kept.share > found.share:
+            weights, model, found = raised, trial, kept
+        if kept.share >= share:
+            break
+        raised = np.where(kept.kept, raised, 2 * raised)
+    if model is not alone:
+        both = people.with_rows(added(weights))
+        model.set_params(lasting=alone.lasting).calibrate(both.X, both.y, both.weight)
+        if held_out:
+            how = {"test_size": held_out, "stratify": people.y, "random_state": random_state}
+            seen, unseen = map(people.take, train_test_split(np.arange(len(people.y)), **how))
+            auc = _auc(seen.with_rows(added(weights)).fitted(learner), unseen)
+            plain_auc = _auc(seen.fitted(learner), unseen)
     return Refit(model, found, before, weights, auc, plain_auc)
 
 
@@ -197,38 +210,40 @@ def _room(promise: Promise, people: pd.DataFrame) -> dict[str, tuple[float, floa
 
 
 @dataclass(frozen=True)
-class _People:
+class _Samples:
     """Rows, classes and weights of a table."""
 
     X: pd.DataFrame
     y: np.ndarray
     weight: np.ndarray
 
-    @classmethod
-    def of(cls, X: Any, y: Any, weight: Any) -> _People:
-        if not isinstance(X, pd.DataFrame):
-            raise InvalidSpec(
-                f"Promises are kept by column: a pandas frame, got {type(X).__name__}."
-            )
-        labels = np.asarray(y)
-        given = np.ones(len(labels)) if weight is None else np.asarray(weight, float)
-        return cls(X, labels, given)
-
-    def with_rows(self, rows: pd.DataFrame, y: np.ndarray, weight: np.ndarray) -> _People:
+    def with_rows(self, more: _Samples) -> _Samples:
         """The same with more rows, in the same types where they can hold them."""
-        added = rows.apply(lambda column: _in_type(column, self.X[column.name].dtype))
-        return _People(
+        added = more.X.apply(lambda column: _in_type(column, self.X[column.name].dtype))
+        return _Samples(
             pd.concat([self.X, added], ignore_index=True),
-            np.concatenate([self.y, y.astype(self.y.dtype)]),
-            np.concatenate([self.weight, weight]),
+            np.concatenate([self.y, more.y.astype(self.y.dtype)]),
+            np.concatenate([self.weight, more.weight]),
         )
 
-    def take(self, some: np.ndarray) -> _People:
+    def take(self, rows: np.ndarray) -> _Samples:
         """Some of the rows."""
-        return _People(take_rows(self.X, some), self.y[some], self.weight[some])
+        return _Samples(take_rows(self.X, rows), self.y[rows], self.weight[rows])
+
+    def fitted(self, estimator: RecourseClassifierMixin) -> RecourseClassifierMixin:
+        """A copy of a learner, trained on these rows."""
+        return clone(estimator).fit(self.X, self.y, sample_weight=self.weight)
 
 
-def _in_type(column: pd.Series, kind: Any) -> pd.Series:
+def _samples(X: TableLike, y: ColumnLike, weight: ColumnLike | None) -> _Samples:
+    if not isinstance(X, pd.DataFrame):
+        raise InvalidSpec(f"Promises are kept by column: a pandas frame, got {type(X).__name__}.")
+    labels = np.asarray(y)
+    weights = np.ones(len(labels)) if weight is None else np.asarray(weight, float)
+    return _Samples(X, labels, weights)
+
+
+def _in_type(column: pd.Series, kind: np.dtype) -> pd.Series:
     """A column in a type; numbers that whole ones cannot hold stay as they are."""
     if kind.kind in "iu":
         numbers = column.astype(float)
@@ -237,27 +252,13 @@ def _in_type(column: pd.Series, kind: Any) -> pd.Series:
     return column.astype(kind)
 
 
-def _aucs(
-    estimator: Any, people: _People, added: tuple[pd.DataFrame, np.ndarray, np.ndarray],
-    held_out: float, random_state: int,
-) -> tuple[float, float]:  # fmt: skip
-    """AUC on held-out people of a model with promised rows, and of one without."""
-    from sklearn.metrics import roc_auc_score
-    from sklearn.model_selection import train_test_split
-
-    grow_on, held = train_test_split(
-        np.arange(len(people.y)), test_size=held_out, stratify=people.y, random_state=random_state
-    )
-    some, rest = people.take(grow_on), people.take(held)
-    found = []
-    for part in (some.with_rows(*added), some):
-        model = clone(estimator).fit(part.X, part.y, sample_weight=part.weight)
-        score = model.predict_proba(rest.X)[:, list(model.classes_).index(model.desired_)]
-        found.append(float(roc_auc_score(rest.y == model.desired_, score)))
-    return found[0], found[1]
+def _auc(model: RecourseClassifierMixin, samples: _Samples) -> float:
+    """The AUC of a model on samples that it has not seen."""
+    score = model.predict_proba(samples.X)[:, list(model.classes_).index(model.desired_)]
+    return float(roc_auc_score(samples.y == model.desired_, score))
 
 
-def _check_desired(model: Any, promises: Sequence[Promise]) -> None:
+def _check_desired(model: RecourseClassifierMixin, promises: Sequence[Promise]) -> None:
     for promise in promises:
         if promise.desired != model.desired_:
             raise InvalidSpec(

@@ -9,9 +9,10 @@ from typing import Any
 from sqlalchemy import Connection, select
 from sqlalchemy.exc import DBAPIError
 
-from ract.apps.ledger import chain, store, tables
+from ract.apps.ledger import chain, tables
 from ract.apps.ledger.promise import ERASED, OFFERED, OPEN, Verification
 from ract.apps.ledger.ring import Head, KeyRing
+from ract.apps.ledger.store import Store
 
 MOST_FAULTS = 20  # that are listed
 
@@ -21,77 +22,83 @@ Standing = tuple[Any, ...]  # of a promise: person, when it ends, status; of a c
 class _Walk:
     """What is known after some events of a chain."""
 
-    def __init__(self, held: store.Store) -> None:
+    def __init__(self, store: Store) -> None:
         self.faults: list[str] = []
         self.number, self.last = 0, chain.FIRST
         self.newest: Head | None = None
         self.standing: dict[str, Standing] = {}
         self.without: dict[str, list[int]] = {}  # events whose details are gone, by subject
-        self._store = held
+        self._store = store
 
-    def step(self, one: chain.Event) -> None:
+    def step(self, event: chain.Event) -> None:
         """Take one more event."""
         self.number += 1
-        if one.number != self.number:
+        if event.number != self.number:
             self.faults.append(f"Event {self.number} is not there.")
-            self.number = one.number
-        if one.previous != self.last:
-            self.faults.append(f"Event {one.number} does not follow the one before it.")
-        if chain.hash_of(one) != one.hash:
-            self.faults.append(f"Event {one.number} was changed.")
-        if not self._store.is_signed(one):
-            self.faults.append(f"Event {one.number} was not signed by a key of this ledger.")
-        self.last = one.hash
-        self.newest = Head(one.number, one.hash, one.at, one.key or "", one.signature or "")
+            self.number = event.number
+        if event.previous != self.last:
+            self.faults.append(f"Event {event.number} does not follow the one before it.")
+        if chain.hash_of(event) != event.hash:
+            self.faults.append(f"Event {event.number} was changed.")
+        if not self._store.is_signed(event):
+            self.faults.append(f"Event {event.number} was not signed by a key of this ledger.")
+        self.last = event.hash
+        self.newest = Head(
+            event.number, event.hash, event.at, event.key or "", event.signature or ""
+        )
         said = None
-        if (one.details is None) != (one.salt is None):
-            self.faults.append(f"The details of event {one.number} were changed.")
-        elif one.details is None or one.salt is None:
-            self.without.setdefault(one.subject, []).append(one.number)
-        elif chain.digest_of(one.salt, one.details) != one.digest:
-            self.faults.append(f"The details of event {one.number} were changed.")
+        if (event.details is None) != (event.salt is None):
+            self.faults.append(f"The details of event {event.number} were changed.")
+        elif event.details is None or event.salt is None:
+            self.without.setdefault(event.subject, []).append(event.number)
+        elif chain.details_digest(event.salt, event.details) != event.digest:
+            self.faults.append(f"The details of event {event.number} were changed.")
         else:
-            said = json.loads(one.details)
-        self._stand(one, said)
+            said = json.loads(event.details)
+        self._stand(event, said)
 
-    def _stand(self, one: chain.Event, said: Mapping[str, Any] | None) -> None:
+    def _stand(self, event: chain.Event, said: Mapping[str, Any] | None) -> None:
         """Where the promise or the case of an event stands after it."""
-        before = self.standing.get(one.subject, (None, None, ""))
-        if one.kind == OFFERED:
+        before = self.standing.get(event.subject, (None, None, ""))
+        if event.kind == OFFERED:
             known = (None, None) if said is None else (said["person"], said["expires"])
-            self.standing[one.subject] = *known, OPEN
-        elif one.kind in ("redeemed", "withdrawn", "expired"):
-            self.standing[one.subject] = *before[:2], one.kind
-        elif one.kind == "decided":
-            self.standing[one.subject] = None if said is None else said["person"], one.number, None
-        elif one.kind == "reported":
-            self.standing[one.subject] = *before[:2], one.number
-        elif one.kind == ERASED:
-            self.without.pop(one.subject, None)
+            self.standing[event.subject] = *known, OPEN
+        elif event.kind in ("redeemed", "withdrawn", "expired"):
+            self.standing[event.subject] = *before[:2], event.kind
+        elif event.kind == "decided":
+            self.standing[event.subject] = (
+                None if said is None else said["person"],
+                event.number,
+                None,
+            )
+        elif event.kind == "reported":
+            self.standing[event.subject] = *before[:2], event.number
+        elif event.kind == ERASED:
+            self.without.pop(event.subject, None)
             if isinstance(before[2], str):  # a promise
-                self.standing[one.subject] = None, "", ERASED
+                self.standing[event.subject] = None, "", ERASED
             else:
-                self.standing.pop(one.subject, None)
+                self.standing.pop(event.subject, None)
 
 
-def verify(
-    db: Connection, held: store.Store, head: str | None = None, heads: Sequence[Head] = ()
+def verify_chain(
+    db: Connection, store: Store, head: str | None = None, heads: Sequence[Head] = ()
 ) -> Verification:
     """Walk along the chain; see ``Ledger.verify``. What cannot be read is a fault too."""
-    walk, seen = _Walk(held), head is None
+    walk, seen = _Walk(store), head is None
     wanted = {one.number: one for one in heads}
     try:
         walk.faults += _integrity(db)
         for row in tables.all_events(db):
-            one = chain.Event(*row)
+            event = chain.Event(*row)
             try:
-                walk.step(one)
+                walk.step(event)
             except (TypeError, ValueError, KeyError, AttributeError):
-                walk.faults.append(f"Event {one.number} cannot be read.")
-                walk.last = str(one.hash)
-            seen = seen or one.hash == head
-            if one.number in wanted and wanted[one.number].hash != one.hash:
-                walk.faults.append(f"Event {one.number} is not the one that was published.")
+                walk.faults.append(f"Event {event.number} cannot be read.")
+                walk.last = str(event.hash)
+            seen = seen or event.hash == head
+            if event.number in wanted and wanted[event.number].hash != event.hash:
+                walk.faults.append(f"Event {event.number} is not the one that was published.")
         gone = sorted(number for own in walk.without.values() for number in own)
         walk.faults += [f"The details of event {at} are missing." for at in gone]
         walk.faults += _index_faults(db, walk.standing)
@@ -99,12 +106,12 @@ def verify(
         walk.faults.append(f"The database cannot be read: {' '.join(str(error.orig).split())}.")
     if not seen:
         walk.faults.append(f"The chain does not hold {head}: events were cut off its end.")
-    for own in heads:
-        if not held.ring.signed(own.number, own.hash, own.at, own.key, own.signature):
-            walk.faults.append(f"The head of event {own.number} was not signed by a key of ours.")
-        elif own.number > walk.number:
-            walk.faults.append(f"Event {own.number}, which was published, was cut off the end.")
-    if {(one.number, one.hash) for one in heads} != {(n, h.hash) for n, h in wanted.items()}:
+    for one in heads:
+        if not store.ring.signed(*one):
+            walk.faults.append(f"The head of event {one.number} was not signed by a key of ours.")
+        elif one.number > walk.number:
+            walk.faults.append(f"Event {one.number}, which was published, was cut off the end.")
+    if any(wanted[one.number].hash != one.hash for one in heads):
         walk.faults.append("Two published heads of one event differ.")
     return Verification(walk.number, walk.last, tuple(walk.faults[:MOST_FAULTS]), walk.newest)
 
@@ -120,10 +127,10 @@ def check_receipt(receipt: Mapping[str, Any], ring: KeyRing) -> list[str]:
         Public keys of the lender.
     """
     try:
-        one = chain.Event(**receipt)
-        if not chain.is_intact(one):
+        event = chain.Event(**receipt)
+        if not chain.is_intact(event):
             return ["The receipt was changed."]
-        if not ring.signed(one.number, one.hash, one.at, one.key, one.signature or ""):
+        if not ring.signed(event.number, event.hash, event.at, event.key, event.signature or ""):
             return ["The receipt was not signed by one of these keys."]
     except (TypeError, ValueError, AttributeError):
         return ["This is not a receipt of a promise."]
@@ -145,13 +152,8 @@ def _index_faults(db: Connection, standing: dict[str, Standing]) -> list[str]:
         (tables.promises, ("person", "expires", "status")),
         (tables.cases, ("person", "decided", "reported")),
     ):
-        last, more = "", True
-        while more:
-            chosen = select(table).where(table.c.id > last).order_by(table.c.id).limit(1000)
-            rows = db.execute(chosen).mappings().all()
-            for row in rows:
-                place = tuple(row[name] for name in columns)
-                if standing.pop(row["id"], None) != place:
-                    wrong.append(row["id"])
-            more, last = len(rows) > 0, rows[-1]["id"] if rows else last
+        chosen = select(table.c.id, *(table.c[name] for name in columns)).order_by(table.c.id)
+        for id, *place in db.execute(chosen, execution_options={"yield_per": tables.BATCH}):
+            if standing.pop(id, None) != tuple(place):
+                wrong.append(id)
     return [f"{id} does not stand where its events say." for id in (*wrong, *standing)]

@@ -8,6 +8,7 @@ import signal
 import threading
 from contextlib import suppress
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 from fastapi import FastAPI, Request
@@ -26,7 +27,7 @@ from ract.apps.web.api import api_routes
 from ract.apps.web.connections import trust
 from ract.apps.web.edge import Edge, TooLarge
 from ract.apps.web.gate import Gate, TooSlow
-from ract.apps.web.keys import Denied
+from ract.apps.web.keys import AUDITOR, WORKER, Denied
 from ract.apps.web.pages import PAGES, error_page, page_routes
 from ract.apps.web.service import Broken, Service
 from ract.apps.web.settings import Settings
@@ -107,6 +108,10 @@ class App:
         app.include_router(api_routes(self.gate))
         app.include_router(page_routes(self.gate))
         app.mount("/static", StaticFiles(directory=HERE / "static"))
+        described = self.gate.may(WORKER, AUDITOR)
+        app.add_api_route(
+            "/openapi.json", app.openapi, include_in_schema=False, dependencies=described
+        )
         app.add_api_route("/", lambda: RedirectResponse("/login", 303), include_in_schema=False)
         app.add_api_route("/health", self._health, methods=["GET"], summary="Is it there?")
         kinds = Denied, TooSlow, LedgerUnavailable, RequestValidationError, HTTPException
@@ -164,7 +169,7 @@ class App:
             return
         loop = asyncio.get_running_loop()
 
-        def drain(number: int, frame: Any) -> None:
+        def drain(number: int, frame: FrameType | None) -> None:
             self._edge.draining = True
             loop.call_soon_threadsafe(loop.call_later, DRAIN, usual, number, frame)
 

@@ -11,7 +11,6 @@ import os
 import traceback
 from collections.abc import Callable, Iterable, Mapping
 from time import perf_counter
-from typing import Any
 
 from fastapi import Request
 from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
@@ -160,7 +159,7 @@ class Edge:
             if body.count(b":") > 200 + people * (2 * columns + FIELDS):
                 raise TooLarge("A request has no more fields than its people have features.")
 
-    def _headers(self, given: Any) -> list[tuple[bytes, bytes]]:
+    def _headers(self, given: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
         """Headers of an answer, with ours where it has none of its own."""
         own = {name.lower() for name, _ in given}
         more = HEADERS | (SECURE if self._gate.settings.secure else {})

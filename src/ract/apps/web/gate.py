@@ -18,7 +18,7 @@ from ract.apps.web.keys import ADMIN, APPLICANT, LINK, PREFIX, Caller, Denied
 from ract.apps.web.limiter import Limiter, per_minute
 from ract.apps.web.service import Service
 from ract.apps.web.settings import Settings
-from ract.apps.web.work import Cancelled, Work
+from ract.apps.web.work import Cancelled, RequestWork
 
 Answer = TypeVar("Answer")
 Kind = Literal["quick", "search", "long", "job"]
@@ -49,13 +49,13 @@ class Queue:
 
     threads: int
     wait: float
-    running: dict[Future[Any], tuple[Work, int]] = field(default_factory=dict)
+    running: dict[Future[Any], tuple[RequestWork, int]] = field(default_factory=dict)
     each: float = 0.02  # seconds that one person took, lately
 
     def __post_init__(self) -> None:
         self._pool = ThreadPoolExecutor(self.threads)
 
-    def submit(self, call: Callable[[], Answer], work: Work, units: int) -> Future[Answer]:
+    def submit(self, call: Callable[[], Answer], work: RequestWork, units: int) -> Future[Answer]:
         """Begin a call, or let it wait; refused at once if that would take too long."""
         waits = sum(n for _, n in list(self.running.values())) * self.each / self.threads
         if len(self.running) >= self.threads and waits > self.wait:
@@ -175,13 +175,15 @@ class Gate:
         self, call: Callable[[], Answer], kind: Kind = "quick", units: int = 1
     ) -> Answer:
         """The answer of a thread, or no answer and nothing kept if it takes too long."""
-        seconds, work = LONG if kind == "long" else self.settings.time_limit, Work()
+        seconds, work = LONG if kind == "long" else self.settings.time_limit, RequestWork()
 
         def run() -> Answer:
             work.begin()
             return call()
 
         future = asyncio.wrap_future(self._queues[kind].submit(run, work, units))
+        # Of work that is not waited for any more, nobody asks why it ended.
+        future.add_done_callback(lambda done: done.cancelled() or done.exception())
         try:
             await asyncio.wait([future], timeout=seconds)
             if not future.done() and work.cancel():
@@ -191,9 +193,9 @@ class Gate:
             work.cancel()
             raise Denied("The service is being stopped; try again.", 503, 1) from None
 
-    def start(self, call: Callable[[Work], None]) -> None:
+    def start(self, call: Callable[[RequestWork], None]) -> None:
         """Begin a job that nobody waits for."""
-        work = Work()
+        work = RequestWork()
         self._queues["job"].submit(lambda: call(work), work, 1)
 
     async def identify(self, request: Request) -> Caller:

@@ -34,6 +34,7 @@ Rows = Sequence[Mapping[str, Any]]
 
 LARGEST = 1e15  # number in a request
 SECONDS = 1.0  # for the search of one person, if the request has so many
+CHANGES = {"any": "may change", "increase": "may rise", "decrease": "may fall", "fixed": "stays"}
 QUICK = 0.04  # for someone who tries values and waits for each answer
 
 
@@ -46,7 +47,7 @@ class Bounds(BaseModel):
 
 
 @dataclass(frozen=True)
-class Rules:
+class PersonalRules:
     """What one person says that they can do: features that stay, and numbers within bounds."""
 
     locked: Sequence[str] = ()
@@ -135,7 +136,7 @@ class Live:
     def plans(
         self,
         rows: Rows,
-        rules: Sequence[Rules],
+        rules: Sequence[PersonalRules],
         each: float,
         *,
         months: float | None = None,
@@ -146,7 +147,7 @@ class Live:
         Parameters
         ----------
         rows : sequence of mappings
-        rules : sequence of Rules
+        rules : sequence of PersonalRules
         each : float
             Seconds for one person, who is searched for twice if few changes are not enough.
         months : float, optional
@@ -167,10 +168,9 @@ class Live:
             inquiry = Inquiry.about(question, Options.of(**how), overrides=own)
             return inquiry.answered(strength, lasting)
 
-        found = few_changes(
-            find, frame, overrides={i: own for i, own in overrides.items() if own},
-            at_least=True, ranges=True, n_jobs=1, time_limit=min(SECONDS, each / 2), **options,
-        )  # fmt: skip
+        options |= {"overrides": {i: own for i, own in overrides.items() if own}}
+        options |= {"n_jobs": 1, "time_limit": min(SECONDS, each / 2)}
+        found = few_changes(find, frame, at_least=True, ranges=True, **options)
         if months is not None:
             add_months(found, int(months))
         return found
@@ -198,7 +198,7 @@ class Live:
         found = self.model.reasons(frame, n_jobs=1, time_limit=min(SECONDS, seconds))[0]
         return found if found.reasons else None
 
-    def _override(self, rules: Rules) -> dict[str, Any]:
+    def _override(self, rules: PersonalRules) -> dict[str, Any]:
         known = {feature.name: feature for feature in self.space}
         for name in (*rules.locked, *(rules.bounds or ())):
             if name not in known:
@@ -309,7 +309,4 @@ def _field(feature: Feature) -> tuple[Any, dict[str, Any], Any]:
 
 
 def _described(feature: Feature) -> str:
-    words = {
-        "any": "may change", "increase": "may rise", "decrease": "may fall", "fixed": "stays",
-    }  # fmt: skip
-    return f"{feature.kind}; {words[feature.change]}"
+    return f"{feature.kind}; {CHANGES[feature.change]}"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Any
@@ -10,7 +11,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, FailFast, Field, create_model
 
 from ract.apps.ledger import Promise
-from ract.apps.ledger.drafts import LONGEST, plain
+from ract.apps.ledger.entries import LONGEST, Plain, plain_value
 from ract.apps.web.live import Bounds, Live
 from ract.apps.web.settings import Settings
 from ract.recourse.few_changes import MAX_CHANGES
@@ -35,47 +36,84 @@ class Strict(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
+class PersonToDecide(Strict):
+    """A person and their values, of a type that is made for the model."""
+
+    person: Person | None = None
+    values: BaseModel
+
+
+class PersonToPlan(PersonToDecide):
+    """The same with what the person can do."""
+
+    locked: Locked = []
+    bounds: Bounded = {}
+
+
+class PersonToPromise(PersonToPlan):
+    """The same with a key, to which something is promised."""
+
+    person: Person
+
+
+class DecideRequest(Strict):
+    """People to decide on."""
+
+    people: Sequence[PersonToDecide]
+    keep: bool = Field(False, description="Keep a case for each person, who then needs a key.")
+
+
+class SearchRequest(Strict):
+    """People to find plans for."""
+
+    people: Sequence[PersonToPlan]
+    max_changes: int = Field(
+        MAX_CHANGES, ge=1, le=1000, description="Features that a plan may change."
+    )
+    lasting: float | None = Field(
+        None, gt=0, lt=1, description="Probability that plans outlast retraining."
+    )
+
+
+class PlansRequest(SearchRequest):
+    """People to find plans and alternatives for."""
+
+    n_alternatives: int = Field(0, ge=0, le=2)
+
+
+class OfferRequest(SearchRequest):
+    """People to promise plans to."""
+
+    people: Sequence[PersonToPromise]
+    days: int
+
+
 @dataclass(frozen=True)
 class Requests:
     """Types of requests for a model: those of its values are made from its action space."""
 
-    decide: Any
-    plans: Any
-    offers: Any
+    decide: type[DecideRequest]
+    plans: type[PlansRequest]
+    offers: type[OfferRequest]
 
     @classmethod
     def of(cls, live: Live, settings: Settings) -> Requests:
         """For the model that decides."""
 
-        def batch(of: Any) -> Any:
+        def people(base: type[BaseModel]) -> Any:
+            kind = create_model(base.__name__, __base__=base, values=(live.values, ...))
             most = Field(min_length=1, max_length=settings.max_people)
-            return (Annotated[list[of], FailFast(), most], ...)
+            return Annotated[list[kind], FailFast(), most], ...  # type: ignore[valid-type]
 
-        decided = create_model(
-            "PersonToDecide", __base__=Strict, person=(Person | None, None),
-            values=(live.values, ...),
-        )  # fmt: skip
-        planned = create_model(
-            "PersonToPlan", __base__=decided, locked=(Locked, []), bounds=(Bounded, {})
-        )
-        promised = create_model("PersonToPromise", __base__=planned, person=(Person, ...))
-        most = Field(MAX_CHANGES, ge=1, le=1000, description="Features that a plan may change.")
-        lasting = Field(None, gt=0, lt=1, description="Probability that plans outlast retraining.")
-        days = Field(settings.promise_days, ge=1, le=settings.promise_days)
-        keep = Field(False, description="Keep a case for each person, who then needs a key.")
+        def request(base: type[BaseModel], **fields: Any) -> Any:
+            return create_model(base.__name__, __base__=base, **fields)
+
+        days = int, Field(settings.promise_days, ge=1, le=settings.promise_days)
         return cls(
-            create_model(
-                "DecideRequest", __base__=Strict, people=batch(decided), keep=(bool, keep)
-            ),
-            create_model(
-                "PlansRequest", __base__=Strict, people=batch(planned), max_changes=(int, most),
-                n_alternatives=(int, Field(0, ge=0, le=2)), lasting=(float | None, lasting),
-            ),
-            create_model(
-                "OfferRequest", __base__=Strict, people=batch(promised), max_changes=(int, most),
-                lasting=(float | None, lasting), days=(int, days),
-            ),
-        )  # fmt: skip
+            request(DecideRequest, people=people(PersonToDecide)),
+            request(PlansRequest, people=people(PersonToPlan)),
+            request(OfferRequest, people=people(PersonToPromise), days=days),
+        )
 
 
 class RedeemRequest(Strict):
@@ -91,7 +129,7 @@ class Decision(BaseModel):
 
     person: str | None
     accepted: bool
-    decision: Any = Field(description="The class.", examples=["refused"])
+    decision: Plain = Field(description="The class.", examples=["refused"])
     promise: str | None = Field(description="The promise by which they are accepted, if one is.")
     case: str | None = Field(description="Number of the case, if it is kept.")
 
@@ -103,13 +141,13 @@ class Decisions(BaseModel):
     decisions: list[Decision]
 
 
-class Step(BaseModel):
+class ChangeAnswer(BaseModel):
     """One change of a plan."""
 
     feature: str
-    before: Any
-    after: Any
-    goal: Any = Field(description="A short number to say, proved as well.")
+    before: Plain
+    after: Plain
+    goal: Plain = Field(description="A short number to say, proved as well.")
     low: float | None
     high: float | None
     text: str
@@ -125,11 +163,11 @@ class PlanAnswer(BaseModel):
     strength: float | None
     lasting: float | None
     at_least: bool = Field(description="Whether doing more is proved to be fine.")
-    changes: list[Step]
+    changes: list[ChangeAnswer]
     alternatives: list[PlanAnswer] = []
 
 
-class Plans(BaseModel):
+class PlansAnswer(BaseModel):
     """Plans for people, and the fingerprint of the model."""
 
     model: str
@@ -145,7 +183,7 @@ class PromiseAnswer(BaseModel):
     offered: datetime
     expires: datetime
     by: str
-    decision: Any
+    decision: Plain
     plan: str
     asked: dict[str, str] = Field(description="What is needed of the features of the plan.")
     others: dict[str, str] = Field(description="Where the other features must have stayed.")
@@ -226,7 +264,7 @@ class AuditAnswer(BaseModel):
     earned: dict[str, int] | None = Field(description="Verdicts on plans of refused cases.")
 
 
-class Problem(BaseModel):
+class ProblemAnswer(BaseModel):
     """Why there is no answer, in a sentence."""
 
     detail: str
@@ -234,6 +272,18 @@ class Problem(BaseModel):
 
 def plan_answer(plan: Plan, person: str | None) -> PlanAnswer:
     """A plan as data."""
+    changes = [
+        ChangeAnswer(
+            feature=change.feature,
+            before=plain_value(change.before),
+            after=plain_value(change.after),
+            goal=plain_value(change.goal),
+            low=change.low,
+            high=change.high,
+            text=change.describe(),
+        )
+        for change in plan.changes
+    ]
     return PlanAnswer(
         person=person,
         status=plan.status,
@@ -242,30 +292,24 @@ def plan_answer(plan: Plan, person: str | None) -> PlanAnswer:
         strength=_finite(plan.strength),
         lasting=plan.lasting,
         at_least=plan.at_least,
-        changes=[
-            Step(
-                feature=change.feature, before=plain(change.before), after=plain(change.after),
-                goal=plain(change.goal), low=change.low, high=change.high, text=change.describe(),
-            )
-            for change in plan.changes
-        ],
+        changes=changes,
         alternatives=[plan_answer(other, person) for other in plan.alternatives],
-    )  # fmt: skip
+    )
 
 
 def promise_answer(promise: Promise) -> PromiseAnswer:
     """A promise as data, without the person's values."""
-    limits: Mapping[str, str] = {name: str(limit) for name, limit in promise.region.limits.items()}
-    asked = promise.region.asked
+    limits = {name: str(limit) for name, limit in promise.region.limits.items()}
+    asked = {name: limits.pop(name) for name in promise.region.asked}
+    same = ("id", "person", "status", "offered", "expires", "by", "plan", "lasting", "model")
     return PromiseAnswer(
-        id=promise.id, person=promise.person, status=promise.status, offered=promise.offered,
-        expires=promise.expires, by=promise.by, decision=promise.desired, plan=promise.plan,
-        asked={name: limits[name] for name in asked},
-        others={name: limit for name, limit in limits.items() if name not in asked},
-        strength=_finite(promise.strength), lasting=promise.lasting, model=promise.model,
-    )  # fmt: skip
+        **{name: getattr(promise, name) for name in same},
+        decision=promise.desired,
+        asked=asked,
+        others=limits,
+        strength=_finite(promise.strength),
+    )
 
 
 def _finite(value: float) -> float | None:
-    value = plain(float(value))
-    return value if isinstance(value, float) else None
+    return value if math.isfinite(value) else None

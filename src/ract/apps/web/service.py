@@ -29,19 +29,19 @@ from ract.apps.ledger import (
 )
 from ract.apps.ledger.cases import NotFound
 from ract.apps.ledger.chain import Event
-from ract.apps.ledger.drafts import plain, until_of, zone_of
+from ract.apps.ledger.entries import plain_value, until_of, zone_of
 from ract.apps.ledger.promise import MONTH
 from ract.apps.ledger.tables import events
 from ract.apps.web.keys import LINK, SESSION
-from ract.apps.web.live import Live, Rows, Rules
+from ract.apps.web.live import Live, PersonalRules, Rows
 from ract.apps.web.schemas import AuditAnswer, Decision, ReloadAnswer
 from ract.apps.web.settings import Settings
-from ract.apps.web.state import State
+from ract.apps.web.state import ServiceState
 from ract.apps.web.work import still_wanted
 from ract.evaluation import report
 from ract.io.load import from_bytes
 from ract.notices import Notices
-from ract.notices.language import one_line
+from ract.notices.language import single_line
 from ract.recourse.plan import Plan
 from ract.recourse.result import Recourse
 
@@ -96,7 +96,7 @@ class Service:
         self.settings = settings
         self.ledger = Ledger(settings.ledger, mode="write", zone=settings.zone, by="service")
         try:
-            self.state = State(self.ledger.store)
+            self.state = ServiceState(self.ledger.store)
             self.live = Live.of(*self.state.model(), settings.notices)
         except BaseException:
             self.close()
@@ -117,7 +117,7 @@ class Service:
     def warm(self) -> None:
         """Compile, or read from the disk, what plans need; and see that the model answers."""
         rows = [self.live.example]
-        self.live.plans(rows, [Rules()], 60.0, n_alternatives=N_WAYS - 1)
+        self.live.plans(rows, [PersonalRules()], 60.0, n_alternatives=N_WAYS - 1)
         if not self.live.accepted(rows)[0]:
             self.live.reasons(self.live.frame(rows), 60.0)
 
@@ -142,7 +142,9 @@ class Service:
         """Decisions, by the model or by a promise; all kept as cases on request, or none."""
         live = self.live
         accepted = live.accepted(rows).tolist()
-        desired, other = classes_of(live.model)
+        desired = live.model.desired_
+        refused = next(label for label in live.model.classes_ if label != desired)
+        labels = {True: plain_value(desired), False: plain_value(refused)}
         kept: list[tuple[str | None, str | None]] = [(None, None)] * len(rows)
         if keep:
             known = [person for person in people if person is not None]
@@ -159,7 +161,7 @@ class Service:
             Decision(
                 person=person,
                 accepted=is_yes or promise is not None,
-                decision=desired if is_yes or promise is not None else other,
+                decision=labels[is_yes or promise is not None],
                 promise=promise,
                 case=case,
             )
@@ -167,10 +169,14 @@ class Service:
         ]
 
     def plans(
-        self, rows: Rows, rules: Sequence[Rules] | None = None, part: int = PART, **options: Any
+        self,
+        rows: Rows,
+        rules: Sequence[PersonalRules] | None = None,
+        part: int = PART,
+        **options: Any,
     ) -> Iterator[Recourse]:
         """Plans for people, each under their own rules, for a few at a time."""
-        live, own = self.live, rules or [Rules()] * len(rows)
+        live, own = self.live, rules or [PersonalRules()] * len(rows)
         each = self.settings.time_limit / len(rows)
         months = timedelta(days=self.settings.promise_days) // MONTH
         for first in range(0, len(rows), part):
@@ -178,7 +184,7 @@ class Service:
             some = slice(first, first + part)
             yield live.plans(rows[some], own[some], each, months=months, **options)
 
-    def ways(self, case: Case, rules: Rules) -> Ways:
+    def ways(self, case: Case, rules: PersonalRules) -> Ways:
         """What the person of a case can do."""
         (found,) = self.plans([case.values], [rules], n_alternatives=N_WAYS - 1)
         return Ways.of(found)
@@ -208,7 +214,7 @@ class Service:
         still_wanted()
         return self.ledger.keep(drafted, by=by, request=request)
 
-    def accept(self, case: Case, rules: Rules, token: str, by: str) -> Promise:
+    def accept(self, case: Case, rules: PersonalRules, token: str, by: str) -> Promise:
         """Promise someone the way that they chose, which must still be one."""
         request = Request(f"{case.id}:{case.at.timestamp()}:{token}")
         if made := self.ledger.made(request):
@@ -280,13 +286,13 @@ class Service:
             raise NotFound("This person is accepted; a notice is for someone who is refused.")
         if self.live.accepted([case.values])[0]:
             raise NotFound("The model of today accepts this person; decide again.")
-        plan = (self.ways(case, Rules()) if ways is None else ways).plan
+        plan = (self.ways(case, PersonalRules()) if ways is None else ways).plan
         still_wanted()
         reasons = self.live.reasons(self.live.frame([case.values]), self.settings.time_limit)
         notices = self.notices(case, language)
         values = notices.values(plan, reasons)
         values["record"]["person"] = case.person
-        return values | {"person": one_line(case.person)}
+        return values | {"person": single_line(case.person)}
 
     def notice(
         self, case: Case, language: str, form: Literal["html", "text", "json"] = "html"
@@ -345,7 +351,7 @@ class Service:
         if not self.settings.model:
             raise InvalidSpec("This service was started without a model file.")
         content = Path(self.settings.model).read_bytes()
-        return publish(self.ledger, self.state, content, by=by, force=force)
+        return publish_model(self.ledger, self.state, content, by=by, force=force)
 
     def link(self, case: Case) -> tuple[str, datetime]:
         """The address of a case for its applicant, and until when it is good."""
@@ -363,8 +369,8 @@ class Service:
         return until_of(lasts, datetime.now(UTC), zone_of(self.settings.zone))
 
 
-def publish(
-    ledger: Ledger, state: State, content: bytes, *, by: str, force: bool = False
+def publish_model(
+    ledger: Ledger, state: ServiceState, content: bytes, *, by: str, force: bool = False
 ) -> ReloadAnswer:
     """Let a model file decide, if it keeps every open promise or is forced.
 
@@ -381,9 +387,3 @@ def publish(
     counts: dict[str, Any] = {"forced": forced, "promises": found.n_promises, "kept": kept}
     number = state.publish(content, by=by, **counts) if changed else state.model_number()
     return ReloadAnswer(model=number, changed=changed, **counts)
-
-
-def classes_of(model: Any) -> tuple[Any, Any]:
-    """The class that people want, and the other one."""
-    other = next(label for label in model.classes_ if label != model.desired_)
-    return plain(model.desired_), plain(other)

@@ -11,26 +11,12 @@ import secrets
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import (
-    Boolean,
-    Column,
-    Connection,
-    Integer,
-    LargeBinary,
-    MetaData,
-    String,
-    Table,
-    delete,
-    func,
-    insert,
-    select,
-    update,
-)
+import sqlalchemy as sa
 
 from ract._utils.errors import InvalidSpec
 from ract.apps.ledger.cases import NotFound
 from ract.apps.ledger.chain import Event, stamp
-from ract.apps.ledger.drafts import LONGEST, check_keys
+from ract.apps.ledger.entries import LONGEST, check_keys
 from ract.apps.ledger.store import LedgerChanged, Store
 from ract.apps.ledger.tables import events, migrate
 from ract.apps.web.keys import Caller, Role, digest, new_key
@@ -38,58 +24,58 @@ from ract.apps.web.keys import Caller, Role, digest, new_key
 FORGET = timedelta(days=7)  # jobs that are over
 SILENT = timedelta(seconds=60)  # after which a job that says nothing is lost
 
-schema = MetaData()
-version = Table("ract_serve_version", schema, Column("version", Integer, nullable=False))
-keys = Table(
+schema = sa.MetaData()
+version = sa.Table("ract_serve_version", schema, sa.Column("version", sa.Integer, nullable=False))
+keys = sa.Table(
     "ract_serve_keys",
     schema,
-    Column("id", String(16), primary_key=True),
-    Column("hash", String(64), nullable=False, unique=True),
-    Column("role", String(16), nullable=False),
-    Column("name", String(LONGEST), nullable=False),
-    Column("made", String(27), nullable=False),
-    Column("revoked", String(27)),
-    Column("until", String(27)),
-    Column("event", Integer),
+    sa.Column("id", sa.String(16), primary_key=True),
+    sa.Column("hash", sa.String(64), nullable=False, unique=True),
+    sa.Column("role", sa.String(16), nullable=False),
+    sa.Column("name", sa.String(LONGEST), nullable=False),
+    sa.Column("made", sa.String(27), nullable=False),
+    sa.Column("revoked", sa.String(27)),
+    sa.Column("until", sa.String(27)),
+    sa.Column("event", sa.Integer),
 )
-models = Table(
+models = sa.Table(
     "ract_serve_models",
     schema,
-    Column("number", Integer, primary_key=True, autoincrement=False),
-    Column("at", String(27), nullable=False),
-    Column("hash", String(64), nullable=False),
-    Column("forced", Boolean, nullable=False),
-    Column("content", LargeBinary),
-    Column("event", Integer),
+    sa.Column("number", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("at", sa.String(27), nullable=False),
+    sa.Column("hash", sa.String(64), nullable=False),
+    sa.Column("forced", sa.Boolean, nullable=False),
+    sa.Column("content", sa.LargeBinary),
+    sa.Column("event", sa.Integer),
 )
 # Links of applicants and sessions of browsers; what is not here has ended.
-tokens = Table(
+tokens = sa.Table(
     "ract_serve_tokens",
     schema,
-    Column("hash", String(64), primary_key=True),
-    Column("kind", String(8), nullable=False),
-    Column("subject", String(32), nullable=False, index=True),  # a case, or a key
-    Column("person", String(LONGEST), index=True),
-    Column("until", String(27), nullable=False),
+    sa.Column("hash", sa.String(64), primary_key=True),
+    sa.Column("kind", sa.String(8), nullable=False),
+    sa.Column("subject", sa.String(32), nullable=False, index=True),  # a case, or a key
+    sa.Column("person", sa.String(LONGEST), index=True),
+    sa.Column("until", sa.String(27), nullable=False),
 )
-jobs = Table(
+jobs = sa.Table(
     "ract_serve_jobs",
     schema,
-    Column("id", String(32), primary_key=True),
-    Column("key", String(16), nullable=False),
-    Column("state", String(12), nullable=False),
-    Column("said", String(1000), nullable=False),
-    Column("at", String(27), nullable=False),
+    sa.Column("id", sa.String(32), primary_key=True),
+    sa.Column("key", sa.String(16), nullable=False),
+    sa.Column("state", sa.String(12), nullable=False),
+    sa.Column("said", sa.String(1000), nullable=False),
+    sa.Column("at", sa.String(27), nullable=False),
 )
 
 
-def _upgrade(db: Connection) -> None:
+def _upgrade(db: sa.Connection) -> None:
     """Tables that 0.2 did not have; the ledger has seen to the others."""
     for table in (tokens, jobs):
         table.create(db)
 
 
-class State:
+class ServiceState:
     """Keys, links, sessions, models and jobs in the database of a ledger.
 
     Parameters
@@ -101,7 +87,7 @@ class State:
     --------
     >>> from ract.apps.ledger import Ledger
     >>> with Ledger("sqlite://") as ledger:
-    ...     state = State(ledger.store)
+    ...     state = ServiceState(ledger.store)
     ...     key = state.add_key("auditor", "J. Doe", by="IT")
     ...     state.key_of(key).name, state.key_of("guessed")
     ('J. Doe', None)
@@ -121,7 +107,7 @@ class State:
             until = None if days is None else stamp(now + timedelta(days=days))
             row = {"role": role, "name": name, "hash": digest(key), "until": until}
             number = self.store.append(db, "key", id, row, by).number
-            db.execute(insert(keys).values(id=id, made=stamp(now), event=number, **row))
+            db.execute(sa.insert(keys).values(id=id, made=stamp(now), event=number, **row))
         return key
 
     def key_of(self, key: str) -> Caller | None:
@@ -129,16 +115,16 @@ class State:
         with self.store.reading() as db:
             return self._key(db, keys.c.hash == digest(key))
 
-    def _key(self, db: Connection, condition: Any) -> Caller | None:
-        row = db.execute(select(keys).where(condition, keys.c.revoked.is_(None))).first()
+    def _key(self, db: sa.Connection, condition: sa.ColumnElement[bool]) -> Caller | None:
+        row = db.execute(sa.select(keys).where(condition, keys.c.revoked.is_(None))).first()
         if row is None or (row.until is not None and row.until < stamp(self.store.now(db))):
             return None
         self._believed(db, row, ("role", "name", "hash", "until"))
         return Caller(row.id, row.role, row.name)
 
-    def _believed(self, db: Connection, row: Any, names: tuple[str, ...]) -> None:
+    def _believed(self, db: sa.Connection, row: sa.Row[Any], names: tuple[str, ...]) -> None:
         """Refuse a row that is not as the event says with which it was written."""
-        made = db.execute(select(events).where(events.c.number == row.event)).first()
+        made = db.execute(sa.select(events).where(events.c.number == row.event)).first()
         said = {} if made is None else self.store.said(Event(*made))
         if any(said.get(name) != getattr(row, name) for name in names):
             raise LedgerChanged(f"{row[0]} in the tables of the service")
@@ -146,18 +132,18 @@ class State:
     def all_keys(self) -> list[dict[str, Any]]:
         """All keys, without their hashes."""
         names = ("id", "role", "name", "made", "revoked", "until")
-        chosen = select(*(keys.c[name] for name in names)).order_by("made")
+        chosen = sa.select(*(keys.c[name] for name in names)).order_by("made")
         with self.store.reading() as db:
             return [dict(row) for row in db.execute(chosen).mappings()]
 
     def revoke(self, id: str, *, by: str) -> None:
         """End a key and its sessions at once."""
         with self.store.writing() as db:
-            chosen = update(keys).where(keys.c.id == id, keys.c.revoked.is_(None))
+            chosen = sa.update(keys).where(keys.c.id == id, keys.c.revoked.is_(None))
             if db.execute(chosen.values(revoked=stamp(self.store.now(db)))).rowcount != 1:
                 raise NotFound(f"There is no key {id!r} that could be revoked.")
             self.store.append(db, "revoked", id, {}, by)
-            db.execute(delete(tokens).where(tokens.c.subject == id))
+            db.execute(sa.delete(tokens).where(tokens.c.subject == id))
 
     def new_token(
         self, kind: str, subject: str, lasts: timedelta, person: str | None = None
@@ -166,9 +152,9 @@ class State:
         token = new_key("")
         with self.store.writing() as db:
             now = self.store.now(db)
-            db.execute(delete(tokens).where(tokens.c.until < stamp(now)))
+            db.execute(sa.delete(tokens).where(tokens.c.until < stamp(now)))
             row = {"hash": digest(token), "kind": kind, "subject": subject, "person": person}
-            db.execute(insert(tokens).values(until=stamp(now + lasts), **row))
+            db.execute(sa.insert(tokens).values(until=stamp(now + lasts), **row))
         return token, now + lasts
 
     def subject_of(self, kind: str, token: str) -> str | None:
@@ -182,46 +168,49 @@ class State:
             id = self._subject(db, "session", token)
             return None if id is None else self._key(db, keys.c.id == id)
 
-    def _subject(self, db: Connection, kind: str, token: str) -> str | None:
+    def _subject(self, db: sa.Connection, kind: str, token: str) -> str | None:
         own = tokens.c.hash == digest(token), tokens.c.kind == kind
-        chosen = select(tokens.c.subject).where(*own, tokens.c.until >= stamp(self.store.now(db)))
+        chosen = sa.select(tokens.c.subject).where(
+            *own, tokens.c.until >= stamp(self.store.now(db))
+        )
         found = db.execute(chosen).scalar()
         return None if found is None else str(found)
 
     def end_token(self, token: str) -> None:
         """End a session."""
         with self.store.writing() as db:
-            db.execute(delete(tokens).where(tokens.c.hash == digest(token)))
+            db.execute(sa.delete(tokens).where(tokens.c.hash == digest(token)))
 
     def end_links(self, case: str) -> int:
         """Revoke the links to a case; how many there were."""
         with self.store.writing() as db:
-            return int(db.execute(delete(tokens).where(tokens.c.subject == case)).rowcount)
+            return int(db.execute(sa.delete(tokens).where(tokens.c.subject == case)).rowcount)
 
-    def publish(self, content: bytes, *, by: str, **found: Any) -> int:
+    def publish(self, content: bytes, *, by: str, **found: bool | int) -> int:
         """Make a model file the one that every worker process decides by; its number.
 
         ``found`` is what the guard said of it, and whether it was forced; it is kept.
         """
         with self.store.writing() as db:
-            number = (db.execute(select(func.max(models.c.number))).scalar() or 0) + 1
-            row = {"number": number, "hash": _hash(content), "forced": found["forced"]}
-            made = self.store.append(db, "model", row["hash"][:32], row | found, by)
+            number = (db.execute(sa.select(sa.func.max(models.c.number))).scalar() or 0) + 1
+            hash = _hash(content)
+            row = {"number": number, "hash": hash, "forced": found["forced"]}
+            made = self.store.append(db, "model", hash[:32], row | found, by)
             new = {"at": made.at, "content": content, "event": made.number}
-            db.execute(insert(models).values(row | new))
-            old = update(models).where(models.c.number < number - 1)
+            db.execute(sa.insert(models).values(row | new))
+            old = sa.update(models).where(models.c.number < number - 1)
             db.execute(old.values(content=None))
             return int(number)
 
     def model_number(self) -> int:
         """The number of the model that decides; 0 if there is none yet."""
         with self.store.reading() as db:
-            return int(db.execute(select(func.max(models.c.number))).scalar() or 0)
+            return int(db.execute(sa.select(sa.func.max(models.c.number))).scalar() or 0)
 
     def model(self) -> tuple[int, bytes]:
         """The model that decides: its number and its file."""
         with self.store.reading() as db:
-            newest = select(models).order_by(models.c.number.desc()).limit(1)
+            newest = sa.select(models).order_by(models.c.number.desc()).limit(1)
             row = db.execute(newest).first()
             if row is None:
                 raise NotFound("There is no model yet.")
@@ -232,7 +221,7 @@ class State:
 
     def is_current(self, content: bytes) -> bool:
         """Whether a model file is the one that decides already."""
-        newest = select(models.c.hash).order_by(models.c.number.desc()).limit(1)
+        newest = sa.select(models.c.hash).order_by(models.c.number.desc()).limit(1)
         with self.store.reading() as db:
             return db.execute(newest).scalar() == _hash(content)
 
@@ -240,24 +229,26 @@ class State:
         """Keep that a job has begun."""
         with self.store.writing() as db:
             now = self.store.now(db)
-            db.execute(delete(jobs).where(jobs.c.at < stamp(now - FORGET)))
+            db.execute(sa.delete(jobs).where(jobs.c.at < stamp(now - FORGET)))
             row = {"id": id, "key": key, "state": "running", "said": "", "at": stamp(now)}
-            db.execute(insert(jobs).values(row))
+            db.execute(sa.insert(jobs).values(row))
 
-    def mark_job(self, id: str, state: str, said: str = "", db: Connection | None = None) -> bool:
+    def mark_job(
+        self, id: str, state: str, said: str = "", db: sa.Connection | None = None
+    ) -> bool:
         """Say that a job which runs goes on, or how it has ended; False if it runs no more."""
         if db is None:
             with self.store.writing() as own:
                 return self.mark_job(id, state, said, own)
         row = {"state": state, "said": said[:1000], "at": stamp(self.store.now(db))}
-        chosen = update(jobs).where(jobs.c.id == id, jobs.c.state == "running")
+        chosen = sa.update(jobs).where(jobs.c.id == id, jobs.c.state == "running")
         return bool(db.execute(chosen.values(row)).rowcount)
 
     def job(self, id: str, key: str | None) -> tuple[str, str]:
         """How a job stands and what it said, for the key that has begun it, or any."""
         own = [jobs.c.id == id, *([] if key is None else [jobs.c.key == key])]
         with self.store.reading() as db:
-            row = db.execute(select(jobs).where(*own)).first()
+            row = db.execute(sa.select(jobs).where(*own)).first()
             if row is None:
                 raise NotFound("There is no such job.")
             lost = row.state == "running" and row.at < stamp(self.store.now(db) - SILENT)

@@ -23,11 +23,11 @@ from ract._utils.errors import InvalidData
 from ract._utils.templates import Templates
 from ract._utils.validation import is_missing
 from ract.apps.ledger import Case, Limit, Promise
-from ract.apps.web.live import Bounds, Live, Rules
+from ract.apps.web.live import Bounds, Live, PersonalRules
 from ract.apps.web.service import Service, Ways, token_of
 from ract.data.actions import Feature
 from ract.data.actions.pace import months_for
-from ract.notices.language import BUILT_IN, one_line
+from ract.notices.language import BUILT_IN, single_line
 from ract.recourse.plan import Change, short_decimal
 
 HERE = Path(__file__).parent
@@ -37,7 +37,7 @@ STEPS = 100  # of a slider
 
 
 @cache
-def words(language: str) -> SimpleNamespace:
+def page_words(language: str) -> SimpleNamespace:
     """What pages say in a language."""
     given = tomllib.loads((HERE / "words" / f"{language}.toml").read_text(encoding="utf-8"))
     return SimpleNamespace(
@@ -49,7 +49,7 @@ def words(language: str) -> SimpleNamespace:
 def templates() -> Templates:
     """Ours, and the sentences of notices."""
 
-    def strong(text: Any) -> Markup:
+    def strong(text: object) -> Markup:
         return Markup("<strong>{}</strong>").format(text)
 
     return Templates(
@@ -79,7 +79,7 @@ class View:
     @property
     def t(self) -> SimpleNamespace:
         """What pages say."""
-        return words(self.language)
+        return page_words(self.language)
 
     @property
     def notices(self) -> Any:
@@ -88,17 +88,16 @@ class View:
 
     def page(self, template: str, /, **values: Any) -> str:
         """A whole page."""
-        common = {
-            "t": self.t, "lang": self.notices.language.tag, "languages": LANGUAGES, "staff": False,
-            "creditor": one_line(self.notices.settings.details.creditor), "heading": "",
-        }  # fmt: skip
+        common = {"t": self.t, "languages": LANGUAGES, "staff": False, "heading": ""}
+        common["lang"] = self.notices.language.tag
+        common["creditor"] = single_line(self.notices.settings.details.creditor)
         return templates().render(template, common | values)
 
     @property
     def contact(self) -> str:
         """Whom to ask."""
         details = self.notices.settings.details
-        return one_line(details.contact or details.creditor)
+        return single_line(details.contact or details.creditor)
 
     def differences(self, before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
         """What has changed between two times, a line each."""
@@ -110,9 +109,9 @@ class View:
 
     def label(self, feature: str) -> str:
         """What a feature is called."""
-        return one_line(self.notices.settings.label(feature))
+        return single_line(self.notices.settings.label(feature))
 
-    def value(self, value: Any) -> str:
+    def value(self, value: object) -> str:
         """A value as people read it."""
         return str(self.notices.language.value(value))
 
@@ -157,7 +156,7 @@ class View:
         self,
         values: dict[str, Any],
         ways: Ways,
-        rules: Rules,
+        rules: PersonalRules,
         standing: Iterable[Promise],
         **how: Any,
     ) -> Markup:
@@ -185,10 +184,10 @@ class View:
                 takes[feature.name] = months_for(feature, change["from"], change["to"]) or 0
         longest, t = max(takes.values(), default=0), self.t.applicant
         return [
-            {"label": self.label(name), "months": months, "of": longest,
-             "text": _in_months(t, months)}
-            for name, months in takes.items() if longest
-        ]  # fmt: skip
+            {"label": self.label(name), "months": n, "of": longest, "text": _in_months(t, n)}
+            for name, n in takes.items()
+            if longest
+        ]
 
     def promise(self, promise: Promise, now: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """A promise, with what it asks for as a table, and fields for what someone has now."""
@@ -209,13 +208,12 @@ class View:
     def _field(self, promise: Promise, name: str, now: Mapping[str, Any]) -> dict[str, Any]:
         """A field for what someone has now of a feature of their promise."""
         then, value = promise.before.get(name), now.get(name)
-        kind = kind_of(promise, name)
+        kind = promised_kind(promise, name)
         if kind == "number":
             value = "" if is_missing(value) or isinstance(value, str) else _typed(value)
-        return {
-            "name": name, "label": self.label(name), "kind": kind, "value": value,
-            "then": self.value(then), "needed": self.line(promise, name).partition(": ")[2],
-        }  # fmt: skip
+        needed = self.line(promise, name).partition(": ")[2]
+        field = {"name": name, "label": self.label(name), "kind": kind, "value": value}
+        return field | {"then": self.value(then), "needed": needed}
 
     def _change(self, promise: Promise, name: str) -> Change:
         """A change that a promise asks for, as its plan had it."""
@@ -241,18 +239,17 @@ class View:
         common = {"t": self.t, "layout": "ways.html", "limited": False, "offer_lead": ""}
         return Markup(templates().render(f"{self.language}.jinja", common | values))
 
-    def limits(self, case: Case, rules: Rules) -> list[dict[str, Any]]:
+    def limits(self, case: Case, rules: PersonalRules) -> list[dict[str, Any]]:
         """What someone may say of what they can do: for each feature a lock and sliders."""
         shown = []
         for feature in self.live.space:
             if not feature.actionable or feature.columns:
                 continue
-            own, given = case.values.get(feature.name), (rules.bounds or {}).get(feature.name)
-            shown.append({
-                "name": feature.name, "label": self.label(feature.name), "value": self.value(own),
-                "locked": feature.name in rules.locked,
-                "sliders": self._sliders(feature, own, given or Bounds()),
-            })  # fmt: skip
+            name = feature.name
+            value, given = case.values.get(name), (rules.bounds or {}).get(name)
+            lock = {"name": name, "label": self.label(name), "locked": name in rules.locked}
+            sliders = self._sliders(feature, value, given or Bounds())
+            shown.append(lock | {"value": self.value(value), "sliders": sliders})
         return shown
 
     def _sliders(self, feature: Feature, own: Any, given: Bounds) -> list[dict[str, Any]]:
@@ -270,10 +267,9 @@ class View:
             least, most = math.floor(first / step) * step, math.ceil(last / step) * step
             start = most if end == "high" else least
             value = start if chosen is None else min(max(chosen, least), most)
-            found.append({
-                "end": end, "text": text, "min": f"{least:.15g}", "max": f"{most:.15g}",
-                "step": f"{step:.15g}", "value": f"{value:.15g}", "shown": self.value(value),
-            })  # fmt: skip
+            numbers = {"min": least, "max": most, "step": step, "value": value}
+            slider = {name: f"{number:.15g}" for name, number in numbers.items()}
+            found.append(slider | {"end": end, "text": text, "shown": self.value(value)})
         return found
 
     def inputs(self, values: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -282,20 +278,16 @@ class View:
         for feature in self.live.space:
             for name in feature.columns or (feature.name,):
                 value, kind = values.get(name), "binary" if feature.columns else feature.kind
-                one: dict[str, Any] = {
-                    "name": name, "kind": kind, "label": self.label(name), "value": value,
-                    "needed": feature.missing is None, "options": [],
-                }  # fmt: skip
+                needed, options = feature.missing is None, list[dict[str, Any]]()
                 if kind == "categorical":
-                    empty = [None] if value is None or not one["needed"] else []
-                    one["options"] = [
-                        {"value": "" if c is None else str(c), "text": self.value(c),
-                         "chosen": c == value}
-                        for c in (*feature.categories, *empty)
-                    ]  # fmt: skip
+                    empty = [None] if value is None or not needed else []
+                    for c in (*feature.categories, *empty):
+                        text = "" if c is None else str(c)
+                        options.append({"value": text, "text": self.value(c), "chosen": c == value})
                 elif kind != "binary":
-                    one["value"] = "" if is_missing(value) else _typed(value)
-                shown.append(one)
+                    value = "" if is_missing(value) else _typed(value)
+                field = {"name": name, "kind": kind, "label": self.label(name), "value": value}
+                shown.append(field | {"needed": needed, "options": options})
         return shown
 
 
@@ -305,7 +297,7 @@ def _in_months(t: SimpleNamespace, months: int) -> str:
     return str(t.months.format(months))
 
 
-def values_of(live: Live, form: Mapping[str, str]) -> dict[str, Any]:
+def values_from_form(live: Live, form: Mapping[str, str]) -> dict[str, Any]:
     """A person's values from the fields of a form."""
     values: dict[str, Any] = {}
     for feature in live.space:
@@ -326,7 +318,7 @@ def values_of(live: Live, form: Mapping[str, str]) -> dict[str, Any]:
         raise InvalidData("; ".join(faults[:5]) + ".") from None
 
 
-def kind_of(promise: Promise, name: str) -> str:
+def promised_kind(promise: Promise, name: str) -> str:
     """What kind of value a feature of a promise has, whatever the model of today says."""
     held = [promise.before.get(name), promise.after.get(name), promise.region.limits[name].category]
     if any(isinstance(value, bool) for value in held):
@@ -338,7 +330,7 @@ def promised_values(promise: Promise, form: Mapping[str, str]) -> dict[str, Any]
     """Values for the features of a promise, from the fields of a form."""
     values: dict[str, Any] = {}
     for name in promise.region.limits:
-        text, kind = form.get(f"value:{name}", ""), kind_of(promise, name)
+        text, kind = form.get(f"value:{name}", ""), promised_kind(promise, name)
         try:
             number = float(text) if kind == "number" and text else None
         except ValueError:
@@ -349,7 +341,7 @@ def promised_values(promise: Promise, form: Mapping[str, str]) -> dict[str, Any]
     return values
 
 
-def rules_of(live: Live, form: Mapping[str, list[str]]) -> Rules:
+def rules_from_form(live: Live, form: Mapping[str, list[str]]) -> PersonalRules:
     """What someone says that they can do, from the fields of a form.
 
     A slider that stands at its end says nothing.
@@ -370,7 +362,7 @@ def rules_of(live: Live, form: Mapping[str, list[str]]) -> Rules:
                 ends[side] = value
         if ends and name not in locked:
             bounds[name] = Bounds(**ends)
-    return Rules(locked, bounds)
+    return PersonalRules(locked, bounds)
 
 
 def best_language(wanted: str, otherwise: str = "en") -> str:

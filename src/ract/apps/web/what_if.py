@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
-from fastapi import APIRouter, Request
-from fastapi.responses import HTMLResponse, RedirectResponse, Response
+from fastapi import APIRouter
+from fastapi.responses import RedirectResponse, Response
 from markupsafe import Markup
 
 from ract._utils.status import Status
 from ract.apps.ledger import Case
-from ract.apps.web.exchange import flat, form_of, page_of, view_of
 from ract.apps.web.gate import Gate
 from ract.apps.web.keys import APPLICANT
-from ract.apps.web.views import View, templates, values_of
+from ract.apps.web.routes import Routes, Visit
+from ract.apps.web.views import View, templates, values_from_form
 from ract.recourse.levers import Levers
 from ract.recourse.plan import Plan
 
@@ -23,40 +22,35 @@ MOST_LEVERS = 3  # features of a set
 
 def what_if_routes(router: APIRouter, gate: Gate) -> None:
     """The routes for trying things; nothing that is tried is kept."""
-    service, only = gate.service, gate.may(APPLICANT)
+    route = Routes(router, gate).page
 
-    async def own(request: Request, work: Callable[[View, Case], Any]) -> Any:
-        view = view_of(request, service)
-        return await gate(
-            request, lambda caller: work(view, service.cases.get(str(caller.case))), "search"
-        )
+    @route("GET", "/my/try", APPLICANT)
+    def look(visit: Visit) -> str | Response:
+        if visit.service.live.accepted([visit.case.values])[0]:
+            return RedirectResponse("/my", 303)
+        return _page(visit.view, visit.case)
 
-    def page(view: View, case: Case, values: dict[str, Any] | None = None) -> str:
-        if service.live.accepted([case.values])[0]:
-            return ""
-        t, levers = view.t.applicant, view.live.levers(case.values, MOST_LEVERS)
-        return view.page(
-            "try.html", heading=t.try_title, person=case.person, levers=lever_lines(view, levers),
-            lead=t.levers_open if levers.undecided else t.levers_lead,
-            inputs=view.inputs(values or case.values),
-            tried="" if values is None else tried_part(view, case, values),
-        )  # fmt: skip
+    @route("POST", "/my/try", APPLICANT)
+    def try_values(visit: Visit) -> str:
+        view, values = visit.view, values_from_form(visit.view.live, visit.fields)
+        if visit.is_part:
+            return tried_part(view, visit.case, values)
+        return _page(view, visit.case, values)
 
-    @router.get("/my/try", dependencies=only)
-    async def look(request: Request) -> Response:
-        shown = await own(request, page)
-        return page_of(request, service, shown) if shown else RedirectResponse("/my", 303)
 
-    @router.post("/my/try", dependencies=only)
-    async def try_(request: Request) -> Response:
-        form = flat(await form_of(request))
-        is_part = request.headers.get("x-fragment") == "1"
-
-        def work(view: View, case: Case) -> str:
-            values = values_of(view.live, form)
-            return tried_part(view, case, values) if is_part else page(view, case, values)
-
-        return HTMLResponse(await own(request, work))
+def _page(view: View, case: Case, values: dict[str, Any] | None = None) -> str:
+    if view.live.accepted([case.values])[0]:
+        return ""
+    t, levers = view.t.applicant, view.live.levers(case.values, MOST_LEVERS)
+    shown = {
+        "heading": t.try_title,
+        "person": case.person,
+        "levers": lever_lines(view, levers),
+        "lead": t.levers_open if levers.undecided else t.levers_lead,
+        "inputs": view.inputs(values or case.values),
+        "tried": "" if values is None else tried_part(view, case, values),
+    }
+    return view.page("try.html", **shown)
 
 
 def tried_part(view: View, case: Case, values: dict[str, Any]) -> Markup:

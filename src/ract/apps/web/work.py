@@ -9,23 +9,22 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from contextvars import ContextVar
-from typing import Any
 
 from ract.apps.ledger.store import before_commit
 
-_current: ContextVar[Work | None] = ContextVar("work", default=None)
+_current: ContextVar[RequestWork | None] = ContextVar("work", default=None)
 
 
 class Cancelled(Exception):
     """Nobody waits for this work any more."""
 
 
-class Work:
+class RequestWork:
     """Work that is open, then either kept or cancelled.
 
     Examples
     --------
-    >>> work = Work()
+    >>> work = RequestWork()
     >>> work.keep(), work.cancel()
     (None, False)
     """
@@ -47,7 +46,7 @@ class Work:
             self._cancelled = not self._kept
             return self._cancelled
 
-    def keep(self, _: Any = None) -> None:
+    def keep(self, _: object = None) -> None:
         """Keep what it writes from now on, unless it was cancelled."""
         with self._lock:
             if self._cancelled:

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import replace
-from typing import Any
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
+from scipy.stats import mannwhitneyu, rankdata
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.metrics import roc_auc_score
+from sklearn.model_selection import StratifiedKFold, cross_val_predict
+from threadpoolctl import threadpool_limits
 
+from ract._utils.typing import Label
 from ract.data.actions.columns import Findings
-from ract.data.actions.evidence import Trend, auc_with_and_without, share_of_zeros, trend
 from ract.data.actions.feature import Change, Feature
 from ract.data.actions.names import (
     IDENTIFIER,
@@ -21,6 +25,15 @@ from ract.data.actions.names import (
     unit_of_time,
 )
 from ract.data.actions.space import ActionSpace
+
+# A trend counts if chance would show it once in a hundred tables, and if it is not minute.
+CHANCE, SMALLEST_TREND = 0.01, 0.03
+N_BINS, FEWEST_IN_BIN, AGAINST = 8, 20, 3.0
+FEWEST_ROWS = 50
+
+MANY_ZEROS, FEW_VALUES = 0.3, 3
+
+N_FOLDS, MOST_ROWS, FEWEST_OF_A_CLASS = 3, 4000, 30
 
 _MORE = {"increase": "more", "decrease": "less"}
 
@@ -74,9 +87,9 @@ def _note_time(feature: Feature, found: Findings) -> None:
     unit = unit_of_time(feature.name)
     if unit is None or not feature.use or not feature.is_number:
         return
-    what, why = ("pace", "more of it takes its time") if feature.actionable else (
-        "drift", "it grows by itself"
-    )  # fmt: skip
+    why, what = "it grows by itself", "drift"
+    if feature.actionable:
+        why, what = "more of it takes its time", "pace"
     said = f'if it counts {unit}s, {why}: {what} = 1 with per = "{unit}".'
     found.note(feature.name, said, say=False)
 
@@ -111,40 +124,19 @@ def _trend(feature: Feature, X: pd.DataFrame, wanted: np.ndarray, n_columns: int
     return trend(values, wanted, n_columns)
 
 
-def _directed(feature: Feature, known: Trend | None, desired: Any, found: Findings) -> Feature:
-    """One direction, where a name or the data say which; else a word about that."""
+def _directed(
+    feature: Feature, known: Trend | None, desired: Label | None, found: Findings
+) -> Feature:
+    """One direction, where a name or the data say which; else fixed."""
     by_name: Change | None = None
-    is_yes_no = feature.name in found.orders
-    if not feature.is_categorical or is_yes_no:
-        by_name = better_way(feature.name)
     by_data: Change | None = None
-    if known is not None and (not feature.is_categorical or is_yes_no):
-        by_data = "increase" if known.rises else "decrease"
+    if not feature.is_categorical or feature.name in found.orders:  # a number, or no and yes
+        by_name = better_way(feature.name)
+        if known is not None:
+            by_data = "increase" if known.rises else "decrease"
     way = by_name or by_data
     if way is None:
-        if feature.kind in ("continuous", "integer"):
-            found.undirected.append(feature.name)
-            found.note(
-                feature.name,
-                "without a direction: neither its name nor the data say which way is better; say "
-                "increase or decrease if only one can be asked of people.",
-                say=False,
-            )
-        elif better_way(feature.name) is not None and not feature.columns:
-            found.note(
-                feature.name,
-                f"by its name {_MORE[better_way(feature.name) or '']} of it helps: list its "
-                "categories from the lowest to the highest, and say increase or decrease.",
-                say=False,
-            )
-        elif feature.is_categorical:
-            found.note(
-                feature.name,
-                "any category may be offered: say fixed if a change cannot be asked of people, or "
-                "list the categories from the lowest to the highest and say increase or decrease.",
-                say=False,
-            )
-        return feature
+        return _undirected(feature, desired, found)
     found.directed[feature.name] = way
     found.note(
         feature.name, f"proposed to {way} only: {_why(by_name, by_data, known, desired)}", say=False
@@ -152,7 +144,38 @@ def _directed(feature: Feature, known: Trend | None, desired: Any, found: Findin
     return replace(feature, change=way)
 
 
-def _why(by_name: Any, by_data: Any, known: Trend | None, desired: Any) -> str:
+def _undirected(feature: Feature, desired: Label | None, found: Findings) -> Feature:
+    """Fixed, and what is missing for a direction: a letter asks for nothing without one."""
+    helps = None if feature.columns else better_way(feature.name)
+    if not feature.is_categorical and desired is None:
+        found.undirected.append(feature.name)
+        found.note(
+            feature.name,
+            "without a direction: its name does not say which way is better; say increase or "
+            "decrease, or which class is desired, so that the data can be asked.",
+            say=False,
+        )
+        return feature
+    if not feature.is_categorical:
+        reason = "neither its name nor the data say which way is better"
+        how = "say increase or decrease if that can be asked of people"
+    elif helps is not None:
+        reason = f"by its name {_MORE[helps]} of it helps, but its categories have no order"
+        how = "list them from the lowest to the highest and say increase or decrease"
+    else:
+        reason = "categories without an order, of which none is better"
+        how = (
+            "say any if each of them can be asked of people, or list them from the lowest to the "
+            "highest and say increase or decrease"
+        )
+    found.fixed[feature.name] = reason
+    found.note(feature.name, f"proposed as fixed: {reason}; {how}.", say=False)
+    return feature.moving("fixed")
+
+
+def _why(
+    by_name: Change | None, by_data: Change | None, known: Trend | None, desired: Label | None
+) -> str:
     data = ""
     if known is not None and by_data is not None:
         data = f"in the data {_MORE[by_data]} of it goes with {desired!r} (AUC {known.area:.2f})"
@@ -169,8 +192,7 @@ def _why(by_name: Any, by_data: Any, known: Trend | None, desired: Any) -> str:
 def _note_zeros(feature: Feature, X: pd.DataFrame, found: Findings) -> None:
     if feature.columns or feature.is_categorical or not (feature.actionable and feature.use):
         return
-    share = share_of_zeros(X[feature.name])
-    if share:
+    if share := share_of_zeros(X[feature.name]):
         found.note(
             feature.name,
             f"0 in {share:.0%} of the rows: measured in percentiles, a step to or from 0 "
@@ -195,3 +217,122 @@ def _note_auc(space: ActionSpace, X: pd.DataFrame, wanted: np.ndarray, found: Fi
     for name, attribute in found.unused.items():
         what = "an identifier" if attribute == IDENTIFIER else f"a protected attribute, {attribute}"
         found.note(name, f"proposed to be left out of the model: {what}{cost}.", say=False)
+
+
+@dataclass(frozen=True)
+class Trend:
+    """How acceptance goes with a number.
+
+    Parameters
+    ----------
+    rises : bool
+        Whether more of it goes with acceptance.
+    area : float
+        Under the ROC curve of this number alone, in the direction of the trend.
+    """
+
+    rises: bool
+    area: float
+
+
+def trend(values: np.ndarray, desired: np.ndarray, n_columns: int = 1) -> Trend | None:
+    """Which way acceptance goes with a number; None where it is not clear.
+
+    It is clear if a rank test that allows for all the columns finds it, if it is not minute, and
+    if no group of values goes clearly against it.
+
+    Parameters
+    ----------
+    values : float (people,)
+        NaN where they are missing.
+    desired : bool (people,)
+    n_columns : int
+        How many columns are looked at.
+
+    Examples
+    --------
+    >>> x = np.arange(200.0)
+    >>> trend(x, x > 120).rises, trend(x, np.arange(200) % 2 == 0), trend(x, abs(x - 100) < 40)
+    (True, None, None)
+    """
+    known = ~np.isnan(values)
+    values, desired = values[known], desired[known]
+    n_desired = int(desired.sum())
+    if len(values) < FEWEST_ROWS or min(n_desired, len(values) - n_desired) < 10:
+        return None
+    # The area under the ROC curve, from the ranks of those who have the desired class.
+    excess = rankdata(values)[desired].sum() - n_desired * (n_desired + 1) / 2
+    area = float(excess / (n_desired * (len(values) - n_desired)))
+    if abs(area - 0.5) < SMALLEST_TREND:
+        return None
+    test = mannwhitneyu(values[desired], values[~desired], method="asymptotic")
+    if test.pvalue * n_columns > CHANCE or _turns(values, desired, rises=area > 0.5):
+        return None
+    return Trend(area > 0.5, max(area, 1 - area))
+
+
+def _turns(values: np.ndarray, desired: np.ndarray, *, rises: bool) -> bool:
+    """Whether some later group of values is clearly worse than an earlier one."""
+    edges = np.unique(np.quantile(values, np.linspace(0, 1, N_BINS + 1)[1:-1]))
+    group = np.searchsorted(edges, values, side="left")
+    counts = np.bincount(group, minlength=len(edges) + 1).astype(float)
+    good = np.bincount(group, desired, minlength=len(edges) + 1)
+    large = counts >= FEWEST_IN_BIN
+    share, counts = good[large] / counts[large], counts[large]
+    if not rises:
+        share, counts = share[::-1], counts[::-1]
+    error = share * (1 - share) / counts
+    first, later = np.triu_indices(len(share), 1)
+    drop = share[first] - share[later]
+    spread = np.sqrt(error[first] + error[later]) + 1e-12
+    return bool((drop / spread > AGAINST).any())
+
+
+def share_of_zeros(column: pd.Series) -> float:
+    """How many of the known numbers are 0, if that is remarkable; else 0."""
+    values = column.dropna()
+    if column.dtype.kind not in "iuf" or values.nunique() <= FEW_VALUES:
+        return 0.0
+    share = float((values == 0).mean())
+    return share if share >= MANY_ZEROS else 0.0
+
+
+def auc_with_and_without(
+    X: pd.DataFrame, desired: np.ndarray, names: Collection[str]
+) -> tuple[float, float] | None:
+    """The AUC of boosted trees on all columns, and on all but some; None if rows are too few.
+
+    Measured by cross-validation on at most 4,000 rows, evenly spaced.
+
+    Parameters
+    ----------
+    X : DataFrame
+    desired : bool (people,)
+    names : collection of str
+        Columns to leave out.
+    """
+    step = max(1, -(-len(X) // MOST_ROWS))
+    X, desired = X.iloc[::step], desired[::step]
+    left = [name for name in X.columns if name not in names]
+    if not left or min(desired.sum(), (~desired).sum()) < FEWEST_OF_A_CLASS:
+        return None
+    codes = X.apply(_as_numbers)
+    return _auc(codes, desired), _auc(codes[left], desired)
+
+
+def _as_numbers(column: pd.Series) -> pd.Series:
+    """Numbers as floats, and anything else by its position among the sorted values."""
+    if column.dtype.kind in "biuf":
+        return column.astype(np.float64)
+    return pd.Series(pd.factorize(column, sort=True)[0].astype(float), column.index)
+
+
+def _auc(X: pd.DataFrame, desired: np.ndarray) -> float:
+    model = HistGradientBoostingClassifier(
+        max_iter=60, learning_rate=0.1, max_leaf_nodes=15, random_state=0
+    )
+    folds = StratifiedKFold(N_FOLDS, shuffle=True, random_state=0)
+    # Threads of small fits wait for each other: on a busy machine that takes minutes.
+    with threadpool_limits(1, "openmp"):
+        score = cross_val_predict(model, X, desired, cv=folds, method="predict_proba")[:, 1]
+    return float(roc_auc_score(desired, score))

@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from sklearn.metrics import roc_auc_score
 
 from ract._utils.errors import listing
-from ract.data.actions.evidence import area_under_roc, codes_for_missing
-from ract.data.actions.feature import plain
+from ract.data.actions.feature import as_python
 from ract.data.actions.names import IDENTIFIER, fixed_by_name
 from ract.data.csv.dialect import Since
 
@@ -21,18 +21,23 @@ FEWEST_ROWS = 20  # below which a different value for everyone says nothing
 BINS, LEAK = 50, 0.98  # of numbers, and the area under the ROC curve that one column must not reach
 FEWEST_OF_A_CLASS = 20
 
+NEGATIVE_CODES = (-1, -7, -8, -9, -99, -999, -9999, -99999)
+HIGH_CODES = {96, 97, 98, 99, 996, 997, 998, 999, 9996, 9997, 9998, 9999, 365_243}
+HIGH_CODES |= {10**digits - 1 for digits in range(5, 9)}
+APART = 2  # how many times the largest other value a high code is
+
 FORMATS = (
-    "%Y-%m-%d", "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%Y/%m/%d", "%d-%m-%Y", "%m-%d-%Y", "%d.%m.%y",
-    "%d/%m/%y", "%m/%d/%y", "%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M:%S", "%d.%m.%Y %H:%M", "%b-%Y",
-    "%b %Y", "%d-%b-%Y", "%d %b %Y", "%Y-%m",
-)  # fmt: skip
+    *("%Y-%m-%d", "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%Y/%m/%d", "%d-%m-%Y", "%m-%d-%Y"),
+    *("%d.%m.%y", "%d/%m/%y", "%m/%d/%y", "%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M:%S"),
+    *("%d.%m.%Y %H:%M", "%b-%Y", "%b %Y", "%d-%b-%Y", "%d %b %Y", "%Y-%m"),
+)
 _LIKE_A_DATE = re.compile(r"\s*\w{1,4}[-./ ]\w{1,4}([-./ ]\w{2,4}([ T]\d.*)?)?\s*")
 
 # Pairs of words for no and yes, in small letters.
 YES_NO = (
-    ("no", "yes"), ("n", "y"), ("false", "true"), ("f", "t"), ("off", "on"), ("nein", "ja"),
-    ("n", "j"), ("falsch", "wahr"), ("non", "oui"), ("faux", "vrai"), ("no", "sí"), ("no", "si"),
-)  # fmt: skip
+    *(("no", "yes"), ("n", "y"), ("false", "true"), ("f", "t"), ("off", "on"), ("nein", "ja")),
+    *(("n", "j"), ("falsch", "wahr"), ("non", "oui"), ("faux", "vrai"), ("no", "sí"), ("no", "si")),
+)
 
 
 @dataclass
@@ -117,8 +122,7 @@ def findings(
                 _codes(found, column)
     missing = frame.isna().sum()
     for name in frame.columns.difference([target, *found.drop], sort=False):
-        count = int(missing[name])
-        if count:
+        if count := int(missing[name]):
             found.note(name, f"missing in {count} of {len(frame)} rows.", say=False)
     return found
 
@@ -130,7 +134,7 @@ def _no_feature(column: pd.Series) -> str | None:
     if n_values == 0:
         return "no value in any row"
     if n_values == 1 and len(values) == len(column):
-        return f"the same value, {plain(values.iloc[0])!r}, in every row"
+        return f"the same value, {as_python(values.iloc[0])!r}, in every row"
     differs = _differs(column)
     if differs is not None and _names_rows(values):
         return f"{differs}, so it names rows and tells nothing"
@@ -177,10 +181,33 @@ def _amount(found: Findings, column: pd.Series) -> None:
         )
 
 
+def codes_for_missing(column: pd.Series) -> list[int]:
+    """Numbers of a column that look like codes for no value.
+
+    Negative ones among numbers that are otherwise 0 or more, and high ones far above all others.
+
+    >>> codes_for_missing(pd.Series([0, 1, 3, 2, 96, 98, 0]))
+    [96, 98]
+    >>> codes_for_missing(pd.Series([-1, 300, 250, -1])), codes_for_missing(pd.Series([95, 96, 98]))
+    ([-1], [])
+    """
+    if column.dtype.kind not in "iuf":
+        return []
+    values = np.unique(column.dropna().to_numpy(np.float64))
+    negative = values[values < 0]
+    found: list[int] = []
+    if len(negative) and np.isin(negative, NEGATIVE_CODES).all() and (values > 0).sum() > 1:
+        found += [int(value) for value in negative]
+    rest = values[(values >= 0) & ~np.isin(values, list(HIGH_CODES))]
+    if len(rest) > 1:
+        high = values[np.isin(values, list(HIGH_CODES))]
+        found += [int(code) for code in high if code >= APART * rest.max()]
+    return found
+
+
 def _codes(found: Findings, column: pd.Series) -> None:
     """Propose that codes for no value are read as missing."""
-    codes = codes_for_missing(column)
-    if codes:
+    if codes := codes_for_missing(column):
         count = int(column.isin(codes).sum())
         found.codes[str(column.name)] = tuple(map(float, codes))
         found.note(
@@ -246,8 +273,7 @@ def _yes_no(found: Findings, column: pd.Series, *, is_target: bool = False) -> N
     for value in counts.index:  # the most common spelling first
         spellings[value.strip().lower()].append(value)
     found.orders[name] = tuple(spellings[word][0] for word in pair)
-    words = {first: tuple(rest) for first, *rest in spellings.values() if rest}
-    if words:
+    if words := {first: tuple(rest) for first, *rest in spellings.values() if rest}:
         found.words[name] = words
         same = "; ".join(f"{listing(others, 10)} as {one!r}" for one, others in words.items())
         found.note(name, f"read {same}.")
@@ -275,7 +301,7 @@ def leaks(X: pd.DataFrame, desired: np.ndarray) -> dict[str, float]:
         n = np.bincount(bins[learn], minlength=bins.max() + 1)
         n_desired = np.bincount(bins[learn], desired[learn], minlength=bins.max() + 1)
         share = (n_desired + desired[learn].mean()) / (n + 1)
-        area = area_under_roc(share[bins[rest]], desired[rest])
+        area = float(roc_auc_score(desired[rest], share[bins[rest]]))
         if area >= LEAK:
             found[name] = area
     return found

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
 from typing import Any, Literal, get_args
 
 import numpy as np
 
 from ract._utils.errors import InvalidSpec, listing
-from ract.data.actions.pace import Pace, Per, as_pace, check_time, months_of, room_in_time
+from ract._utils.typing import Label
+from ract.data.actions.pace import PERS, Pace, Per, as_pace, months_of, room_in_time
 from ract.data.edge import ceiling
 
 Kind = Literal["continuous", "integer", "binary", "categorical"]
@@ -19,7 +21,8 @@ Missing = Literal["stays", "supply"]
 KINDS: tuple[str, ...] = get_args(Kind)
 CHANGES: tuple[str, ...] = get_args(Change)
 MISSING: tuple[str, ...] = get_args(Missing)
-_NUMBERS = ("lower", "upper", "supply_cost", "max_change", "max_relative", "median", "step")
+_LIMITS = ("lower", "upper", "max_change", "max_relative", "median", "step")
+_NUMBERS = (*_LIMITS, "supply_cost", "weight", "drift")
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,29 +128,22 @@ class Feature:
 
     def __post_init__(self) -> None:
         # A frozen dataclass normalises its own fields through object.__setattr__.
-        object.__setattr__(self, "categories", tuple(plain(c) for c in self.categories))
-        object.__setattr__(self, "columns", tuple(self.columns))
-        if self.columns:
-            object.__setattr__(self, "kind", self.kind or "categorical")
-            object.__setattr__(self, "categories", self.categories or self.columns)
-        for given in _NUMBERS:
-            value = getattr(self, given)
-            if value is not None:
-                endless = given == "max_change"
-                object.__setattr__(self, given, _number(self.name, given, value, endless=endless))
-        for given in ("weight", "drift"):
-            object.__setattr__(self, given, _number(self.name, given, getattr(self, given)))
-        object.__setattr__(self, "pace", as_pace(self.name, self.pace))
-        for given in ("delay", "within"):
-            if getattr(self, given) is not None:
-                months = months_of(getattr(self, given), f"Feature {self.name!r}: {given}")
-                object.__setattr__(self, given, months)
-        _check_feature(self)
+        for name, value in _normalised(self).items():
+            object.__setattr__(self, name, value)
+        if not isinstance(self.name, str) or not self.name:
+            raise InvalidSpec(f"A feature needs a non-empty name, got {self.name!r}.")
+        for fault in _faults(self):
+            raise InvalidSpec(f"Feature {self.name!r}{fault}")
 
     @property
     def actionable(self) -> bool:
         """Whether a person may change it at all."""
         return self.change != "fixed"
+
+    @property
+    def table_columns(self) -> tuple[str, ...]:
+        """Columns of a table that hold it: a one-hot group, or the one of its name."""
+        return self.columns or (self.name,)
 
     @property
     def is_categorical(self) -> bool:
@@ -210,12 +206,8 @@ class Feature:
         """Whether how far it may move depends on the person's own value."""
         limits = (self.max_change, self.max_relative)
         bounded = any(limit is not None and limit < math.inf for limit in limits)
-        return self.is_number and (bounded or self.is_paced)
-
-    @property
-    def is_paced(self) -> bool:
-        """Whether how far it may move is limited by time."""
-        return self.within is not None and self.pace is not None
+        paced = self.within is not None and self.pace is not None
+        return self.is_number and (bounded or paced)
 
     @property
     def is_number(self) -> bool:
@@ -229,9 +221,8 @@ class Feature:
 
     def blank(self) -> Feature:
         """The same feature without all that is read off the numbers of a column."""
-        return replace(
-            self, lower=None, upper=None, max_change=None, max_relative=None, median=None, step=None
-        )
+        limits: dict[str, Any] = dict.fromkeys(_LIMITS)
+        return replace(self, **limits)
 
     @property
     def is_stepped(self) -> bool:
@@ -299,113 +290,115 @@ class Feature:
         return float(low[0]), float(high[0])
 
 
-def plain(value: Any) -> Any:
+def as_python(value: Label | None) -> Label | None:
     """A label as a value of Python's own."""
     return value.item() if isinstance(value, np.generic) else value
 
 
-def _number(name: str, what: str, value: Any, *, endless: bool = False) -> float:
+def _normalised(feature: Feature) -> dict[str, object]:
+    """Values of fields as a feature keeps them: tuples, floats and months."""
+    name, columns = feature.name, tuple(feature.columns)
+    values: dict[str, object] = {"columns": columns, "pace": as_pace(name, feature.pace)}
+    values["categories"] = tuple(map(as_python, feature.categories)) or columns
+    if columns:
+        values["kind"] = feature.kind or "categorical"
+    for key in _NUMBERS:
+        value = getattr(feature, key)
+        if value is not None or key in ("weight", "drift"):
+            values[key] = _number(name, key, value)
+    for key in ("delay", "within"):
+        if getattr(feature, key) is not None:
+            values[key] = months_of(getattr(feature, key), f"Feature {name!r}: {key}")
+    return values
+
+
+def _number(name: str, key: str, value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float, np.number)):
-        raise InvalidSpec(f"Feature {name!r}: {what} must be a number, got {value!r}.")
+        raise InvalidSpec(f"Feature {name!r}: {key} must be a number, got {value!r}.")
     try:
         number = float(value)
     except OverflowError:  # a whole number of hundreds of digits
         number = math.inf
-    if not math.isfinite(number) and not (endless and number == math.inf):
-        raise InvalidSpec(f"Feature {name!r}: {what} must be finite, got {number!r}.")
+    if not math.isfinite(number) and not (key == "max_change" and number == math.inf):
+        raise InvalidSpec(f"Feature {name!r}: {key} must be finite, got {number!r}.")
     return number
 
 
-def _check_feature(feature: Feature) -> None:
-    name = feature.name
-    if not isinstance(name, str) or not name:
-        raise InvalidSpec(f"A feature needs a non-empty name, got {name!r}.")
-    if feature.kind is not None and feature.kind not in KINDS:
-        raise InvalidSpec(
-            f"Feature {name!r}: kind {feature.kind!r} is not one of {listing(KINDS)}."
-        )
-    if feature.change not in CHANGES:
-        raise InvalidSpec(
-            f"Feature {name!r}: change {feature.change!r} is not one of {listing(CHANGES)}."
-        )
+def _faults(feature: Feature) -> Iterator[str]:
+    """What cannot be meant of a feature: ends of sentences that begin with its name."""
+    for key, known in {"kind": KINDS, "change": CHANGES, "missing": MISSING}.items():
+        value = getattr(feature, key)
+        if value not in known and (value is not None or key == "change"):
+            yield f": {key} {value!r} is not one of {listing(known)}."
     if feature.weight < 0:
-        raise InvalidSpec(f"Feature {name!r}: weight must be 0 or more, got {feature.weight}.")
+        yield f": weight must be 0 or more, got {feature.weight}."
     if not isinstance(feature.use, bool):
-        raise InvalidSpec(f"Feature {name!r}: use must be true or false, got {feature.use!r}.")
-    _check_missing(feature)
-    _check_limits(feature)
-    _check_step(feature)
-    lower, upper = feature.lower, feature.upper
-    if lower is not None and upper is not None and lower > upper:
-        raise InvalidSpec(
-            f"Feature {name!r}: lower bound {lower:g} is above upper bound {upper:g}."
+        yield f": use must be true or false, got {feature.use!r}."
+    yield from _faults_of_missing(feature)
+    yield from _faults_of_numbers(feature)
+    yield from _faults_of_time(feature)
+    if feature.is_categorical:
+        yield from _faults_of_categories(feature)
+    elif feature.categories:
+        yield f": categories are for kind 'categorical', not {feature.kind!r}."
+
+
+def _faults_of_missing(feature: Feature) -> Iterator[str]:
+    missing, cost = feature.missing, feature.supply_cost
+    if missing is not None and feature.columns:
+        yield (
+            f" is a group of one-hot columns, which take no missing values, but missing is "
+            f"{missing!r}."
         )
+    if cost is not None and not feature.may_supply:
+        yield f": supply_cost is for missing 'supply', not {missing!r}."
+    if cost is not None and cost < 0:
+        yield f": supply_cost must be 0 or more, got {cost:g}."
+
+
+def _faults_of_numbers(feature: Feature) -> Iterator[str]:
+    """Bounds, limits, step, and how a number is written."""
+    lower, upper, step = feature.lower, feature.upper, feature.step
+    for key in ("max_change", "max_relative", "step"):
+        limit = getattr(feature, key)
+        if limit is not None and limit < 0:
+            yield f": {key} must be 0 or more, got {limit:g}."
+        if limit is not None and not feature.is_number:
+            yield f" is {feature.kind}; {key} is for numbers of any size."
+    if step and feature.kind == "integer" and step != math.floor(step):
+        yield f" is an integer, but its step is {step:g}."
+    if step and not 1e-9 <= step <= 1e15:
+        yield f": step must lie between 1e-9 and 1e15, got {step:g}."
+    for key in ("unit", "label"):
+        if not isinstance(getattr(feature, key), str):
+            yield f": {key} must be text, got {getattr(feature, key)!r}."
+    if lower is not None and upper is not None and lower > upper:
+        yield f": lower bound {lower:g} is above upper bound {upper:g}."
     if feature.kind == "integer":
         for bound in (lower, upper):
             if bound is not None and bound != math.floor(bound):
-                raise InvalidSpec(f"Feature {name!r} is an integer, but its bound is {bound:g}.")
-    check_time(feature)
-    if feature.is_categorical:
-        _check_categories(feature)
-    elif feature.categories:
-        raise InvalidSpec(
-            f"Feature {name!r}: categories are for kind 'categorical', not {feature.kind!r}."
+                yield f" is an integer, but its bound is {bound:g}."
+
+
+def _faults_of_time(feature: Feature) -> Iterator[str]:
+    if feature.per not in PERS:
+        yield f": per must be one of {listing(PERS)}, got {feature.per!r}."
+    if not feature.is_number and (feature.drift or feature.pace is not None):
+        yield (
+            f" is {feature.kind} and does not move by the month; a delay says how long its change "
+            "takes."
         )
+    if not feature.actionable and feature.pace is not None:
+        yield (f" is fixed and has a pace of {feature.pace!r}; what moves by itself has a drift.")
 
 
-def _check_limits(feature: Feature) -> None:
-    for name in ("max_change", "max_relative", "step"):
-        limit = getattr(feature, name)
-        if limit is not None and limit < 0:
-            raise InvalidSpec(f"Feature {feature.name!r}: {name} must be 0 or more, got {limit:g}.")
-        if limit is not None and feature.kind in ("binary", "categorical"):
-            raise InvalidSpec(
-                f"Feature {feature.name!r} is {feature.kind}; {name} is for numbers of any size."
-            )
-
-
-def _check_step(feature: Feature) -> None:
-    name, step = feature.name, feature.step
-    if step and feature.kind == "integer" and step != math.floor(step):
-        raise InvalidSpec(f"Feature {name!r} is an integer, but its step is {step:g}.")
-    if step and not 1e-9 <= step <= 1e15:
-        raise InvalidSpec(f"Feature {name!r}: step must lie between 1e-9 and 1e15, got {step:g}.")
-    for what in ("unit", "label"):
-        if not isinstance(getattr(feature, what), str):
-            raise InvalidSpec(
-                f"Feature {name!r}: {what} must be text, got {getattr(feature, what)!r}."
-            )
-
-
-def _check_missing(feature: Feature) -> None:
-    name, cost = feature.name, feature.supply_cost
-    if feature.missing is not None and feature.missing not in MISSING:
-        raise InvalidSpec(
-            f"Feature {name!r}: missing {feature.missing!r} is not one of {listing(MISSING)}."
-        )
-    if feature.missing is not None and feature.columns:
-        raise InvalidSpec(
-            f"Feature {name!r} is a group of one-hot columns, which take no missing values, but "
-            f"missing is {feature.missing!r}."
-        )
-    if cost is not None and not feature.may_supply:
-        raise InvalidSpec(
-            f"Feature {name!r}: supply_cost is for missing 'supply', not {feature.missing!r}."
-        )
-    if cost is not None and cost < 0:
-        raise InvalidSpec(f"Feature {name!r}: supply_cost must be 0 or more, got {cost:g}.")
-
-
-def _check_categories(feature: Feature) -> None:
-    name = feature.name
+def _faults_of_categories(feature: Feature) -> Iterator[str]:
+    columns, categories = feature.columns, feature.categories
     if feature.lower is not None or feature.upper is not None:
-        raise InvalidSpec(f"Feature {name!r} is categorical and takes no lower or upper bound.")
-    if len(set(feature.categories)) < len(feature.categories):
-        raise InvalidSpec(f"Feature {name!r} lists a category twice.")
-    if feature.columns and len(feature.columns) != len(feature.categories):
-        raise InvalidSpec(
-            f"Feature {name!r} has {len(feature.columns)} columns "
-            f"but {len(feature.categories)} categories."
-        )
-    if len(feature.columns) == 1:
-        raise InvalidSpec(f"Feature {name!r}: a one-hot group needs at least two columns.")
+        yield " is categorical and takes no lower or upper bound."
+    if len(set(categories)) < len(categories):
+        yield " lists a category twice."
+    if columns and len(columns) != len(categories):
+        yield f" has {len(columns)} columns but {len(categories)} categories."
+    if len(columns) == 1:
+        yield ": a one-hot group needs at least two columns."

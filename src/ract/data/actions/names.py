@@ -1,19 +1,21 @@
 """What the name of a column suggests: protected attributes, past events, and which way is better.
 
-Words are English, German, Spanish and French, without accents. Proposals, never rules: whoever
-uses them says so, and an action space that was declared is not looked at.
+The words are in ``names.toml``: English, German, Spanish and French, without accents. Proposals,
+never rules: whoever uses them says so, and an action space that was declared is not looked at.
 """
 
 from __future__ import annotations
 
 import re
+import tomllib
 import unicodedata
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 
 from ract.data.actions.feature import Feature
 
-IDENTIFIER = "an identifier"
+Way = Literal["increase", "decrease"]
 
 
 @dataclass(frozen=True)
@@ -49,71 +51,9 @@ class Hint:
         return min(places, default=None)
 
 
-_THINGS = (
-    "account accounts car vehicle auto loan credit trade trades file house home building policy "
-    "debt kredit konto fahrzeug coche vivienda cuenta compte voiture oldest"
-)
-PROTECTED = (
-    Hint("birth", "dob yob born", "birth geburt nacimiento naissance"),
-    Hint("age", "age ages alter edad agegroup", unless=_THINGS),
-    Hint("sex or gender", "sex male female man woman genero genre sexo sexe hombre mujer homme "
-         "femme mann frau", "gender geschlecht"),
-    Hint("nationality or origin", "foreign foreigner origin", "nationalit nacionalidad citizen "
-         "staatsang immigra migrant foreignwork extranjer etranger auslander auslaender"),
-    Hint("race or ethnicity", "race black white asian hispan caucasian latino raza",
-         "ethnic ethni hispanic"),
-    Hint("religion", "faith", "religi konfession"),
-    Hint("marital status", "married single divorced widowed verheiratet ledig marie mariee",
-         "marital familienstand estadocivil etatcivil civilstatus matrimoni"),
-    Hint("family", "children kids kinder dependents dependants hijos enfants",
-         "numberofdependents personasacargo personnesacharge familysize unterhaltspflicht"),
-    Hint("disability or health", "disabled pregnant",
-         "disabilit pregnan behinder schwanger discapac handicap embaraz enceinte"),
-    Hint("public assistance", "welfare", "publicassistance sozialhilfe burgergeld buergergeld"),
-)  # fmt: skip
-_FIXED = (*PROTECTED, Hint(IDENTIFIER, "id ids uuid guid ssn iban passport",
-                           "kundennummer kundennr rownames"))  # fmt: skip
-
-PAST = (
-    Hint("time since a past event, which passes by itself", "since"),
-    Hint("a past event or a count of them, which nobody can undo",
-         "late past ever never missed default defaults defaulted prior priors previous history "
-         "records juv jail crime charge mora retraso retrasos impago impagos historial retard "
-         "retards incident incidents impaye impayes antecedentes",
-         "delinq delq latepayment overdue pastdue arrear bankrupt foreclos repossess derog "
-         "chargeoff collection judgment judgement inquir enquir convict arrest offense offence "
-         "misdemeanor felon inqlast infile credithistory verzug ruckstand rueckstand mahnung "
-         "insolvenz pfandung pfaendung zahlungsausfall vorstraf historie morosid incumplim "
-         "bancarrota faillite impaye retarddepaiement historique", unless="ratio"),
-)  # fmt: skip
-
-Way = Literal["increase", "decrease"]
-
-_BETTER: tuple[tuple[Way, Hint], ...] = (
-    ("increase", Hint(
-        "more of it helps",
-        "income incomes salary salaries wage wages earnings revenue revenues savings saving "
-        "deposit deposits assets wealth equity collateral guarantor guarantors cosigner tenure "
-        "seniority education downpayment lohn gehalt ersparnisse vermogen vermoegen burge buerge "
-        "sicherheiten eigenkapital anzahlung bildung salario sueldo nomina ahorro ahorros "
-        "patrimonio activos aval avalista educacion estudios enganche salaire epargne apport "
-        "patrimoine actifs garant caution diplome score",
-        "einkommen gehalt ersparnis guthaben ingreso revenu yearsemployed employmentlength "
-        "yearsatwork beschaftigungsdauer beschaeftigungsdauer betriebszugehor antiguedad "
-        "anciennete downpayment",
-    )),
-    ("decrease", Hint(
-        "less of it helps",
-        "debt debts dti liabilities liability obligations utilization utilisation expenses "
-        "expense burden overdraft unemployed unemployment existingloans schuld "
-        "arbeitslos arbeitslosigkeit auslastung deuda deudas gasto gastos "
-        "desempleado desempleada desempleo parado paro prestamos dette dettes depenses "
-        "charges chomage chomeur emprunts",
-        "schulden verbindlichkeiten ausgaben kreditbetrag kreditsumme kredithohe kredithoehe "
-        "darlehen loanamount creditamount existingloans endeudamiento endettement overdraft "
-        "uberziehung ueberziehung utilization utilisation unemploy",
-    )),
-)  # fmt: skip
+_FILE = tomllib.loads(Path(__file__).with_name("names.toml").read_text("utf-8"))
+_HINTS = {kind: [Hint(**entry) for entry in entries] for kind, entries in _FILE.items()}
+IDENTIFIER = _HINTS["identifier"][0].meaning
 
 # Amounts that people ask for, if the name says nothing else.
 _REQUESTED = {"amount", "betrag", "importe", "monto", "montant"}
@@ -132,8 +72,9 @@ def words_of(name: str) -> list[str]:
     return [word.lower() for word in _WORD.findall(plain)]
 
 
-def _meaning(name: str, hints: tuple[Hint, ...]) -> str | None:
-    words = words_of(name)
+def _meaning(name: str, *kinds: str) -> str | None:
+    """What a name says, of some kinds of hints."""
+    words, hints = words_of(name), [hint for kind in kinds for hint in _HINTS[kind]]
     return next((hint.meaning for hint in hints if hint.place(words) is not None), None)
 
 
@@ -143,7 +84,7 @@ def fixed_by_name(name: str) -> str | None:
     >>> fixed_by_name("AgeInYears"), fixed_by_name("date_of_birth"), fixed_by_name("mileage")
     ('age', 'birth', None)
     """
-    return _meaning(name, _FIXED)
+    return _meaning(name, "protected", "identifier")
 
 
 def past_by_name(name: str) -> str | None:
@@ -152,7 +93,7 @@ def past_by_name(name: str) -> str | None:
     >>> past_by_name("MSinceMostRecentDelq")
     'time since a past event, which passes by itself'
     """
-    return _meaning(name, PAST)
+    return _meaning(name, "past")
 
 
 def better_way(name: str) -> Way | None:
@@ -164,16 +105,10 @@ def better_way(name: str) -> Way | None:
     words = words_of(name)
     if len(words) == 1 and words[0] in _REQUESTED:
         return "decrease"
-    places = {way: hint.place(words) for way, hint in _BETTER}
-    found = {way: place for way, place in places.items() if place is not None}
-    return min((place, way) for way, place in found.items())[1] if found else None
-
-
-_TIMES: tuple[tuple[str, Hint], ...] = (
-    ("year", Hint("years", "year years yrs age alter jahre anos annees", "yearsemployed",
-                  unless=f"{_THINGS} income salary revenue per number")),
-    ("month", Hint("months", "month months since monate meses mois", unless="income salary per")),
-)  # fmt: skip
+    ways: tuple[Way, ...] = ("increase", "decrease")
+    places = ((hint.place(words), way) for way, hint in zip(ways, _HINTS["better"], strict=True))
+    found = [(place, way) for place, way in places if place is not None]
+    return min(found)[1] if found else None
 
 
 def unit_of_time(name: str) -> str | None:
@@ -182,14 +117,12 @@ def unit_of_time(name: str) -> str | None:
     >>> unit_of_time("Age"), unit_of_time("MonthsSinceDelay"), unit_of_time("MonthlyIncome")
     ('year', 'month', None)
     """
-    found = [unit for unit, hint in reversed(_TIMES) if hint.place(words_of(name)) is not None]
-    return found[0] if found else None
+    return _meaning(name, "time")
 
 
 def fixed_feature(feature: Feature) -> str | None:
     """What nobody can be asked to change, by the name of a feature or of a column of its group."""
-    names = (feature.name, *feature.columns)
-    return next((reason for reason in map(fixed_by_name, names) if reason is not None), None)
+    return next(filter(None, map(fixed_by_name, (feature.name, *feature.columns))), None)
 
 
 def protected_feature(feature: Feature) -> str | None:
@@ -199,4 +132,4 @@ def protected_feature(feature: Feature) -> str | None:
     ('sex or gender', None)
     """
     names = (feature.name, *feature.columns)
-    return next((found for name in names if (found := _meaning(name, PROTECTED))), None)
+    return next(filter(None, (_meaning(name, "protected") for name in names)), None)

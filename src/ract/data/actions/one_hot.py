@@ -19,7 +19,7 @@ Candidate = tuple[tuple[str, ...], str | None]
 _BETWEEN, _MODULUS = "[:=_. -]", 2**64
 
 
-def one_hot_groups(table: Table, names: Sequence[str] | None = None) -> list[Feature]:
+def one_hot_groups(table: Table) -> list[Feature]:
     """Columns of 0 and 1 of which exactly one is 1 in every row, as features.
 
     Columns that share the beginning of their names (``name:value``, ``name=value``, ``name_value``)
@@ -28,8 +28,6 @@ def one_hot_groups(table: Table, names: Sequence[str] | None = None) -> list[Fea
     Parameters
     ----------
     table : Table
-    names : sequence of str, optional
-        The columns to look at; all by default.
 
     Examples
     --------
@@ -43,7 +41,7 @@ def one_hot_groups(table: Table, names: Sequence[str] | None = None) -> list[Fea
     """
     if table.n_rows < FEWEST_ROWS:
         return []
-    flags = _flags(table, table.names if names is None else names)
+    flags = _flags(table)
     # With a random number for each row, columns of which one is 1 in every row have the sum of all.
     rows = np.random.default_rng(0).integers(0, 2**62, table.n_rows, np.uint64)
     total = int(rows.sum(dtype=np.uint64))
@@ -59,10 +57,10 @@ def one_hot_groups(table: Table, names: Sequence[str] | None = None) -> list[Fea
     return found
 
 
-def _flags(table: Table, names: Sequence[str]) -> dict[str, np.ndarray]:
+def _flags(table: Table) -> dict[str, np.ndarray]:
     """Columns that hold 0 and 1, both of them and nothing else."""
     flags: dict[str, np.ndarray] = {}
-    for name in names:
+    for name in table.names:
         if table.role(name) != "label" and not table.missing(name).any():
             values = table.parsed(name)
             if np.isin(values, (0.0, 1.0)).all() and 0 < values.sum() < len(values):

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
-from ract._utils.errors import InvalidSpec, listing
+from ract._utils.errors import InvalidSpec
+from ract._utils.typing import Label
 from ract.data.edge import ceiling
 
 if TYPE_CHECKING:
@@ -23,7 +25,7 @@ Pace = Rate | tuple[Rate, Rate]
 _MONTHS = {"month": 1, "year": 12}
 
 
-def months_of(time: Any, what: str) -> float:
+def months_of(time: object, what: str) -> float:
     """A number of months, from a number or from a text such as "6 months" or "1 year".
 
     Examples
@@ -34,17 +36,15 @@ def months_of(time: Any, what: str) -> float:
     Traceback (most recent call last):
     ract._utils.errors.InvalidSpec: by must be months or years, such as '6 months', got '6 weeks'.
     """
-    number, unit = time, "month"
-    if isinstance(time, str):
-        words = time.split()
-        number, unit = "", ""
-        if len(words) == 2:
-            number, unit = words[0], words[1].removesuffix("s")
+    number: Any = time
+    unit = "month"
     try:
-        if isinstance(number, bool) or unit not in _MONTHS:
+        if isinstance(time, str):
+            number, unit = time.split()
+        if isinstance(time, bool):
             raise ValueError
-        months = float(number) * _MONTHS[unit]
-    except (TypeError, ValueError, OverflowError):
+        months = float(number) * _MONTHS[unit.removesuffix("s")]
+    except (KeyError, TypeError, ValueError, OverflowError):
         raise InvalidSpec(
             f"{what} must be months or years, such as '6 months', got {time!r}."
         ) from None
@@ -53,19 +53,19 @@ def months_of(time: Any, what: str) -> float:
     return months
 
 
-def whole_months(time: Any, what: str = "by") -> int:
+def whole_months(time: object) -> int:
     """A whole number of months, as plans count them.
 
     >>> whole_months("2 years")
     24
     """
-    months = months_of(time, what)
+    months = months_of(time, "by")
     if months != math.floor(months):
-        raise InvalidSpec(f"{what} must be a whole number of months, got {time!r}.")
+        raise InvalidSpec(f"by must be a whole number of months, got {time!r}.")
     return int(months)
 
 
-def as_pace(name: str, pace: Any) -> Pace | None:
+def as_pace(name: str, pace: object) -> Pace | None:
     """A pace in its plain form: a rate, or a pair of rates up and down.
 
     >>> as_pace("Income", "5%"), as_pace("Savings", [300, 1000])
@@ -82,13 +82,11 @@ def as_pace(name: str, pace: Any) -> Pace | None:
     return _rate(name, pace)
 
 
-def _rate(name: str, rate: Any) -> Rate:
+def _rate(name: str, rate: object) -> Rate:
     number = rate
     if isinstance(rate, str) and rate.endswith("%"):
-        try:
+        with suppress(ValueError):
             number = float(rate.removesuffix("%"))
-        except ValueError:
-            number = None
     if isinstance(number, bool) or not isinstance(number, (int, float, np.number)):
         raise InvalidSpec(
             f"Feature {name!r}: pace must be a number, such as 300, or a share of the person's own "
@@ -99,39 +97,16 @@ def _rate(name: str, rate: Any) -> Rate:
     return rate if isinstance(rate, str) else float(number)
 
 
-def check_time(feature: Feature) -> None:
-    """Refuse what cannot be meant of time."""
-    name = feature.name
-    if feature.per not in PERS:
-        raise InvalidSpec(
-            f"Feature {name!r}: per must be one of {listing(PERS)}, got {feature.per!r}."
-        )
-    if not feature.is_number and (feature.drift or feature.pace is not None):
-        raise InvalidSpec(
-            f"Feature {name!r} is {feature.kind} and does not move by the month; a delay says how "
-            "long its change takes."
-        )
-    if not feature.actionable and feature.pace is not None:
-        raise InvalidSpec(
-            f"Feature {name!r} is fixed and has a pace of {feature.pace!r}; what moves by itself "
-            "has a drift."
-        )
-
-
 def room_in_time(
     feature: Feature, pace: Pace, values: np.ndarray, months: float
 ) -> tuple[np.ndarray, np.ndarray]:
     """How far people can raise and lower a number within some months, from their own values."""
     time, size = max(0.0, months - feature.delay) / _MONTHS[feature.per], np.abs(values)
-    up, down = (_distance(rate, size, time) for rate in as_pair(pace))
+    rates = pace if isinstance(pace, tuple) else (pace, pace)
+    up, down = (_distance(rate, size, time) for rate in rates)
     if feature.kind != "continuous":
         up, down = np.floor(up), np.floor(down)
     return up, down
-
-
-def as_pair(pace: Pace) -> tuple[Rate, Rate]:
-    """The rates up and down."""
-    return pace if isinstance(pace, tuple) else (pace, pace)
 
 
 def _distance(rate: Rate, size: np.ndarray, time: float) -> np.ndarray:
@@ -154,8 +129,8 @@ def drift_of(feature: Feature, months: float) -> float:
     return change
 
 
-def months_for(feature: Feature, before: Any, after: Any, last: int = 36) -> int | None:
-    """The first month by which a feature can have changed so; None if not by the last one.
+def months_for(feature: Feature, before: Label, after: Label) -> int | None:
+    """The first month by which a feature can have changed so; None if not within 36.
 
     Examples
     --------
@@ -164,7 +139,7 @@ def months_for(feature: Feature, before: Any, after: Any, last: int = 36) -> int
     >>> months_for(savings, 1000, 2200), months_for(savings, 1000, 1000)
     (5, 0)
     """
-    for month in range(last + 1):
+    for month in range(37):
         by_then = replace(feature, within=float(month))
         if not feature.is_number:
             if before == after or by_then.may_rise or by_then.may_fall:

@@ -8,21 +8,23 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-import narwhals as nw
+import numpy as np
 import pandas as pd
 
 from ract._utils.errors import InvalidSpec, listing
 from ract._utils.files import write_whole
-from ract._utils.toml import dump_toml
-from ract.data.actions.assumed import AssumedActions
+from ract._utils.typing import Label, TableLike
 from ract.data.actions.changes import propose_changes
 from ract.data.actions.columns import Findings, findings, leaks, rare
 from ract.data.actions.feature import Feature
-from ract.data.actions.space import ActionSpace, toml_entries, toml_tables
+from ract.data.actions.infer import AssumedActions
+from ract.data.actions.space import ActionSpace
+from ract.data.actions.toml import dump_toml, toml_entries, toml_tables
 from ract.data.csv.dialect import TableFormat
 from ract.data.csv.numbers import refuse_formatted_numbers
 from ract.data.csv.read import as_read
-from ract.data.target import check_classes, classes_of, with_known_class
+from ract.data.frames import as_narwhals
+from ract.data.target import check_classes, rows_with_class, target_classes
 
 MANY_CATEGORIES = 50
 
@@ -65,8 +67,7 @@ class Wishes:
         if self.dates not in (None, "years", "days"):
             raise InvalidSpec(f"dates must be 'years' or 'days', got {self.dates!r}.")
         for what in ("drop", "keep", "orders"):
-            unknown = [name for name in getattr(self, what) if name not in columns]
-            if unknown:
+            if unknown := [name for name in getattr(self, what) if name not in columns]:
                 raise InvalidSpec(
                     f"{what} names {listing(unknown)}; the table has {listing(columns, 30)}."
                 )
@@ -113,10 +114,10 @@ class Proposal:
 
 
 def propose(
-    frame: Any,
+    frame: TableLike,
     target: str,
     *,
-    desired: Any = None,
+    desired: Label | None = None,
     wishes: Wishes | None = None,
     form: TableFormat | None = None,
     comments: Mapping[str, Sequence[str]] | None = None,
@@ -154,15 +155,13 @@ def propose(
     if wishes.rare is not None:
         X, form, orders = _grouped(X, form, orders, wishes, found)
     _ask_for_orders(X, wishes, orders)
-    classes = classes_of(y)
+    classes = target_classes(y)
     if desired is not None and desired not in classes:
         raise InvalidSpec(f"desired is {desired!r}; the classes are {listing(classes)}.")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", AssumedActions)  # said here, and in comments
-        space = ActionSpace.infer(
-            X, fixed=wishes.fixed, increase=wishes.increase, decrease=wishes.decrease,
-            orders=orders, desired=desired, limits=None,
-        )  # fmt: skip
+        ways = {way: getattr(wishes, way) for way in ("fixed", "increase", "decrease")}
+        space = ActionSpace.infer(X, **ways, orders=orders, desired=desired, limits=None)
     wanted = y.to_numpy() == (classes[1] if desired is None else desired)
     space = propose_changes(space, X, wanted, found, decided=wishes.moved, keep=wishes.keep)
     space = ActionSpace(space.features, space.desired)
@@ -172,20 +171,23 @@ def propose(
     return Proposal(space, form, y, lines | _comments(found), _notes(frame, found, space))
 
 
-def _as_pandas(frame: Any) -> pd.DataFrame:
+def _as_pandas(frame: TableLike) -> pd.DataFrame:
     if isinstance(frame, pd.DataFrame):
         return frame
-    return nw.from_native(frame, eager_only=True).to_pandas()
+    read = as_narwhals(frame)
+    if read is None:
+        raise InvalidSpec(f"A frame is needed, got {type(frame).__name__}.")
+    return read.to_pandas()
 
 
 def _features_and_target(
     frame: pd.DataFrame, target: str, drop: Collection[str]
 ) -> tuple[pd.DataFrame, pd.Series]:
-    frame = with_known_class(frame, target)
+    frame = rows_with_class(frame, target)
     X = frame.drop(columns=list({target, *drop}))
     for name in X.columns:
         refuse_formatted_numbers(X[name], name)
-    check_classes(target, classes_of(frame[target]))
+    check_classes(target, target_classes(frame[target]))
     if not len(X.columns):
         raise InvalidSpec(f"The table has no column beside the target {target!r}.")
     return X, frame[target]
@@ -226,7 +228,7 @@ def _ask_for_orders(X: pd.DataFrame, wishes: Wishes, orders: Mapping[str, Any]) 
                 )
 
 
-def _note_leaks(X: pd.DataFrame, wanted: Any, target: str, found: Findings) -> None:
+def _note_leaks(X: pd.DataFrame, wanted: np.ndarray, target: str, found: Findings) -> None:
     for name, area in leaks(X, wanted).items():
         found.note(
             name,
@@ -237,12 +239,10 @@ def _note_leaks(X: pd.DataFrame, wanted: Any, target: str, found: Findings) -> N
 
 def _note_many_categories(space: ActionSpace, found: Findings) -> None:
     for feature in space:
-        if len(feature.categories) > MANY_CATEGORIES and not feature.columns:
-            found.note(
-                feature.name,
-                f"{len(feature.categories)} different values; leave it out, or put those of fewer "
-                "than 20 people together: rare 20.",
-            )
+        n = len(feature.categories)
+        if n > MANY_CATEGORIES and not feature.columns:
+            how = "leave it out, or put those of fewer than 20 people together: rare 20."
+            found.note(feature.name, f"{n} different values; {how}")
 
 
 def _comments(found: Findings) -> dict[str, list[str]]:
@@ -262,13 +262,13 @@ def _comments(found: Findings) -> dict[str, list[str]]:
 
 def _notes(frame: pd.DataFrame, found: Findings, space: ActionSpace) -> list[str]:
     """What is said at once, one sentence for each kind of thing."""
-    groups = {feature.name: f"{len(feature.columns)} columns" for feature in space
-              if feature.columns}  # fmt: skip
+    groups = {f.name: f"{len(f.columns)} columns" for f in space if f.columns}
     missing = frame[[c for c in frame.columns if c in _columns(space)]].isna().sum()
     counts = {name: str(n) for name, n in missing[missing > 0].items()}
     fixed = {name: why for name, why in found.fixed.items() if name in space}
-    ways = {way: [name for name, given in found.directed.items() if given == way]
-            for way in ("increase", "decrease")}  # fmt: skip
+    ways: dict[str, list[str]] = {"increase": [], "decrease": []}
+    for name, way in found.directed.items():
+        ways[way].append(name)
     lost = f"; {found.auc_lost}." if found.auc_lost else "."
     sentences = [
         _listed("left out: ", found.drop, "."),
@@ -292,4 +292,4 @@ def _listed(head: str, why: Mapping[Any, str], end: str) -> str:
 
 
 def _columns(space: ActionSpace) -> set[str]:
-    return {column for feature in space for column in feature.columns or (feature.name,)}
+    return {column for feature in space for column in feature.table_columns}

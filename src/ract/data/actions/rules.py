@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any, Literal, get_args
@@ -24,7 +24,9 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from ract._utils.errors import InvalidSpec, listing
-from ract.data.actions.feature import Feature, plain
+from ract._utils.typing import Label
+from ract._utils.validation import as_names
+from ract.data.actions.feature import Feature, as_python
 
 # Sums of rounded numbers are not exact: 0.1 + 0.2 <= 0.3 is meant to hold.
 ROUNDING = 1e-9
@@ -169,7 +171,7 @@ class Condition:
     value: Any = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "value", plain(self.value))
+        object.__setattr__(self, "value", as_python(self.value))
         if self.sign not in SIGNS:
             raise InvalidSpec(f"A condition's sign is one of {listing(SIGNS)}; got {self.sign!r}.")
         if (self.value is None) != (self.sign in ("changes", "stays")):
@@ -216,7 +218,7 @@ class IfThen:
 
     def __post_init__(self) -> None:
         for name in ("condition", "consequence"):
-            given: Any = getattr(self, name)
+            given = getattr(self, name)
             if isinstance(given, str):
                 object.__setattr__(self, name, Condition.parse(given))
             elif not isinstance(given, Condition):
@@ -250,12 +252,12 @@ class NoTransition:
     """
 
     feature: str
-    source: Any = None
-    target: Any = None
+    source: Label | None = None
+    target: Label | None = None
 
     def __post_init__(self) -> None:
         for name in ("source", "target"):
-            object.__setattr__(self, name, plain(getattr(self, name)))
+            object.__setattr__(self, name, as_python(getattr(self, name)))
         if self.source is None and self.target is None:
             raise InvalidSpec(
                 f"A forbidden transition of {self.feature!r} needs a source or a target; declare "
@@ -276,10 +278,10 @@ class NoTransition:
 Rule = LinearRelation | IfThen | NoTransition
 
 
-def rule_of(given: Rule | str) -> Rule:
+def as_rule(given: Rule | str) -> Rule:
     """A rule, as it is or from its text.
 
-    >>> rule_of("never Job from clerk to manager")
+    >>> as_rule("never Job from clerk to manager")
     NoTransition(feature='Job', source='clerk', target='manager')
     """
     if isinstance(given, LinearRelation | IfThen | NoTransition):
@@ -298,64 +300,63 @@ def rule_of(given: Rule | str) -> Rule:
     return LinearRelation.parse(text)
 
 
-def rules_of(given: Any) -> tuple[Rule, ...]:
+def as_rules(given: Iterable[Rule | str]) -> tuple[Rule, ...]:
     """The rules of an action space."""
-    if isinstance(given, (str, bytes)) or not isinstance(given, Iterable):
-        raise InvalidSpec(f"rules takes a list; write [{given!r}] and not {given!r}.")
-    return tuple(rule_of(one) for one in given)
+    return tuple(map(as_rule, as_names("rules", given)))
 
 
 def check_rules(rules: Sequence[Rule], features: Sequence[Feature]) -> None:
     """Refuse rules that name what there is not, or that ask of a feature what it cannot have."""
     by_name = {feature.name: feature for feature in features}
     for rule in rules:
+        for fault in _faults(rule, by_name):
+            raise InvalidSpec(f"The rule '{rule}' {fault}")
+
+
+def _faults(rule: Rule, by_name: Mapping[str, Feature]) -> Iterator[str]:
+    """What is wrong with a rule: ends of sentences that begin with it."""
+    for name in rule.features:
+        if name not in by_name:
+            yield f"names {name!r}; the features are {listing(by_name, 30)}."
+        if by_name[name].missing is not None and not isinstance(rule, NoTransition):
+            yield f"names {name!r}, of which values are missing."
+    if isinstance(rule, LinearRelation):
         for name in rule.features:
-            if name not in by_name:
-                raise InvalidSpec(
-                    f"The rule '{rule}' names {name!r}; the features are {listing(by_name, 30)}."
-                )
-            missing = by_name[name].missing is not None
-            if missing and not isinstance(rule, NoTransition):
-                raise InvalidSpec(f"The rule '{rule}' names {name!r}, of which values are missing.")
-        if isinstance(rule, LinearRelation):
-            for name in rule.features:
-                if by_name[name].is_categorical:
-                    raise InvalidSpec(f"The rule '{rule}' adds up {name!r}, which is categorical.")
-        elif isinstance(rule, IfThen):
-            for each in (rule.condition, rule.consequence):
-                _check_condition(rule, each, by_name[each.feature])
-        else:
-            feature = by_name[rule.feature]
-            if not feature.is_categorical:
-                raise InvalidSpec(
-                    f"The rule '{rule}' is for categories; {rule.feature!r} is {feature.kind}: say "
-                    "change = 'increase' or 'decrease' instead."
-                )
-            for end in (rule.source, rule.target):
-                if end is not None:
-                    position_of(feature, end, rule)
+            if by_name[name].is_categorical:
+                yield f"adds up {name!r}, which is categorical."
+    elif isinstance(rule, IfThen):
+        for condition in (rule.condition, rule.consequence):
+            yield from _faults_of_condition(rule, condition, by_name[condition.feature])
+    else:
+        feature = by_name[rule.feature]
+        if not feature.is_categorical:
+            how = "say change = 'increase' or 'decrease' instead"
+            yield f"is for categories; {rule.feature!r} is {feature.kind}: {how}."
+        for end in (rule.source, rule.target):
+            if end is not None:
+                position_of(feature, end, rule)
 
 
-def _check_condition(rule: IfThen, condition: Condition, feature: Feature) -> None:
-    sign, value = condition.sign, condition.value
+def _faults_of_condition(rule: IfThen, condition: Condition, feature: Feature) -> Iterator[str]:
+    sign, value, name = condition.sign, condition.value, feature.name
     if sign in ("changes", "stays"):
         return
     if feature.is_categorical:
         if sign in ("<=", ">="):
-            raise InvalidSpec(
-                f"The rule '{rule}' orders {feature.name!r}, which is categorical; use = or !=."
-            )
+            yield f"orders {name!r}, which is categorical; use = or !=."
         position_of(feature, value, rule)
     elif isinstance(value, bool) or not isinstance(value, Real):
-        raise InvalidSpec(f"The rule '{rule}' compares {feature.name!r}, a number, with {value!r}.")
+        yield f"compares {name!r}, a number, with {value!r}."
 
 
-def position_of(feature: Feature, category: Any, rule: Rule) -> int:
+def position_of(feature: Feature, category: Label, rule: Rule) -> int:
     """Position of a category, by its value or, failing that, by its text."""
-    for known in (list(feature.categories), [str(c) for c in feature.categories]):
-        if category in known:
-            return known.index(category)
-        category = str(category)
+    by_text = [str(known) for known in feature.categories]
+    if category in feature.categories:
+        return feature.categories.index(category)
+    category = str(category)
+    if category in by_text:
+        return by_text.index(category)
     raise InvalidSpec(
         f"The rule '{rule}' names {category!r}; the categories of {feature.name!r} are "
         f"{listing(feature.categories, 20)}."
@@ -396,7 +397,7 @@ def _terms(side: str, text: str) -> list[tuple[float, str | None]]:
     return terms
 
 
-def _number(value: Any) -> float:
+def _number(value: object) -> float:
     if not isinstance(value, Real) or isinstance(value, bool) or not math.isfinite(value):
         raise InvalidSpec(f"A relation takes finite numbers, got {value!r}.")
     return float(value)
@@ -417,7 +418,7 @@ def _value(text: str) -> Any:
     return number if math.isfinite(number) else text
 
 
-def _quoted(value: Any) -> str:
+def _quoted(value: Label) -> str:
     """A name or a value as rules write it."""
     if not isinstance(value, str):
         return str(value)

@@ -1,8 +1,10 @@
-"""An action space as people read it: one line per feature, in a terminal or a notebook."""
+"""An action space as people read it: in a terminal, in a notebook, or as the paper's table."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
+
+import pandas as pd
 
 from ract._utils.html import html_table
 
@@ -11,6 +13,12 @@ if TYPE_CHECKING:
     from ract.data.actions.space import ActionSpace
 
 COLUMNS = ("feature", "kind", "may", "from", "to", "besides")
+_CONSTRAINTS = {
+    "any": "Nothing",
+    "increase": "Increasing only",
+    "decrease": "Decreasing only",
+    "fixed": "Fix",
+}
 _WORDS = {"any": "rise and fall", "increase": "rise", "decrease": "fall", "fixed": "not change"}
 
 
@@ -41,6 +49,21 @@ def as_text(space: ActionSpace) -> str:
 def as_html(space: ActionSpace) -> str:
     """A table."""
     return html_table(heading(space), COLUMNS, [_row(feature) for feature in space])
+
+
+def as_frame(space: ActionSpace) -> pd.DataFrame:
+    """One row per column, as in the paper's feature tables."""
+    rows = []
+    for feature in space:
+        kind = (feature.kind or "unknown").capitalize()
+        ends = (kind, feature.lower, feature.upper)
+        if feature.columns:
+            ends = ("Binary", 0.0, 1.0)
+        immutable = "No" if feature.actionable else "Yes"
+        end = (immutable, _CONSTRAINTS[feature.change])
+        rows += [(column, *ends, *end) for column in feature.table_columns]
+    columns = ["feature", "type", "min", "max", "immutable", "constraint"]
+    return pd.DataFrame(rows, columns=columns).astype({"min": float, "max": float})
 
 
 def _row(feature: Feature) -> tuple[str, ...]:

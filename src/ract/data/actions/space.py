@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,38 +11,33 @@ import pandas as pd
 
 from ract._utils.errors import InvalidSpec, listing
 from ract._utils.files import write_whole
-from ract._utils.toml import dump_toml, feature_tables, parsed_toml, read_toml
-from ract.data.actions.assumed import (
+from ract._utils.toml import parsed_toml, read_toml
+from ract._utils.typing import Label, TableLike
+from ract._utils.validation import as_names
+from ract.data.actions.feature import Feature, as_python
+from ract.data.actions.infer import (
+    Limits,
+    Steps,
+    declared_features,
+    directed,
+    directions,
     every_feature,
-    fixed_names,
+    features_in_order,
+    filled,
     one_feature,
+    refuse_missing_one_hot,
     separate_flags,
     warn_of,
 )
-from ract.data.actions.blanks import (
-    Limits,
-    Steps,
-    features_in_order,
-    filled,
-    refuse_missing,
-)
-from ract.data.actions.feature import Change, Feature, plain
-from ract.data.actions.names import fixed_feature
 from ract.data.actions.one_hot import one_hot_groups
 from ract.data.actions.pace import months_of
-from ract.data.actions.rules import Rule, check_rules, rules_of
-from ract.data.actions.shown import as_html, as_text
+from ract.data.actions.rules import Rule, as_rules, check_rules
+from ract.data.actions.shown import as_frame, as_html, as_text
+from ract.data.actions.toml import dump_toml, parsed_space, toml_entries, toml_tables
 from ract.data.frames import Table, read_table
 
 if TYPE_CHECKING:
     from ract.data.actions.propose import Proposal
-
-_CONSTRAINT_WORDS = {
-    "any": "Nothing",
-    "increase": "Increasing only",
-    "decrease": "Decreasing only",
-    "fixed": "Fix",
-}
 
 
 @dataclass(frozen=True)
@@ -85,7 +80,7 @@ class ActionSpace:
     """
 
     features: tuple[Feature, ...]
-    desired: Any = None
+    desired: Label | None = None
     limits: Limits = "size"
     steps: Steps = "limits"
     rules: tuple[Rule, ...] = ()
@@ -94,7 +89,7 @@ class ActionSpace:
     def __init__(
         self,
         features: Iterable[Feature],
-        desired: Any = None,
+        desired: Label | None = None,
         limits: Limits = "size",
         steps: Steps = "limits",
         rules: Iterable[Rule | str] = (),
@@ -105,12 +100,15 @@ class ActionSpace:
             raise InvalidSpec(f"steps must be 'round', 'limits' or None, got {steps!r}.")
         if steps == "limits":
             steps = None if limits is None else "round"
-        object.__setattr__(self, "features", tuple(features))
-        object.__setattr__(self, "desired", plain(desired))
-        object.__setattr__(self, "limits", limits)
-        object.__setattr__(self, "steps", steps)
-        object.__setattr__(self, "rules", rules_of(rules))
         by_name: dict[str, Feature] = {}
+        vars(self).update(
+            features=tuple(features),
+            desired=as_python(desired),
+            limits=limits,
+            steps=steps,
+            rules=as_rules(rules),
+            _by_name=by_name,
+        )
         owner: dict[str, str] = {}
         for feature in self.features:
             if not isinstance(feature, Feature):
@@ -118,18 +116,16 @@ class ActionSpace:
             if feature.name in by_name:
                 raise InvalidSpec(f"Feature {feature.name!r} is declared twice.")
             by_name[feature.name] = feature
-            for column in feature.columns or (feature.name,):
+            for column in feature.table_columns:
                 if column in owner:
                     raise InvalidSpec(
                         f"Column {column!r} belongs to both {owner[column]!r} and {feature.name!r}."
                     )
                 owner[column] = feature.name
-        object.__setattr__(self, "_by_name", by_name)
 
     def __setstate__(self, state: Mapping[str, Any]) -> None:
         # Pickles of 0.2 know neither limits nor steps, and none held.
-        for name, value in ({"limits": None, "steps": None, "rules": ()} | dict(state)).items():
-            object.__setattr__(self, name, value)
+        vars(self).update({"limits": None, "steps": None, "rules": ()} | dict(state))
 
     def __len__(self) -> int:
         return len(self.features)
@@ -165,21 +161,19 @@ class ActionSpace:
     @property
     def unused(self) -> frozenset[str]:
         """Columns that a model is not to know: those of features with ``use=False``."""
-        return frozenset(
-            column for f in self.features if not f.use for column in f.columns or (f.name,)
-        )
+        return frozenset(column for f in self if not f.use for column in f.table_columns)
 
     @classmethod
     def infer(
         cls,
-        frame: Any,
+        frame: TableLike | Table,
         *,
         fixed: Iterable[str] | None = None,
         increase: Iterable[str] = (),
         decrease: Iterable[str] = (),
         groups: Mapping[str, Sequence[str]] | None = None,
-        orders: Mapping[str, Sequence[Any]] | None = None,
-        desired: Any = None,
+        orders: Mapping[str, Sequence[Label]] | None = None,
+        desired: Label | None = None,
         limits: Limits = "size",
         steps: Steps = "limits",
     ) -> ActionSpace:
@@ -219,48 +213,30 @@ class ActionSpace:
         (40.0, ('clerk', 'cook'))
         """
         table = read_table(frame)
-        change = _directions(fixed or (), increase, decrease)
+        change = directions(fixed or (), increase, decrease)
         found = one_hot_groups(table) if groups is None else []
-        declared = [Feature(name, columns=tuple(cols)) for name, cols in (groups or {}).items()]
-        declared += [group for group in found if not change.keys() & set(group.columns)]
-        declared += [
-            Feature(name, kind="categorical", categories=tuple(order))
-            for name, order in (orders or {}).items()
-        ]
-        names = features_in_order(table, declared)
-        unknown = [name for name in change if name not in names]
-        if unknown:
-            raise InvalidSpec(
-                f"No column called {listing(unknown)}; the table has {listing(names, 30)}."
-            )
-        by_name = {feature.name: feature for feature in declared}
-        features = [by_name.get(name, Feature(name)) for name in names]
-        by_their_name = [] if fixed is not None else [
-            f.name for f in features if f.name not in change and fixed_feature(f) is not None
-        ]  # fmt: skip
-        own: dict[str, Change] = dict.fromkeys(by_their_name, "fixed")
-        rules = own | change
-        features = [replace(f, change=rules.get(f.name, "any")) for f in features]
+        found = [group for group in found if not change.keys() & set(group.columns)]
+        declared = [*found, *declared_features(groups or {}, orders or {})]
+        features, by_name = directed(table, declared, change, by_name=fixed is None)
         space = cls(features, desired, limits, steps).complete(table)
-        assumed = fixed_names(by_their_name)
+        assumed = [f"{listing(by_name)} is fixed, by the name"] if by_name else []
         assumed += [] if change or groups else every_feature(space)
         if groups is None:
-            assumed += one_feature([group for group in found if group.name in by_name])
-            assumed += separate_flags(space)
+            assumed += one_feature(found) + separate_flags(space)
         warn_of(assumed)
         return space
 
     @classmethod
     def propose(
         cls,
-        frame: Any,
+        frame: TableLike,
         target: str,
         *,
-        desired: Any = None,
+        desired: Label | None = None,
         fixed: Sequence[str] = (),
         increase: Sequence[str] = (),
         decrease: Sequence[str] = (),
-        orders: Mapping[str, Sequence[Any]] | None = None,
+        orders: Mapping[str, Sequence[Label]] | None = None,
         drop: Sequence[str] = (),
         keep: Sequence[str] = (),
         dates: str | None = None,
@@ -313,13 +289,11 @@ class ActionSpace:
         """
         from ract.data.actions.propose import Wishes, propose  # which stands on this module
 
-        wishes = Wishes(
-            fixed, increase, decrease, {n: tuple(o) for n, o in (orders or {}).items()}, drop,
-            keep, dates, rare, rare_name,
-        )  # fmt: skip
+        given = {name: tuple(order) for name, order in (orders or {}).items()}
+        wishes = Wishes(fixed, increase, decrease, given, drop, keep, dates, rare, rare_name)
         return propose(frame, target, desired=desired, wishes=wishes)
 
-    def complete(self, frame: Any) -> ActionSpace:
+    def complete(self, frame: TableLike | Table) -> ActionSpace:
         """This space with every blank filled from a table, and checked against it.
 
         Columns that are not declared become fixed features, and those of features that are not
@@ -332,7 +306,7 @@ class ActionSpace:
         used = [feature for feature in self.features if feature.use]
         names = [n for n in features_in_order(table, used) if n not in self.unused]
         table.refuse_empty_columns([*self.unused, *(f.name for f in used if f.is_complete)])
-        refuse_missing(table, used)
+        refuse_missing_one_hot(table, used)
         declared = [self._by_name.get(name, Feature(name, change="fixed")) for name in names]
         features = [filled(feature, table, self.limits, self.steps) for feature in declared]
         check_rules(self.rules, features)
@@ -351,16 +325,13 @@ class ActionSpace:
         >>> [str(rule) for rule in space.with_rules("Debt <= 0.5 Income").rules]
         ['Debt - 0.5 * Income <= 0']
         """
-        every = (*self.rules, *rules_of(rules))
+        every = (*self.rules, *as_rules(rules))
         return ActionSpace(self.features, self.desired, self.limits, self.steps, every)
 
     @property
     def is_complete(self) -> bool:
         """Whether every kind, bound and category is filled in, so that no table is needed."""
-        return all(
-            bool(feature.categories) if feature.is_categorical else feature.is_bounded
-            for feature in self
-        )
+        return all(f.categories if f.is_categorical else f.is_bounded for f in self)
 
     def restricted(
         self, features: Iterable[str] | None = None, *, forbidden: Iterable[str] = ()
@@ -414,15 +385,7 @@ class ActionSpace:
 
     def describe(self) -> pd.DataFrame:
         """One row per column, as in the paper's feature tables."""
-        rows = []
-        for feature in self.features:
-            if feature.columns:
-                rows += [_described(feature, c, "Binary", 0.0, 1.0) for c in feature.columns]
-            else:
-                kind = (feature.kind or "unknown").capitalize()
-                rows.append(_described(feature, feature.name, kind, feature.lower, feature.upper))
-        columns = ["feature", "type", "min", "max", "immutable", "constraint"]
-        return pd.DataFrame(rows, columns=columns).astype({"min": float, "max": float})
+        return as_frame(self)
 
     @classmethod
     def from_toml(cls, source: str | Path) -> ActionSpace:
@@ -452,15 +415,8 @@ class ActionSpace:
     @classmethod
     def from_document(cls, document: Mapping[str, Any]) -> ActionSpace:
         """The space that an action file's parsed text declares."""
-        known = (*_TOML_FIELDS, *_RENAMED)
-        entries, tables = feature_tables(document, known, ("desired", *_SWITCHES, "rules"))
-        features = [
-            Feature(name, **{_RENAMED.get(key, key): value for key, value in table.items()})
-            for name, table in tables.items()
-        ]
-        said = {name: entries.get(name, default) for name, default in _SWITCHES.items()}
-        switches = {name: None if value == OFF else value for name, value in said.items()}
-        return cls(features, entries.get("desired"), **switches, rules=entries.get("rules", ()))
+        features, entries = parsed_space(document)
+        return cls(features, **entries)
 
     def to_toml_text(self) -> str:
         """The text of an action file that reads back to an equal space."""
@@ -469,13 +425,6 @@ class ActionSpace:
     def to_toml(self, target: str | Path) -> None:
         """Write an action file, whole or not at all."""
         write_whole(target, self.to_toml_text())
-
-
-def as_names(option: str, given: Any) -> tuple[Any, ...]:
-    """What an option lists; a single text would be read as a list of its letters."""
-    if isinstance(given, (str, bytes)) or not isinstance(given, Iterable):
-        raise InvalidSpec(f"{option} takes a list; write [{given!r}] and not {given!r}.")
-    return tuple(given)
 
 
 def budget_for(space: ActionSpace | None) -> float:
@@ -491,74 +440,3 @@ def unrestricted(table: Table) -> ActionSpace:
 def warn_of_unrestricted(space: ActionSpace) -> None:
     """Warn of what plans assume in a space that was read off a table, with nothing declared."""
     warn_of(every_feature(space) + separate_flags(space))
-
-
-def _described(
-    feature: Feature, name: str, kind: str, low: float | None, high: float | None
-) -> tuple[Any, ...]:
-    immutable = "No" if feature.actionable else "Yes"
-    return name, kind, low, high, immutable, _CONSTRAINT_WORDS[feature.change]
-
-
-def _directions(
-    fixed: Iterable[str], increase: Iterable[str], decrease: Iterable[str]
-) -> dict[str, Change]:
-    change: dict[str, Change] = {}
-    given: tuple[tuple[Change, Iterable[str]], ...] = (
-        ("fixed", fixed),
-        ("increase", increase),
-        ("decrease", decrease),
-    )
-    for direction, names in given:
-        if isinstance(names, str):
-            raise InvalidSpec(f"{direction} takes a list of names, got the text {names!r}.")
-        for name in names:
-            if name in change:
-                raise InvalidSpec(f"{name!r} is named both {change[name]!r} and {direction!r}.")
-            change[name] = direction
-    return change
-
-
-OFF = "none"  # in an action file
-_SWITCHES: dict[str, Any] = {"limits": "size", "steps": "limits"}
-_RENAMED = {"per_month": "drift"}  # keys of 0.2
-_TOML_FIELDS = tuple(f.name for f in fields(Feature) if f.name != "name")
-
-
-def toml_entries(space: ActionSpace) -> dict[str, Any]:
-    """What an action file says above its features: all that differs from the defaults."""
-    entries = {} if space.desired is None else {"desired": space.desired}
-    if space.limits is None:
-        entries["limits"] = OFF
-    if (space.steps is None) != (space.limits is None):
-        entries["steps"] = space.steps or OFF
-    if space.rules:
-        entries["rules"] = [str(rule) for rule in space.rules]
-    return entries
-
-
-def toml_tables(space: ActionSpace) -> dict[str, dict[str, Any]]:
-    """The table of each feature in an action file."""
-    return {feature.name: _table_of(feature) for feature in space}
-
-
-def _table_of(feature: Feature) -> dict[str, Any]:
-    """What an action file says of a feature: all that differs from the defaults."""
-    table: dict[str, Any] = {"kind": feature.kind, "change": feature.change}
-    table |= {"lower": feature.lower, "upper": feature.upper}
-    if feature.weight != 1.0:
-        table["weight"] = feature.weight
-    if feature.categories and feature.categories != feature.columns:
-        table["categories"] = list(feature.categories)
-    if feature.columns:
-        table["columns"] = list(feature.columns)
-    table |= {"missing": feature.missing, "supply_cost": feature.supply_cost}
-    table |= {"pace": feature.pace, "delay": feature.delay or None, "drift": feature.drift or None}
-    if feature.per != "month":
-        table["per"] = feature.per
-    table["within"] = feature.within
-    table |= {name: getattr(feature, name) for name in ("max_change", "max_relative", "median")}
-    table |= {"step": feature.step, "unit": feature.unit or None, "label": feature.label or None}
-    if not feature.use:
-        table = {"use": False} | table
-    return {key: value for key, value in table.items() if value is not None}

@@ -1,16 +1,14 @@
 """How much effort an action takes.
 
-Every cost but one is built from *levels*: a non-decreasing scale per encoded column (a
+Every cost is built from *levels*: a non-decreasing scale per encoded column (a
 percentile, a multiple of the standard deviation, ...), on which the effort of moving from
 ``x`` to ``v`` is ``|level(v) - level(x)|``. The efforts of all columns are then combined by
-their maximum (what training needs, the paper's assumption ii), their sum or their Euclidean
-norm. The exception is the Mahalanobis distance, which does not split by column.
+their maximum (what training needs, the paper's assumption ii) or their sum.
 """
 
 from ract.data.costs.combined import CombinedCost
 from ract.data.costs.fitted import (
     FittedCombined,
-    FittedMahalanobis,
     LevelCost,
     LinearCost,
     RelativeLevels,
@@ -22,7 +20,7 @@ from ract.data.costs.named import fit_cost, make_cost
 from ract.data.costs.percentile import LogPercentileCost, PercentileCost
 from ract.data.costs.protocols import Cost, FittedCost, MissingCell, Supply
 from ract.data.costs.relative import RelativeCost
-from ract.data.costs.scaled import MahalanobisCost, ScaledCost
+from ract.data.costs.scaled import ScaledCost
 from ract.data.edge import ceiling, within
 
 __all__ = [
@@ -30,11 +28,9 @@ __all__ = [
     "Cost",
     "FittedCombined",
     "FittedCost",
-    "FittedMahalanobis",
     "LevelCost",
     "LinearCost",
     "LogPercentileCost",
-    "MahalanobisCost",
     "MissingCell",
     "PercentileCost",
     "RelativeCost",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -44,9 +43,11 @@ class Distribution:
     reached: np.ndarray
 
     @classmethod
-    def of(cls, column: Any, sample_weight: np.ndarray | None) -> Distribution:
+    def of(
+        cls, column: np.ndarray | Distribution, sample_weight: np.ndarray | None
+    ) -> Distribution:
         """That of a column, unless it is one already."""
-        if isinstance(column, cls):
+        if isinstance(column, Distribution):
             return column
         ordered, reached = in_order(column, sample_weight)
         last = np.flatnonzero(np.append(ordered[1:] != ordered[:-1], True))
@@ -82,7 +83,7 @@ def in_order(column: np.ndarray, sample_weight: np.ndarray | None) -> tuple[np.n
     return column[order], np.cumsum(sample_weight[order])
 
 
-def empirical_levels(column: Any, sample_weight: np.ndarray | None) -> Levels:
+def empirical_levels(column: np.ndarray | Distribution, sample_weight: np.ndarray | None) -> Levels:
     """Share of people at or below each value, thinned where no single value matters."""
     known = Distribution.of(column, sample_weight)
     values, reached = known.values, known.reached
@@ -95,7 +96,7 @@ def empirical_levels(column: Any, sample_weight: np.ndarray | None) -> Levels:
     return values[kept], reached[kept] / reached[-1]
 
 
-def grouped_levels(column: Any, sample_weight: np.ndarray | None) -> Levels:
+def grouped_levels(column: np.ndarray | Distribution, sample_weight: np.ndarray | None) -> Levels:
     """Share of people at or below a value, without the value of any single person.
 
     A group is one value that enough people share, or neighbouring values of enough people. It is
@@ -153,7 +154,7 @@ def _first_of_each_group(counts: np.ndarray, fewest: int) -> np.ndarray:
     return np.flatnonzero(np.append(True, changes))
 
 
-def kernel_levels(column: Any, sample_weight: np.ndarray | None) -> Levels:
+def kernel_levels(column: np.ndarray | Distribution, sample_weight: np.ndarray | None) -> Levels:
     """The authors' percentile: a cumulated kernel density on 100 points, 1e-6 beyond each end."""
     from scipy.stats import gaussian_kde  # takes longer to import than most predictions take
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -19,7 +18,7 @@ class LevelCost:
 
     Parameters
     ----------
-    norm : {"max", "l1", "l2"}
+    norm : {"max", "l1"}
     knots, levels : tuple of arrays, one pair per encoded column
         Increasing values and the non-decreasing level at each.
     supply : tuple of Supply
@@ -49,7 +48,7 @@ class LinearCost:
 
     Parameters
     ----------
-    norm : {"max", "l1", "l2"}
+    norm : {"max", "l1"}
     factors : float (columns,)
     supply : tuple of Supply
         What handing in a missing value costs.
@@ -125,9 +124,7 @@ def combine(cost: FittedCost, start: np.ndarray, stop: np.ndarray) -> np.ndarray
     shifts = np.array([*moves, *handed.T])
     if cost.norm == "max":
         return shifts.max(axis=0)
-    if cost.norm == "l1":
-        return shifts.sum(axis=0)
-    return np.sqrt((shifts**2).sum(axis=0))
+    return shifts.sum(axis=0)
 
 
 @dataclass(frozen=True)
@@ -188,29 +185,6 @@ class FittedCombined:
         return efforts, np.array(changed, bool).reshape(efforts.shape)
 
 
-@dataclass(frozen=True)
-class FittedMahalanobis:
-    """A fitted Mahalanobis distance."""
-
-    precision: np.ndarray
-    weights: np.ndarray
-    norm: Norm = "mahalanobis"
-
-    def level(self, column: int, values: np.ndarray) -> np.ndarray:
-        """Does not exist: this cost does not split by column."""
-        raise InvalidSpec("The Mahalanobis cost does not split by feature; it is for search only.")
-
-    def form(self, columns: Sequence[int]) -> np.ndarray:
-        """The matrix A with cost sqrt(d' A d) for moves d of some columns, the others at rest."""
-        weights = self.weights[list(columns)]
-        return weights[:, None] * self.precision[np.ix_(columns, columns)] * weights
-
-    def between(self, start: np.ndarray, stop: np.ndarray) -> np.ndarray:
-        """Cost of moving each row of ``start`` to the same row of ``stop``."""
-        moved = (np.atleast_2d(stop) - np.atleast_2d(start)) * self.weights
-        return np.sqrt(np.maximum(np.einsum("ij,jk,ik->i", moved, self.precision, moved), 0.0))
-
-
 def reweighted(cost: FittedCost, factors: np.ndarray) -> FittedCost:
     """The same cost with the effort of each encoded column multiplied by a factor.
 
@@ -221,8 +195,6 @@ def reweighted(cost: FittedCost, factors: np.ndarray) -> FittedCost:
         return _rescaled(cost, factors)
     if isinstance(cost, FittedCombined):
         return replace(cost, base=_rescaled(cost.base, factors))  # type: ignore[arg-type]
-    if isinstance(cost, FittedMahalanobis):
-        return replace(cost, weights=cost.weights * factors)
     raise InvalidSpec(
         f"Weights of single people are not known to {type(cost).__name__}; only ract's own costs "
         "can be weighted after they were fitted."

@@ -8,11 +8,12 @@ from dataclasses import replace
 import numpy as np
 
 from ract._utils.errors import InvalidSpec, listing
+from ract._utils.renamed import refuse_removed
 from ract.data.costs.fitted import LevelCost, LinearCost, RelativeLevels
 from ract.data.costs.percentile import LogPercentileCost, PercentileCost
 from ract.data.costs.protocols import Columns, Cost, FittedCost, MissingCell
 from ract.data.costs.relative import RelativeCost
-from ract.data.costs.scaled import MahalanobisCost, ScaledCost
+from ract.data.costs.scaled import ScaledCost
 from ract.data.costs.supply import Known, supplies
 
 _NAMED: dict[str, Cost] = {
@@ -23,9 +24,7 @@ _NAMED: dict[str, Cost] = {
     "std": ScaledCost("std"),
     "mad": ScaledCost("mad"),
     "l1": ScaledCost("range", norm="l1"),
-    "l2": ScaledCost("range", norm="l2"),
     "log-percentile": LogPercentileCost(),
-    "mahalanobis": MahalanobisCost(),
 }
 
 
@@ -39,6 +38,7 @@ def make_cost(cost: str | Cost) -> Cost:
     PercentileCost(estimate='empirical', exact=False)
     """
     if isinstance(cost, str):
+        refuse_removed(f"cost={cost!r}")
         if cost not in _NAMED:
             if cost == "time":
                 raise InvalidSpec("cost='time' is for find_recourse and recourse of a model only.")
@@ -109,7 +109,7 @@ def fit_cost(
     if not isinstance(learned, LevelCost | LinearCost | RelativeLevels):
         raise InvalidSpec(
             f"{type(learner).__name__} takes no missing values; 'percentile', 'relative', 'range', "
-            "'std' and 'mad' do, and so do 'l1', 'l2' and 'log-percentile' in a search."
+            "'std' and 'mad' do, and so do 'l1' and 'log-percentile' in a search."
         )
     handed = supplies(learned, known, missing, sample_weight, exact=exact)
     return replace(learned, supply=handed)

@@ -8,7 +8,7 @@ from typing import Literal, Protocol, runtime_checkable
 
 import numpy as np
 
-Norm = Literal["max", "l1", "l2", "mahalanobis", "combined"]
+Norm = Literal["max", "l1", "combined"]
 Columns = Sequence[np.ndarray]
 
 

@@ -14,13 +14,12 @@ more costs .41 beyond the median and half less .69, as they are equally many ste
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from ract.data.costs.fitted import RelativeLevels
 from ract.data.costs.protocols import Columns
-from ract.data.costs.scaled import median_of, weighted
+from ract.data.costs.scaled import median_of, values_and_weights
 from ract.data.costs.supply import known_values
 
 
@@ -44,12 +43,12 @@ class RelativeCost:
     ) -> RelativeLevels:
         """Learn each column's median."""
         known = (known_values(columns[j], sample_weight) for j in range(len(columns)))
-        learned = np.array([_scale(*weighted(*one)) for one in known]).reshape(-1, 2)
+        learned = np.array([_scale(*values_and_weights(*one)) for one in known]).reshape(-1, 2)
         factors = np.asarray(weights, dtype=np.float64) * learned[:, 1]
         return RelativeLevels(np.ascontiguousarray(learned[:, 0]), factors)
 
 
-def _scale(values: Any, sample_weight: np.ndarray | None) -> tuple[float, float]:
+def _scale(values: np.ndarray, sample_weight: np.ndarray | None) -> tuple[float, float]:
     """Where a column's levels turn from straight to logarithm, and what one unit of them costs."""
     if np.isin(values, (0.0, 1.0)).all():
         return 1.0, float(np.average(values, weights=sample_weight))

@@ -1,20 +1,23 @@
-"""Effort as distance: each column on a scale of its own, or all of them together."""
+"""Effort as distance, each column on a scale of its own."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
 from ract._utils.errors import InvalidSpec, listing
+from ract._utils.renamed import refuse_removed
 from ract.data.costs.distribution import Distribution, in_order
-from ract.data.costs.fitted import FittedMahalanobis, LinearCost
+from ract.data.costs.fitted import LinearCost
 from ract.data.costs.protocols import Columns
 from ract.data.costs.supply import known_values
 
 FAR = 1024.0  # so many units from 0 levels of neighbours would round; they count from the least
+# An outlier may be the least: beyond so many units levels count from the middle of the column.
+FARTHER = 2.0**30
 
 
 def _range(column: np.ndarray, sample_weight: np.ndarray | None) -> float:
@@ -42,19 +45,31 @@ def median_of(column: np.ndarray, sample_weight: np.ndarray | None) -> float:
     return float((ordered[low] + ordered[high]) / 2)
 
 
-def weighted(column: Any, sample_weight: np.ndarray | None) -> tuple[np.ndarray, np.ndarray | None]:
+def middle_value(column: np.ndarray, sample_weight: np.ndarray | None) -> float:
+    """A value of the column that half of its weight does not exceed."""
+    ordered, reached = in_order(column, sample_weight)
+    return float(ordered[np.searchsorted(reached, reached[-1] / 2)])
+
+
+def values_and_weights(
+    column: np.ndarray | Distribution, sample_weight: np.ndarray | None
+) -> tuple[np.ndarray, np.ndarray | None]:
     """Values with their weights; of a distribution, each different one once."""
     if isinstance(column, Distribution):
         return column.values, column.mass
     return column, sample_weight
 
 
-_SPREADS: dict[str, Any] = {"range": _range, "std": _std, "mad": _mad}
+_SPREADS: dict[str, Callable[[np.ndarray, np.ndarray | None], float]] = {
+    "range": _range,
+    "std": _std,
+    "mad": _mad,
+}
 
 
 @dataclass(frozen=True)
 class ScaledCost:
-    """Weighted l-infinity, l1 or l2 norm of the change, each column on a scale of its own.
+    """Weighted l-infinity or l1 norm of the change, each column on a scale of its own.
 
     Parameters
     ----------
@@ -62,8 +77,8 @@ class ScaledCost:
         What counts as one unit of effort in a column: its observed range, standard deviation
         or median absolute deviation (the standard deviation where that is 0), or given
         numbers, one per encoded column.
-    norm : {"max", "l1", "l2"}
-        "max" for training and search; "l1" and "l2" for search only.
+    norm : {"max", "l1"}
+        "max" for training and search; "l1" for search only.
 
     Examples
     --------
@@ -73,11 +88,12 @@ class ScaledCost:
     """
 
     scale: Literal["range", "std", "mad"] | Sequence[float] = "range"
-    norm: Literal["max", "l1", "l2"] = "max"
+    norm: Literal["max", "l1"] = "max"
 
     def __post_init__(self) -> None:
-        if self.norm not in ("max", "l1", "l2"):
-            raise InvalidSpec(f"norm must be 'max', 'l1' or 'l2', got {self.norm!r}.")
+        refuse_removed(f"norm={self.norm!r}")
+        if self.norm not in ("max", "l1"):
+            raise InvalidSpec(f"norm must be 'max' or 'l1', got {self.norm!r}.")
         if isinstance(self.scale, str):
             if self.scale not in _SPREADS:
                 raise InvalidSpec(
@@ -99,24 +115,18 @@ class ScaledCost:
         factors = np.asarray(weights, dtype=np.float64) / scales
         return LinearCost(self.norm, factors, origins=origins if origins.any() else None)
 
-    def _scale(self, j: int, column: Any, sample_weight: np.ndarray | None) -> tuple[float, float]:
+    def _scale(
+        self, j: int, column: np.ndarray | Distribution, sample_weight: np.ndarray | None
+    ) -> tuple[float, float]:
         """What counts as one unit in a column, and where its levels are 0."""
-        values, weight = weighted(*known_values(column, sample_weight))
+        values, weight = values_and_weights(*known_values(column, sample_weight))
         least = float(values.min())
-        if isinstance(self.scale, str):
-            origin = least if abs(least) > FAR * _range(values, None) else 0.0
-            return _SPREADS[self.scale](values - origin if origin else values, weight), origin
-        return self.scale[j], least if abs(least) > FAR * self.scale[j] else 0.0
-
-
-@dataclass(frozen=True)
-class MahalanobisCost:
-    """Distance that allows for how features vary together (search only)."""
-
-    def fit(
-        self, columns: Columns, weights: np.ndarray, sample_weight: np.ndarray | None = None
-    ) -> FittedMahalanobis:
-        """Learn the covariance of the columns."""
-        matrix = np.stack([np.asarray(columns[j]) for j in range(len(columns))])
-        covariance = np.atleast_2d(np.cov(matrix, aweights=sample_weight))
-        return FittedMahalanobis(np.linalg.pinv(covariance, hermitian=True), np.array(weights))
+        if not isinstance(self.scale, str):
+            return self.scale[j], least if abs(least) > FAR * self.scale[j] else 0.0
+        spread = _SPREADS[self.scale]
+        origin = least if abs(least) > FAR * _range(values, None) else 0.0
+        unit = spread(values - origin if origin else values, weight)
+        middle = middle_value(values, weight)
+        if abs(middle - origin) > FARTHER * unit:
+            return spread(values - middle, weight), middle
+        return unit, origin

@@ -28,7 +28,7 @@ class Known(Sequence[np.ndarray]):
         return len(self._columns)
 
     def __getitem__(self, index: Any) -> Any:
-        column: Any = self._columns[index]
+        column = self._columns[index]
         if isinstance(column, Distribution):  # of known values
             return column
         column = np.asarray(column)
@@ -37,7 +37,9 @@ class Known(Sequence[np.ndarray]):
         return np.where(np.asarray(self._columns[self._mark[index]]) == 1, np.nan, column)
 
 
-def known_values(column: Any, sample_weight: np.ndarray | None) -> tuple[Any, np.ndarray | None]:
+def known_values(
+    column: np.ndarray | Distribution, sample_weight: np.ndarray | None
+) -> tuple[Any, np.ndarray | None]:
     """The known values of a column, and the weights of the people who have them.
 
     A column that nobody has a value in, as in a part of a table, counts as 0 for everyone.
@@ -122,7 +124,7 @@ def added(norm: Norm, one: np.ndarray, other: np.ndarray) -> np.ndarray:
     """Two efforts at once."""
     if norm == "max":
         return np.maximum(one, other)
-    return np.sqrt(one**2 + other**2) if norm == "l2" else one + other
+    return one + other
 
 
 def without_missing(

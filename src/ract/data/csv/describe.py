@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import io
 import sys
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import pandas as pd
 
@@ -19,12 +19,15 @@ from ract.data.csv.files import (
     WHOLE,
     Chunks,
     is_parquet,
-    opened,
+    likely_delimiter,
+    likely_encoding,
+    marked_encoding,
+    open_table,
     read_whole,
+    start_of,
     text_of,
 )
 from ract.data.csv.numbers import convention, pattern
-from ract.data.csv.recognise import likely_delimiter, likely_encoding, marked_encoding, start_of
 
 # Words that stand for a missing value in a column of numbers, in small letters.
 NO_NUMBER = {
@@ -76,7 +79,8 @@ def describe_file(source: str, given: Mapping[str, Any] | None = None) -> Descri
     form = TableFormat(**given)
     if source != "-" and is_parquet(Path(source)):
         return Description(read_whole(source, form), form)
-    with _opened(source) as file:
+    stream = nullcontext(io.BytesIO(sys.stdin.buffer.read())) if source == "-" else None
+    with stream or open_table(Path(source)) as file:
         comments: dict[str, list[str]] = {}
         if "encoding" not in given:
             form = _with_encoding(file, form, comments)
@@ -103,16 +107,9 @@ def describe_file(source: str, given: Mapping[str, Any] | None = None) -> Descri
     return found
 
 
-@contextmanager
-def _opened(source: str) -> Iterator[Any]:
-    if source == "-":
-        yield io.BytesIO(sys.stdin.buffer.read())
-        return
-    with opened(Path(source)) as file:
-        yield file
-
-
-def _with_encoding(file: Any, form: TableFormat, comments: dict[str, list[str]]) -> TableFormat:
+def _with_encoding(
+    file: BinaryIO, form: TableFormat, comments: dict[str, list[str]]
+) -> TableFormat:
     name = likely_encoding(file)
     if name in ("utf-8", "utf-8-sig"):
         return form
@@ -152,16 +149,14 @@ def _marks(decimal: str, thousands: str | None) -> str:
 def _recognise_missing(found: Description, words: dict[str, list[str]]) -> None:
     """Words for a missing value: those that alone keep a column from being numbers, and ``?``."""
     form, is_number = found.form, pattern(found.form.decimal, found.form.thousands)
-    missing: dict[str, list[str]] = {}
+    columns: dict[str, list[str]] = {}
     for name, values in words.items():
         others = [value for value in values if not is_number.fullmatch(value)]
         known = [value for value in others if value.strip().lower() in NO_NUMBER]
-        if len(others) < len(values) and len(others) == len(known):
-            for word in known:
-                missing.setdefault(word, []).append(name)
-        elif "?" in others:
-            missing.setdefault("?", []).append(name)
-    if missing:
+        if len(known) < len(others) or len(others) == len(values):
+            known = ["?"] if "?" in others else []
+        columns[name] = known
+    if missing := _columns_of_words(columns):
         found.form = replace(form, missing=(*form.missing, *missing))
         found.comments["missing"] = [
             f"{word!r} is read as a missing value; it is in {listing(names)}."
@@ -175,16 +170,21 @@ def _say_what_is_missing(
 ) -> None:
     """Name the usual words for a missing value that stand among words: one may be a category."""
     is_number = pattern(found.form.decimal, found.form.thousands)
-    missing: dict[str, list[str]] = {}
-    for name, values in words.items():
-        if not all(map(is_number.fullmatch, values)):
-            for word in usual[name]:
-                missing.setdefault(word, []).append(name)
+    texts = [name for name, values in words.items() if not all(map(is_number.fullmatch, values))]
     found.said += [
         f"{word!r} is read as a missing value in {listing(names)}; if it is a category, call it "
         "otherwise there."
-        for word, names in missing.items()
+        for word, names in _columns_of_words({name: usual[name] for name in texts}).items()
     ]
+
+
+def _columns_of_words(words: Mapping[str, Iterable[str]]) -> dict[str, list[str]]:
+    """The columns that hold each word, from the words of each column."""
+    columns: dict[str, list[str]] = {}
+    for name, found in words.items():
+        for word in found:
+            columns.setdefault(word, []).append(name)
+    return columns
 
 
 def writing_of(form: TableFormat) -> str:

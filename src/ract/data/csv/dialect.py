@@ -12,7 +12,8 @@ from typing import Any, Literal, get_args
 import tomli_w
 
 from ract._utils.errors import InvalidSpec, refuse_unknown
-from ract._utils.toml import read_toml, table_section
+from ract._utils.toml import parsed_toml, read_toml
+from ract._utils.validation import is_number
 
 Unit = Literal["years", "days"]
 
@@ -99,15 +100,13 @@ class TableFormat:
     others: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        for name in ("missing", "drop"):
-            object.__setattr__(self, name, tuple(_texts(name, getattr(self, name))))
+        lists = {name: _texts(name, getattr(self, name)) for name in ("missing", "drop")}
+        codes = {column: _numbers(column, values) for column, values in self.codes.items()}
         words = {
-            column: {name: tuple(_texts(f"words.{column}", same)) for name, same in names.items()}
+            column: {word: _texts(f"words.{column}", same) for word, same in names.items()}
             for column, names in self.words.items()
         }
-        object.__setattr__(self, "words", words)
-        codes = {column: tuple(_numbers(column, given)) for column, given in self.codes.items()}
-        object.__setattr__(self, "codes", codes)
+        vars(self).update(lists, codes=codes, words=words)
         for name in ("delimiter", "decimal", "thousands"):
             mark = getattr(self, name)
             if mark is not None and not (isinstance(mark, str) and len(mark) == 1):
@@ -120,7 +119,7 @@ class TableFormat:
             raise InvalidSpec(f"encoding must be a name such as utf-8, got {self.encoding!r}.")
 
     @classmethod
-    def of_record(cls, record: Any) -> TableFormat:
+    def of_record(cls, record: object) -> TableFormat:
         """The format that a ``[table]`` section holds.
 
         Parameters
@@ -144,27 +143,17 @@ class TableFormat:
 
     def to_record(self) -> dict[str, Any]:
         """The same as texts, lists and mappings: all that differs from the defaults."""
-        plain = {entry.name: getattr(self, entry.name) for entry in fields(self)}
-        plain |= {"missing": list(self.missing), "drop": list(self.drop)}
-        plain["words"] = {
-            column: {name: list(same) for name, same in names.items()}
-            for column, names in self.words.items()
+        dates = {
+            column: {"unit": since.unit, "until": str(since.until), "format": since.format}
+            for column, since in self.dates.items()
         }
-        plain["codes"] = {
-            column: [int(code) if float(code).is_integer() else code for code in codes]
+        codes = {
+            column: tuple(int(code) if code.is_integer() else code for code in codes)
             for column, codes in self.codes.items()
         }
-        plain["dates"] = {
-            column: {"unit": said.unit, "until": str(said.until), "format": said.format}
-            for column, said in self.dates.items()
-        }
-        plain["others"] = dict(self.others)
-        defaults: dict[str, Any] = {"decimal": ".", "encoding": "utf-8"}
-        return {
-            name: value
-            for name, value in plain.items()
-            if value not in (None, [], {}) and value != defaults.get(name)
-        }
+        record = vars(self) | {"dates": dates, "codes": codes}
+        usual = vars(TableFormat())
+        return {name: _as_lists(v) for name, v in record.items() if v != usual[name]}
 
     @classmethod
     def from_toml_text(cls, text: str) -> TableFormat:
@@ -173,7 +162,7 @@ class TableFormat:
         >>> TableFormat.from_toml_text('[table]\ndecimal = ","').decimal
         ','
         """
-        return cls.of_record(table_section(text))
+        return cls.of_record(parsed_toml(text).get("table", {}))
 
     @classmethod
     def from_toml(cls, source: str | Path) -> TableFormat:
@@ -185,32 +174,35 @@ class TableFormat:
         return tomli_w.dumps({"table": self.to_record()})
 
 
-def _since(column: str, said: Any) -> Since:
-    if not isinstance(said, Mapping) or not {"unit", "until"} <= set(said) <= {
-        "unit", "until", "format",
-    }:  # fmt: skip
+def _since(column: str, entry: object) -> Since:
+    required, known = {"unit", "until"}, {"unit", "until", "format"}
+    if not isinstance(entry, Mapping) or not required <= set(entry) <= known:
         raise InvalidSpec(
-            f"[table.dates] says {said!r} of {column!r}; it takes unit, until and format."
+            f"[table.dates] says {entry!r} of {column!r}; it takes unit, until and format."
         )
-    until = said["until"]
+    until = entry["until"]
     if isinstance(until, str):
         with suppress(ValueError):  # else it is the name of a column
             until = dt.date.fromisoformat(until)
     elif isinstance(until, dt.datetime):
         until = until.date()
-    return Since(said["unit"], until, said.get("format", "%Y-%m-%d"))
+    return Since(entry["unit"], until, entry.get("format", "%Y-%m-%d"))
 
 
-def _numbers(column: str, values: Any) -> list[float]:
-    kinds = [isinstance(value, (int, float)) and not isinstance(value, bool)
-             for value in values] if isinstance(values, (list, tuple)) else [False]  # fmt: skip
-    if not all(kinds):
+def _as_lists(value: Any) -> Any:
+    """A value with lists in place of tuples, as TOML and JSON have them."""
+    if isinstance(value, Mapping):
+        return {key: _as_lists(entry) for key, entry in value.items()}
+    return list(value) if isinstance(value, tuple) else value
+
+
+def _numbers(column: str, values: object) -> tuple[float, ...]:
+    if not isinstance(values, (list, tuple)) or not all(map(is_number, values)):
         raise InvalidSpec(f"[table.codes] {column!r} must be a list of numbers, got {values!r}.")
-    return [float(value) for value in values]
+    return tuple(map(float, values))
 
 
-def _texts(name: str, values: Any) -> list[str]:
-    lists = isinstance(values, (list, tuple))
-    if not lists or not all(isinstance(value, str) for value in values):
+def _texts(name: str, values: object) -> tuple[str, ...]:
+    if not isinstance(values, (list, tuple)) or not all(isinstance(v, str) for v in values):
         raise InvalidSpec(f"[table]: {name} must be a list of texts, got {values!r}.")
-    return list(values)
+    return tuple(values)

@@ -1,7 +1,8 @@
-"""Files of tables, whole or in chunks: CSV and Parquet, with one sentence about what is wrong."""
+"""Files of tables, whole or in chunks: CSV in any encoding and Parquet, with errors in words."""
 
 from __future__ import annotations
 
+import codecs
 import csv as csv_lines
 import io
 import sys
@@ -12,15 +13,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO, TextIO
 
 import pandas as pd
 
-from ract._utils.errors import InvalidData, listing, one_line, optional_library
+from ract._utils.errors import InvalidData, error_text, listing, optional_library
 from ract._utils.files import readable
 from ract.data.csv.dialect import TableFormat
 from ract.data.csv.read import date_columns
-from ract.data.csv.recognise import likely_delimiter, marked_encoding, start_of
 
 CHUNK = 2000
 WHOLE = 2**31 - 1  # the most rows that the readers take at once
@@ -30,7 +30,19 @@ MISSING = ["", "NA", "N/A", "#N/A", "NaN", "nan", "NULL", "null"]
 
 # Every number that is written is read as the nearest double: from 3.1 on pandas does so by itself.
 _PANDAS = tuple(int(part) for part in pd.__version__.split(".")[:2])
-EXACT: dict[str, Any] = {} if _PANDAS >= (3, 1) else {"float_precision": "round_trip"}
+_EXACT = {} if _PANDAS >= (3, 1) else {"float_precision": "round_trip"}
+READING: dict[str, Any] = {"header": None, "index_col": False, "keep_default_na": False}
+READING |= {"low_memory": False, **_EXACT}
+
+SAMPLE = 2**16  # bytes from which the mark between columns is recognised
+
+_MARKS = (
+    (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
 
 LONGEST_HEAD = 2**22  # characters of the line with the column names
 
@@ -68,7 +80,7 @@ class Chunks:
     form: TableFormat
     size: int = field(default_factory=lambda: CHUNK)
     text: Sequence[str] = ()
-    stream: Any = None
+    stream: BinaryIO | None = None
     missing: Sequence[str] = tuple(MISSING)
     share: float = 0.0
 
@@ -87,7 +99,7 @@ class Chunks:
             yield from self._csv(self.stream or sys.stdin.buffer)
             return
         path = Path(self.source)
-        with opened(path) as file:
+        with open_table(path) as file:
             if is_parquet(path):
                 yield from self._parquet(path)
                 return
@@ -108,9 +120,9 @@ class Chunks:
                     self.share = n_read / n_rows
                     yield batch.to_pandas()
         except pyarrow.ArrowException as error:
-            raise InvalidData(f"{path} cannot be read as Parquet: {one_line(error)}.") from None
+            raise InvalidData(f"{path} cannot be read as Parquet: {error_text(error)}.") from None
 
-    def _csv(self, file: Any) -> Iterator[pd.DataFrame]:
+    def _csv(self, file: BinaryIO) -> Iterator[pd.DataFrame]:
         name, form = name_of(self.source), self.form
         lines, sample = text_of(file, form)
         try:
@@ -118,14 +130,11 @@ class Chunks:
             text = header if self.text == "all" else (*self.text, *date_columns(form))
             with warnings.catch_warnings():
                 warnings.simplefilter("error", pd.errors.ParserWarning)
-                reader = pd.read_csv(
-                    lines, header=None, names=header, index_col=False, sep=delimiter,
-                    decimal=form.decimal, chunksize=self.size,
-                    dtype={column: str for column in text if column in header},
-                    keep_default_na=False, na_values=[*self.missing, *form.missing],
-                    low_memory=False, **EXACT,
-                )  # fmt: skip
-                with reader:
+                options: dict[str, Any] = {"sep": delimiter, "decimal": form.decimal}
+                options["dtype"] = {column: str for column in text if column in header}
+                options["names"] = header
+                options["na_values"] = [*self.missing, *form.missing]
+                with pd.read_csv(lines, chunksize=self.size, **options, **READING) as reader:
                     yield from reader
         except UnicodeError as error:
             raise InvalidData(
@@ -139,14 +148,14 @@ class Chunks:
                 f"{name} has rows with more values than its head has columns."
             ) from None
         except pd.errors.ParserError as error:
-            reason = one_line(error).removeprefix("Error tokenizing data. C error: ")
+            reason = error_text(error).removeprefix("Error tokenizing data. C error: ")
             raise InvalidData(f"{name} is not a CSV table: {reason}.") from None
         finally:
             lines.detach()  # the file belongs to who opened it
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[Any]:
+def open_table(path: Path) -> Iterator[BinaryIO]:
     """A file of bytes, unless it is empty or a workbook."""
     with readable(path):
         if path.stat().st_size == 0:
@@ -168,7 +177,7 @@ def name_of(source: str) -> str:
     return "standard input" if source == "-" else source
 
 
-def _refuse_workbooks(path: Path, file: Any) -> None:
+def _refuse_workbooks(path: Path, file: BinaryIO) -> None:
     start = file.read(8)
     file.seek(0)
     if start[:4] == b"PK\x03\x04" or start == b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1":
@@ -177,7 +186,7 @@ def _refuse_workbooks(path: Path, file: Any) -> None:
         )
 
 
-def text_of(file: Any, form: TableFormat) -> tuple[io.TextIOWrapper, str]:
+def text_of(file: BinaryIO, form: TableFormat) -> tuple[io.TextIOWrapper, str]:
     """A file as text, and its first lines, which are still to be read from it."""
     start = start_of(file)
     encoding = marked_encoding(start) or form.encoding
@@ -191,7 +200,7 @@ def text_of(file: Any, form: TableFormat) -> tuple[io.TextIOWrapper, str]:
         ) from None
 
 
-def _head(lines: Any) -> Iterator[str]:
+def _head(lines: TextIO) -> Iterator[str]:
     """The lines of the head, which goes on while a quote is open; not all of them if too long."""
     n_quotes = n_read = 0
     while line := lines.readline(LONGEST_HEAD + 1):
@@ -206,7 +215,9 @@ def is_parquet(path: Path) -> bool:
     return path.suffix.lower() in (".parquet", ".pq")
 
 
-def header_of(lines: Any, name: str, delimiter: str | None, sample: str) -> tuple[list[str], str]:
+def header_of(
+    lines: TextIO, name: str, delimiter: str | None, sample: str
+) -> tuple[list[str], str]:
     """Column names from the first line, and the delimiter, guessed from a sample if not given."""
     first = "".join(_head(lines))
     if len(first) > LONGEST_HEAD:
@@ -228,13 +239,11 @@ def header_of(lines: Any, name: str, delimiter: str | None, sample: str) -> tupl
         header = next(csv_lines.reader(io.StringIO(first, newline=""), delimiter=delimiter))
     except csv_lines.Error as error:
         raise InvalidData(
-            f"{name} has a column name that cannot be read: {one_line(error)}."
+            f"{name} has a column name that cannot be read: {error_text(error)}."
         ) from None
-    unnamed = [k for k, column in enumerate(header) if not column.strip()]
-    if unnamed:
+    if unnamed := [k for k, column in enumerate(header) if not column.strip()]:
         raise InvalidData(f"Column {unnamed[0] + 1} of {name} has no name in the first line.")
-    twice = sorted(column for column, n in Counter(header).items() if n > 1)
-    if twice:
+    if twice := sorted(column for column, n in Counter(header).items() if n > 1):
         raise InvalidData(f"{name} has more than one column called {listing(twice)}.")
     return header, delimiter
 
@@ -242,4 +251,90 @@ def header_of(lines: Any, name: str, delimiter: str | None, sample: str) -> tupl
 def _reason(error: UnicodeError) -> str:
     if isinstance(error, UnicodeDecodeError):
         return f"byte 0x{error.object[error.start]:02x} does not belong there"
-    return one_line(error)
+    return error_text(error)
+
+
+def start_of(file: BinaryIO) -> bytes:
+    """The first bytes of a file, which are still to be read from it; a pipe may show few."""
+    if file.seekable():
+        place = file.tell()
+        start: bytes = file.read(SAMPLE)
+        file.seek(place)
+        return start
+    return bytes(file.peek(SAMPLE)) if hasattr(file, "peek") else b""
+
+
+def marked_encoding(start: bytes) -> str | None:
+    """The encoding that a byte order mark names; None without one.
+
+    >>> marked_encoding("Age".encode("utf-16")), marked_encoding(b"Age")
+    ('utf-16', None)
+    """
+    return next((name for mark, name in _MARKS if start.startswith(mark)), None)
+
+
+def likely_encoding(file: BinaryIO) -> str:
+    """The encoding of a whole file: that of its mark, UTF-8 if it is, else a guess.
+
+    The guess is UTF-16 where every second byte is zero, cp1252 (Western Windows) where all bytes
+    have a meaning in it, else Latin-1.
+
+    >>> likely_encoding(io.BytesIO("Größe".encode("cp1252")))
+    'cp1252'
+    """
+    start = start_of(file)
+    marked = marked_encoding(start)
+    if marked is not None:
+        return marked
+    if len(start) > 3 and b"\0" in start[:4]:
+        return "utf-16-le" if start[1] == 0 else "utf-16-be"
+    place = file.tell()
+    try:
+        for name in ("utf-8", "cp1252"):
+            decoder = codecs.getincrementaldecoder(name)()
+            file.seek(place)
+            try:
+                while chunk := file.read(2**20):
+                    decoder.decode(chunk)
+                decoder.decode(b"", final=True)
+            except UnicodeDecodeError:
+                continue
+            return name
+    finally:
+        file.seek(place)
+    return "latin-1"
+
+
+def likely_delimiter(text: str) -> str:
+    """The mark that cuts every line into as many columns as the head, the most of them.
+
+    Commas stand in names and numbers too, so that any other mark of which there are as many goes
+    before them. Where no mark does, a comma if the head has one, else another usual mark in it.
+
+    Parameters
+    ----------
+    text : str
+        The first lines, the last of them perhaps cut off.
+
+    Examples
+    --------
+    >>> likely_delimiter("Name;Income, net;Age" + chr(10) + "Ann;1,5;3")
+    ';'
+    """
+    lines = text.splitlines(keepends=True)
+    whole = "".join(lines[:-1] if len(lines) > 2 else lines)
+    head = lines[0] if lines else ""
+    n_columns = {}
+    for mark in "\t;|,":
+        try:
+            records = [
+                r for r in csv_lines.reader(io.StringIO(whole, newline=""), delimiter=mark) if r
+            ]
+        except csv_lines.Error:
+            continue
+        counts = {len(record) for record in records}
+        if len(counts) == 1 and records and len(records[0]) > 1:
+            n_columns[mark] = len(records[0])
+    if n_columns:
+        return max(n_columns, key=lambda mark: n_columns[mark])
+    return next((mark for mark in ",;\t|" if mark in head), ",")

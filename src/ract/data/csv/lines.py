@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import csv as csv_lines
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import TextIO
+
+import numpy as np
+import pandas as pd
 
 from ract._utils.errors import InvalidData
 from ract.data.csv.dialect import TableFormat
@@ -19,7 +22,9 @@ _ROW = re.compile(r"'[^']*'|\"[^\"]*\"|\brow (\d+)\b")
 
 
 @contextmanager
-def naming_lines(source: str, form: TableFormat, rows: Any) -> Iterator[None]:
+def naming_lines(
+    source: str, form: TableFormat, rows: Sequence[int] | np.ndarray | pd.Index
+) -> Iterator[None]:
     """Say in an error about a row which line of the file that is.
 
     Parameters
@@ -52,7 +57,7 @@ def place_of(source: str, form: TableFormat, row: int) -> str:
     return f"line {line} of {source}"
 
 
-def _first_lines(file: Any, delimiter: str) -> Iterator[int]:
+def _first_lines(file: TextIO, delimiter: str) -> Iterator[int]:
     """The line with which each row begins; blank lines are no rows, and a cell may have several."""
     file.seek(0)
     reader = csv_lines.reader(file, delimiter=delimiter)

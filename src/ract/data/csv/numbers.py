@@ -15,10 +15,10 @@ from ract._utils.errors import InvalidData
 _SPACES = " \u00a0\u202f\u2009"
 
 # The conventions that are distinguished, the plainest first: decimal mark, mark of thousands.
-CONVENTIONS = (
-    (".", None), (",", None), (",", "."), (".", ","),
-    (",", " "), (".", " "), (".", "'"), (",", "'"),
-)  # fmt: skip
+CONVENTIONS: tuple[tuple[str, str | None], ...] = (
+    *((".", None), (",", None), (",", "."), (".", ",")),
+    *((",", " "), (".", " "), (".", "'"), (",", "'")),
+)
 
 
 # 1.234,56 or 1,234 or 12,5 or $1,234.50 or 45%: numbers to people, text to a computer. Spaces are
@@ -58,10 +58,10 @@ def pattern(decimal: str, thousands: str | None) -> re.Pattern[str]:
     return re.compile(rf"\s*+[-+]?(?:{whole}(?:{mark}\d*)?|{mark}\d+)(?:[eE][-+]?\d+)?\s*+")
 
 
-def plain(text: str, decimal: str, thousands: str | None) -> str:
+def plain_digits(text: str, decimal: str, thousands: str | None) -> str:
     """A number as a computer writes it.
 
-    >>> plain("1.234,5", ",", ".")
+    >>> plain_digits("1.234,5", ",", ".")
     '1234.5'
     """
     for mark in "" if thousands is None else _SPACES if thousands in _SPACES else thousands:
@@ -77,7 +77,7 @@ def as_numbers(column: pd.Series, decimal: str, thousands: str | None) -> pd.Ser
     """
     is_number = pattern(decimal, thousands)
     cells = [
-        plain(cell, decimal, thousands)
+        plain_digits(cell, decimal, thousands)
         if isinstance(cell, str) and is_number.fullmatch(cell)
         else cell
         for cell in column
@@ -118,7 +118,7 @@ def convention(columns: Iterable[Iterable[str]]) -> Convention:
     for other in others:
         for k in numeric[first] & numeric[other]:
             for value in columns[k]:
-                if float(plain(value, *first)) != float(plain(value, *other)):
+                if float(plain_digits(value, *first)) != float(plain_digits(value, *other)):
                     return Convention(first[0], first[1], other, value)
     return Convention(first[0], first[1])
 
@@ -144,12 +144,15 @@ def refuse_formatted_numbers(column: pd.Series, name: str, *, most: float = 0.0)
             example = formatted[0]
             shown = example if len(example) < 40 else f"{example[:30]}..."
             sign = next((mark for mark in "$€£%(" if mark in example), None)
+            how = (
+                f"without {sign!r}"
+                if sign
+                else "or say how they are written: decimal and thousands"
+            )
             raise InvalidData(
                 f"Column {name!r} holds {shown!r}, which is too large or looks like a number in a "
-                "spreadsheet's writing; save plain numbers such as 1234.56"
-                + (", or say how they are written: decimal and thousands."
-                   if sign is None else f", without {sign!r}.")
-            )  # fmt: skip
+                f"spreadsheet's writing; save plain numbers such as 1234.56, {how}."
+            )
 
 
 def _is_plain(value: str) -> bool:

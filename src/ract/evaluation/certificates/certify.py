@@ -17,19 +17,23 @@ of its own.
 from __future__ import annotations
 
 import warnings
+from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from ract._utils.errors import InvalidData, InvalidSpec
 from ract._utils.status import Status
+from ract._utils.typing import Classifier, ColumnLike, Label, TableLike
+from ract.data.actions import ActionSpace
+from ract.data.costs import Cost
 from ract.data.encoder import Encoder
-from ract.data.groups import groups_of
+from ract.data.groups import group_masks
 from ract.evaluation.certificates.record import Certificate, CertificateWarning, Count
 from ract.evaluation.certificates.witnesses import write_witnesses
 from ract.models.guarantee import clopper_pearson_upper, sequence_people_needed
+from ract.recourse.common.limits import Limits
 from ract.recourse.options import TIME_LIMIT
 from ract.recourse.problem import RecourseProblem
 from ract.recourse.reachable import reach, reaching
@@ -40,19 +44,19 @@ WEAK = 0.2  # a bound above this, if nobody fails, says little
 
 
 def certify(
-    model: Any,
-    X: Any,
+    model: Classifier,
+    X: TableLike,
     budget: float | None = None,
     confidence: float = 0.95,
-    groups: Any = None,
+    groups: str | ColumnLike | None = None,
     *,
     max_risk: float | None = None,
-    training: Any = None,
-    actions: Any = None,
-    desired: Any = None,
+    training: TableLike | None = None,
+    actions: ActionSpace | None = None,
+    desired: Label | None = None,
     threshold: float | None = None,
-    reference: Any = None,
-    cost: Any = None,
+    reference: TableLike | None = None,
+    cost: str | Cost | None = None,
     max_changes: int | None = None,
     witnesses: str | Path | None = None,
     time_limit: float | None = TIME_LIMIT,
@@ -102,24 +106,26 @@ def certify(
     500 held-out people are.
     """
     check_certified(confidence, max_risk)
-    inside = {} if groups is None else groups_of(X, groups)
-    question = RecourseProblem(model, actions, desired, threshold, cost, budget, reference).encoded(
-        X
-    )
+    inside = {} if groups is None else group_masks(X, groups)
+    problem = RecourseProblem(model, actions, desired, threshold, cost, budget, reference)
+    question = problem.encoded(X)
     question.refuse_several("A certificate")
     matrix = question.matrix
     overlap = overlap_of(model, question.encoder, matrix, training)
-    _warn_of_overlap(overlap, len(matrix))
-    how: dict[str, Any] = {
-        "max_changes": max_changes, "time_limit": time_limit, "max_nodes": max_nodes,
-        "n_jobs": n_jobs, "progress": progress,
-    }  # fmt: skip
-    status = reach(question, supply=False, **how)
+    if overlap:
+        warnings.warn(
+            f"{overlap} of {len(matrix)} people are equal to people of the training table; a bound "
+            "is for people who had no part in training.",
+            CertificateWarning,
+            stacklevel=2,
+        )
+    limits = asdict(Limits(max_changes, time_limit, n_jobs, progress, max_nodes))
+    status = reach(question, supply=False, **limits)
     after = np.full(matrix.shape, np.nan)
     if witnesses is not None:
         served = np.flatnonzero(status == Status.FOUND)
         search = reaching(question, question.axes_without_supply)
-        answers = search.solve(matrix[served], question.budget, **how)
+        answers = search.solve(matrix[served], question.budget, **limits)
         after[served[answers.found]] = answers.values[answers.found]
         status[served[~answers.found]] = Status.UNKNOWN
     each = confidence_of_each(confidence, len(inside))
@@ -146,7 +152,7 @@ def certify(
 
 
 def check_certified(confidence: float, max_risk: float | None) -> None:
-    """Refuse what cannot be meant."""
+    """Refuse a confidence or a risk that does not lie between 0 and 1."""
     for name, value in (("confidence", confidence), ("max_risk", max_risk)):
         if value is not None and not (isinstance(value, (int, float)) and 0 < value < 1):
             raise InvalidSpec(f"{name} must lie between 0 and 1, got {value!r}.")
@@ -158,7 +164,7 @@ def confidence_of_each(confidence: float, n_groups: int) -> float:
 
 
 def check_size(counts: list[Count], max_risk: float | None) -> None:
-    """Whether there are people enough to show anything."""
+    """Refuse fewer people than a risk takes, and warn if their bound cannot say much."""
     for count in counts:
         who = "held-out people" if count.group is None else f"people in group {count.group!r}"
         best = clopper_pearson_upper(0, count.n_people, count.confidence)
@@ -178,19 +184,11 @@ def check_size(counts: list[Count], max_risk: float | None) -> None:
             )
 
 
-def overlap_of(model: Any, encoder: Encoder, matrix: np.ndarray, training: Any) -> int | None:
-    """How many of some people are also in the training table; None if it is not known."""
+def overlap_of(
+    model: Classifier, encoder: Encoder, matrix: np.ndarray, training: TableLike | None
+) -> int | None:
+    """How many encoded people are also in the training table; None if it is not known."""
     known = getattr(model, "training_rows_", None)
     if training is not None:
         known = different_rows(encoder.matrix(training).T)
     return None if known is None else int(np.isin(row_hashes(matrix.T), known).sum())
-
-
-def _warn_of_overlap(overlap: int | None, n_people: int) -> None:
-    if overlap:
-        warnings.warn(
-            f"{overlap} of {n_people} people are equal to people of the training table; a bound "
-            "is for people who had no part in training.",
-            CertificateWarning,
-            stacklevel=3,
-        )

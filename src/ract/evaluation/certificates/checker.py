@@ -9,7 +9,6 @@ searches that find actions, nor with the compiled code that predicts: the trees 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -105,7 +104,7 @@ def _breaches(
 
 
 def _limit(feature: Feature, x: np.ndarray) -> np.ndarray:
-    """How far a number may move from each of some values."""
+    """How far a number may move from each value."""
     absolute = np.inf if feature.max_change is None else feature.max_change
     if feature.max_relative is None:
         return np.full(len(x), absolute)
@@ -116,21 +115,21 @@ def _limit(feature: Feature, x: np.ndarray) -> np.ndarray:
 
 def _in_time(feature: Feature, x: np.ndarray, v: np.ndarray) -> np.ndarray:
     """Whether numbers move no further than their pace allows in the time that there is."""
-    pace: Any = feature.pace
-    up, down = pace if isinstance(pace, tuple) else (pace, pace)
+    paces = feature.pace if isinstance(feature.pace, tuple) else (feature.pace, feature.pace)
     time = max(0.0, (feature.within or 0.0) - feature.delay) / {"month": 1, "year": 12}[feature.per]
-    rate = np.where(v > x, *(
-        float(one[:-1]) / 100 * np.abs(x) if isinstance(one, str) else one for one in (up, down)
-    ))  # fmt: skip
-    return within(np.abs(v - x), rate * time)
+    up, down = (
+        float(pace[:-1]) / 100 * np.abs(x) if isinstance(pace, str) else np.full(len(x), pace)
+        for pace in paces
+    )
+    return np.asarray(within(np.abs(v - x), np.where(v > x, up, down) * time))
 
 
 def _is_round(v: np.ndarray, change: np.ndarray, step: float) -> np.ndarray:
     """Whether values are multiples of a step, and of one that grows with the change."""
     larger = 10.0 ** (np.floor(np.log10(np.maximum(change, 1e-300)) + 1e-10) - 1)
-    units = (np.full(len(v), step), larger)
-    return np.all([np.abs(v - np.round(v / u) * u) <= 1e-9 * np.maximum(np.abs(v), u)
-                   for u in units], axis=0)  # fmt: skip
+    unit = np.stack([np.full(len(v), step), larger])
+    off = np.abs(v - np.round(v / unit) * unit)
+    return (off <= 1e-9 * np.maximum(np.abs(v), unit)).all(axis=0)
 
 
 def accepts(ensemble: TreeEnsemble, X: np.ndarray) -> np.ndarray:

@@ -17,12 +17,13 @@ from ract._utils.errors import InvalidData
 from ract._utils.files import write_whole
 from ract._utils.html import html_table
 from ract._utils.status import Status
+from ract._utils.typing import Label
 from ract._utils.version import __version__
 from ract.io.strict_json import MOST_JSON, parse_object
 from ract.io.values import LARGEST_WHOLE
 from ract.models.guarantee import clopper_pearson_upper, percent_up
 from ract.recourse.plan import exact_number
-from ract.trees.serialize import canonical
+from ract.trees.serialize import canonical_json
 
 FORMAT = "ract certificate 2"
 # Records of ract 0.2 and before also held how long the search took and what a check was to sample.
@@ -36,7 +37,7 @@ class CertificateWarning(UserWarning):
 
 @dataclass(frozen=True)
 class Count:
-    """What was seen of some people and what follows for those like them.
+    """How many people have which status, and what follows for the population.
 
     Parameters
     ----------
@@ -51,7 +52,7 @@ class Count:
         At most this share of the population is without recourse.
     """
 
-    group: Any
+    group: Label | None
     n_people: int
     accepted: int
     served: int
@@ -61,17 +62,22 @@ class Count:
     risk_bound: float
 
     @classmethod
-    def of(cls, group: Any, status: np.ndarray, confidence: float) -> Count:
-        """Count the statuses of some people."""
+    def of(cls, group: Label | None, status: np.ndarray, confidence: float) -> Count:
+        """Count the statuses of people."""
         return cls.from_numbers(group, (len(status), *numbers_of(status)), confidence)
 
     @classmethod
-    def from_numbers(cls, group: Any, numbers: Sequence[int], confidence: float) -> Count:
+    def from_numbers(cls, group: Label | None, numbers: Sequence[int], confidence: float) -> Count:
         """What follows from numbers of people: all, accepted, served and unknown."""
         n_people, accepted, served, unknown = numbers
         without = n_people - accepted - served - unknown
         bound = clopper_pearson_upper(without + unknown, n_people, confidence)
         return cls(group, n_people, accepted, served, without, unknown, confidence, bound)
+
+    @property
+    def numbers(self) -> tuple[int, int, int, int, int]:
+        """How many people there are, are accepted, have an action, have none, and are unknown."""
+        return self.n_people, self.accepted, self.served, self.without, self.unknown
 
     @property
     def risk(self) -> float:
@@ -125,22 +131,17 @@ class Certificate:
         return self.describe()
 
     def _repr_html_(self) -> str:
-        rows = [
-            ("everyone" if count is self.everyone else count.group, count.n_people, count.accepted,
-             count.served, count.without, count.unknown, percent_up(count.risk_bound))
-            for count in (self.everyone, *self.groups)
-        ]  # fmt: skip
+        counts = [("everyone", self.everyone), *((count.group, count) for count in self.groups)]
+        rows = [(name, *count.numbers, percent_up(count.risk_bound)) for name, count in counts]
         columns = ("group", "people", "accepted", "have recourse", "without", "unknown", "at most")
         return html_table(self.describe().splitlines()[0], columns, rows)
 
     def describe(self) -> str:
         """The statement in plain words; bounds are rounded up."""
         sure, seen = f"{100 * self.confidence:.4g}%", self.everyone
-        limit = (
-            "at any cost"
-            if math.isinf(self.budget)
-            else f"within a budget of {exact_number(self.budget)}"
-        )
+        limit = "at any cost"
+        if not math.isinf(self.budget):
+            limit = f"within a budget of {exact_number(self.budget)}"
         if self.max_changes is not None:
             limit += f" with at most {self.max_changes} changed features"
         who = "held-out people" if self.overlap == 0 else "people"
@@ -170,10 +171,10 @@ class Certificate:
         record: dict[str, Any] = {"format": FORMAT, **asdict(self)}
         record["groups"] = list(record["groups"])
         for count in [record["everyone"], *record["groups"]]:
-            count["group"] = plain(count["group"])
+            count["group"] = json_label(count["group"])
             count["people"] = count.pop("n_people")  # its name in files of this format
         record["budget"] = None if math.isinf(self.budget) else self.budget
-        return {**record, "digest": digest_of(record)}
+        return {**record, "digest": record_digest(record)}
 
     @classmethod
     def from_dict(cls, record: dict[str, Any]) -> Certificate:
@@ -181,7 +182,7 @@ class Certificate:
         if not isinstance(record, dict) or record.get("format") not in (FORMAT, EARLIER):
             raise InvalidData(f"This is not a {FORMAT!r}.")
         try:
-            canonical(record)  # is JSON at all
+            canonical_json(record)  # is JSON at all
             own = _entries(record)
             own["everyone"] = _count(own["everyone"])
             own["groups"] = tuple(_count(count) for count in own["groups"])
@@ -229,19 +230,18 @@ def read_record(path: str | Path) -> dict[str, Any]:
         raise InvalidData(f"{path} is not a certificate: it {error}.") from None
 
 
-def digest_of(record: dict[str, Any]) -> str:
+def record_digest(record: dict[str, Any]) -> str:
     """The digest that a record should carry."""
     rest = {name: value for name, value in record.items() if name != "digest"}
-    return hashlib.sha256(canonical(rest)).hexdigest()
+    return hashlib.sha256(canonical_json(rest)).hexdigest()
 
 
 def _count(values: dict[str, Any]) -> Count:
     """A count that is possible."""
     count = Count(n_people=values["people"], **{k: v for k, v in values.items() if k != "people"})
-    numbers = (count.n_people, count.accepted, count.served, count.without, count.unknown)
     if not (
-        all(is_count(number) for number in numbers)
-        and sum(numbers) == 2 * count.n_people > 0
+        all(is_count(number) for number in count.numbers)
+        and sum(count.numbers) == 2 * count.n_people > 0
         and _is_share(count.confidence)
         and _is_amount(count.risk_bound)
     ):
@@ -260,12 +260,9 @@ def _entries(record: dict[str, Any]) -> dict[str, Any]:
     """The entries of a record as they are named now; a ValueError for one that is no entry."""
     own = {name: value for name, value in record.items() if name not in ("format", "digest")}
     if record["format"] == EARLIER:
-        search = own.pop("search")
-        if not _is_earlier_search(search):
+        search, drawn = own.pop("search"), (own.pop("none_sample", 0), own.pop("seed", 0))
+        if not (_is_earlier_search(search) and all(map(is_count, drawn))):
             raise ValueError("a value in it is not possible")
-        for name in ("none_sample", "seed"):
-            if not is_count(own.pop(name, 0)):
-                raise ValueError("a value in it is not possible")
         own = {"witnesses": None, **own, "max_changes": search["max_changes"]}
     expected = {entry.name for entry in fields(Certificate)}
     if own.keys() != expected:
@@ -274,7 +271,7 @@ def _entries(record: dict[str, Any]) -> dict[str, Any]:
     return own
 
 
-def _is_earlier_search(search: Any) -> bool:
+def _is_earlier_search(search: object) -> bool:
     """Whether these are limits of the exact search as ract 0.2 wrote them."""
     return (
         isinstance(search, dict)
@@ -287,24 +284,25 @@ def _is_earlier_search(search: Any) -> bool:
     )
 
 
-def _is_absent_or(kind: Callable[[Any], bool], value: Any) -> bool:
+def _is_absent_or(kind: Callable[[object], bool], value: object) -> bool:
     return value is None or kind(value)
 
 
-def is_count(value: Any) -> bool:
+def is_count(value: object) -> bool:
     """Whether a value is a whole number that every JSON reader takes as it is."""
     return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < LARGEST_WHOLE
 
 
-def _is_amount(value: Any) -> bool:
-    number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    return number and (0 <= value <= sys.float_info.max or value == math.inf)
+def _is_amount(value: object) -> bool:
+    if not isinstance(value, (int, float)) or isinstance(value, bool):
+        return False
+    return 0 <= value <= sys.float_info.max or value == math.inf
 
 
-def _is_share(value: Any) -> bool:
+def _is_share(value: object) -> bool:
     return isinstance(value, float) and 0 < value < 1
 
 
-def plain(label: Any) -> Any:
+def json_label(label: Label | None) -> Label | None:
     """A label as JSON holds it."""
     return label.item() if isinstance(label, np.generic) else label

@@ -9,8 +9,7 @@ a witness file everyone is searched for again.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import asdict, dataclass, replace
 
 import numpy as np
 
@@ -24,29 +23,26 @@ from ract.recourse.common.limits import Limits
 from ract.recourse.common.search import Batch
 from ract.recourse.question import Question
 from ract.recourse.reachable import reach
-from ract.recourse.solver.search import SolverSearch
+from ract.recourse.solver import SolverSearch
 
 
 @dataclass(frozen=True)
 class Recount:
-    """The question of whoever checks, and the limits of their own search.
+    """The question of whoever checks, and the limits of their search.
 
     Parameters
     ----------
     question : Question
-    limits : dict
-        ``max_changes``, ``time_limit`` and ``max_nodes``, as in ``ract.has_recourse``.
-    how : dict
-        ``n_jobs`` and ``progress``.
+    limits : Limits
     """
 
     question: Question
-    limits: dict[str, Any]
-    how: dict[str, Any]
+    limits: Limits
 
-    def by_search(self) -> np.ndarray:
-        """Everyone's status by the exact search."""
-        return reach(self.question, supply=False, **self.limits, **self.how)
+    def by_search(self, rows: np.ndarray | None = None) -> np.ndarray:
+        """Everyone's status, or that of the people in some rows, by the exact search."""
+        question = self.question if rows is None else self.question.of_rows(rows)
+        return reach(question, supply=False, **asdict(self.limits))
 
     def by_witnesses(self, witnesses: np.ndarray) -> np.ndarray:
         """Everyone's status; an InvalidFile for an action that does not stand."""
@@ -60,7 +56,7 @@ class Recount:
             raise InvalidFile("it has values that are not finite")
         wrong = wrong_action(
             question.ensemble, question.axes_without_supply, question.cost, people[rows[acted]],
-            values[acted], question.budget, self.limits["max_changes"],
+            values[acted], question.budget, self.limits.max_changes,
         )  # fmt: skip
         if wrong is not None:
             raise InvalidFile(f"the action of row {rows[acted][wrong[0]]} fails: {wrong[1]}")
@@ -72,8 +68,7 @@ class Recount:
         status[rows[acted]] = Status.FOUND
         rest = np.setdiff1d(np.flatnonzero(~accepted), rows[acted])
         if len(rest):
-            asked = question.of_rows(rest)
-            status[rest] = reach(asked, supply=False, **self.limits, **self.how)
+            status[rest] = self.by_search(rest)
         return status
 
     def prove_again(
@@ -86,17 +81,14 @@ class Recount:
             return "", f"Nobody of {len(rows)} people without recourse was to be proved again."
         sample = np.sort(np.random.default_rng(random_state).choice(rows, n, replace=False))
         who = f"a sample of {n} of the {len(rows)} people without recourse"
-        question, limits = self.question, self.limits
+        question, limits = self.question, replace(self.limits, max_nodes=None)
+        people = Batch.of(question.matrix[sample], question.budget, limits)
         try:
             found = solve_by_pattern(
-                lambda ensemble, axes, _: SolverSearch(ensemble, axes, question.cost),
+                lambda ensemble, axes: SolverSearch(ensemble, axes, question.cost),
                 question.ensemble,
                 question.axes_without_supply,
-                Batch.of(
-                    question.matrix[sample],
-                    question.budget,
-                    Limits(limits["max_changes"], limits["time_limit"], **self.how),
-                ),
+                people,
             )
         except ImportError:
             return "", f"Nobody of {who} was proved again, since OR-Tools is not installed."
@@ -118,26 +110,19 @@ def is_without(status: np.ndarray) -> np.ndarray:
     return np.isin(status, (Status.NONE, Status.NONE_WITHIN_BUDGET))
 
 
-def contradiction(stated: Count, own: Count) -> str:
+def contradiction(stated: Count, counted: Count) -> str:
     """Why two counts of the same people cannot both be right; empty if they can.
 
     Whom one of them leaves open, the other may count as they like.
     """
-    same = (stated.n_people, stated.accepted) == (own.n_people, own.accepted)
-    if (
-        same
-        and stated.served <= own.served + own.unknown
-        and stated.without <= own.without + own.unknown
-        and own.served <= stated.served + stated.unknown
-        and own.without <= stated.without + stated.unknown
+    if (stated.n_people, stated.accepted) == (counted.n_people, counted.accepted) and all(
+        one.served <= other.served + other.unknown and one.without <= other.without + other.unknown
+        for one, other in ((stated, counted), (counted, stated))
     ):
         return ""
     who = "" if stated.group is None else f" of group {stated.group!r}"
-    return f"the record counts {_numbers(stated)}{who}; this check finds {_numbers(own)}."
-
-
-def _numbers(count: Count) -> str:
+    words = "{} people, {} accepted, {} with an action, {} without and {} unknown"
     return (
-        f"{count.n_people} people, {count.accepted} accepted, {count.served} with an action, "
-        f"{count.without} without and {count.unknown} unknown"
+        f"the record counts {words.format(*stated.numbers)}{who}; this check finds "
+        f"{words.format(*counted.numbers)}."
     )

@@ -14,28 +14,31 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
 from ract._utils.errors import InvalidData, InvalidFile, InvalidSpec
-from ract.data.groups import groups_of
+from ract._utils.signature import refuse_unknown_keywords
+from ract._utils.typing import Classifier, ColumnLike, Label, TableLike
+from ract.data.groups import group_masks
 from ract.evaluation.certificates.certify import check_certified, confidence_of_each, overlap_of
 from ract.evaluation.certificates.record import (
     Certificate,
     Count,
-    digest_of,
     is_count,
+    json_label,
     not_read,
-    plain,
     read_record,
+    record_digest,
 )
 from ract.evaluation.certificates.recount import Recount, contradiction, is_without
 from ract.evaluation.certificates.verification import NOBODY_CAN, Verification
 from ract.evaluation.certificates.witnesses import read_witnesses
 from ract.models.guarantee import clopper_pearson_upper
+from ract.recourse.common.limits import Limits
 from ract.recourse.options import TIME_LIMIT
-from ract.recourse.problem import RecourseProblem
+from ract.recourse.problem import PROBLEM_KEYWORDS, ProblemKeywords, RecourseProblem
 from ract.recourse.question import Question
 from ract.trees.fingerprint import (
     OWN_COST,
@@ -46,25 +49,23 @@ from ract.trees.fingerprint import (
 from ract.trees.readers import read_model
 
 CLOSE = 1e-9
-_COUNTED = ("everyone", "groups")
 _ASKED = ("budget", "confidence", "max_changes")
+# Entries that may be empty: why they are open at first, and what their emptiness says.
+_OPTIONAL = {
+    "overlap": ("the training table is not known", "the record says nothing of it"),
+    "witnesses": ("the file was not given", "the record names none"),
+}
 
 
 def verify(
     certificate: Certificate | dict[str, Any] | str | Path,
-    model: Any = None,
-    X: Any = None,
+    model: Classifier | None = None,
+    X: TableLike | None = None,
     *,
-    groups: Any = None,
+    groups: str | ColumnLike | None = None,
     witnesses: str | Path | None = None,
-    training: Any = None,
+    training: TableLike | None = None,
     search: bool = True,
-    actions: Any = None,
-    desired: Any = None,
-    threshold: float | None = None,
-    reference: Any = None,
-    cost: Any = None,
-    budget: float | None = None,
     confidence: float = 0.95,
     max_changes: int | None = None,
     none_sample: int = 20,
@@ -73,6 +74,7 @@ def verify(
     max_nodes: int | None = None,
     n_jobs: int | None = None,
     progress: bool = False,
+    **problem: Unpack[ProblemKeywords],
 ) -> Verification:
     """Check a certificate: its record, and the model and the people if they are at hand.
 
@@ -94,8 +96,8 @@ def verify(
         was fitted by ract in this process.
     search : bool
         Whether to find the counts again.
-    actions, desired, threshold, reference, cost, budget, confidence, max_changes
-        The question that the certificate is to answer, as it was given to ``certify``.
+    confidence, max_changes
+        Of the question that the certificate is to answer, as they were given to ``certify``.
     none_sample : int
         How many of those without recourse the other engine proves again.
     random_state : int, optional
@@ -104,6 +106,9 @@ def verify(
         Limits of this check's own searches for each person.
     n_jobs, progress
         Of the searches.
+    **problem
+        The rest of the question: the keywords of ``RecourseProblem``, as they were given to
+        ``certify``.
 
     Returns
     -------
@@ -125,34 +130,31 @@ def verify(
     >>> print(verify(record).problems["record"])
     its digest does not fit.
     """
+    refuse_unknown_keywords("verify", problem, frozenset(PROBLEM_KEYWORDS))
     check_certified(confidence, None)
     if not is_count(none_sample):
         raise InvalidSpec(f"none_sample must be a whole number of 0 or more, got {none_sample!r}.")
-    record: Any = certificate
-    if isinstance(certificate, Certificate):
-        record = certificate.to_dict()
-    elif isinstance(certificate, (str, Path)):
-        record = read_record(certificate)
+    record = certificate
+    if isinstance(record, Certificate):
+        record = record.to_dict()
+    elif isinstance(record, (str, Path)):
+        record = read_record(record)
     try:
         stated = Certificate.from_dict(record)
     except InvalidData as damage:
         return Verification(("record",), {"record": str(damage)})
     check = _Check.of(record, stated)
-    rules: dict[str, Any] = {"actions": actions, "desired": desired, "threshold": threshold}
-    question = None
-    if model is not None:
-        question = check.model(model, X, rules, reference, cost, budget)
+    question = None if model is None else check.model(model, X, problem)
     if X is not None:
         check.people(X)
     shown = None if witnesses is None else check.file(witnesses)
-    if question is not None and X is not None and not check.problems:
+    if model is not None and question is not None and X is not None and not check.problems:
         check.asked(question.budget, confidence, max_changes)
         check.training(overlap_of(model, question.encoder, question.matrix, training))
         if search and not check.problems:
-            limits = {"max_changes": max_changes, "time_limit": time_limit, "max_nodes": max_nodes}
-            again = Recount(question, limits, {"n_jobs": n_jobs, "progress": progress})
-            inside = None if groups is None else groups_of(X, groups)
-            check.counts(again, inside, shown, none_sample, random_state)
+            limits = Limits(max_changes, time_limit, n_jobs, progress, max_nodes)
+            inside = None if groups is None else group_masks(X, groups)
+            check.counts(Recount(question, limits), inside, shown, none_sample, random_state)
     return check.result()
 
 
@@ -170,38 +172,38 @@ class _Check:
     @classmethod
     def of(cls, record: dict[str, Any], stated: Certificate) -> _Check:
         wrong = _wrong_record(record, stated)
-        both = dict.fromkeys(("everyone", "groups", *_ASKED), "model and people were not searched")
-        left = {
-            "model": "no model was given", "cost": "no model was given",
-            "data": "no people were given", **both,
-            "overlap": "the training table is not known", "witnesses": "the file was not given",
-            **dict.fromkeys(not_read(record), "no check reads it"),
-            **dict.fromkeys(NOBODY_CAN, "nobody can"),
-        }  # fmt: skip
-        silent = {name for name in ("overlap", "witnesses") if getattr(stated, name) is None}
-        if stated.overlap is None:
-            left["overlap"] = "the record says nothing of it"
-        if stated.witnesses is None:
-            left["witnesses"] = "the record names none"
-        if not stated.groups:
-            del left["groups"]  # unless groups are asked for
-        silent |= set(not_read(record))
-        return cls(stated, {"record": wrong} if wrong else {}, left, frozenset(silent))
+        # Groups are open only if the record has some, or if they are asked for.
+        counted = ("everyone", "groups") if stated.groups else ("everyone",)
+        left = dict.fromkeys(("model", "cost"), "no model was given")
+        left["data"] = "no people were given"
+        left |= dict.fromkeys((*counted, *_ASKED), "model and people were not searched")
+        left |= {name: open_ for name, (open_, _) in _OPTIONAL.items()}
+        left |= dict.fromkeys(not_read(record), "no check reads it")
+        left |= dict.fromkeys(NOBODY_CAN, "nobody can")
+        silent = {
+            name: empty for name, (_, empty) in _OPTIONAL.items() if getattr(stated, name) is None
+        }
+        every_silent = frozenset({*silent, *not_read(record)})
+        return cls(stated, {"record": wrong} if wrong else {}, left | silent, every_silent)
 
     def model(
-        self, model: Any, X: Any, rules: dict[str, Any], reference: Any, cost: Any, budget: Any
+        self, model: Classifier, X: TableLike | None, problem: ProblemKeywords
     ) -> Question | None:
         """Compare the model and its costs; the question to it, if it is the one."""
         self._done("model", ["model"])
-        known, people = X if reference is None else reference, reference if X is None else X
-        if model_fingerprint(read_model(model, known, **rules)) != self.stated.model:
+        reference = problem.get("reference")
+        # Models of ours know their features without a table.
+        known: Any = X if reference is None else reference
+        people = reference if X is None else X
+        actions, desired = problem.get("actions"), problem.get("desired")
+        threshold = problem.get("threshold")
+        tree = read_model(model, known, actions, desired=desired, threshold=threshold)
+        if model_fingerprint(tree) != self.stated.model:
             self.problems["model"] = "it decides otherwise, or its rules for actions differ."
             return None
         fitted, question = getattr(model, "cost_", None), None
         if people is not None:
-            question = RecourseProblem(
-                model, **rules, reference=reference, cost=cost, budget=budget
-            ).encoded(people)
+            question = RecourseProblem(model, **problem).encoded(people)
             fitted = question.cost
         if fitted is not None and cost_fingerprint(fitted) != self.stated.cost:
             self.problems["model"] = "its costs of actions differ."
@@ -211,7 +213,7 @@ class _Check:
             del self.open["cost"]
         return question
 
-    def people(self, X: Any) -> None:
+    def people(self, X: TableLike) -> None:
         """Compare the people."""
         same = is_fingerprint_of(self.stated.data, X)
         if same is None:
@@ -262,7 +264,7 @@ class _Check:
     def counts(
         self,
         again: Recount,
-        inside: dict[Any, np.ndarray] | None,
+        inside: dict[Label, np.ndarray] | None,
         shown: np.ndarray | None,
         none_sample: int,
         random_state: int | None,
@@ -292,32 +294,31 @@ class _Check:
         if wrong:
             self.problems["counts"] = wrong
 
-    def _compare(self, status: np.ndarray, inside: dict[Any, np.ndarray] | None) -> str:
+    def _compare(self, status: np.ndarray, inside: dict[Label, np.ndarray] | None) -> str:
         """Why the counts are wrong; what the two leave open differently stays on the list."""
         stated = self.stated
-        own = Count.of(None, status, stated.confidence)
-        pairs = [("everyone", stated.everyone, own)]
+        everyone = Count.of(None, status, stated.confidence)
+        pairs = [("everyone", stated.everyone, everyone)]
         if inside is None and stated.groups:
             self.open["groups"] = "the groups were not given"
         else:
-            names = [plain(group) for group in inside or ()]
-            if not _same_labels([count.group for count in stated.groups], names):
-                listed = [count.group for count in stated.groups]
+            names = [json_label(group) for group in inside or ()]
+            listed = [count.group for count in stated.groups]
+            if not _same_labels(listed, names):
                 return f"the record has the groups {listed!r} and not {names!r}."
             each = confidence_of_each(stated.confidence, len(names))
             counts = (Count.of(None, status[rows], each) for rows in (inside or {}).values())
             pairs += [("groups", *pair) for pair in zip(stated.groups, counts, strict=True)]
         for _, said, found in pairs:
-            wrong = contradiction(said, found)
-            if wrong:
+            if wrong := contradiction(said, found):
                 return wrong
         for name in dict.fromkeys(name for name, *_ in pairs):
-            if all(_numbers(a) == _numbers(b) for other, a, b in pairs if other == name):
+            if all(a.numbers == b.numbers for other, a, b in pairs if other == name):
                 self.open.pop(name, None)
             else:
                 self.open[name] = (
                     f"the record leaves {stated.everyone.unknown} people unknown and this check "
-                    f"{own.unknown}"
+                    f"{everyone.unknown}"
                 )
         return ""
 
@@ -334,7 +335,7 @@ class _Check:
 
 def _wrong_record(record: dict[str, Any], stated: Certificate) -> str:
     """Why a record cannot be as it was written; empty if it can."""
-    if record.get("digest") != digest_of(record):
+    if record.get("digest") != record_digest(record):
         return "its digest does not fit."
     if stated.everyone.group is not None or any(count.group is None for count in stated.groups):
         return "a group is not named, or everyone is."
@@ -351,17 +352,13 @@ def _wrong_record(record: dict[str, Any], stated: Certificate) -> str:
     return ""
 
 
-def _numbers(count: Count) -> tuple[int, ...]:
-    return (count.n_people, count.accepted, count.served, count.without, count.unknown)
-
-
-def _same_labels(stated: list[Any], own: list[Any]) -> bool:
+def _same_labels(stated: list[Label | None], found: list[Label | None]) -> bool:
     """Whether labels are the same in their order; 1 is 1.0, but neither True nor "1"."""
-    return len(stated) == len(own) and all(
+    return len(stated) == len(found) and all(
         a == b and isinstance(a, bool) == isinstance(b, bool)
-        for a, b in zip(stated, own, strict=True)
+        for a, b in zip(stated, found, strict=True)
     )
 
 
-def _said(value: Any) -> str:
+def _said(value: float | None) -> str:
     return "not limited" if value is None or value == math.inf else f"{value!r}"

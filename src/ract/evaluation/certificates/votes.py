@@ -20,17 +20,19 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Unpack
 
 import numpy as np
 
 from ract._utils.errors import InvalidData, InvalidSpec
+from ract._utils.signature import refuse_unknown_keywords
 from ract._utils.status import Status
+from ract._utils.typing import Classifier, TableLike
 from ract.models.guarantee import clopper_pearson_upper, most_failures, sequence_people_needed
 from ract.models.imported import ImportedClassifier
 from ract.models.tree import RecourseTreeClassifier
 from ract.recourse.options import TIME_LIMIT
-from ract.recourse.problem import RecourseProblem
+from ract.recourse.problem import PROBLEM_KEYWORDS, ProblemKeywords, RecourseProblem
 from ract.recourse.reachable import reach
 from ract.trees.ensemble import TreeEnsemble, sigmoid
 from ract.trees.readers import read_model
@@ -65,7 +67,7 @@ class RecourseGuarantee:
         Shares of them who are accepted, before and after.
     """
 
-    model: Any
+    model: Classifier
     votes_needed: int | None
     threshold: float | None
     max_risk: float
@@ -81,11 +83,9 @@ class RecourseGuarantee:
 
     def describe(self) -> str:
         """The guarantee in plain words."""
-        how = (
-            f"{self.votes_needed} votes are needed"
-            if self.threshold is None
-            else f"the desired class is given from a probability of {self.threshold:.3g}"
-        )
+        how = f"{self.votes_needed} votes are needed"
+        if self.threshold is not None:
+            how = f"the desired class is given from a probability of {self.threshold:.3g}"
         return (
             f"With {100 * self.confidence:.4g}% confidence at most "
             f"{100 * self.risk_bound:.3g}% of people are without recourse (asked: "
@@ -96,19 +96,15 @@ class RecourseGuarantee:
 
 
 def guarantee_recourse(
-    model: Any,
-    X: Any,
+    model: Classifier,
+    X: TableLike,
     max_risk: float,
     confidence: float = 0.95,
     *,
-    budget: float | None = None,
-    actions: Any = None,
-    desired: Any = None,
-    reference: Any = None,
-    cost: Any = None,
     time_limit: float | None = TIME_LIMIT,
     n_jobs: int | None = None,
     progress: bool = False,
+    **problem: Unpack[ProblemKeywords],
 ) -> RecourseGuarantee:
     """Lower what a model asks for until its recourse risk is bounded.
 
@@ -122,9 +118,11 @@ def guarantee_recourse(
     max_risk : float
         Largest acceptable share of people without recourse.
     confidence : float
-    budget, actions, desired, reference, cost, time_limit, n_jobs, progress
+    time_limit, n_jobs, progress
         As in ``ract.find_recourse``. People whom the search leaves open count as without, and so
         do those who would have to hand in a missing value.
+    **problem
+        The keywords of ``RecourseProblem`` but for the threshold, which is what is lowered.
 
     Examples
     --------
@@ -138,16 +136,13 @@ def guarantee_recourse(
     for name, value in (("max_risk", max_risk), ("confidence", confidence)):
         if not (isinstance(value, (int, float)) and 0 < value < 1):
             raise InvalidSpec(f"{name} must lie between 0 and 1, got {value!r}.")
-    known = X if reference is None else reference
-
-    def at(threshold: float | None) -> Any:
-        return read_model(model, known, actions, desired=desired, threshold=threshold)
-
-    question = RecourseProblem(model, actions, desired, None, cost, budget, reference).encoded(X)
+    allowed = frozenset({*PROBLEM_KEYWORDS} - {"threshold"})
+    refuse_unknown_keywords("guarantee_recourse", problem, allowed)
+    question = RecourseProblem(model, **problem).encoded(X)
     question.refuse_rules("A certificate")
     matrix, trees = question.matrix, question.ensemble
-    own = hasattr(model, "ensemble_")  # one of ract's classifiers, or an imported one
-    by_votes = own and trees.combine == "votes" and trees.n_trees > 1
+    is_ours = hasattr(model, "ensemble_")  # one of ract's classifiers, or an imported one
+    by_votes = is_ours and trees.combine == "votes" and trees.n_trees > 1
     if isinstance(model, RecourseTreeClassifier):
         raise InvalidSpec(
             "One tree has one vote, so there is nothing to lower; fit the RecourseTreeClassifier "
@@ -162,53 +157,51 @@ def guarantee_recourse(
             f"{confidence:g}: {needed} are needed even if all of them have recourse."
         )
 
-    def ensemble(step: int) -> Any:
+    highest = _threshold_of(model)
+
+    def ensemble(step: int) -> TreeEnsemble:
         if by_votes:
             return replace(trees, cutoff=step)
         if step == STEPS:
             return trees
-        threshold = _threshold(step, highest)
-        return _lowered(model, threshold) if own else at(threshold).ensemble
+        threshold = highest * step / STEPS
+        if is_ours:
+            return _lowered(model, trees, threshold)
+        known, actions = problem.get("reference"), problem.get("actions")
+        known, desired = X if known is None else known, problem.get("desired")
+        return read_model(model, known, actions, desired=desired, threshold=threshold).ensemble
 
-    def without(step: int) -> np.ndarray:
-        """Who is without recourse at a step of the sequence; nobody at step 0."""
-        status = reach(
-            question.by(ensemble(step)), supply=False, time_limit=time_limit, n_jobs=n_jobs,
-            progress=progress,
-        )  # fmt: skip
-        return ~np.isin(status, (Status.ACCEPTED, Status.FOUND))
+    def n_without(step: int) -> int:
+        """How many people are without recourse at a step of the sequence; nobody at step 0."""
+        limits = {"time_limit": time_limit, "n_jobs": n_jobs, "progress": progress}
+        status = reach(question.by(ensemble(step)), supply=False, **limits)
+        return int((~np.isin(status, (Status.ACCEPTED, Status.FOUND))).sum())
 
-    highest = _own_threshold(model)
     last = int(trees.cutoff) if by_votes else STEPS
-    step = _last_that_passes(lambda k: int(without(k).sum()) <= tolerated, last)
+    step = _last_that_passes(lambda k: n_without(k) <= tolerated, last)
     chosen = ensemble(step)
-    before = float(trees.decide(matrix).mean())
-    failures = int(without(step).sum()) if step else 0
-    untouched = step == last
-    return RecourseGuarantee(
-        model=_with_trees(model, ensemble(step)) if own else model,
-        votes_needed=step if by_votes else None,
-        threshold=None if by_votes else _threshold(step, highest),
-        max_risk=max_risk,
-        confidence=confidence,
+    failures, bound = 0, 0.0
+    if step:
+        failures = n_without(step)
         # The walk chose among models at one level, which is all that it shows; the model as it
         # was is the end of the sequence, whose own failures may count.
-        risk_bound=0.0
-        if not step
-        else clopper_pearson_upper(failures if untouched else tolerated, n, confidence),
+        counted = failures if step == last else tolerated
+        bound = clopper_pearson_upper(counted, n, confidence)
+    return RecourseGuarantee(
+        model=_with_trees(model, chosen) if is_ours else model,
+        votes_needed=step if by_votes else None,
+        threshold=None if by_votes else highest * step / STEPS,
+        max_risk=max_risk,
+        confidence=confidence,
+        risk_bound=bound,
         empirical_risk=failures / n,
         n_people=n,
-        accepted_before=before,
+        accepted_before=float(trees.decide(matrix).mean()),
         accepted=float(chosen.decide(matrix).mean()),
     )
 
 
-def _threshold(step: int, highest: float) -> float:
-    """Probability asked for at a step; the model's own at the last."""
-    return highest * step / STEPS
-
-
-def _own_threshold(model: Any) -> float:
+def _threshold_of(model: Classifier) -> float:
     """The probability from which a model decides for the desired class; mostly one half."""
     trees = getattr(model, "ensemble_", None)
     if trees is None or isinstance(model, ImportedClassifier) or trees.combine == "votes":
@@ -230,18 +223,17 @@ def _last_that_passes(passes: Callable[[int], bool], last: int) -> int:
     return low
 
 
-def _with_trees(model: Any, trees: TreeEnsemble) -> Any:
+def _with_trees(model: Classifier, trees: TreeEnsemble) -> Classifier:
     """A copy of a model that decides by other trees."""
     if isinstance(model, ImportedClassifier):
         return replace(model, ensemble_=trees)
     changed = copy.copy(model)
-    changed.ensemble_ = trees
+    vars(changed)["ensemble_"] = trees
     return changed
 
 
-def _lowered(model: Any, probability: float) -> TreeEnsemble:
+def _lowered(model: Classifier, trees: TreeEnsemble, probability: float) -> TreeEnsemble:
     """The trees of a booster or an imported model, asked for a probability of the desired class."""
-    trees = model.ensemble_
     if not isinstance(model, ImportedClassifier):
         return trees.at_threshold(probability)
     link = model.link

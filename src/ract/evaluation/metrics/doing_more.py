@@ -23,7 +23,7 @@ from ract.data.costs import fit_cost
 from ract.data.encoder import Axis, Encoder
 from ract.evaluation.metrics.amounts import Amounts
 from ract.recourse.common.answers import differs
-from ract.recourse.common.problem import Problem
+from ract.recourse.common.problem import CellProblem
 from ract.recourse.exact.decide import Model
 from ract.recourse.explain.ranges import Certifier
 from ract.trees.ensemble import TreeEnsemble
@@ -128,7 +128,7 @@ def proved_safe(
     )
     status = np.full(len(further.target), Status.NONE, dtype=object)
     for ensemble in ensembles:
-        problem = Problem(ensemble, encoder.axes, cost)
+        problem = CellProblem(ensemble, encoder.axes, cost)
         certifier = Certifier(Model.of(problem).refusing(), MAX_NODES)
         for i in range(len(status)):
             if status[i] == Status.NONE:
@@ -136,7 +136,7 @@ def proved_safe(
     return status
 
 
-def _cells(problem: Problem, further: Further, i: int) -> tuple[np.ndarray, np.ndarray]:
+def _cells(problem: CellProblem, further: Further, i: int) -> tuple[np.ndarray, np.ndarray]:
     """Cells of a person's plan, and all cells that they may be in."""
     grid, last = problem.grid, further.target[i].copy()
     for a, axis in enumerate(further.axes):

@@ -4,18 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
 
 from ract._utils.errors import InvalidData, InvalidSpec
+from ract._utils.typing import Classifier, Label, TableLike
+from ract.data.actions import ActionSpace
 from ract.data.encoder import Encoder
 from ract.data.frames import read_table
 from ract.recourse.common.answers import differs
 from ract.recourse.result import Recourse
 from ract.trees.ensemble import TreeEnsemble
 from ract.trees.readers import read_model
+
+# A fitted model, or a function from a table to who is accepted.
+Decider: TypeAlias = "Classifier | Callable[[Any], np.ndarray]"
 
 
 @dataclass(frozen=True)
@@ -47,11 +52,11 @@ class Letters:
     found: np.ndarray
     cost: np.ndarray
     labels: pd.Index
-    people: Any
-    known_people: Any
-    desired: Any
+    people: TableLike
+    known_people: TableLike
+    desired: Label
     ensembles: tuple[TreeEnsemble, ...] = ()
-    model: Any = None
+    model: object = None
 
     @classmethod
     def of_recourse(cls, recourse: Recourse) -> Letters:
@@ -64,25 +69,25 @@ class Letters:
                 if not change.switch and not change.by_itself:
                     after[i, first[change.feature]] = float(change.goal)
         known = question.people if question.reference is None else question.reference
-        return cls(
-            recourse.encoder, recourse.before, after, ~(recourse.accepted | recourse.invalid),
-            recourse.found, recourse.cost, recourse.labels, recourse.people, known,
-            recourse.desired, tuple(one.ensemble for one in question.each if one.decides),
-        )  # fmt: skip
+        refused = ~(recourse.accepted | recourse.invalid)
+        people = (refused, recourse.found, recourse.cost, recourse.labels, recourse.people)
+        trees = tuple(asked.ensemble for asked in question.each if asked.decides)
+        encoder, before = recourse.encoder, recourse.before
+        return cls(encoder, before, after, *people, known, recourse.desired, trees)
 
     @classmethod
     def of_table(
         cls,
-        model: Any,
-        X: Any,
-        plans: Any,
-        actions: Any,
-        desired: Any,
-        reference: Any,
+        model: object,
+        X: TableLike | None,
+        plans: TableLike,
+        actions: ActionSpace | None,
+        desired: Label | None,
+        reference: TableLike | None,
         safety: str,
     ) -> Letters:
         """Those of plans that were found by other means."""
-        if actions is None or desired is None:
+        if X is None or actions is None or desired is None:
             raise InvalidSpec("plans need actions and desired: what may change, and to what end.")
         known = X if reference is None else reference
         ensembles: tuple[TreeEnsemble, ...] = ()
@@ -100,21 +105,17 @@ class Letters:
         refused = ~accepts_by(model, desired)(X)
         found = refused & differs(before, after).any(axis=1)
         labels = X.index if isinstance(X, pd.DataFrame) else pd.RangeIndex(len(before))
-        cost = np.full(len(before), np.nan)
-        return cls(
-            encoder, before, after, refused, found, cost, labels, X, known, desired, ensembles,
-            model,
-        )  # fmt: skip
+        people = (refused, found, np.full(len(before), np.nan), labels, X)
+        return cls(encoder, before, after, *people, known, desired, ensembles, model)
 
     def accepts(self, points: np.ndarray) -> np.ndarray:
         """Whom the model accepts of encoded people."""
         if self.ensembles:
-            each = [ensemble.decide(points) for ensemble in self.ensembles]
-            return np.asarray(np.all(each, axis=0))
+            return np.all([ensemble.decide(points) for ensemble in self.ensembles], axis=0)
         return accepts_by(self.model, self.desired)(self.encoder.decode(points, like=self.people))
 
 
-def accepts_by(model: Any, desired: Any) -> Callable[[Any], np.ndarray]:
+def accepts_by(model: object, desired: Label) -> Callable[[TableLike], np.ndarray]:
     """From a table to whom a model accepts."""
     if hasattr(model, "predict"):
         return lambda table: np.asarray(np.asarray(model.predict(table)) == desired)

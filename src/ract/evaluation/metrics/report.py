@@ -9,8 +9,9 @@ import numpy as np
 import pandas as pd
 
 from ract._utils.errors import InvalidData
+from ract._utils.typing import Classifier, ColumnLike, TableLike
 from ract.data.costs import within
-from ract.data.group_sums import Column, Metrics
+from ract.data.group_sums import MetricColumn, Metrics
 from ract.recourse.find import find_recourse
 from ract.recourse.plausible.plausibility import Plausibility
 from ract.recourse.problem import own_budget
@@ -18,17 +19,17 @@ from ract.recourse.result import Recourse
 
 
 def recourse_report(
-    model: Any,
-    X: Any,
-    y: Any = None,
+    model: Classifier,
+    X: TableLike,
+    y: ColumnLike | None = None,
     *,
-    groups: Any = None,
+    groups: str | ColumnLike | None = None,
     confidence: float = 0.95,
-    reference: Any = None,
-    effects: Any = None,
+    reference: TableLike | None = None,
+    effects: object = None,
     **options: Any,
 ) -> pd.DataFrame:
-    """Accuracy and recourse of a model for some people, overall and by group.
+    """Accuracy and recourse of a model, overall and by group.
 
     Parameters
     ----------
@@ -77,35 +78,21 @@ def recourse_report(
     """
     asked = {"explain": False, "strict": True, **options, "reference": reference}
     recourse = find_recourse(model, X, **(asked | {"budget": np.inf}))
-    causal = None if effects is None else find_recourse(model, X, **(asked | {"effects": effects}))
-    budget = own_budget(model, options.get("budget"))
-    return report_of(recourse, y, budget, groups=groups, confidence=confidence, causal=causal)
-
-
-def report_of(
-    recourse: Recourse,
-    y: Any,
-    budget: float,
-    *,
-    groups: Any,
-    confidence: float,
-    causal: Recourse | None = None,
-) -> pd.DataFrame:
-    """The report of plans that were found without a budget, and of those with effects if any."""
-    columns = columns_of(recourse, y, budget)
-    if causal is not None:
-        columns.append(Column("causal validity", causal.found, ~causal.accepted))
+    columns = columns_of(recourse, y, own_budget(model, options.get("budget")))
+    if effects is not None:
+        causal = find_recourse(model, X, **(asked | {"effects": effects}))
+        columns.append(MetricColumn("causal validity", causal.found, ~causal.accepted))
     return Metrics.of(columns, recourse.people, groups).table(confidence)
 
 
 def columns_of(
-    recourse: Recourse, y: Any, budget: float, *, plausibility: bool = True
-) -> list[Column]:
+    recourse: Recourse, y: ColumnLike | None, budget: float, *, plausibility: bool = True
+) -> list[MetricColumn]:
     """Every metric of plans that were found without a budget, a value per person."""
     return [*_decisions(recourse, y), *_plans(recourse, budget, plausibility=plausibility)]
 
 
-def _decisions(recourse: Recourse, y: Any) -> Iterator[Column]:
+def _decisions(recourse: Recourse, y: ColumnLike | None) -> Iterator[MetricColumn]:
     """Accuracy and AUC, if the truth is known."""
     if y is None:
         return
@@ -113,30 +100,30 @@ def _decisions(recourse: Recourse, y: Any) -> Iterator[Column]:
     if truth.shape != decided.shape:
         raise InvalidData(f"X has {len(decided)} rows but y has shape {truth.shape}.")
     everyone = np.ones(len(truth), np.bool_)
-    yield Column("accuracy", decided == truth, everyone)
-    yield Column("AUC", recourse.question.tree.score(recourse.people), everyone, truth)
+    yield MetricColumn("accuracy", decided == truth, everyone)
+    yield MetricColumn("AUC", recourse.question.tree.score(recourse.people), everyone, truth)
 
 
-def _plans(recourse: Recourse, budget: float, *, plausibility: bool) -> Iterator[Column]:
+def _plans(recourse: Recourse, budget: float, *, plausibility: bool) -> Iterator[MetricColumn]:
     """Everything that rests on each person's cheapest action."""
     accepted, axes = recourse.accepted, recourse.encoder.axes
     found = recourse.found & ~recourse.only_supplied
     affordable = found & within(recourse.cost, budget)
     everyone = np.ones(len(found), np.bool_)
-    yield Column("accepted", accepted, everyone)
-    yield Column("recourse ratio", accepted | affordable, everyone)
-    yield Column("recourse risk", ~(accepted | affordable), everyone)
-    yield Column("validity", found, ~accepted)
-    yield Column("validity within budget", affordable, ~accepted)
-    yield Column("mean cost", recourse.cost, found)
-    yield Column("sparsity", recourse.n_changes.astype(float), found)
+    yield MetricColumn("accepted", accepted, everyone)
+    yield MetricColumn("recourse ratio", accepted | affordable, everyone)
+    yield MetricColumn("recourse risk", ~(accepted | affordable), everyone)
+    yield MetricColumn("validity", found, ~accepted)
+    yield MetricColumn("validity within budget", affordable, ~accepted)
+    yield MetricColumn("mean cost", recourse.cost, found)
+    yield MetricColumn("sparsity", recourse.n_changes.astype(float), found)
     if any(axis.feature.may_supply for axis in axes):
         supplied = recourse.only_supplied & within(recourse.cost, budget)
-        yield Column("validity only supplied", supplied, ~accepted)
+        yield MetricColumn("validity only supplied", supplied, ~accepted)
     if not plausibility or any(axis.has_missing for axis in axes):
         return
     score = np.zeros(len(found))
     if not accepted.all():
         judge = Plausibility().fit(recourse.question.known)
         score[~accepted] = judge.score(recourse.after[~accepted])
-    yield Column("plausibility", score, ~accepted)
+    yield MetricColumn("plausibility", score, ~accepted)

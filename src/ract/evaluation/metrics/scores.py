@@ -14,31 +14,19 @@ from typing import Any
 
 import numpy as np
 
-from ract.recourse.common.by_pattern import refuse_missing
+from ract._utils.typing import Classifier, TableLike
+from ract.recourse.common.by_pattern import refuse_missing_values
 from ract.recourse.find import find_recourse
 from ract.recourse.plausible.plausibility import Plausibility
+from ract.recourse.problem import PROBLEM_KEYWORDS
 from ract.recourse.reachable import has_recourse
 from ract.recourse.result import Recourse
 
-__all__ = [
-    "causal_validity",
-    "mean_cost",
-    "outlier_score",
-    "plausibility",
-    "recourse_ratio",
-    "recourse_risk",
-    "sparsity",
-    "validity",
-]
-
 # Options that the quick question of has_recourse takes too.
-QUICK = {
-    "actions", "budget", "cost", "desired", "max_changes", "n_jobs", "progress", "reference",
-    "threshold", "time_limit",
-}  # fmt: skip
+QUICK = {*PROBLEM_KEYWORDS, "max_changes", "n_jobs", "progress", "time_limit"}
 
 
-def recourse_ratio(model: Any, X: Any, y: Any = None, **options: Any) -> float:
+def recourse_ratio(model: Classifier, X: TableLike, y: object = None, **options: Any) -> float:
     """Share of people who are accepted or have an action within the budget (the paper's ratio).
 
     People whose cheapest action only hands in missing values count as without.
@@ -64,23 +52,22 @@ def recourse_ratio(model: Any, X: Any, y: Any = None, **options: Any) -> float:
     return float(np.mean(served(model, X, **options)))
 
 
-def recourse_risk(model: Any, X: Any, y: Any = None, **options: Any) -> float:
+def recourse_risk(model: Classifier, X: TableLike, y: object = None, **options: Any) -> float:
     """Share of people without an action within the budget: 1 minus ``recourse_ratio``."""
     return 1.0 - recourse_ratio(model, X, **options)
 
 
-def served(model: Any, X: Any, **options: Any) -> np.ndarray:
+def served(model: Classifier, X: TableLike, **options: Any) -> np.ndarray:
     """Who is accepted or has an action within the budget; those of unknown status have none.
 
     Nor do those whose cheapest action only hands in missing values.
     """
     if set(options) <= QUICK and options.get("cost") is None and not _may_supply(model, options):
         return has_recourse(model, X, strict=True, **options)
-    within: np.ndarray = _plans(model, X, options).within_budget
-    return within
+    return np.asarray(_plans(model, X, options).within_budget)
 
 
-def _may_supply(model: Any, options: dict[str, Any]) -> bool:
+def _may_supply(model: Classifier, options: dict[str, Any]) -> bool:
     """Whether some feature lets people hand in a missing value."""
     space = options.get("actions")
     if space is None and hasattr(model, "encoder_"):
@@ -88,7 +75,7 @@ def _may_supply(model: Any, options: dict[str, Any]) -> bool:
     return any(feature.may_supply for feature in space or ())
 
 
-def validity(model: Any, X: Any, y: Any = None, **options: Any) -> float:
+def validity(model: Classifier, X: TableLike, y: object = None, **options: Any) -> float:
     """Share of refused people for whom there is an action, whatever it costs.
 
     With ``budget`` the share of refused people with an action within it. NaN if nobody is
@@ -99,7 +86,7 @@ def validity(model: Any, X: Any, y: Any = None, **options: Any) -> float:
     return _mean(recourse.found[~recourse.accepted])
 
 
-def mean_cost(model: Any, X: Any, y: Any = None, **options: Any) -> float:
+def mean_cost(model: Classifier, X: TableLike, y: object = None, **options: Any) -> float:
     """Mean cost of the actions of refused people who have one, whatever it costs.
 
     NaN if nobody has one.
@@ -109,7 +96,7 @@ def mean_cost(model: Any, X: Any, y: Any = None, **options: Any) -> float:
     return _mean(recourse.cost[recourse.found])
 
 
-def sparsity(model: Any, X: Any, y: Any = None, **options: Any) -> float:
+def sparsity(model: Classifier, X: TableLike, y: object = None, **options: Any) -> float:
     """Mean number of features that the actions of refused people change."""
     options.setdefault("budget", np.inf)
     recourse = _plans(model, X, options)
@@ -117,7 +104,12 @@ def sparsity(model: Any, X: Any, y: Any = None, **options: Any) -> float:
 
 
 def outlier_score(
-    model: Any, X: Any, y: Any = None, *, reference: Any = None, **options: Any
+    model: Classifier,
+    X: TableLike,
+    y: object = None,
+    *,
+    reference: TableLike | None = None,
+    **options: Any,
 ) -> float:
     """Mean outlier score of refused people after their actions, by an isolation forest.
 
@@ -133,19 +125,24 @@ def outlier_score(
     """
     options.setdefault("budget", np.inf)
     recourse = _plans(model, X, {"reference": reference, **options})
-    refuse_missing(recourse.encoder.axes, "Outlier scores")
+    refuse_missing_values(recourse.encoder.axes, "Outlier scores")
     known = recourse.before if reference is None else recourse.encoder.matrix(reference)
     after = recourse.after[~recourse.accepted]
     return _mean(-Plausibility().fit(known).score(after)) if len(after) else float("nan")
 
 
-def plausibility(model: Any, X: Any, y: Any = None, **options: Any) -> float:
+def plausibility(model: Classifier, X: TableLike, y: object = None, **options: Any) -> float:
     """Minus ``outlier_score``, so that larger is better."""
     return -outlier_score(model, X, **options)
 
 
 def causal_validity(
-    model: Any, X: Any, y: Any = None, *, effects: Any = "estimate", **options: Any
+    model: Classifier,
+    X: TableLike,
+    y: object = None,
+    *,
+    effects: object = "estimate",
+    **options: Any,
 ) -> float:
     """Share of refused people with an action once effects of changes on other features follow.
 
@@ -160,7 +157,7 @@ def causal_validity(
     return _mean(recourse.found[~recourse.accepted])
 
 
-def _plans(model: Any, X: Any, options: dict[str, Any]) -> Recourse:
+def _plans(model: Classifier, X: TableLike, options: dict[str, Any]) -> Recourse:
     return find_recourse(model, X, **{"explain": False, "strict": True, **options})
 
 

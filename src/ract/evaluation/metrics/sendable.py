@@ -23,10 +23,12 @@ import pandas as pd
 
 from ract._utils.errors import InvalidSpec
 from ract._utils.status import Status
-from ract.data.group_sums import Column, Metrics
+from ract._utils.typing import ColumnLike, Label, TableLike
+from ract.data.actions import ActionSpace
+from ract.data.group_sums import MetricColumn, Metrics
 from ract.evaluation.metrics.amounts import Amounts, is_round
 from ract.evaluation.metrics.doing_more import Further, proved_safe, sampled_safe
-from ract.evaluation.metrics.letters import Letters, accepts_by
+from ract.evaluation.metrics.letters import Decider, Letters, accepts_by
 from ract.recourse.common.answers import differs
 from ract.recourse.find import find_recourse
 from ract.recourse.result import Recourse
@@ -80,8 +82,7 @@ class Sendable:
     def failures(self) -> pd.DataFrame:
         """Who fails on which: people by the set of checks that they fail, the largest first."""
         failed = self.people["fails"]
-        failed = failed[failed != ""]
-        counts = failed.value_counts()
+        counts = failed[failed != ""].value_counts()
         return counts.rename_axis("fails").rename("people").reset_index()
 
     def __repr__(self) -> str:
@@ -97,15 +98,15 @@ class Sendable:
 
 
 def sendable(
-    model: Any,
-    X: Any = None,
+    model: Recourse | Decider,
+    X: TableLike | None = None,
     *,
-    plans: Any = None,
-    others: Any = (),
-    groups: Any = None,
-    reference: Any = None,
-    actions: Any = None,
-    desired: Any = None,
+    plans: TableLike | None = None,
+    others: Decider | list[Decider] | tuple[Decider, ...] = (),
+    groups: str | ColumnLike | None = None,
+    reference: TableLike | None = None,
+    actions: ActionSpace | None = None,
+    desired: Label | None = None,
     safety: str = "auto",
     max_changes: int = FEW,
     n_points: int = N_POINTS,
@@ -164,22 +165,23 @@ def sendable(
     >>> bool(sent.share <= sent.share_of("few", "safe"))
     True
     """
-    _check(safety, max_changes, n_points)
+    if safety not in ("auto", "proved", "sampled"):
+        raise InvalidSpec(f"safety must be 'auto', 'proved' or 'sampled', got {safety!r}.")
+    for name, count in (("n_points", n_points), ("max_changes", max_changes)):
+        if count < 1:
+            raise InvalidSpec(f"{name} must be 1 or more, got {count!r}.")
     if plans is not None:
         letters = Letters.of_table(model, X, plans, actions, desired, reference, safety)
     else:
-        letters = Letters.of_recourse(_found(model, X, reference, actions, desired, options))
-    rows = np.flatnonzero(letters.refused)
-    table = reference if reference is not None else letters.known_people
-    known = letters.encoder.matrix(table)
-    amounts = Amounts.of(letters.encoder.axes, known)
-    judged = _Judged(letters, amounts, known, rows)
+        given = {"actions": actions, "desired": desired, "reference": reference}
+        letters = Letters.of_recourse(_found(model, X, given, options))
+    judged = _Judged(letters, letters.known_people if reference is None else reference)
     columns = {
         "few": judged.n_changes <= max_changes,
         **judged.safe(safety, n_points, np.random.default_rng(random_state)),
         "size": judged.sizes_fit(),
         "round": judged.rounds(),
-        **judged.lasts(_models(others)),
+        **judged.lasts(others if isinstance(others, (list, tuple)) else [others]),
     }
     return _counted(judged, columns, groups, confidence)
 
@@ -187,35 +189,32 @@ def sendable(
 class _Judged:
     """The checks of the refused; people without a plan pass none."""
 
-    def __init__(
-        self, letters: Letters, amounts: Amounts, known: np.ndarray, rows: np.ndarray
-    ) -> None:
-        self.letters, self.amounts, self.known, self.rows = letters, amounts, known, rows
-        self.found = letters.found[rows]
-        self.planned = rows[self.found]
+    def __init__(self, letters: Letters, reference: TableLike) -> None:
+        self.letters, self.axes = letters, letters.encoder.axes
+        self.known = letters.encoder.matrix(reference)
+        self.amounts = Amounts.of(self.axes, self.known)
+        self.rows = np.flatnonzero(letters.refused)
+        self.found = letters.found[self.rows]
+        self.planned = self.rows[self.found]
         self.before, self.after = letters.before[self.planned], letters.after[self.planned]
-        self.first = [axis.columns[0] for axis in letters.encoder.axes]
+        first = [axis.columns[0] for axis in self.axes]
+        self.start, self.target = self.before[:, first], self.after[:, first]
 
     @property
     def n_changes(self) -> np.ndarray:
         """How many features each of the refused is asked to change; inf without a plan."""
         moved = differs(self.before, self.after)
-        axes = self.letters.encoder.axes
-        count = sum((moved[:, list(a.columns)].any(axis=1).astype(float) for a in axes), 0.0)
+        count = sum((moved[:, list(a.columns)].any(axis=1).astype(float) for a in self.axes), 0.0)
         return self._spread(np.asarray(count), np.inf)
 
     def sizes_fit(self) -> np.ndarray:
-        own, target = self.before[:, self.first], self.after[:, self.first]
-        most = self.amounts.largest_change(own) * (1 + 1e-9)
-        return self._spread((~(np.abs(target - own) > most)).all(axis=1), False)
+        most = self.amounts.largest_change(self.start) * (1 + 1e-9)
+        return self._spread((~(np.abs(self.target - self.start) > most)).all(axis=1), False)
 
     def rounds(self) -> np.ndarray:
-        own, target = self.before[:, self.first], self.after[:, self.first]
-        numbers = [
-            axis.feature.kind in ("continuous", "integer") for axis in self.letters.encoder.axes
-        ]
-        fits = is_round(own[:, numbers], target[:, numbers]) | np.isnan(own[:, numbers])
-        return self._spread(fits.all(axis=1), False)
+        numbers = [axis.feature.kind in ("continuous", "integer") for axis in self.axes]
+        start, target = self.start[:, numbers], self.target[:, numbers]
+        return self._spread((is_round(start, target) | np.isnan(start)).all(axis=1), False)
 
     def safe(self, safety: str, n_points: int, rng: np.random.Generator) -> dict[str, np.ndarray]:
         letters = self.letters
@@ -224,12 +223,10 @@ class _Judged:
             safe = sampled_safe(letters.accepts, further, n_points, rng)
             return {"safe": self._spread(safe, False), "proof": self._spread(["sampled"], "")}
         status = proved_safe(letters.ensembles, letters.encoder, self.known, further)
-        proof = np.array([_PROOFS[one] for one in status], dtype=object)
-        return {
-            "safe": self._spread(status == Status.NONE, False), "proof": self._spread(proof, ""),
-        }  # fmt: skip
+        safe, proof = status == Status.NONE, np.array([_PROOFS[s] for s in status], dtype=object)
+        return {"safe": self._spread(safe, False), "proof": self._spread(proof, "")}
 
-    def lasts(self, models: Sequence[Any]) -> dict[str, np.ndarray]:
+    def lasts(self, models: Sequence[Decider]) -> dict[str, np.ndarray]:
         if not models:
             return {}
         lasts = np.ones(len(self.planned), bool)
@@ -239,7 +236,7 @@ class _Judged:
                 lasts &= accepts_by(model, self.letters.desired)(table)
         return {"lasts": self._spread(lasts, False)}
 
-    def _spread(self, values: Any, otherwise: Any) -> np.ndarray:
+    def _spread(self, values: np.ndarray | list[str], otherwise: float | str) -> np.ndarray:
         """Values of those with a plan among all who are refused."""
         values = np.asarray(values)
         spread = np.full(len(self.rows), otherwise, dtype=values.dtype)
@@ -248,38 +245,43 @@ class _Judged:
 
 
 def _counted(
-    judged: _Judged, columns: dict[str, np.ndarray], groups: Any, confidence: float
+    judged: _Judged,
+    columns: dict[str, np.ndarray],
+    groups: str | ColumnLike | None,
+    confidence: float,
 ) -> Sendable:
+    """The table of people, and the shares of those who pass each check."""
     letters, rows = judged.letters, judged.rows
     checks = [name for name in CHECKS if name in columns]
     passes = np.stack([columns[name] for name in checks], axis=1)
     aside = np.stack([columns[name] for name in checks if name != "round"], axis=1)
-    people = {
-        "plan": judged.found, "changes": np.where(judged.found, judged.n_changes, 0).astype(int),
-        "cost": letters.cost[rows], **{name: columns[name] for name in checks},
-        "proof": columns["proof"], SENDABLE: passes.all(axis=1),
-        "fails": [
-            "plan" if not found else ", ".join(np.array(checks)[~ok])
-            for found, ok in zip(judged.found, passes, strict=True)
-        ],
-    }  # fmt: skip
+    n_changes = np.where(judged.found, judged.n_changes, 0).astype(int)
+    people = {"plan": judged.found, "changes": n_changes, "cost": letters.cost[rows]}
+    people |= {name: columns[name] for name in (*checks, "proof")}
+    people[SENDABLE] = np.all(passes, axis=1)
+    failed = [", ".join(np.array(checks)[~passed]) for passed in passes]
+    people["fails"] = np.where(judged.found, np.array(failed, dtype=object), "plan")
 
     def among_all(values: np.ndarray) -> np.ndarray:
         full = np.zeros(len(letters.refused), bool)
         full[rows] = values
         return full
 
-    shares = {SENDABLE: people[SENDABLE], ASIDE: aside.all(axis=1), HAS_PLAN: judged.found}
-    counted = [Column(name, among_all(of), letters.refused) for name, of in shares.items()]
+    shares = {SENDABLE: people[SENDABLE], ASIDE: np.all(aside, axis=1), HAS_PLAN: judged.found}
+    counted = [MetricColumn(name, among_all(of), letters.refused) for name, of in shares.items()]
     planned = letters.refused & letters.found
-    counted += [Column(name, among_all(columns[name]), planned) for name in checks]
+    counted += [MetricColumn(name, among_all(columns[name]), planned) for name in checks]
     metrics = Metrics.of(counted, letters.people, groups).table(confidence)
     return Sendable(pd.DataFrame(people, index=letters.labels[rows]), metrics)
 
 
 def _found(
-    model: Any, X: Any, reference: Any, actions: Any, desired: Any, options: dict[str, Any]
+    model: Recourse | Decider,
+    X: TableLike | None,
+    given: dict[str, Any],
+    options: dict[str, Any],
 ) -> Recourse:
+    """The plans that were found, or those of a model that are yet to be found."""
     if isinstance(model, Recourse):
         if options:
             raise InvalidSpec(
@@ -288,22 +290,8 @@ def _found(
         return model
     if X is None:
         raise InvalidSpec("A model needs people: sendable(model, X).")
-    given = {"actions": actions, "desired": desired, "reference": reference}
     said = {name: value for name, value in given.items() if value is not None}
-    find = getattr(model, "recourse", None) or partial(find_recourse, model)
+    asked: Any = model
+    find = getattr(asked, "recourse", None) or partial(find_recourse, asked)
     found: Recourse = find(X, **{"explain": False, **said, **options})
     return found
-
-
-def _models(others: Any) -> Sequence[Any]:
-    """The models of a sequence, or the one."""
-    return list(others) if isinstance(others, (list, tuple)) else [others]
-
-
-def _check(safety: str, max_changes: int, n_points: int) -> None:
-    if safety not in ("auto", "proved", "sampled"):
-        raise InvalidSpec(f"safety must be 'auto', 'proved' or 'sampled', got {safety!r}.")
-    if n_points < 1:
-        raise InvalidSpec(f"n_points must be 1 or more, got {n_points!r}.")
-    if max_changes < 1:
-        raise InvalidSpec(f"max_changes must be 1 or more, got {max_changes!r}.")

@@ -16,14 +16,9 @@ Examples
 True
 """
 
-from ract.evaluation.plots.adoption import AdoptionDisplay
-from ract.evaluation.plots.book import BookDisplay
-from ract.evaluation.plots.groups import GroupDisplay
-from ract.evaluation.plots.people import BudgetDisplay, CostDisplay
-from ract.evaluation.plots.plan import LeversDisplay, PlanDisplay
-from ract.evaluation.plots.promises import PromisesDisplay
-from ract.evaluation.plots.sendable import SendableDisplay
-from ract.evaluation.plots.tradeoff import TradeoffDisplay
+from ract.evaluation.plots.curves import AdoptionDisplay, BookDisplay, TradeoffDisplay
+from ract.evaluation.plots.plans import BudgetDisplay, CostDisplay, LeversDisplay, PlanDisplay
+from ract.evaluation.plots.shares import GroupDisplay, PromisesDisplay, SendableDisplay
 from ract.evaluation.plots.tree import plot_tree
 
 __all__ = [

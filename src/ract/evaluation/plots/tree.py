@@ -6,19 +6,19 @@ from typing import Any
 
 import numpy as np
 
-from ract.evaluation.plots.style import DESIRED, RECOURSE, SPLIT, UNDESIRED, pyplot
-from ract.evaluation.text import Words
+from ract.evaluation.plots.style import DESIRED, RECOURSE, SPLIT, UNDESIRED, Axes, pyplot
+from ract.evaluation.text import FittedModel, Words
 
 
 def plot_tree(
-    model: Any,
+    model: FittedModel,
     *,
     tree: int = 0,
     max_depth: int | None = None,
     decimals: int = 2,
-    ax: Any = None,
+    ax: Axes | None = None,
     fontsize: float | None = None,
-) -> Any:
+) -> Axes:
     """Draw a fitted tree, or one tree of a forest or booster.
 
     Green leaves give the desired class, red ones the other; yellow ones give the desired class
@@ -50,15 +50,9 @@ def plot_tree(
     width = max(x for x, _ in place.values()) + 1
     size = _fitting_size(words, place, cut, ax, width) if fontsize is None else fontsize
     for node, (x, y) in place.items():
-        ax.annotate(
-            _text(words, node, cut),
-            (x, -y),
-            ha="center",
-            va="center",
-            fontsize=size,
-            bbox={"boxstyle": "round", "fc": _colour(words, node, cut), "ec": "#777777"},
-            zorder=2,
-        )
+        box = {"boxstyle": "round", "fc": _colour(words, node, cut), "ec": "#777777"}
+        style: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": size, "zorder": 2}
+        ax.annotate(_text(words, node, cut), (x, -y), bbox=box, **style)
         for child in (words.ensemble.left[node], words.ensemble.right[node]):
             if int(child) in place:
                 cx, cy = place[int(child)]
@@ -69,12 +63,13 @@ def plot_tree(
 
 
 def _fitting_size(
-    words: Words, place: dict[int, tuple[float, int]], cut: set[int], ax: Any, width: float
+    words: Words, place: dict[int, tuple[float, int]], cut: set[int], ax: Axes, width: float
 ) -> float:
     """The largest font, up to 11 points, at which boxes side by side do not overlap."""
     leaves = [node for node in place if node in cut or words.ensemble.feature[node] < 0]
     longest = max(len(line) for node in leaves for line in _text(words, node, cut).split("\n"))
-    points = 72 * ax.get_figure().get_size_inches()[0] * ax.get_position().width / (width + 0.2)
+    inches = ax.figure.bbox.width / ax.figure.dpi
+    points = 72 * inches * ax.get_position().width / (width + 0.2)
     return float(np.clip(points / (0.62 * (longest + 2)), 2, 11))
 
 

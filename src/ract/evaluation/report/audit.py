@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 import pandas as pd
@@ -13,10 +13,13 @@ import pandas as pd
 from ract._utils.errors import InvalidSpec
 from ract._utils.files import write_whole
 from ract._utils.html import html_table
+from ract._utils.signature import refuse_unknown_keywords
+from ract._utils.typing import Classifier, ColumnLike, Label, TableLike
 from ract.data.frames import read_table, take_rows
 from ract.data.group_sums import with_everyone
 from ract.evaluation.certificates import Certificate, certify
 from ract.evaluation.lending import Book, book
+from ract.evaluation.metrics.letters import Decider
 from ract.evaluation.metrics.sendable import Sendable, sendable
 from ract.evaluation.report.counts import Counts
 from ract.evaluation.report.page import page
@@ -27,7 +30,7 @@ from ract.recourse.few_changes import plans_for_people
 from ract.recourse.find import find_recourse
 from ract.recourse.options import TIME_LIMIT
 from ract.recourse.plan import Obstacle
-from ract.recourse.problem import own_budget
+from ract.recourse.problem import PROBLEM_KEYWORDS, ProblemKeywords, own_budget
 from ract.recourse.result import Recourse
 
 
@@ -123,39 +126,30 @@ class Audit:
     def _repr_html_(self) -> str:
         """The findings in short; ``save`` writes the page."""
         whole = self.metrics.drop_duplicates("metric")
-        rows = [
-            (str(row["metric"]), int(row["people"]), row["value"]) for _, row in whole.iterrows()
-        ]
-        if self.sendable is not None:
-            rows.insert(
-                0, ("plans that can be sent", len(self.sendable.people), self.sendable.share)
-            )
+        rows = list(whole[["metric", "people", "value"]].itertuples(index=False, name=None))
+        if (sent := self.sendable) is not None:
+            rows.insert(0, ("plans that can be sent", len(sent.people), sent.share))
         caption = f"{self.title}: {self.certificate.describe().splitlines()[0]}"
         return html_table(caption, ("metric", "people", "value"), rows)
 
 
 def audit(
-    model: Any,
-    X: Any,
-    y: Any = None,
+    model: Classifier,
+    X: TableLike,
+    y: ColumnLike | None = None,
     *,
-    groups: Any = None,
-    budget: float | None = None,
+    groups: str | ColumnLike | None = None,
     confidence: float = 0.95,
-    actions: Any = None,
-    desired: Any = None,
-    threshold: float | None = None,
-    reference: Any = None,
-    cost: Any = None,
-    training: Any = None,
+    training: TableLike | None = None,
     judge: OutcomeJudge | None = None,
-    others: Any = (),
+    others: Decider | list[Decider] | tuple[Decider, ...] = (),
     certificate: Certificate | None = None,
     max_people: int | None = 5000,
     time_limit: float | None = TIME_LIMIT,
     title: str = "Recourse audit",
     n_jobs: int | None = None,
     progress: bool = False,
+    **problem: Unpack[ProblemKeywords],
 ) -> Audit:
     """Audit a model: accuracy, recourse with a bound, groups, costs, and people without recourse.
 
@@ -165,8 +159,6 @@ def audit(
         As in ``recourse_report``; bounds are for people who had no part in training.
     groups : str or array (people,), optional
         A column of X, or everyone's group.
-    budget, actions, desired, threshold, reference, cost, time_limit, n_jobs, progress
-        As in ``ract.find_recourse``.
     confidence : float
         Of the bounds and intervals.
     training : frame or array, optional
@@ -183,6 +175,10 @@ def audit(
         always on all of them. None for everyone.
     title : str
         Of the page.
+    time_limit, n_jobs, progress
+        As in ``ract.find_recourse``.
+    **problem
+        The keywords of ``RecourseProblem``.
 
     Examples
     --------
@@ -193,12 +189,12 @@ def audit(
     >>> found.n_people, found.to_html()[:15]
     (500, '<!doctype html>')
     """
+    refuse_unknown_keywords("audit", problem, frozenset(PROBLEM_KEYWORDS))
     if max_people is not None and max_people < 1:
         raise InvalidSpec(f"max_people must be 1 or more, got {max_people!r}.")
-    how = {
-        "actions": actions, "desired": desired, "threshold": threshold, "reference": reference,
-        "cost": cost, "time_limit": time_limit, "n_jobs": n_jobs, "progress": progress,
-    }  # fmt: skip
+    budget = problem.pop("budget", None)
+    how: dict[str, Any] = {"time_limit": time_limit, "n_jobs": n_jobs, "progress": progress}
+    how |= problem
     if certificate is None:
         certificate = certify(model, X, budget, confidence, groups, training=training, **how)
     most, n_people = own_budget(model, budget), read_table(X).n_rows
@@ -212,24 +208,20 @@ def audit(
         if groups is not None and not isinstance(groups, str):
             groups = np.asarray(groups)[rows]
     accepted = certificate.share_accepted
-    counts = Counts.of(
-        model, X, y, most, groups=groups, judge=judge, accepted=accepted, **how
-    )  # fmt: skip
-    plans = _letters(model, X, budget=most, explain=False, strict=True, **how)
-    sent = sendable(plans, others=others, groups=groups, confidence=confidence)
+    counts = Counts.of(model, X, y, most, groups=groups, judge=judge, accepted=accepted, **how)
+    find = getattr(model, "recourse", partial(find_recourse, model))
+    plans = plans_for_people(find, X, budget=most, explain=False, strict=True, **how)
+    shown: dict[str, Any] = {"groups": groups, "others": others, "confidence": confidence}
+    sent, lending = sendable(plans, **shown), None
     found = audit_of(counts, model, certificate, confidence, title, judge, **how)
-    lending = None
     if judge is not None and y is not None:
-        lending = book(
-            model, X, y, judge, groups=groups, others=others, confidence=confidence, budget=most,
-            **how,
-        )  # fmt: skip
+        lending = book(model, X, y, judge, **shown, budget=most, **how)
     return replace(found, sendable=sent, book=lending)
 
 
 def audit_of(
     counts: Counts,
-    model: Any,
+    model: Classifier,
     certificate: Certificate,
     confidence: float,
     title: str,
@@ -247,12 +239,10 @@ def audit_of(
     reasons = None
     if counts.without is not None:
         reasons = find_recourse(model, counts.without, budget=certificate.budget, **how)
-    judged = None
+    judged, accepted = None, certificate.share_accepted
     if judge is not None:
-        accepted = certificate.share_accepted
-        judged = {
-            "bar": judge.bar(accepted), "accepted": accepted, "confidence": judge.confidence,
-        }  # fmt: skip
+        judged = {"bar": judge.bar(accepted), "accepted": accepted}
+        judged["confidence"] = judge.confidence
     return Audit(
         title=title,
         model=counts.model,
@@ -275,20 +265,15 @@ def audit_of(
     )
 
 
-def _letters(model: Any, X: Any, **how: Any) -> Recourse:
-    """The plans that letters carry."""
-    find = getattr(model, "recourse", partial(find_recourse, model))
-    return plans_for_people(find, X, **how)
-
-
-def _promised(tallies: dict[Any, pd.Series]) -> pd.DataFrame:
+def _promised(tallies: dict[Label, pd.Series]) -> pd.DataFrame:
     everyone = with_everyone(tallies)
     if not everyone[0][1]["only supplied"]:
         everyone = [(group, counts.drop("only supplied")) for group, counts in everyone]
-    return pd.DataFrame([
+    rows = [
         {"group": group, **counts, "none": 2 * counts["refused"] - counts.sum()}
         for group, counts in everyone
-    ])  # fmt: skip
+    ]
+    return pd.DataFrame(rows)
 
 
 def _held(recourse: Recourse | None) -> pd.DataFrame:
@@ -297,14 +282,10 @@ def _held(recourse: Recourse | None) -> pd.DataFrame:
     for obstacle in recourse.obstacles.values() if recourse is not None else ():
         budgets.setdefault(_holds(obstacle), []).append(obstacle.budget)
     rows = [
-        (features, len(of_set), _median([budget for budget in of_set if not np.isnan(budget)]))
+        (features, len(of_set), pd.Series(of_set, dtype=float).median())
         for features, of_set in sorted(budgets.items(), key=lambda item: -len(item[1]))
     ]
     return pd.DataFrame(rows, columns=["features", "people", "median budget"])
-
-
-def _median(known: list[float]) -> float:
-    return float(np.median(known)) if known else float("nan")
 
 
 def _holds(obstacle: Obstacle | None) -> str:
@@ -317,9 +298,6 @@ def _holds(obstacle: Obstacle | None) -> str:
 
 def _without(recourse: Recourse | None) -> pd.DataFrame:
     """People without recourse and why, in words."""
-    rows = [
-        (plan.person, plan.status, plan.describe(), _holds(plan.obstacle))
-        for plan in (recourse if recourse is not None else ())
-        if not plan.has_recourse
-    ]
+    plans = [] if recourse is None else [plan for plan in recourse if not plan.has_recourse]
+    rows = [(plan.person, plan.status, plan.describe(), _holds(plan.obstacle)) for plan in plans]
     return pd.DataFrame(rows, columns=["person", "status", "why", "obstacle"])

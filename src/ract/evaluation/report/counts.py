@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from ract._utils.typing import Classifier, ColumnLike, Label, TableLike
 from ract.data.costs import within
 from ract.data.frames import take_rows
-from ract.data.group_sums import Metrics, added, tallied
+from ract.data.group_sums import Metrics, add_by_key, tallied
 from ract.data.sketch import Points
 from ract.evaluation.metrics.report import columns_of
 from ract.models.judge import OutcomeJudge
@@ -24,6 +25,8 @@ from ract.recourse.result import Recourse
 
 MOST_EXPLAINED = 200
 MOST_COSTS = 16_384  # that are distinguished; beyond, neighbours count as equal
+# What is the sum of two parts.
+_SUMS = ("n_people", "n_without", "n_supplied", "metrics", "n_planned", "changed", "effort")
 
 
 @dataclass(frozen=True)
@@ -67,12 +70,12 @@ class Counts:
     @classmethod
     def of(
         cls,
-        model: Any,
-        people: Any,
-        y: Any,
+        model: Classifier,
+        people: TableLike,
+        y: ColumnLike | None,
         budget: float,
         *,
-        groups: Any = None,
+        groups: str | ColumnLike | None = None,
         judge: OutcomeJudge | None = None,
         accepted: float = np.nan,
         plausibility: bool = True,
@@ -101,13 +104,12 @@ class Counts:
             # Plans that were found without a budget, judged within one.
             judged = replace(found, question=replace(found.question, budget=budget))
             verdicts = judge.judged(judged, accepted=accepted).tallied(groups)
+        columns = columns_of(found, y, budget, plausibility=plausibility)
         return cls(
             n_people=len(found),
             n_without=len(costly),
             n_supplied=int((supplied & affordable).sum()),
-            metrics=Metrics.of(
-                columns_of(found, y, budget, plausibility=plausibility), people, groups
-            ),
+            metrics=Metrics.of(columns, people, groups),
             costs=Points.of(costs, None).thinned(MOST_COSTS),
             n_planned=int(planned.sum()),
             changed=found.changed[planned].sum(axis=0).astype(float),
@@ -120,24 +122,14 @@ class Counts:
         )
 
     def __add__(self, other: Counts) -> Counts:
-        def both(one: Any, more: Any) -> Any:
-            return None if one is None or more is None else added(one, more)
-
+        sums = {name: getattr(self, name) + getattr(other, name) for name in _SUMS}
+        for name in ("verdicts", "promised"):
+            pair = getattr(self, name), getattr(other, name)
+            sums[name] = None if pair[0] is None or pair[1] is None else add_by_key(*pair)
         parts = [part for part in (self.without, other.without) if part is not None]
-        return replace(
-            self,
-            n_people=self.n_people + other.n_people,
-            n_without=self.n_without + other.n_without,
-            n_supplied=self.n_supplied + other.n_supplied,
-            metrics=self.metrics + other.metrics,
-            costs=self.costs.joined(other.costs, MOST_COSTS),
-            n_planned=self.n_planned + other.n_planned,
-            changed=self.changed + other.changed,
-            effort=self.effort + other.effort,
-            verdicts=both(self.verdicts, other.verdicts),
-            promised=both(self.promised, other.promised),
-            without=pd.concat(parts)[:MOST_EXPLAINED] if len(parts) > 1 else [*parts, None][0],
-        )
+        without = pd.concat(parts)[:MOST_EXPLAINED] if len(parts) > 1 else [*parts, None][0]
+        costs = self.costs.joined(other.costs, MOST_COSTS)
+        return replace(self, **sums, costs=costs, without=without)
 
     def cost_table(self) -> pd.DataFrame:
         """How many people have each cost, infinite if they have no plan."""
@@ -155,8 +147,12 @@ class Counts:
 
 
 def _promised(
-    model: Any, X: Any, recourse: Recourse, groups: Any, options: dict[str, Any]
-) -> dict[Any, pd.Series] | None:
+    model: Classifier,
+    X: TableLike,
+    recourse: Recourse,
+    groups: str | ColumnLike | None,
+    options: dict[str, Any],
+) -> dict[Label, pd.Series] | None:
     """Who of the refused has a plan that lasts as promised, by group."""
     curve = getattr(model, "lasting_", None)
     if curve is None or curve.lasting is None:
@@ -169,10 +165,8 @@ def _promised(
     found = (status == "found") & ~supplied
     weaker = recourse.found & within(recourse.cost, options["budget"]) & ~found & ~supplied
     unknown = ~weaker & ((status == "unknown") | (recourse.status == "unknown"))
-    kinds = {
-        "refused": refused, "promised": found, "weaker": weaker, "unknown": unknown,
-        "only supplied": supplied & ~unknown,
-    }  # fmt: skip
+    kinds = {"refused": refused, "promised": found, "weaker": weaker, "unknown": unknown}
+    kinds["only supplied"] = supplied & ~unknown
     return tallied({name: is_so & refused for name, is_so in kinds.items()}, X, groups)
 
 

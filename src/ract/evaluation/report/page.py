@@ -10,15 +10,40 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from ract._utils.templates import Templates
+from ract._utils.validation import is_number
 from ract.data.group_sums import EVERYONE
 from ract.evaluation.report import charts
-from ract.evaluation.report.render import open_templates, percent, short
 from ract.models.verdicts import VERDICTS
 
 if TYPE_CHECKING:
     from ract.evaluation.lending import Book
     from ract.evaluation.metrics.sendable import Sendable
     from ract.evaluation.report.audit import Audit
+    from ract.recourse.calibration import LastingCurve
+
+
+def percent(share: float) -> str:
+    """A share as a percentage with one decimal."""
+    return "-" if pd.isna(share) else f"{100 * float(share):.1f}%"
+
+
+def points(share: float) -> str:
+    """A difference of shares in percentage points."""
+    return "-" if pd.isna(share) else f"{100 * float(share):+.1f}"
+
+
+def short(value: float) -> str:
+    """A cost or budget with three digits."""
+    if pd.isna(value):
+        return "-"
+    return "no budget" if math.isinf(value) else f"{float(value):.3g}"
+
+
+def open_templates(folder: str | Path | None = None) -> Templates:
+    """The templates of the page, those of a folder first."""
+    filters = {"percent": percent, "points": points, "short": short, "thousands": "{:,}".format}
+    return Templates("ract.evaluation.report", folder, filters=filters)
 
 
 def page(audit: Audit, templates: str | Path | None = None) -> str:
@@ -51,13 +76,7 @@ def page(audit: Audit, templates: str | Path | None = None) -> str:
         "by_obstacle": _by_obstacle(audit),
         "verdicts": [] if audit.verdicts is None else _rows(audit.verdicts),
         "judged": audit.judged,
-        "lasting": None
-        if audit.lasting is None
-        else {
-            "statement": str(audit.lasting),
-            "points": _rows(audit.lasting.to_frame()),
-            "confidence": audit.lasting.confidence,
-        },
+        "lasting": None if audit.lasting is None else _lasting(audit.lasting),
         "book": None if audit.book is None else _book(audit.book),
         "promised": [] if audit.promised is None else _rows(audit.promised),
         "model": {
@@ -96,45 +115,54 @@ def _charts(audit: Audit, values: dict[str, Any], planned: pd.DataFrame) -> dict
             "Share of people with recourse at each budget", all_costs, audit.budget, everyone
         )
     if rows := values["changes"]:
-        drawn["changes"] = charts.bars(
-            "Features that people are asked to change",
-            [
-                (row["feature"], row["share"],
-                 f"{percent(row['share'])}, effort {short(row['effort'])}")
-                for row in rows
-            ],
-        )  # fmt: skip
+        bars = [
+            (
+                row["feature"],
+                row["share"],
+                f"{percent(row['share'])}, effort {short(row['effort'])}",
+            )
+            for row in rows
+        ]
+        drawn["changes"] = charts.bars("Features that people are asked to change", bars)
     if rows := [row for row in values["verdicts"] if row["refused"]]:
-        drawn["earned"] = charts.stacked(
-            "Refused people by what their plans are",
-            VERDICTS,
-            [
-                (row["group"], [row[name] / row["refused"] for name in VERDICTS], row["refused"])
-                for row in rows
-            ],
-        )
-    if audit.lasting is not None and audit.lasting.points:
+        parts = [
+            (row["group"], [row[name] / row["refused"] for name in VERDICTS], row["refused"])
+            for row in rows
+        ]
+        drawn["earned"] = charts.stacked("Refused people by what their plans are", VERDICTS, parts)
+    if (lasting := audit.lasting) is not None and lasting.points:
+        shares = [
+            (
+                f"strength {point.strength:g}" if point.strength else "what is needed",
+                point.last / point.plans,
+                lasting.at_least(point),
+                1.0,
+            )
+            for point in lasting.points
+            if point.plans
+        ]
         drawn["lasting"] = charts.intervals(
             "Share of plans that last, by their strength",
-            [
-                (f"strength {point.strength:g}" if point.strength else "what is needed",
-                 point.last / point.plans, audit.lasting.at_least(point), 1.0)
-                for point in audit.lasting.points
-                if point.plans
-            ],
-            0.9 if audit.lasting.lasting is None else audit.lasting.lasting,
+            shares,
+            0.9 if lasting.lasting is None else lasting.lasting,
             "share of plans that last; dashed: what was asked for",
-        )  # fmt: skip
+        )
     if values["book"]:
         rows = [row for row in values["book"]["rows"] if row["group"] == EVERYONE]
+        names = ("pool", "bad rate", "bad rate low", "bad rate high")
         drawn["book"] = charts.intervals(
             "Bad rate of the accepted, today and after plans",
-            [(row["pool"], row["bad rate"], row["bad rate low"], row["bad rate high"])
-             for row in rows],
+            [tuple(row[name] for name in names) for row in rows],
             rows[0]["bad rate"],
             "bad rate of the accepted; dashed: today",
-        )  # fmt: skip
+        )
     return drawn
+
+
+def _lasting(lasting: LastingCurve) -> dict[str, Any]:
+    """What is said of lasting plans, and the share that lasts by strength."""
+    points = _rows(lasting.to_frame())
+    return {"statement": str(lasting), "points": points, "confidence": lasting.confidence}
 
 
 def _book(book: Book) -> dict[str, Any]:
@@ -152,11 +180,13 @@ def _sendable(sent: Sendable) -> dict[str, Any]:
 
 def _by_obstacle(audit: Audit) -> list[dict[str, Any]]:
     """What holds people, the most common first, each with the people whom it holds."""
-    own = {str(name): _rows(rows) for name, rows in audit.without.groupby("obstacle", sort=False)}
-    known = [{**row, "held": own.pop(row["features"], [])} for row in _rows(audit.held)]
+    people = {
+        str(name): _rows(rows) for name, rows in audit.without.groupby("obstacle", sort=False)
+    }
+    known = [{**row, "held": people.pop(row["features"], [])} for row in _rows(audit.held)]
     return known + [
         {"features": name, "people": len(rows), "median budget": math.nan, "held": rows}
-        for name, rows in own.items()
+        for name, rows in people.items()
     ]
 
 
@@ -169,13 +199,9 @@ def _median(planned: pd.DataFrame) -> float:
     return float(planned["cost"].to_numpy()[middle].mean())
 
 
-def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
-
-
 def _rows(frame: pd.DataFrame) -> list[dict[str, Any]]:
     """Rows as numbers and plain text, also where a table holds text that calls itself markup."""
     return [
-        {str(k): v if _is_number(v) else str(v) for k, v in row.items()}
+        {str(k): v if is_number(v) else str(v) for k, v in row.items()}
         for row in frame.to_dict("records")
     ]

@@ -6,17 +6,17 @@ import math
 from typing import Any
 
 from ract._utils.version import __version__
-from ract.io.export.source import Source, sent_left
+from ract.io.export.source import Source
 from ract.recourse.problem import own_budget
 from ract.trees.ensemble import TreeEnsemble
 from ract.trees.fingerprint import model_fingerprint
-from ract.trees.serialize import plain, space_parts
+from ract.trees.serialize import json_value, space_parts
 
 # Models with missing values need a reader that knows them.
 FORMAT, VERSION, VERSION_WITH_MISSING = "ract trees", 1, 2
 
 
-def to_json(model: Any) -> dict[str, Any]:
+def to_json(model: object) -> dict[str, Any]:
     """A model as JSON values.
 
     Parameters
@@ -57,9 +57,9 @@ def to_json(model: Any) -> dict[str, Any]:
         "version": VERSION_WITH_MISSING if _has_missing(source) else VERSION,
         "ract": __version__,
         "fingerprint": model_fingerprint(model),
-        "classes": plain(source.classes, "classes"),
-        "desired": plain(source.classes[source.k], "desired"),
-        "budget": plain(own_budget(model), "budget"),
+        "classes": json_value(source.classes, "classes"),
+        "desired": json_value(source.classes[source.k], "desired"),
+        "budget": json_value(own_budget(model), "budget"),
         "actions": space_parts(source.encoder.space),
         "columns": _columns(source),
         "decision": _decision(source),
@@ -71,11 +71,7 @@ def to_json(model: Any) -> dict[str, Any]:
 
 
 def _trees(source: Source, ensemble: TreeEnsemble) -> list[list[dict[str, Any]]]:
-    ends = [*ensemble.root[1:].tolist(), len(ensemble.feature)]
-    return [
-        _nodes(source, ensemble, first, last)
-        for first, last in zip(ensemble.root.tolist(), ends, strict=True)
-    ]
+    return [_nodes(source, ensemble, part) for part in ensemble.slices]
 
 
 def _columns(source: Source) -> list[dict[str, Any]]:
@@ -110,29 +106,28 @@ def _decision(source: Source) -> dict[str, Any]:
         return {"count": "mean", "tie_wins": bool(ensemble.cutoff <= 0.5)}
     return {
         "count": ensemble.combine,
-        "at_least": plain(ensemble.cutoff, "cutoff"),
+        "at_least": json_value(ensemble.cutoff, "cutoff"),
         "start": float(ensemble.base),
         "single": ensemble.single,
     }
 
 
-def _nodes(source: Source, ensemble: TreeEnsemble, first: int, last: int) -> list[dict[str, Any]]:
-    part = slice(first, last)
-    columns, cuts = ensemble.feature[part].tolist(), ensemble.threshold[part].tolist()
-    left, right = ensemble.left[part].tolist(), ensemble.right[part].tolist()
-    votes, values = ensemble.label[part].tolist(), ensemble.value[part].tolist()
-    against = None if ensemble.against is None else ensemble.against[part].tolist()
-    sent, missing = sent_left(ensemble)[part].tolist(), _missing_numbers(source)
-    nodes: list[dict[str, Any]] = []
-    for k, column in enumerate(columns):
+def _nodes(source: Source, ensemble: TreeEnsemble, part: slice) -> list[dict[str, Any]]:
+    first, arrays = part.start, [ensemble.feature, ensemble.threshold, ensemble.left]
+    arrays += [ensemble.right, ensemble.sends_left, ensemble.label, ensemble.value]
+    arrays.append(ensemble.value if ensemble.against is None else ensemble.against)
+    missing, nodes = _missing_numbers(source), []
+    for column, cut, left, right, sent_left, vote, value, other in zip(
+        *(array[part].tolist() for array in arrays), strict=True
+    ):
+        node: dict[str, Any] = {"vote": vote == 1, "value": value}
         if column >= 0:
-            at_most = None if math.isinf(cuts[k]) else cuts[k]
-            split = {"column": column, "at_most": at_most}
-            split |= {"yes": left[k] - first, "no": right[k] - first}
+            at_most = None if math.isinf(cut) else cut
+            node = {"column": column, "at_most": at_most}
+            node |= {"yes": left - first, "no": right - first}
             if column in missing:
-                split["missing"] = "yes" if sent[k] else "no"
-            nodes.append(split)
-            continue
-        leaf = {"vote": votes[k] == 1, "value": values[k]}
-        nodes.append(leaf if against is None else leaf | {"other": against[k]})
+                node["missing"] = "yes" if sent_left else "no"
+        elif ensemble.against is not None:
+            node["other"] = other
+        nodes.append(node)
     return nodes

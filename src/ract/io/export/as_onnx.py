@@ -10,7 +10,7 @@ import numpy as np
 from ract._utils.errors import InvalidSpec, how_to_install
 from ract._utils.version import __version__
 from ract.data.encoder import Axis
-from ract.io.export.source import Source, kind_of, sent_left
+from ract.io.export.source import Source, label_kind
 from ract.trees.ensemble import TreeEnsemble
 from ract.trees.fingerprint import model_fingerprint
 
@@ -21,7 +21,7 @@ Part = tuple[TreeEnsemble, np.ndarray]
 IR_VERSION = 8  # that of the opsets above; runtimes refuse newer ones than they know
 
 
-def to_onnx(model: Any) -> Any:
+def to_onnx(model: object) -> Any:
     """An ONNX model with the same decisions.
 
     It has one input of shape (people, 1) for each column of the table, under the column's name:
@@ -55,7 +55,7 @@ def to_onnx(model: Any) -> Any:
     encoded = graph.node(
         "Concat", [graph.axis(axis) for axis in source.encoder.axes], axis=1, name="encoded"
     )
-    totals = graph.trees(parts_of(source), bases_of(source), encoded)
+    totals = graph.trees(_parts(source), _bases(source), encoded)
     graph.decide(source, totals)
     return graph.model(source, model_fingerprint(model))
 
@@ -101,7 +101,7 @@ class Graph:
         if not feature.is_categorical:
             return self.input(feature.name, text=False)
         double = self.onnx.TensorProto.DOUBLE
-        if kind_of(feature.categories, f"Feature {feature.name!r}") == "text":
+        if label_kind(feature.categories, f"Feature {feature.name!r}") == "text":
             made = self.node(
                 "OneHotEncoder", [self.input(feature.name, text=True)], domain="ai.onnx.ml",
                 cats_strings=list(feature.categories), zeros=0,
@@ -178,7 +178,7 @@ class Graph:
         return model
 
 
-def parts_of(source: Source) -> list[Part]:
+def _parts(source: Source) -> list[Part]:
     """Trees, and what each leaf adds to the total that decides and to that of probabilities."""
     ensemble = source.ensemble
     leaves, none = ensemble.leaves, np.zeros(len(ensemble.leaves))
@@ -196,7 +196,7 @@ def parts_of(source: Source) -> list[Part]:
     ]
 
 
-def bases_of(source: Source) -> np.ndarray:
+def _bases(source: Source) -> np.ndarray:
     """What the two totals start from: the first is 0 or more for those who are accepted."""
     ensemble = source.ensemble
     if ensemble.combine == "votes":
@@ -229,7 +229,7 @@ def _nodes(ensemble: TreeEnsemble, weights: np.ndarray) -> dict[str, np.ndarray]
         "nodes_values": np.where(leaf, 0.0, ensemble.threshold),
         "nodes_truenodeids": left,
         "nodes_falsenodeids": right,
-        "nodes_missing_value_tracks_true": (sent_left(ensemble) & ~leaf).astype(int),
+        "nodes_missing_value_tracks_true": (ensemble.sends_left & ~leaf).astype(int),
         "target_treeids": np.repeat(tree[leaves], 2),
         "target_nodeids": np.repeat(within[leaves], 2),
         "target_ids": np.tile([0, 1], len(leaves)),
@@ -239,7 +239,7 @@ def _nodes(ensemble: TreeEnsemble, weights: np.ndarray) -> dict[str, np.ndarray]
 
 def _classes(source: Source) -> np.ndarray:
     labels = source.classes.tolist()
-    if kind_of(labels, "The target") == "text":
+    if label_kind(labels, "The target") == "text":
         return np.array(labels, dtype=object)
     whole = all(isinstance(value, (bool, int)) for value in labels)
     return np.array(labels, np.int64 if whole else np.float64)

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from sklearn.base import ClassifierMixin
 from sklearn.compose import ColumnTransformer
 from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
 from sklearn.pipeline import Pipeline
@@ -13,13 +14,13 @@ from sklearn.preprocessing import OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier
 
 from ract._utils.errors import InvalidSpec
-from ract.io.export.source import Source, kind_of
-from ract.trees.ensemble import TreeEnsemble
+from ract._utils.typing import TableLike
+from ract.io.export.source import Source, label_kind
 
 UNDEFINED = -2  # scikit-learn's column and threshold of a leaf
 
 
-def to_sklearn(model: Any, people: Any = None) -> Any:
+def to_sklearn(model: object, people: TableLike | None = None) -> ClassifierMixin:
     """A scikit-learn tree, forest or booster that decides as a model does.
 
     For drawing, for SHAP, and for converters that know scikit-learn. A tree becomes a
@@ -73,9 +74,8 @@ def to_sklearn(model: Any, people: Any = None) -> Any:
     alone = isinstance(estimator, DecisionTreeClassifier)
     trees = [estimator] if alone else np.ravel(estimator.estimators_)
     values = _values(source, counts)
-    ends = np.append(ensemble.root[1:], len(ensemble.feature))
-    for tree, first, last in zip(trees, ensemble.root, ends, strict=True):
-        _set_tree(tree, source, slice(int(first), int(last)), place, counts, values)
+    for tree, part in zip(trees, ensemble.slices, strict=True):
+        _set_tree(tree, source, part, place, counts, values)
     return whole
 
 
@@ -107,7 +107,8 @@ def _values(source: Source, counts: np.ndarray) -> np.ndarray:
     if ensemble.combine == "sum":
         # The first tree takes what the sum starts from. A tie wins, for the first class too.
         start = ensemble.base - ensemble.cutoff
-        value = ensemble.value + np.where(np.arange(len(ensemble.value)) < _end(ensemble), start, 0)
+        value = ensemble.value.copy()
+        value[ensemble.slices[0]] += start
         value = _summed_up(source, value * counts) / counts
         if source.k == 1:
             return value[:, None]
@@ -125,11 +126,6 @@ def _values(source: Source, counts: np.ndarray) -> np.ndarray:
     return both
 
 
-def _end(ensemble: TreeEnsemble) -> int:
-    """Where the first tree ends."""
-    return int(ensemble.root[1]) if ensemble.n_trees > 1 else len(ensemble.feature)
-
-
 def _two_rows(source: Source) -> Any:
     """Two rows of the model's table, so that fitting sets columns and classes."""
     first = {feature.name: feature.categories[0] for feature in source.categorical}
@@ -144,7 +140,7 @@ def _preparation(source: Source) -> tuple[ColumnTransformer, np.ndarray]:
     words = [feature.name for feature in source.categorical]
     categories = []
     for feature in source.categorical:
-        text = kind_of(feature.categories, f"Feature {feature.name!r}") == "text"
+        text = label_kind(feature.categories, f"Feature {feature.name!r}") == "text"
         # scikit-learn wants numbers in their order.
         categories.append(list(feature.categories) if text else sorted(feature.categories))
     plain = [name for name in encoder.feature_names if name not in words]
@@ -181,7 +177,7 @@ def _votes_as_shares(source: Source) -> np.ndarray:
     return np.where(ensemble.label == 1, vote, none)
 
 
-def _counts(source: Source, people: Any) -> np.ndarray:
+def _counts(source: Source, people: TableLike | None) -> np.ndarray:
     """How many people pass each node."""
     ensemble = source.ensemble
     n_nodes = len(ensemble.feature)
@@ -220,7 +216,7 @@ def _set_tree(
         nodes[name] = np.where(leaf, -1, child[part] - part.start)
     nodes["feature"] = np.where(leaf, UNDEFINED, place[ensemble.feature[part]])
     nodes["threshold"] = np.where(leaf, UNDEFINED, _singles(ensemble.threshold[part]))
-    nodes["missing_go_to_left"] = source.sent_left[part] & ~leaf
+    nodes["missing_go_to_left"] = ensemble.sends_left[part] & ~leaf
     nodes["n_node_samples"] = counts[part]
     nodes["weighted_n_node_samples"] = counts[part]
     nodes["impurity"] = 2 * values[:, 0] * values[:, 1] if values.shape[1] == 2 else 0.0

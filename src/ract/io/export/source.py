@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -13,6 +13,8 @@ from ract.data.encoder import Encoder
 from ract.models.imported import ImportedClassifier
 from ract.trees.ensemble import TreeEnsemble
 from ract.trees.readers.curves import CLogistic, Logistic
+from ract.trees.readers.from_own import is_own
+from ract.trees.readers.model import FittedTrees
 
 
 @dataclass(frozen=True)
@@ -43,10 +45,9 @@ class Source:
     named: bool
 
     @classmethod
-    def of(cls, model: Any) -> Source:
+    def of(cls, model: object) -> Source:
         """A fitted classifier of ract or an imported model."""
-        needed = ("ensemble_", "encoder_", "classes_", "desired_")
-        if not all(hasattr(model, name) for name in needed):
+        if not is_own(model):
             raise InvalidSpec(
                 f"{type(model).__name__} is not a fitted model of ract; only those are exported."
             )
@@ -79,11 +80,6 @@ class Source:
             if axis.is_categorical and not axis.feature.columns
         ]
 
-    @property
-    def sent_left(self) -> np.ndarray:
-        """Whether people without a value go left at each node."""
-        return sent_left(self.ensemble)
-
     def refuse_missing_categories(self, what: str) -> None:
         """Refuse categorical features with missing values, named all at once."""
         names = [feature.name for feature in self.categorical if feature.missing is not None]
@@ -101,13 +97,7 @@ class Source:
         return np.where(label, np.maximum(share, above), np.minimum(share, 1.0 - above))
 
 
-def sent_left(ensemble: TreeEnsemble) -> np.ndarray:
-    """Whether people without a value go left at each node."""
-    sent = ensemble.missing_left
-    return np.zeros(len(ensemble.feature), bool) if sent is None else sent == 1
-
-
-def _steepness(model: Any) -> float | None:
+def _steepness(model: FittedTrees) -> float | None:
     """Of the curve of a model whose probabilities are a logistic curve of its sum."""
     if model.ensemble_.combine != "sum":
         return None
@@ -116,7 +106,7 @@ def _steepness(model: Any) -> float | None:
     return float(model.link.steepness) if isinstance(model.link, Logistic | CLogistic) else None
 
 
-def kind_of(values: Any, what: str) -> str:
+def label_kind(values: Iterable[object], what: str) -> str:
     """Whether some labels are all text ("text") or all numbers ("numbers")."""
     if all(isinstance(value, str) for value in values):
         return "text"

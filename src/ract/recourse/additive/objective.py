@@ -83,6 +83,6 @@ class Objective:
         if self.largest > 0:
             size = self.largest * efforts
         price = (1 - self.largest) * efforts + self.per_change
-        home = np.arange(len(own)), own
-        price[home], size[home] = 0.0, 0.0
+        own_cells = np.arange(len(own)), own
+        price[own_cells], size[own_cells] = 0.0, 0.0
         return CellPrices(price, size, price + size)

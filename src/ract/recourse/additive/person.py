@@ -10,14 +10,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ract._kernels.search.additive import climb
-from ract._kernels.search.additive.search import Needs, cheapest_sum
-from ract._kernels.search.boxes import Boxes
-from ract._kernels.search.cell_forest import Forest, Rules
+from ract._kernels.search.additive.search import cheapest_sum
+from ract._kernels.search.boxes import LeafBoxes
+from ract._kernels.search.cell_forest import Forest, Needs, PointRules
 from ract._utils.status import Status
 from ract.recourse.additive.objective import CellPrices, Objective
 from ract.recourse.common.answers import Answer
 from ract.recourse.exact import decide, several
-from ract.recourse.exact.cheapest import Descent, come_home
+from ract.recourse.exact.cheapest import Descent
 
 # Boxes of cells in which the first climbs are tried, in multiples of the least price at which there
 # can be a point; and nodes of the search for the smallest maximum, which comes after them.
@@ -30,15 +30,15 @@ EASY = 40
 class Asked(NamedTuple):
     """What the kernel is given of the trees that are left, and who decides."""
 
-    boxes: Boxes
+    boxes: LeafBoxes
     value: np.ndarray
     needs: Needs
     forest: Forest
-    rules: Rules
+    rules: PointRules
 
 
 @dataclass
-class Incumbent:
+class BestPoint:
     """The best point so far.
 
     Parameters
@@ -93,19 +93,18 @@ class SumDescent(Descent):
 
     def _search(self, left: Any, budget: float, max_nodes: int, enough: float) -> Answer:
         """The cheapest point within what is left and a budget, or one that costs little enough."""
-        best = Incumbent(self.own.copy(), np.array([np.inf, budget]))
+        best = BestPoint(self.own.copy(), np.array([np.inf, budget]))
         proved = self._prove(left, best, max_nodes, enough)
         if not best.found:
             status = Status.NONE if proved else Status.UNKNOWN
             return Answer(status, bound=np.inf if proved else best.bound, nodes=best.nodes)
-        forest, rules = self.model.decides_by
-        come_home(self.model.problem, forest, rules, self.own, best.point)
+        self.undo_idle_changes(best.point)
         cost = self.cost_of(best.point)
         status = Status.OPTIMAL if proved else Status.FOUND
         bound = cost if proved else min(max(best.bound, enough), cost)
         return Answer(status, cost, bound, best.point, best.nodes)
 
-    def _prove(self, left: Any, best: Incumbent, max_nodes: int, enough: float) -> bool:
+    def _prove(self, left: Any, best: BestPoint, max_nodes: int, enough: float) -> bool:
         """Improve the incumbent until no other is cheaper; whether that is proved."""
         model, own, alone = self.model, self.own, self.prices.alone
         left = model.within(left, own, alone, best.cost[1], self.changes)
@@ -125,7 +124,7 @@ class SumDescent(Descent):
             return False
         return self._run(asked, best, max_nodes, enough, climbs=False)
 
-    def _start(self, left: Any, best: Incumbent) -> Status:
+    def _start(self, left: Any, best: BestPoint) -> Status:
         """A first point: by climbs in small boxes or, failing these, that of least maximum."""
         model, own, alone = self.model, self.own, self.prices.alone
         for limit in self._widths(left, best):
@@ -143,7 +142,7 @@ class SumDescent(Descent):
             best.take(first.point, self.cost_of(first.point))
         return first.status
 
-    def _widths(self, left: Any, best: Incumbent) -> Iterator[float]:
+    def _widths(self, left: Any, best: BestPoint) -> Iterator[float]:
         """Prices of single cells within which to look for a first point."""
         alone, limit = self.prices.alone, best.cost[1]
         prices = np.unique(alone[alone <= limit])
@@ -155,12 +154,10 @@ class SumDescent(Descent):
                 return
 
     def _run(
-        self, asked: Asked, best: Incumbent, max_nodes: int, enough: float, *, climbs: bool
+        self, asked: Asked, best: BestPoint, max_nodes: int, enough: float, *, climbs: bool
     ) -> bool:
-        prices, problem = self.prices, self.model.problem
-        person = climb.Person(
-            asked.forest, asked.rules, self.own, prices.price, prices.size, problem.categorical
-        )
+        prices = self.prices
+        person = climb.PointProblem(asked.forest, asked.rules, prices.price, prices.size)
         proved, bound, nodes = cheapest_sum(
             asked.boxes, asked.value, asked.needs, self.changes, person, best.cost, enough, climbs,
             EASY, max_nodes, self.stop, best.point,
@@ -179,7 +176,7 @@ class SumDescent(Descent):
 
 
 @dataclass(frozen=True)
-class Person(SumDescent, decide.Person):
+class AdditivePerson(SumDescent, decide.ModelDescent):
     """One person before a model, under a cost that adds up.
 
     Parameters are those of ``Descent``, and ``objective``.
@@ -212,26 +209,21 @@ class Person(SumDescent, decide.Person):
 
     def _asked(self, left: decide.Left) -> Asked | None:
         model = self.model
-        boxes = decide.boxes_of(
-            left.forest, int(model.by_votes), left.box, self.own, model.problem.categorical,
-            self.costs.shape[1],
-        )  # fmt: skip
+        boxes = decide.boxes_of(self, left.forest, int(model.by_votes), left.box)
         if boxes is None:
             return None
-        needs = Needs(
-            np.array([0, len(left.forest.root)]), np.array([model.by_votes]),
-            np.array([model.least - left.constant]),
-        )  # fmt: skip
+        first, least = np.array([0, len(left.forest.root)]), np.array([model.least - left.constant])
+        needs = Needs(first, np.array([model.by_votes]), least)
         # Votes are whole numbers: the small forest gives the same answers.
         decides = model.decides_in(left) if model.by_votes else model.decides_by
         return Asked(boxes, model.rule.weight[boxes.label], needs, *decides)
 
-    def _of_maximum(self, costs: np.ndarray) -> decide.Person:
-        return decide.Person(self.model, self.own, costs, self.changes, self.stop)
+    def _of_maximum(self, costs: np.ndarray) -> decide.ModelDescent:
+        return decide.ModelDescent(self.model, self.own, costs, self.changes, self.stop)
 
 
 @dataclass(frozen=True)
-class PersonBeforeSeveral(SumDescent, several.Person):
+class PersonBeforeSeveral(SumDescent, several.ModelsDescent):
     """One person before several models, under a cost that adds up."""
 
     objective: Objective = field(default_factory=Objective)
@@ -239,17 +231,14 @@ class PersonBeforeSeveral(SumDescent, several.Person):
     def _asked(self, left: several.Lefts) -> Asked | None:
         models = self.model
         forest = models.joined([one.forest for one in left])
-        boxes = decide.boxes_of(
-            forest, 1, left[0].box, self.own, models.problem.categorical, self.costs.shape[1]
-        )
+        boxes = decide.boxes_of(self, forest, 1, left[0].box)
         if boxes is None:
             return None
-        needs = Needs(
-            np.cumsum([0, *(len(one.forest.root) for one in left)]), models.by_votes,
-            models.least - np.array([one.constant for one in left]),
-        )  # fmt: skip
+        first = np.cumsum([0, *(len(one.forest.root) for one in left)])
+        least = models.least - np.array([one.constant for one in left])
+        needs = Needs(first, models.by_votes, least)
         forest, rules = models.decides_by
         return Asked(boxes, models.weights[boxes.label], needs, forest, rules)
 
-    def _of_maximum(self, costs: np.ndarray) -> several.Person:
-        return several.Person(self.model, self.own, costs, self.changes, self.stop)
+    def _of_maximum(self, costs: np.ndarray) -> several.ModelsDescent:
+        return several.ModelsDescent(self.model, self.own, costs, self.changes, self.stop)

@@ -10,8 +10,8 @@ from ract.data.actions import Feature
 from ract.data.costs import FittedCost, LinearCost
 from ract.data.encoder import Axis
 from ract.recourse.additive.objective import Objective
-from ract.recourse.additive.person import Person, PersonBeforeSeveral
-from ract.recourse.common.problem import Problem
+from ract.recourse.additive.person import AdditivePerson, PersonBeforeSeveral
+from ract.recourse.common.problem import CellProblem
 from ract.recourse.exact import several
 from ract.recourse.exact.decide import Model
 from ract.recourse.exact.search import ExactSearch
@@ -50,12 +50,12 @@ class AdditiveSearch(ExactSearch):
         self.objective = Objective.of(cost)
 
     def _warm_up(self) -> None:
-        warm_up(by_votes=self.problem.ensemble.combine == "votes")
+        warm_up_sums(by_votes=self.problem.ensemble.combine == "votes")
 
     def _person(
-        self, model: Model, own: np.ndarray, costs: np.ndarray, changes: int, stop: np.ndarray
-    ) -> Person:
-        return Person(model, own, costs, changes, stop, self.objective)
+        self, own: np.ndarray, costs: np.ndarray, changes: int, stop: np.ndarray
+    ) -> AdditivePerson:
+        return AdditivePerson(self.model, own, costs, changes, stop, self.objective)
 
 
 class SeveralAdditiveSearch(several.SeveralSearch):
@@ -80,7 +80,7 @@ class SeveralAdditiveSearch(several.SeveralSearch):
         self.objective = Objective.of(cost)
 
     def _warm_up(self) -> None:
-        warm_up(by_votes=False)
+        warm_up_sums(by_votes=False)
 
     def _person(
         self, own: np.ndarray, costs: np.ndarray, changes: int, stop: np.ndarray
@@ -89,11 +89,11 @@ class SeveralAdditiveSearch(several.SeveralSearch):
 
 
 @cache
-def warm_up(*, by_votes: bool) -> None:
+def warm_up_sums(*, by_votes: bool) -> None:
     """Compile or load the kernels, so that nobody's time limit has to pay for it."""
     axis = Axis(Feature("x", "continuous"), (0,))
     trees = TreeEnsemble.stump(0, 0.0, "votes" if by_votes else "sum")
-    problem = Problem(trees, [axis], LinearCost("l1", np.ones(1)))
+    problem = CellProblem(trees, [axis], LinearCost("l1", np.ones(1)))
     own = np.zeros(1, np.int64)
     costs = problem.costs(np.zeros((1, 1)), own[None])[0]
-    Person(Model.of(problem), own, costs, 1, np.zeros(1, np.uint8)).cheapest(1.0, 10)
+    AdditivePerson(Model.of(problem), own, costs, 1, np.zeros(1, np.uint8)).cheapest(1.0, 10)

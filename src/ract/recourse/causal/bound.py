@@ -16,9 +16,9 @@ import numpy as np
 from ract._utils.status import Status
 from ract.data.costs import FittedCost
 from ract.data.encoder import Axis
-from ract.recourse.common.outcomes import ActionBox, Outcomes, Reached
-from ract.recourse.common.problem import Problem
-from ract.recourse.exact.decide import Model, Person
+from ract.recourse.common.outcomes import ActionBox, PersonOutcomes, Reached
+from ract.recourse.common.problem import CellProblem
+from ract.recourse.exact.decide import Model, ModelDescent
 from ract.trees.ensemble import TreeEnsemble
 
 # Costs at which boxes are looked at; a cell counts at the last cost that does not reach it.
@@ -46,18 +46,20 @@ class Relaxation:
         cost: FittedCost,
         receives: np.ndarray,
     ) -> None:
-        self._problem = problem = Problem(ensemble, [_loosened(a, receives) for a in axes], cost)
+        self._problem = problem = CellProblem(
+            ensemble, [_loosened(a, receives) for a in axes], cost
+        )
         self._model = Model.of(problem)
         self._model.simplified  # noqa: B018  worked out once, before threads ask for it
 
     def solve(
-        self, outcomes: Outcomes, box: ActionBox, cap: float, stop: np.ndarray
+        self, outcomes: PersonOutcomes, box: ActionBox, cap: float, stop: np.ndarray
     ) -> tuple[float, np.ndarray | None]:
         """What an action within a box costs at least, and a point that suggests one.
 
         Parameters
         ----------
-        outcomes : Outcomes
+        outcomes : PersonOutcomes
             Of the person.
         box : ActionBox
             Actions to consider.
@@ -78,7 +80,7 @@ class Relaxation:
             return np.inf, None
         priced = np.append(np.maximum(reached.costs - cap / STEPS, 0.0), np.inf)
         own, costs = self._prices(outcomes, box, reached, priced)
-        person = Person(self._model, own, costs, len(own), stop)
+        person = ModelDescent(self._model, own, costs, len(own), stop)
         found = person.cheapest(cap, MOST_NODES)
         if found.status == Status.NONE:
             return np.inf, None
@@ -86,7 +88,7 @@ class Relaxation:
         return bound, None if found.point is None else self._values(outcomes, found.point)
 
     def _prices(
-        self, outcomes: Outcomes, box: ActionBox, reached: Reached, priced: np.ndarray
+        self, outcomes: PersonOutcomes, box: ActionBox, reached: Reached, priced: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
         """A cell of each axis that costs nothing, and what every cell costs from there."""
         grid = self._problem.grid
@@ -105,14 +107,14 @@ class Relaxation:
             column, cuts = axis.columns[0], grid.thresholds[a]
             top = np.searchsorted(cuts, reached.high[:, column])
             bottom = np.searchsorted(cuts, reached.low[:, column])
-            home = int(np.searchsorted(cuts, outcomes.person[column]))
-            own[a] = min(max(home, int(bottom[0])), int(top[0]))
+            here = int(np.searchsorted(cuts, outcomes.person[column]))
+            own[a] = min(max(here, int(bottom[0])), int(top[0]))
             above, below = np.searchsorted(top, cell), np.searchsorted(-bottom, -cell)
             costs[a, :n] = priced[np.where(cell > own[a], above, below)]
             costs[a, own[a]] = 0.0
         return own, costs
 
-    def _values(self, outcomes: Outcomes, point: np.ndarray) -> np.ndarray:
+    def _values(self, outcomes: PersonOutcomes, point: np.ndarray) -> np.ndarray:
         """A value in each cell of a point; the person's own where it is in the cell."""
         values = outcomes.person.copy()
         grid = self._problem.grid

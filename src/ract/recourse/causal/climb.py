@@ -13,7 +13,9 @@ MOST_STEPS = 12
 MOST_WAYS = 3
 
 
-def climb(best: Incumbent, ensemble: TreeEnsemble, start: np.ndarray, stop: np.ndarray) -> bool:
+def climb_to_desired(
+    best: Incumbent, ensemble: TreeEnsemble, start: np.ndarray, stop: np.ndarray
+) -> bool:
     """Change the feature that helps most, again and again; whether that led to a better action.
 
     What counts is the lowest score among the ways for effects to be off that have done harm so

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ract.data.costs import FittedCost
-from ract.recourse.common.outcomes import Outcomes
+from ract.recourse.common.outcomes import PersonOutcomes
 from ract.trees.ensemble import TreeEnsemble
 
 # Values that are tried on the way back to the own one, and how often on ever shorter ways.
@@ -19,7 +19,7 @@ class Incumbent:
 
     Parameters
     ----------
-    outcomes : Outcomes
+    outcomes : PersonOutcomes
         Of the person.
     ensemble : TreeEnsemble
     cost : FittedCost
@@ -46,7 +46,7 @@ class Incumbent:
 
     def __init__(
         self,
-        outcomes: Outcomes,
+        outcomes: PersonOutcomes,
         ensemble: TreeEnsemble,
         cost: FittedCost,
         cap: float,

@@ -9,13 +9,12 @@ suggestion: whoever asks runs its outcome through the model.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
 
 from ract.recourse.common.anchors import admitted_categories
-from ract.recourse.common.outcomes import Outcomes
+from ract.recourse.common.outcomes import PersonOutcomes
 
 # The solver keeps to 1e-6 of a row; outcomes are asked to be inside by this share of it.
 MARGIN = 1e-5
@@ -65,7 +64,7 @@ class _Parts:
 
 
 def enter_region(
-    outcomes: Outcomes,
+    outcomes: PersonOutcomes,
     lower: np.ndarray,
     upper: np.ndarray,
     cap: float,
@@ -77,7 +76,7 @@ def enter_region(
 
     Parameters
     ----------
-    outcomes : Outcomes
+    outcomes : PersonOutcomes
         Of the person.
     lower, upper : float (columns,)
         The region.
@@ -103,7 +102,7 @@ def enter_region(
 
 
 def _choices(
-    outcomes: Outcomes, lower: np.ndarray, upper: np.ndarray, cap: float
+    outcomes: PersonOutcomes, lower: np.ndarray, upper: np.ndarray, cap: float
 ) -> list[_Choice] | None:
     """What there is to choose in each categorical feature; None if one has nothing to offer."""
     choices = []
@@ -123,7 +122,7 @@ def _choices(
     return choices
 
 
-def _moves(outcomes: Outcomes, cap: float, choices: list[_Choice]) -> _Parts:
+def _moves(outcomes: PersonOutcomes, cap: float, choices: list[_Choice]) -> _Parts:
     person, moves = outcomes.person, outcomes.moves
     _, [low], [high] = outcomes.ranges(cap)
     up, down = np.flatnonzero(high > person), np.flatnonzero(low < person)
@@ -135,7 +134,7 @@ def _moves(outcomes: Outcomes, cap: float, choices: list[_Choice]) -> _Parts:
 
 
 def _region_rows(
-    outcomes: Outcomes, parts: _Parts, lower: np.ndarray, upper: np.ndarray
+    outcomes: PersonOutcomes, parts: _Parts, lower: np.ndarray, upper: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
     """Rows over moves and options, and their bounds, that keep outcomes in the region."""
     numeric = outcomes.moves.numeric
@@ -171,7 +170,7 @@ def _region_rows(
     )
 
 
-def _doubt_rows(outcomes: Outcomes, parts: _Parts) -> np.ndarray:
+def _doubt_rows(outcomes: PersonOutcomes, parts: _Parts) -> np.ndarray:
     """How far each outcome may be off per unit of moves and options."""
     numeric, spread = outcomes.moves.numeric, outcomes.spread
     blocks = [spread[np.ix_(numeric, parts.column)] * np.abs(parts.unit)]
@@ -189,7 +188,13 @@ class _Rows:
         self.n_variables = n_variables
         self._parts: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
 
-    def add(self, entries: np.ndarray, least: Any, most: Any, first: int = 0) -> None:
+    def add(
+        self,
+        entries: np.ndarray,
+        least: float | np.ndarray,
+        most: float | np.ndarray,
+        first: int = 0,
+    ) -> None:
         """Rows over the variables from ``first`` on; the others do not appear in them."""
         rows = np.zeros((len(entries), self.n_variables))
         rows[:, first : first + entries.shape[1]] = entries
@@ -202,7 +207,7 @@ class _Rows:
 
 
 def _solve(
-    outcomes: Outcomes,
+    outcomes: PersonOutcomes,
     parts: _Parts,
     region: tuple[np.ndarray, np.ndarray, np.ndarray],
     max_changes: int | None,
@@ -241,7 +246,7 @@ def _solve(
 
 
 def _count_changes(
-    outcomes: Outcomes, parts: _Parts, flagged: np.ndarray, rows: _Rows, max_changes: int
+    outcomes: PersonOutcomes, parts: _Parts, flagged: np.ndarray, rows: _Rows, max_changes: int
 ) -> None:
     """A flag for each column that moves, and no more flags and new categories than allowed."""
     n_moves, effort = parts.n_moves, parts.n_moves + parts.n_options
@@ -262,7 +267,7 @@ def _count_changes(
     rows.add(counted, -np.inf, max_changes - forced)
 
 
-def _values(outcomes: Outcomes, parts: _Parts, solution: np.ndarray) -> np.ndarray:
+def _values(outcomes: PersonOutcomes, parts: _Parts, solution: np.ndarray) -> np.ndarray:
     values = outcomes.person.copy()
     amount = np.where(parts.whole, np.round(solution[: parts.n_moves]), solution[: parts.n_moves])
     amount = np.where(amount > SMALLEST, np.minimum(amount, parts.most), 0.0)

@@ -22,16 +22,16 @@ from ract.data.costs import FittedCost, require_max_norm
 from ract.data.effects import CausalEffects
 from ract.data.encoder import Axis
 from ract.recourse.causal.bound import STEPS, Relaxation
-from ract.recourse.causal.climb import climb
+from ract.recourse.causal.climb import climb_to_desired
 from ract.recourse.causal.incumbent import Incumbent
 from ract.recourse.causal.region_by_program import enter_region
 from ract.recourse.common.anchors import Anchors
 from ract.recourse.common.limits import LARGEST
 from ract.recourse.common.moves import Moves
-from ract.recourse.common.outcomes import ActionBox, Outcomes
+from ract.recourse.common.outcomes import ActionBox, PersonOutcomes
 from ract.recourse.common.parallel import for_each
 from ract.recourse.common.region_by_steps import enter_by_steps
-from ract.recourse.common.search import Batch, Search
+from ract.recourse.common.search import Batch, RecourseSearch
 from ract.recourse.exact.search import ExactSearch
 from ract.recourse.plan import Obstacle
 from ract.trees.ensemble import TreeEnsemble
@@ -44,7 +44,7 @@ MAX_NODES, MAX_NODES_UNCERTAIN = 3, 2
 MOST_ENTERED = 16
 
 
-class CausalSearch(Search):
+class CausalSearch(RecourseSearch):
     """Search for actions when effects follow them.
 
     A person intervenes with ``a``: directions, bounds, whole numbers, the budget and the cost
@@ -162,7 +162,7 @@ class _PersonSearch:
     ) -> None:
         self._search, self._max_changes, self._stop = search, max_changes, stop
         self._budget = budget
-        self._outcomes = Outcomes(
+        self._outcomes = PersonOutcomes(
             person, search._moves, search._effects, search._others, search._held
         )
         self._dearest = search._moves.dearest(person)
@@ -256,7 +256,7 @@ class _PersonSearch:
         return self._climb()
 
     def _climb(self) -> bool:
-        return climb(self.best, self._search._ensemble, self._aimed, self._stop)
+        return climb_to_desired(self.best, self._search._ensemble, self._aimed, self._stop)
 
     def _aim_near(self, point: np.ndarray) -> bool:
         """Try to enter the region in which enough trees, the nearest, vote as at the point."""

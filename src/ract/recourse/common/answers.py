@@ -101,11 +101,9 @@ class Answers:
     @classmethod
     def unknown(cls, people: np.ndarray) -> Answers:
         """The table before any search: nothing is known of anybody."""
-        n = len(people)
-        return cls(
-            np.full(n, Status.UNKNOWN, np.int8), np.full(n, np.inf), np.zeros(n),
-            np.array(people, dtype=np.float64), np.zeros(n, np.int64), np.zeros(n),
-        )  # fmt: skip
+        n, values = len(people), np.array(people, dtype=np.float64)
+        status, cost = np.full(n, Status.UNKNOWN, np.int8), np.full(n, np.inf)
+        return cls(status, cost, np.zeros(n), values, np.zeros(n, np.int64), np.zeros(n))
 
     @property
     def found(self) -> np.ndarray:
@@ -124,6 +122,13 @@ class Answers:
         unproved = np.isin(self.status, (Status.FOUND, Status.UNKNOWN))
         gap[unproved] = self.cost[unproved] - self.bound[unproved]
         return gap
+
+    def record(self, i: int, found: Answer) -> None:
+        """Write down the answer of the person at position i."""
+        self.status[i], self.nodes[i] = found.status, found.nodes
+        self.cost[i], self.bound[i] = found.cost, found.bound
+        if found.values is not None:
+            self.values[i] = found.values
 
     def accept(self, rows: np.ndarray) -> None:
         """People who need no action."""

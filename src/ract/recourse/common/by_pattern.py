@@ -23,51 +23,42 @@ import numpy as np
 from ract._utils.errors import InvalidSpec, listing
 from ract.data.encoder import Axis
 from ract.recourse.common.answers import Answers
-from ract.recourse.common.search import Batch, Search
+from ract.recourse.common.search import Batch, RecourseSearch
 from ract.trees.ensemble import TreeEnsemble
 
-Make = Callable[[TreeEnsemble, tuple[Axis, ...], np.ndarray], Search]
+Make = Callable[[TreeEnsemble, tuple[Axis, ...]], RecourseSearch]
 
 
 def solve_by_pattern(
-    make: Make,
-    ensemble: TreeEnsemble,
-    axes: Sequence[Axis],
-    batch: Batch,
-    *,
-    start: np.ndarray | None = None,
+    make: Make, ensemble: TreeEnsemble, axes: Sequence[Axis], batch: Batch
 ) -> Answers:
     """The answers of a search that takes no missing numbers, for people of whom some are missing.
 
     Parameters
     ----------
     make : callable
-        ``make(ensemble, axes, lacking)``: the search for people who lack some encoded columns,
-        int (columns,); their features are fixed and no split asks for them.
+        ``make(ensemble, axes)``: the search for people who lack the same encoded columns; their
+        features are fixed and no split asks for them.
     ensemble, axes
         As the search takes them.
     batch : Batch
         People, budgets and limits; its table is filled.
-    start : float (people, columns), optional
-        Passed on to the search.
     """
     if not any(axis.has_missing for axis in axes):
-        given = {} if start is None else {"start": start}
-        return make(ensemble, tuple(axes), np.zeros(0, int)).answers(batch, **given)
+        return make(ensemble, tuple(axes)).answers(batch)
     answers = batch.answers
     for rows, lacking in _patterns(batch.people):
         _refuse_supply(axes, lacking)
         limits = batch.limits.of_rows(rows)
         part = Batch.of(np.nan_to_num(batch.people[rows]), batch.budgets[rows], limits)
-        given = {} if start is None else {"start": np.nan_to_num(start[rows])}
-        search = make(without_columns(ensemble, lacking), _without(axes, lacking), lacking)
-        found = search.answers(part, **given)
+        search = make(trees_without(ensemble, lacking), _without(axes, lacking))
+        found = search.answers(part)
         found.values[:, lacking] = np.nan
         answers.put(rows, found)
     return answers
 
 
-def refuse_missing(axes: Sequence[Axis], what: str, *, categories: bool = True) -> None:
+def refuse_missing_values(axes: Sequence[Axis], what: str, *, categories: bool = True) -> None:
     """Refuse features whose values may be missing, for what cannot take them.
 
     categories: whether missing categories are refused too.
@@ -81,7 +72,7 @@ def refuse_missing(axes: Sequence[Axis], what: str, *, categories: bool = True) 
         raise InvalidSpec(f"{what} take no missing values, which column(s) {listing(names)} have.")
 
 
-def without_columns(ensemble: TreeEnsemble, lacking: np.ndarray) -> TreeEnsemble:
+def trees_without(ensemble: TreeEnsemble, lacking: np.ndarray) -> TreeEnsemble:
     """The trees as they answer people without a value in some encoded columns.
 
     Examples
@@ -92,7 +83,7 @@ def without_columns(ensemble: TreeEnsemble, lacking: np.ndarray) -> TreeEnsemble
     ...     right=np.array([2, -1, 4, -1, -1], np.int32),
     ...     label=np.array([0, 0, 0, 0, 1], np.uint8), value=np.zeros(5),
     ...     root=np.zeros(1, np.int32), combine="votes", cutoff=1)
-    >>> without_columns(trees, np.array([0])).feature
+    >>> trees_without(trees, np.array([0])).feature
     array([ 1, -1, -1], dtype=int32)
     """
     if not len(lacking):
@@ -153,6 +144,6 @@ def _refuse_supply(axes: Sequence[Axis], lacking: np.ndarray) -> None:
     ]
     if names:
         raise InvalidSpec(
-            f"Only the exact method, with a cost that is no square, lets people hand in a missing "
+            f"Only the exact method lets people hand in a missing "
             f"{listing(names)}; declare missing='stays' for another one."
         )

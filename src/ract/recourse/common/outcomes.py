@@ -58,7 +58,7 @@ class Reached:
     high: np.ndarray
 
 
-class Outcomes:
+class PersonOutcomes:
     """Where one person can end up.
 
     Parameters
@@ -79,7 +79,7 @@ class Outcomes:
     >>> people = np.arange(22.0).reshape(11, 2)
     >>> encoder = Encoder(people)
     >>> moves = Moves(encoder.axes, make_cost("range").fit(people.T, encoder.weights))
-    >>> outcomes = Outcomes(people[5], moves, np.array([[0.0, 0.0], [0.5, 0.0]]))
+    >>> outcomes = PersonOutcomes(people[5], moves, np.array([[0.0, 0.0], [0.5, 0.0]]))
     >>> outcomes.ends(np.array([[14.0, 11.0]]))  # the first from 10 to 14, the second stays at 11
     array([[14., 13.]])
     >>> reached = outcomes.reached(outcomes.everything(), cap=0.1)

@@ -15,13 +15,12 @@ from ract.data.actions import CHANGES, Change, Feature
 from ract.data.encoder import Axis
 
 Override = str | Feature
-_OVERRIDDEN = (
-    "change", "lower", "upper", "weight", "missing", "max_change", "max_relative", "step",
-    "pace", "per", "delay",
-)  # fmt: skip
+# What of a Feature may differ for one person.
+_LIMITS = ("lower", "upper", "max_change", "max_relative", "step", "pace", "per", "delay")
+_OVERRIDDEN = ("change", "weight", "missing", *_LIMITS)
 
 
-def groups_of(
+def rows_by_rules(
     rows: np.ndarray,
     labels: pd.Index,
     axes: Sequence[Axis],
@@ -45,7 +44,7 @@ def groups_of(
     Examples
     --------
     >>> axes = (Axis(Feature("age"), (0,)), Axis(Feature("job"), (1,)))
-    >>> groups = groups_of(np.arange(3), pd.RangeIndex(3), axes, {1: {"job": "fixed"}})
+    >>> groups = rows_by_rules(np.arange(3), pd.RangeIndex(3), axes, {1: {"job": "fixed"}})
     >>> [(rows.tolist(), own[1].feature.change) for rows, own in groups]
     [([0, 2], 'any'), ([1], 'fixed')]
     """
@@ -69,7 +68,9 @@ def _key(own: Mapping[str, Override]) -> tuple[Any, ...]:
     return tuple(sorted((name, repr(rule)) for name, rule in own.items()))
 
 
-def _overridden(axes: Sequence[Axis], own: Mapping[str, Override], label: Any) -> tuple[Axis, ...]:
+def _overridden(
+    axes: Sequence[Axis], own: Mapping[str, Override], label: object
+) -> tuple[Axis, ...]:
     names = [axis.feature.name for axis in axes]
     unknown = [name for name in own if name not in names]
     if unknown:
@@ -83,7 +84,7 @@ def _overridden(axes: Sequence[Axis], own: Mapping[str, Override], label: Any) -
     )
 
 
-def _ruled(axis: Axis, rule: Override, label: Any) -> Axis:
+def _ruled(axis: Axis, rule: Override, label: object) -> Axis:
     """An axis under the rule of one person."""
     feature = axis.feature
     if not isinstance(rule, Feature):
@@ -117,7 +118,7 @@ def _ruled(axis: Axis, rule: Override, label: Any) -> Axis:
     return replace(axis, feature=replace(feature, **given), entered=_entered(axis, rule, label))
 
 
-def _refuse_freeing(feature: Feature, change: str, label: Any) -> None:
+def _refuse_freeing(feature: Feature, change: str, label: object) -> None:
     """Refuse to free one person's feature that is fixed for everyone."""
     if change != "fixed" and not feature.actionable:
         raise InvalidSpec(
@@ -126,7 +127,7 @@ def _refuse_freeing(feature: Feature, change: str, label: Any) -> None:
         )
 
 
-def _entered(axis: Axis, rule: Feature, label: Any) -> tuple[int, ...] | None:
+def _entered(axis: Axis, rule: Feature, label: object) -> tuple[int, ...] | None:
     """Positions of the categories that a person may enter."""
     known = axis.feature.categories
     if not rule.categories or rule.categories == rule.columns:

@@ -9,7 +9,7 @@ from functools import cached_property
 
 import numpy as np
 
-from ract._kernels.search.cell_forest import Forest, Rule
+from ract._kernels.search.cell_forest import Forest, PointRule
 from ract._utils.errors import InvalidSpec
 from ract.data.actions import Feature
 from ract.data.costs import FittedCost
@@ -19,13 +19,14 @@ from ract.data.prices import supply_of
 from ract.recourse.common.limits import Limits
 from ract.recourse.common.parallel import Watch, in_parts
 from ract.trees.ensemble import TreeEnsemble
+from ract.trees.on_grid import to_cell_trees
 
 MOST_CATEGORIES = 64
 # Costs of cells that are worked out at once (64 MB).
 MOST_COSTS = 1 << 23
 
 
-class Problem:
+class CellProblem:
     """What every search starts from: trees and prices on the grid of the model's thresholds.
 
     Parameters
@@ -46,10 +47,15 @@ class Problem:
     prices : Prices
     categorical : bool (axes,)
     kept : dict of int to int array
-        Where cells are left out for one person (``ract.recourse.exact.squeeze``): which are not.
+        Where cells are left out for one person (``exact.cheapest.Squeeze``): which are not.
     """
 
     def __init__(self, ensemble: TreeEnsemble, axes: Sequence[Axis], cost: FittedCost) -> None:
+        if cost.norm not in ("max", "l1", "combined"):
+            raise InvalidSpec(
+                f"A search needs a cost that is the largest effort of its features or their sum "
+                f"(norm 'max' or 'l1'); got norm {cost.norm!r}."
+            )
         self.ensemble = ensemble
         self.cost = cost
         splits = ensemble.feature >= 0
@@ -64,7 +70,7 @@ class Problem:
         self.kept: dict[int, np.ndarray] = {}
         self.categorical = np.array([axis.is_categorical for axis in self.grid.axes])
 
-    def with_axes(self, axes: Sequence[Axis]) -> Problem:
+    def with_axes(self, axes: Sequence[Axis]) -> CellProblem:
         """The same model and cost with other rules; those of folded features stay."""
         other, n = copy(self), self.n_features
         kept = zip(self.grid.axes[:n], axes, self.folded[:n], strict=True)
@@ -79,21 +85,21 @@ class Problem:
         axes = enumerate(self.grid.axes)
         return tuple(a for a, axis in axes if axis.feature.is_stepped)
 
-    def of_goal(self, ensemble: TreeEnsemble) -> Problem:
+    def of_goal(self, ensemble: TreeEnsemble) -> CellProblem:
         """The same problem in the same trees, which must add up to something else."""
         other = copy(self)
         vars(other).pop("rule", None)
         other.ensemble = ensemble
         return other
 
-    def of_values(self, ensemble: TreeEnsemble) -> Problem:
+    def of_values(self, ensemble: TreeEnsemble) -> CellProblem:
         """The same problem in trees of the same splits, whose leaves count something else."""
         other = self.of_goal(ensemble)
         for name in ("forest", "_labels"):
             vars(other).pop(name, None)
         return other
 
-    def released(self) -> Problem:
+    def released(self) -> CellProblem:
         """The same problem with features free to change either way, within their bounds.
 
         A fixed feature with many categories stays as it is.
@@ -172,24 +178,23 @@ class Problem:
         return in_parts(run, len(people), limits)
 
     @cached_property
-    def rule(self) -> Rule:
+    def rule(self) -> PointRule:
         """When a point is desired; the weights are those of the forest's labels."""
         ensemble, nothing = self.ensemble, np.zeros(0)
         cutoff = float(ensemble.cutoff)
         if ensemble.combine == "votes":
-            return Rule(np.array([0.0, 1.0]), nothing, True, 0.0, False, 1.0, cutoff, True)
+            return PointRule(np.array([0.0, 1.0]), nothing, True, 0.0, False, 1.0, cutoff, True)
         divisor = float(ensemble.n_trees) if ensemble.combine == "mean" else 1.0
         base = float(np.float32(ensemble.base) if ensemble.single else ensemble.base)
         _, weight, against = self._labels[0].T
         if ensemble.against is None:
             against = nothing
-        return Rule(
-            np.ascontiguousarray(weight), np.ascontiguousarray(against), ensemble.tie_wins, base,
-            ensemble.single, divisor, cutoff, True,
-        )  # fmt: skip
+        weight, against = np.ascontiguousarray(weight), np.ascontiguousarray(against)
+        tie, single = ensemble.tie_wins, ensemble.single
+        return PointRule(weight, against, tie, base, single, divisor, cutoff, True)
 
     @property
-    def bounding(self) -> Rule:
+    def bounding(self) -> PointRule:
         """The rule by which points are ruled out: by one class among several, the difference."""
         if not self.ensemble.among_several:
             return self.rule
@@ -210,7 +215,7 @@ class Problem:
     @cached_property
     def forest(self) -> Forest:
         """The trees in cells, for kernels."""
-        trees, ensemble = self.ensemble.on_grid(self.grid), self.ensemble
+        trees, ensemble = to_cell_trees(self.ensemble, self.grid), self.ensemble
         label = ensemble.label if ensemble.combine == "votes" else self._labels[1]
         goes = ensemble.missing_left
         return Forest(

@@ -8,11 +8,11 @@ from __future__ import annotations
 import numpy as np
 
 from ract.recourse.common.anchors import admitted_categories
-from ract.recourse.common.outcomes import ROUNDING, Outcomes
+from ract.recourse.common.outcomes import ROUNDING, PersonOutcomes
 
 
 def enter_by_steps(
-    outcomes: Outcomes,
+    outcomes: PersonOutcomes,
     order: np.ndarray,
     lower: np.ndarray,
     upper: np.ndarray,
@@ -22,7 +22,7 @@ def enter_by_steps(
 
     Parameters
     ----------
-    outcomes : Outcomes
+    outcomes : PersonOutcomes
         Of the person.
     order : int array
         Encoded columns in causal order.

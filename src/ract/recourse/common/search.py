@@ -31,7 +31,7 @@ class Batch:
         return cls(answers.values.copy(), ceilings_of(budget, len(people)), limits, answers)
 
 
-class Search(ABC):
+class RecourseSearch(ABC):
     """A search for the cheapest action of each of many people."""
 
     def solve(

@@ -1,4 +1,4 @@
-"""From yes-or-no questions to the cheapest action.
+"""From yes-or-no questions to the cheapest action, or to one that changes fewest features.
 
 Under a cost that is the largest effort of one feature, the optimum is one of finitely many
 prices. Go up from the lowest in growing steps until a solution turns up, halve what lies between
@@ -13,19 +13,21 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from ract._kernels.search.cell_forest import Forest, Rules, settle, tidy
+from ract._kernels.search.cell_forest import Forest, settle, tidy
 from ract._utils.status import Status
 from ract.recourse.common.answers import Answer
-from ract.recourse.common.problem import Problem
-from ract.recourse.exact.squeeze import Squeeze
+from ract.recourse.common.problem import CellProblem
 
 QUICK_NODES = 40
+# Costs that differ by less than this part are the same, whatever the order in which they add up.
+SAME = 1e-9
 
 Ask = Callable[[float, int], Answer]
 
@@ -85,8 +87,97 @@ def cheapest(ask: Ask, prices: np.ndarray, max_nodes: int) -> Answer:
 
 
 @dataclass(frozen=True)
+class Squeeze:
+    """Cells without a value for one person, left out of their grid.
+
+    Features with steps have cells that hold no round target. Kernels take what a person can reach
+    as an interval of cells, so the cells that hold one are numbered anew, and splits with them:
+
+        cells     0 1 2 3 4 5 6         split after cell 3: x <= 3
+        kept      0   1 2     3         becomes a split after the second of those kept: x <= 1
+
+    Parameters
+    ----------
+    kept : dict of int to int array
+        Of axes that do not keep all cells: ordered cells, ascending. The cell of people without a
+        value keeps its number.
+    n_cells : int array (axes,)
+    missing : int array (axes,)
+    """
+
+    kept: dict[int, np.ndarray]
+    n_cells: np.ndarray
+    missing: np.ndarray
+
+    @classmethod
+    def of(cls, problem: CellProblem, own: np.ndarray, costs: np.ndarray) -> Squeeze | None:
+        """Of what a person can reach; None if there is nothing to leave out.
+
+        Parameters
+        ----------
+        problem : CellProblem
+        own : int (axes,)
+        costs : float (axes, cells)
+            inf where the person cannot go.
+        """
+        kept, grid = {}, problem.grid
+        for a in problem.stepped:
+            n = int(grid.n_cells[a]) - (grid.missing_cell[a] >= 0)
+            open_ = np.isfinite(costs[a, :n])
+            open_[own[a] : own[a] + 1] = True
+            cells = np.flatnonzero(open_)
+            if len(cells) and len(cells) <= cells[-1] - cells[0]:
+                kept[a] = cells
+        return cls(kept, grid.n_cells, grid.missing_cell) if kept else None
+
+    def problem(self, problem: CellProblem) -> CellProblem:
+        """The same problem, which knows how cells are numbered."""
+        other = copy(problem)
+        other.kept = self.kept
+        return other
+
+    def forest(self, forest: Forest) -> Forest:
+        """The same trees in the cells that are kept."""
+        cell = forest.cell.copy()
+        for a, kept in self.kept.items():
+            nodes = forest.axis == a
+            cell[nodes] = np.searchsorted(kept, forest.cell[nodes], side="right") - 1
+        return forest._replace(cell=cell)
+
+    def point(self, cells: np.ndarray) -> np.ndarray:
+        """The numbers of a point's cells, which are kept."""
+        point = cells.copy()
+        for a, kept in self.kept.items():
+            if point[a] != self.missing[a]:
+                point[a] = np.searchsorted(kept, point[a])
+        return point
+
+    def cells(self, point: np.ndarray) -> np.ndarray:
+        """The cells of a point of numbers."""
+        cells = point.copy()
+        for a, kept in self.kept.items():
+            if cells[a] != self.missing[a]:
+                cells[a] = kept[cells[a]]
+        return cells
+
+    def rows(self, table: np.ndarray, otherwise: float) -> np.ndarray:
+        """A table (axes, cells) of the cells that are kept."""
+        rows = table.copy()
+        for a, kept in self.kept.items():
+            n = int(self.n_cells[a]) - (self.missing[a] >= 0)
+            rows[a, :n] = otherwise
+            rows[a, : len(kept)] = table[a, kept]
+        return rows
+
+    def answer(self, answer: Answer) -> Answer:
+        """An answer in terms of the cells."""
+        point = answer.point
+        return answer if point is None else answer._replace(point=self.cells(point))
+
+
+@dataclass(frozen=True)
 class Descent(ABC):
-    """One person before a model, or before several at once.
+    """One person's descent to their cheapest action, before a model or before several at once.
 
     Parameters
     ----------
@@ -147,9 +238,16 @@ class Descent(ABC):
 
         found = cheapest(at, prices[low:], max_nodes)
         if found.point is not None:
-            forest, rules = model.decides_by
-            come_home(model.problem, forest, rules, self.own, found.point)
+            self.undo_idle_changes(found.point)
         return found
+
+    def undo_idle_changes(self, point: np.ndarray) -> None:
+        """Undo changes of a point that are not needed, and choose usual values to hand in."""
+        forest, rules = self.model.decides_by
+        problem = self.model.problem
+        tidy(forest, rules, self.own, problem.categorical, point)
+        for a in problem.handed_in(self.own, point):
+            settle(forest, rules, problem.categorical, a, problem.sensible_cells(a), point)
 
     def cost_of(self, point: np.ndarray) -> float:
         """What a point costs."""
@@ -160,10 +258,52 @@ class Descent(ABC):
         """Whether some point of what is left is desired, and what it costs at least."""
 
 
-def come_home(
-    problem: Problem, forest: Forest, rules: Rules, own: np.ndarray, point: np.ndarray
-) -> None:
-    """Move every axis home that need not have left, and choose sensible values to hand in."""
-    tidy(forest, rules, own, problem.categorical, point)
-    for a in problem.handed_in(own, point):
-        settle(forest, rules, problem.categorical, a, problem.sensible_cells(a), point)
+def fewest_first(person: Any, budget: float, max_nodes: int, least: float = 0.0) -> Answer:
+    """The cheapest of the actions within a budget that change fewest features.
+
+    Optimal if no action changes fewer features, and none that changes as many costs less.
+
+    Parameters
+    ----------
+    person : Descent or RuledPerson
+        Whose number of changes is the most that is asked about.
+    budget : float
+    max_nodes : int
+        Per question.
+    least : float
+        What no action can cost less than.
+    """
+    nodes, proved = 0, True
+    for changes in range(person.changes + 1):
+        found = replace(person, changes=changes).cheapest(budget, max_nodes, least)
+        nodes += found.nodes
+        proved = proved and found.status in (Status.OPTIMAL, Status.NONE)
+        if found.point is not None:
+            status = Status.OPTIMAL if proved else Status.FOUND
+            return found._replace(status=status, nodes=nodes)
+    return Answer(Status.NONE if proved else Status.UNKNOWN, bound=least, nodes=nodes)
+
+
+def fewest_of_cheapest(person: Any, budget: float, max_nodes: int, least: float = 0.0) -> Answer:
+    """Of the cheapest actions within a budget the one that changes fewest features.
+
+    Parameters are those of ``fewest_first``. Costs that differ by less than 1e-9 are the same.
+    """
+    best = person.cheapest(budget, max_nodes, least)
+    nodes, proved = best.nodes, best.status == Status.OPTIMAL
+    while best.point is not None and (changes := int((best.point != person.own).sum())) > 0:
+        most = min(best.cost * (1 + SAME), budget)
+        fewer = replace(person, changes=changes - 1).cheapest(most, max_nodes, best.bound)
+        nodes += fewer.nodes
+        if fewer.point is None:
+            proved = proved and fewer.status == Status.NONE
+            break
+        best = fewer._replace(bound=best.bound)
+    if best.point is None:
+        return best
+    status = Status.OPTIMAL if proved else Status.FOUND
+    bound = best.cost if proved else float(np.minimum(best.bound, best.cost))
+    return best._replace(status=status, bound=bound, nodes=nodes)
+
+
+PREFERRED = {"fewest": fewest_first, "cheapest": fewest_of_cheapest}

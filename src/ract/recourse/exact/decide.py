@@ -9,12 +9,12 @@ from functools import cached_property
 import numpy as np
 
 from ract._kernels.search.bits import OWN_WIDTH
-from ract._kernels.search.boxes import Boxes, make_boxes
+from ract._kernels.search.boxes import LeafBoxes, make_boxes
 from ract._kernels.search.cell_forest import (
     Box,
     Forest,
-    Rule,
-    Rules,
+    PointRule,
+    PointRules,
     first_price,
     polish,
     prune,
@@ -24,9 +24,8 @@ from ract._kernels.search.decide_votes import decide_votes
 from ract._kernels.search.few_axes import most_with_few
 from ract._utils.status import Status
 from ract.recourse.common.answers import Answer
-from ract.recourse.common.problem import Problem
-from ract.recourse.exact.cheapest import QUICK_NODES, Descent
-from ract.recourse.exact.squeeze import Squeeze
+from ract.recourse.common.problem import CellProblem
+from ract.recourse.exact.cheapest import QUICK_NODES, Descent, Squeeze
 
 # Numbers that the tables of one question may hold (1 GB); larger questions have no answer.
 MOST_NUMBERS = 1 << 27
@@ -62,19 +61,19 @@ class Model:
     problem : Problem
     forest : Forest
         Larger labels are better.
-    rule : Rule
+    rule : PointRule
         The weights of the labels and what they must add up to.
-    deciding : tuple of Forest and Rule
+    deciding : tuple of Forest and PointRule
         Those with which the model itself adds up.
     """
 
-    problem: Problem
+    problem: CellProblem
     forest: Forest
-    rule: Rule
-    deciding: tuple[Forest, Rule]
+    rule: PointRule
+    deciding: tuple[Forest, PointRule]
 
     @classmethod
-    def of(cls, problem: Problem) -> Model:
+    def of(cls, problem: CellProblem) -> Model:
         """Desired points are wanted."""
         return cls(problem, problem.forest, problem.bounding, (problem.forest, problem.rule))
 
@@ -118,12 +117,12 @@ class Model:
         return self.problem.ensemble.combine == "votes"
 
     @cached_property
-    def decides_by(self) -> tuple[Forest, Rules]:
+    def decides_by(self) -> tuple[Forest, PointRules]:
         """The trees that decide, and their rule."""
         forest, rule = self.deciding
-        return forest, rules_of([(len(forest.root), rule)])
+        return forest, joined_rules([(len(forest.root), rule)])
 
-    def decides_in(self, left: Left) -> tuple[Forest, Rules]:
+    def decides_in(self, left: Left) -> tuple[Forest, PointRules]:
         """Trees that decide on the points of what is left, and their rule."""
         rules, first = self.decides_by[1], np.array([0, len(left.forest.root)])
         return left.forest, rules._replace(first=first, cutoff=rules.cutoff - left.constant)
@@ -155,10 +154,10 @@ class Model:
         """What is left in the box of the cells that cost at most limit, for so many changes."""
         room = np.empty((11, len(left.forest.axis)), np.int32)
         root, numbers = np.empty_like(left.forest.root), np.empty((3, len(own)), np.int64)
+        trees, cells = (left.forest, self.rule.weight), self._cells
         constant, most, n_nodes, n_trees = prune(
-            left.forest, self.rule.weight, own, costs, self.problem.grid.n_cells,
-            self.problem.categorical, limit, changes, numbers, root, room,
-        )  # fmt: skip
+            *trees, own, costs, *cells, limit, changes, numbers, root, room
+        )
         constant += left.constant
         nodes = room[:7, :n_nodes].copy()
         forest = Forest._make([*nodes, root[:n_trees], left.forest.missing])
@@ -168,23 +167,26 @@ class Model:
         self, left: Left, own: np.ndarray, costs: np.ndarray, prices: np.ndarray
     ) -> int:
         """Position of the lowest of some prices at which what is left can have enough."""
-        at: int = first_price(
-            left.forest, self.rule.weight, own, costs, self.problem.grid.n_cells,
-            self.problem.categorical, prices, self.least - left.constant,
-            np.empty((3, len(own)), np.int64), np.empty(len(left.forest.axis), np.int32),
-        )  # fmt: skip
+        trees, needed = (left.forest, self.rule.weight), self.least - left.constant
+        room = np.empty((3, len(own)), np.int64), np.empty(len(left.forest.axis), np.int32)
+        at: int = first_price(*trees, own, costs, *self._cells, prices, needed, *room)
         return at
+
+    @property
+    def _cells(self) -> tuple[np.ndarray, np.ndarray]:
+        """Number of cells of each axis, and which axes are categorical."""
+        return self.problem.grid.n_cells, self.problem.categorical
 
     def may_do(self, left: Left) -> bool:
         """Whether what is left can have enough."""
         return left.best >= self.least
 
 
-def rules_of(models: Sequence[tuple[int, Rule]]) -> Rules:
+def joined_rules(models: Sequence[tuple[int, PointRule]]) -> PointRules:
     """The rules of models whose trees, so many of each, stand one after the other."""
     n_trees, each = zip(*models, strict=True)
     against = [r.against if len(r.against) else np.zeros(len(r.weight)) for r in each]
-    return Rules(
+    return PointRules(
         first=np.cumsum([0, *n_trees]),
         weight=np.concatenate([rule.weight for rule in each]),
         against=np.concatenate(against),
@@ -196,7 +198,7 @@ def rules_of(models: Sequence[tuple[int, Rule]]) -> Rules:
     )
 
 
-class Person(Descent):
+class ModelDescent(Descent):
     """One person before a model."""
 
     model: Model
@@ -252,56 +254,41 @@ class Person(Descent):
             return Status.NONE, 0
         if self.stop[0]:
             return Status.UNKNOWN, 0
-        boxes = boxes_of(
-            left.forest, int(model.by_votes), left.box, self.own, model.problem.categorical,
-            self.costs.shape[1],
-        )  # fmt: skip
+        boxes = boxes_of(self, left.forest, int(model.by_votes), left.box)
         if boxes is None:
             return Status.UNKNOWN, 0
         if self.stop[0]:
             return Status.UNKNOWN, 1
-        decide = self._decide_votes if model.by_votes else self._decide_sum
-        return decide(left, boxes, max_nodes, point)
-
-    def _decide_votes(
-        self, left: Left, boxes: Boxes, max_nodes: int, point: np.ndarray
-    ) -> tuple[int, int]:
-        answer: tuple[int, int] = decide_votes(
-            boxes, len(left.forest.root), int(self.model.least - left.constant), self.changes,
-            self.own, self.model.problem.categorical, max_nodes, self.stop, point,
-        )  # fmt: skip
-        return answer
-
-    def _decide_sum(
-        self, left: Left, boxes: Boxes, max_nodes: int, point: np.ndarray
-    ) -> tuple[int, int]:
-        model, categorical = self.model, self.model.problem.categorical
-        value, least = model.rule.weight[boxes.label], model.least - left.constant
+        n_trees, needed = len(left.forest.root), model.least - left.constant
+        limits = max_nodes, self.stop, point
+        answer: tuple[int, int]
+        if model.by_votes:
+            answer = decide_votes(boxes, n_trees, int(needed), self.changes, *limits)
+            return answer
+        value = model.rule.weight[boxes.label]
         if self.changes < len(self.own) and max_nodes > 0:
-            most = most_with_few(boxes, value, self.changes, categorical)
-            if most < least - ROUNDING * np.abs(value).sum():
+            most = most_with_few(boxes, value, self.changes)
+            if most < needed - ROUNDING * np.abs(value).sum():
                 return Status.NONE, 1
-        answer: tuple[int, int] = decide_sums(
-            boxes, len(left.forest.root), value, least, self.changes, *model.decides_by, self.own,
-            categorical, max_nodes, self.stop, point,
-        )  # fmt: skip
+        decides = model.decides_by
+        answer = decide_sums(boxes, n_trees, value, needed, self.changes, *decides, *limits)
         return answer
 
 
-def boxes_of(
-    forest: Forest, least: int, box: Box, own: np.ndarray, categorical: np.ndarray, most_cells: int
-) -> Boxes | None:
+def boxes_of(person: Descent, forest: Forest, least: int, box: Box) -> LeafBoxes | None:
     """The leaves with at least a label as boxes; None if the question is too large for memory."""
+    own, most_cells = person.own, person.costs.shape[1]
     n_nodes, n_trees = len(forest.axis), len(forest.root)
     if n_nodes * len(own) > MOST_NUMBERS:  # half of the nodes are boxes with two ends
         return None
     most_boxes = MOST_NUMBERS // (2 * len(own)) if (forest.missing >= 0).any() else None
+    categorical = person.model.problem.categorical
     leaves, ends, numbers, start, too_many = make_boxes(
         forest, np.int64(least), box, own, categorical, most_cells, most_boxes
     )
     if too_many:
         return None
-    boxes = Boxes._make([*leaves, *ends, numbers[0], start, *numbers[1:]])
+    boxes = LeafBoxes._make([*leaves, *ends, numbers[0], start, *numbers[1:], own, categorical])
     # Masks of cells and open questions, bounds of boxes, and which boxes meet or miss which.
     n_boxes, n_words = len(boxes.tree), n_trees + len(boxes.tree) // OWN_WIDTH
 

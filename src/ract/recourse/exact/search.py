@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from copy import copy
+from dataclasses import replace
 from functools import cache, cached_property, partial
-from typing import Any, Self
+from typing import Any, Generic, Self, TypeVar
 
 import numpy as np
 
@@ -15,23 +17,61 @@ from ract.data.costs import FittedCost, LinearCost, require_max_norm
 from ract.data.encoder import Axis
 from ract.recourse.common.answers import Answer
 from ract.recourse.common.limits import Limits, ceilings_of
-from ract.recourse.common.problem import Problem
-from ract.recourse.common.search import Batch, Search
-from ract.recourse.exact.decide import Model, Person
-from ract.recourse.exact.preferred import PREFERRED
-from ract.recourse.exact.strongest import find_strongest
+from ract.recourse.common.problem import CellProblem
+from ract.recourse.common.search import Batch, RecourseSearch
+from ract.recourse.exact.cheapest import PREFERRED, Descent
+from ract.recourse.exact.decide import Model, ModelDescent
+from ract.recourse.exact.strongest import find_strongest_point
 from ract.trees.ensemble import TreeEnsemble
 
 MAX_NODES = 10_000_000
 
+P = TypeVar("P", bound=Descent)
 
-class ExactSearch(Search):
+
+class CellSearch(RecourseSearch, Generic[P]):
+    """What exact searches in one model and in several have in common."""
+
+    problem: CellProblem
+
+    def _take(self, cost: FittedCost) -> None:
+        """Refuse costs that are not for this search."""
+        require_max_norm(cost)
+
+    @abstractmethod
+    def _warm_up(self) -> None:
+        """Compile or load the kernels."""
+
+    @abstractmethod
+    def _person(self, own: np.ndarray, costs: np.ndarray, changes: int, stop: np.ndarray) -> P:
+        """One person before the model; parameters are those of ``Descent``."""
+
+    def for_each(
+        self, search: Callable[[int, P], None], people: np.ndarray, limits: Limits
+    ) -> np.ndarray:
+        """Call a search with everyone's number and descent; returns the seconds that each took."""
+        cells, changes = self.problem.cells(people), limits.changes_of(len(self.problem.grid.axes))
+
+        def descend(i: int, costs: np.ndarray, stop: np.ndarray) -> None:
+            search(i, self._person(cells[i], costs, changes, stop))
+
+        return self.problem.for_each(descend, people, cells, limits)
+
+    def _write(self, batch: Batch, i: int, person: P, found: Answer) -> None:
+        """Write what was found for person i into the table."""
+        answers = batch.answers
+        answers.status[i], answers.nodes[i] = found.status, found.nodes
+        answers.cost[i], answers.bound[i] = found.cost, found.bound
+        if found.point is not None:
+            row = batch.people[i]
+            answers.values[i] = self.problem.values_of(row, person.own, found.point)
+
+
+class ExactSearch(CellSearch[ModelDescent]):
     """Exact search in an ensemble, whether it decides by votes, by a mean or by a sum.
 
     ``solve`` takes besides: ``strongest``, to look for the cheapest of those actions within the
-    budget that win most votes, the highest score, or of a single voting tree the largest share;
-    and ``trees`` (people, trees) with ``needed`` (people,): ask these trees only, and how many of
-    their votes, or what mean, each person needs.
+    budget that win most votes, the highest score, or of a single voting tree the largest share.
 
     Parameters
     ----------
@@ -53,24 +93,18 @@ class ExactSearch(Search):
 
     def __init__(self, ensemble: TreeEnsemble, axes: Sequence[Axis], cost: FittedCost) -> None:
         self._take(cost)
-        self.problem = Problem(ensemble, axes, cost)
+        self.problem = CellProblem(ensemble, axes, cost)
         self.model = Model.of(self.problem)
         self.model.simplified  # noqa: B018  made once, before threads ask for it
         self._warm_up()
 
-    def _take(self, cost: FittedCost) -> None:
-        """Refuse costs that are not for this search."""
-        require_max_norm(cost)
-
     def _warm_up(self) -> None:
-        """Compile or load the kernels."""
-        warm_up(by_votes=self.problem.ensemble.combine == "votes")
+        compile_kernels(by_votes=self.problem.ensemble.combine == "votes")
 
     def _person(
-        self, model: Model, own: np.ndarray, costs: np.ndarray, changes: int, stop: np.ndarray
-    ) -> Person:
-        """One person before a model; parameters are those of ``Descent``."""
-        return Person(model, own, costs, changes, stop)
+        self, own: np.ndarray, costs: np.ndarray, changes: int, stop: np.ndarray
+    ) -> ModelDescent:
+        return ModelDescent(self.model, own, costs, changes, stop)
 
     @classmethod
     def prepared(cls, ensemble: TreeEnsemble, axes: Sequence[Axis], cost: FittedCost) -> Self:
@@ -83,12 +117,16 @@ class ExactSearch(Search):
 
     def of_goal(self, ensemble: TreeEnsemble) -> Self:
         """The search in the same trees, which must add up to something else."""
+        other = self._in(self.problem.of_goal(ensemble))
+        vars(other.model)["simplified"] = self.model.simplified  # what the trees hold is the same
+        return other
+
+    def _in(self, problem: CellProblem) -> Self:
+        """The search in a problem of the same cells."""
         other = copy(self)
         for name in ("refusing", "graded", "released"):
             vars(other).pop(name, None)
-        other.problem = self.problem.of_goal(ensemble)
-        other.model = Model.of(other.problem)
-        vars(other.model)["simplified"] = self.model.simplified  # what the trees hold is the same
+        other.problem, other.model = problem, Model.of(problem)
         return other
 
     @cached_property
@@ -104,17 +142,13 @@ class ExactSearch(Search):
         ensemble = self.problem.ensemble.graded
         if ensemble is self.problem.ensemble:
             return self
-        other = copy(self)
-        for name in ("refusing", "released"):
-            vars(other).pop(name, None)
-        other.problem = self.problem.of_values(ensemble)
-        other.model = Model.of(other.problem)
+        other = self._in(self.problem.of_values(ensemble))
         other.model.simplified  # noqa: B018
         other._warm_up()
         return other
 
     @cached_property
-    def released(self) -> Problem:
+    def released(self) -> CellProblem:
         """The same problem with every feature free to change either way, within its bounds."""
         return self.problem.released()
 
@@ -124,8 +158,7 @@ class ExactSearch(Search):
         *,
         strongest: bool = False,
         prefer: str | None = None,
-        then: Callable[[int, Person, Answer], None] | None = None,
-        **trees: Any,
+        then: Callable[[int, ModelDescent, Answer], None] | None = None,
     ) -> None:
         """Fill the table, which may know bounds of costs already.
 
@@ -133,15 +166,14 @@ class ExactSearch(Search):
         ``then`` is called after each person, while their costs are at hand.
         """
         if strongest and self.graded is not self:
-            self.graded.fill(batch, strongest=True, prefer=prefer, then=then, **trees)
-            return
+            return self.graded.fill(batch, strongest=True, prefer=prefer, then=then)
         people, answers = batch.people, batch.answers
-        cells, max_nodes = self.problem.cells(people), batch.limits.nodes(MAX_NODES)
+        max_nodes = batch.limits.nodes(MAX_NODES)
 
-        def search(i: int, person: Person) -> None:
+        def search(i: int, person: ModelDescent) -> None:
             budget, most = batch.budgets[i], None
             if strongest:
-                person, most = find_strongest(person, people[i], budget, max_nodes)
+                person, most = find_strongest_point(person, people[i], budget, max_nodes)
             find = person.cheapest if prefer is None else partial(PREFERRED[prefer], person)
             found = find(budget, max_nodes, answers.bound[i])
             if most is not None and most.point is not None:
@@ -149,14 +181,11 @@ class ExactSearch(Search):
                 best = most if found.point is None else found
                 status = Status.OPTIMAL if proved else Status.FOUND
                 found = best._replace(status=status, nodes=most.nodes + found.nodes)
-            answers.status[i], answers.nodes[i] = found.status, found.nodes
-            answers.cost[i], answers.bound[i] = found.cost, found.bound
-            if found.point is not None:
-                answers.values[i] = self.problem.values_of(people[i], cells[i], found.point)
+            self._write(batch, i, person, found)
             if then is not None:
                 then(i, person, found)
 
-        answers.seconds = self._for_each(search, people, cells, batch.limits, **trees)
+        answers.seconds = self.for_each(search, people, batch.limits)
 
     def cheapest(
         self,
@@ -178,7 +207,7 @@ class ExactSearch(Search):
         if still is not None:
             costs[still] = np.where(np.arange(costs.shape[1]) == own[0][still, None], 0.0, np.inf)
         changes = len(costs) if max_changes is None else max_changes
-        found = self._person(self.model, own[0], costs, changes, stop).cheapest(budget, max_nodes)
+        found = self._person(own[0], costs, changes, stop).cheapest(budget, max_nodes)
         point = own[0] if found.point is None else found.point
         return found, problem.values_of(person, own[0], point)
 
@@ -194,50 +223,33 @@ class ExactSearch(Search):
         """Whether each person has an action within a budget, whatever it costs.
 
         One question instead of a descent to the cheapest action. Parameters are those of
-        ``solve``.
+        ``solve``; and ``trees`` (people, trees) with ``needed`` (people,): ask these trees only,
+        and how many of their votes, or what mean, each person needs.
 
         Returns
         -------
         int8 (people,)
             ``Status.FOUND``, ``NONE`` (both proved) or ``UNKNOWN`` (a limit was reached).
         """
-        cells, budgets = self.problem.cells(people), ceilings_of(budget, len(people))
         status, limit = np.full(len(people), Status.UNKNOWN, np.int8), Limits(**limits)
-        max_nodes = limit.nodes(MAX_NODES)
+        budgets, max_nodes = ceilings_of(budget, len(people)), limit.nodes(MAX_NODES)
 
-        def search(i: int, person: Person) -> None:
+        def search(i: int, person: ModelDescent) -> None:
+            if trees is not None and needed is not None:
+                part = person.model.part(trees[i], float(needed[i]))
+                person = replace(person, model=part)
             status[i] = person.attains(budgets[i], max_nodes)
 
-        self._for_each(search, people, cells, limit, trees, needed)
+        self.for_each(search, people, limit)
         return status
-
-    def _for_each(
-        self,
-        search: Callable[[int, Person], None],
-        people: np.ndarray,
-        cells: np.ndarray,
-        limits: Limits,
-        trees: np.ndarray | None = None,
-        needed: np.ndarray | None = None,
-    ) -> np.ndarray:
-        """Put everyone before the model; returns the seconds that each person took."""
-        changes = limits.changes_of(len(self.problem.grid.axes))
-
-        def one(i: int, costs: np.ndarray, stop: np.ndarray) -> None:
-            model = self.model
-            if trees is not None and needed is not None:
-                model = model.part(trees[i], float(needed[i]))
-            search(i, self._person(model, cells[i], costs, changes, stop))
-
-        return self.problem.for_each(one, people, cells, limits)
 
 
 @cache
-def warm_up(*, by_votes: bool) -> None:
+def compile_kernels(*, by_votes: bool) -> None:
     """Compile or load the kernels, so that nobody's time limit has to pay for it."""
     axes = [Axis(Feature(name, "continuous"), (k,)) for k, name in enumerate("xy")]
     trees = TreeEnsemble.stump(0, 0.0, "votes" if by_votes else "sum")
-    problem = Problem(trees, axes, LinearCost("max", np.ones(2)))
+    problem = CellProblem(trees, axes, LinearCost("max", np.ones(2)))
     own = np.zeros(2, np.int64)
     costs = problem.costs(np.zeros((1, 2)), own[None])[0]
-    Person(Model.of(problem), own, costs, 1, np.zeros(1, np.uint8)).cheapest(1.0, 10)
+    ModelDescent(Model.of(problem), own, costs, 1, np.zeros(1, np.uint8)).cheapest(1.0, 10)

@@ -10,25 +10,19 @@ from typing import Self
 import numpy as np
 
 from ract._kernels.search import decide_votes
-from ract._kernels.search.boxes import Boxes
-from ract._kernels.search.cell_forest import Forest, Rules, polish
-from ract._kernels.search.decide_several import SHARPNESS, Needs, decide_several
+from ract._kernels.search.boxes import LeafBoxes
+from ract._kernels.search.cell_forest import Forest, Needs, PointRules, polish
+from ract._kernels.search.decide_several import SHARPNESS, decide_several
 from ract._utils.status import Status
 from ract.data.actions import Feature
-from ract.data.costs import FittedCost, LinearCost, require_max_norm
+from ract.data.costs import FittedCost, LinearCost
 from ract.data.encoder import Axis
 from ract.recourse.common.answers import Answer
-from ract.recourse.common.problem import Problem
-from ract.recourse.common.search import Batch, Search
-from ract.recourse.exact.cheapest import Descent
-from ract.recourse.exact.decide import (
-    Left,
-    Model,
-    boxes_of,
-    rules_of,
-)
-from ract.recourse.exact.search import MAX_NODES
-from ract.recourse.exact.squeeze import Squeeze
+from ract.recourse.common.problem import CellProblem
+from ract.recourse.common.search import Batch
+from ract.recourse.exact.cheapest import Descent, Squeeze
+from ract.recourse.exact.decide import Left, Model, boxes_of, joined_rules
+from ract.recourse.exact.search import MAX_NODES, CellSearch
 from ract.trees.ensemble import TreeEnsemble
 
 Lefts = tuple[Left, ...]
@@ -48,7 +42,7 @@ class Models:
     def __init__(
         self, ensembles: Sequence[TreeEnsemble], axes: Sequence[Axis], cost: FittedCost
     ) -> None:
-        self.problem = Problem(TreeEnsemble.joined(ensembles, votes_needed=1), axes, cost)
+        self.problem = CellProblem(TreeEnsemble.joined(ensembles, votes_needed=1), axes, cost)
         self.each: list[Model] = []
         for ensemble in ensembles:
             part = copy(self.problem)  # the same cells and prices
@@ -79,9 +73,9 @@ class Models:
         return np.concatenate([[0.0], *(model.rule.weight for model in self.each)])
 
     @cached_property
-    def decides_by(self) -> tuple[Forest, Rules]:
+    def decides_by(self) -> tuple[Forest, PointRules]:
         """All trees, and the rules by which the models add them up."""
-        rules = rules_of([(len(model.forest.root), model.deciding[1]) for model in self.each])
+        rules = joined_rules([(len(model.forest.root), model.deciding[1]) for model in self.each])
         # Labels of all models, after the one of a leaf without a vote.
         weight, against = (np.append(0.0, values) for values in (rules.weight, rules.against))
         forest = self.joined([model.forest for model in self.each])
@@ -131,7 +125,7 @@ class Models:
         return all(left.best >= need for left, need in zip(lefts, self.least, strict=True))
 
 
-class Person(Descent):
+class ModelsDescent(Descent):
     """One person before several models."""
 
     model: Models
@@ -143,20 +137,18 @@ class Person(Descent):
         if not models.may_do(lefts):
             return Answer(Status.NONE)
         forest = models.joined([left.forest for left in lefts])
-        boxes = boxes_of(forest, 1, lefts[0].box, self.own, categorical, self.costs.shape[1])
+        boxes = boxes_of(self, forest, 1, lefts[0].box)
         if boxes is None:
             return Answer(Status.UNKNOWN)
         value = models.weights[boxes.label]
-        status, nodes = decide_several(
-            boxes, value, self._needs(lefts, boxes, value), self.changes, *models.decides_by,
-            self.own, categorical, max_nodes, self.stop, point,
-        )  # fmt: skip
+        asked = boxes, value, *self._needs(lefts, boxes, value), self.changes, *models.decides_by
+        status, nodes = decide_several(*asked, max_nodes, self.stop, point)
         if status != Status.FOUND:
             return Answer(Status(status), nodes=nodes)
         cost = polish(*models.decides_by, self.own, self.costs, categorical, self.stop, point)
         return Answer(Status.FOUND, cost, 0.0, point, nodes)
 
-    def _needs(self, lefts: Lefts, boxes: Boxes, value: np.ndarray) -> Needs:
+    def _needs(self, lefts: Lefts, boxes: LeafBoxes, value: np.ndarray) -> tuple[Needs, np.ndarray]:
         """What the trees that are left must have, and how much of that counts as much."""
         by_votes = self.model.by_votes
         first = np.cumsum([0, *(len(left.forest.root) for left in lefts)])
@@ -167,10 +159,10 @@ class Person(Descent):
             best, worst = value[begin[:-1][trees]], value[begin[1:][trees] - 1]
             scale[g] /= (best - worst).mean()
         constant = np.array([left.constant for left in lefts])
-        return Needs(first, by_votes, self.model.least - constant, scale)
+        return Needs(first, by_votes, self.model.least - constant), scale
 
 
-class SeveralSearch(Search):
+class SeveralSearch(CellSearch[ModelsDescent]):
     """Exact search for actions that several ensembles accept, however each of them decides.
 
     Parameters
@@ -198,20 +190,17 @@ class SeveralSearch(Search):
         self._take(cost)
         self.ensembles = tuple(ensembles)
         self.models = Models(self.ensembles, axes, cost)
+        self.problem = self.models.problem
         made_once = self.models.simplified, self.models.decides_by, self.models.weights  # noqa: F841
         self._warm_up()
 
-    def _take(self, cost: FittedCost) -> None:
-        """Refuse costs that are not for this search."""
-        require_max_norm(cost)
-
     def _warm_up(self) -> None:
-        """Compile or load the kernels."""
-        warm_up()
+        compile_kernels_for_several()
 
-    def _person(self, own: np.ndarray, costs: np.ndarray, changes: int, stop: np.ndarray) -> Person:
-        """One person before the models; parameters are those of ``Descent``."""
-        return Person(self.models, own, costs, changes, stop)
+    def _person(
+        self, own: np.ndarray, costs: np.ndarray, changes: int, stop: np.ndarray
+    ) -> ModelsDescent:
+        return ModelsDescent(self.models, own, costs, changes, stop)
 
     @classmethod
     def prepared(
@@ -226,27 +215,20 @@ class SeveralSearch(Search):
 
     def fill(self, batch: Batch) -> None:
         """Fill the table."""
-        people, answers, problem = batch.people, batch.answers, self.models.problem
-        cells, max_nodes = problem.cells(people), batch.limits.nodes(MAX_NODES)
-        changes = batch.limits.changes_of(len(problem.grid.axes))
+        max_nodes = batch.limits.nodes(MAX_NODES)
 
-        def search(i: int, costs: np.ndarray, stop: np.ndarray) -> None:
-            person = self._person(cells[i], costs, changes, stop)
-            found = person.cheapest(batch.budgets[i], max_nodes)
-            answers.status[i], answers.nodes[i] = found.status, found.nodes
-            answers.cost[i], answers.bound[i] = found.cost, found.bound
-            if found.point is not None:
-                answers.values[i] = problem.values_of(people[i], cells[i], found.point)
+        def search(i: int, person: ModelsDescent) -> None:
+            self._write(batch, i, person, person.cheapest(batch.budgets[i], max_nodes))
 
-        answers.seconds = problem.for_each(search, people, cells, batch.limits)
+        batch.answers.seconds = self.for_each(search, batch.people, batch.limits)
 
 
 @cache
-def warm_up() -> None:
+def compile_kernels_for_several() -> None:
     """Compile or load the kernels, so that nobody's time limit has to pay for it."""
     axis = Axis(Feature("x", "continuous"), (0,))
     stump = TreeEnsemble.stump(0, 0.0)
     models = Models([stump, stump], [axis], LinearCost("max", np.ones(1)))
     own = np.zeros(1, np.int64)
     costs = models.problem.costs(np.zeros((1, 1)), own[None])[0]
-    Person(models, own, costs, 1, np.zeros(1, np.uint8)).cheapest(1.0, 10)
+    ModelsDescent(models, own, costs, 1, np.zeros(1, np.uint8)).cheapest(1.0, 10)

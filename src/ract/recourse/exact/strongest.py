@@ -9,21 +9,21 @@ import numpy as np
 
 from ract._utils.status import Status
 from ract.recourse.common.answers import Answer
-from ract.recourse.exact.decide import Model, Person
+from ract.recourse.exact.decide import Model, ModelDescent
 
 # A question about scores halves what lies between until this share of a model's range is left,
 # and then asks for anything better at all.
 FINE = 1e-3
 
 
-def find_strongest(
-    person: Person, values: np.ndarray, budget: float, max_nodes: int
-) -> tuple[Person, Answer]:
+def find_strongest_point(
+    person: ModelDescent, values: np.ndarray, budget: float, max_nodes: int
+) -> tuple[ModelDescent, Answer]:
     """The same person before a model that asks for the most that they can win within a budget.
 
     Parameters
     ----------
-    person : Person
+    person : ModelDescent
     values : float (columns,)
         Their encoded values.
     budget : float
@@ -32,7 +32,7 @@ def find_strongest(
 
     Returns
     -------
-    person : Person
+    person : ModelDescent
         As given if they can win nothing, or if that is unknown.
     answer : Answer
         An action that wins so much, whatever it costs; optimal if none is proved to win more.

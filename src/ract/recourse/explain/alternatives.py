@@ -83,13 +83,12 @@ def diverse(first: Candidate, solve: Solve, n_plans: int) -> list[Candidate]:
     return plans
 
 
-def held_at_home(own: np.ndarray, costs: np.ndarray, axes: frozenset[int]) -> np.ndarray:
+def without_changes(own: np.ndarray, costs: np.ndarray, axes: frozenset[int]) -> np.ndarray:
     """Costs under which some axes cannot change.
 
     own int64 (axes,), costs float64 (axes, cells).
     """
-    held = costs.copy()
+    fixed = costs.copy()
     for a in axes:
-        held[a] = np.inf
-        held[a, own[a]] = 0.0
-    return held
+        fixed[a], fixed[a, own[a]] = np.inf, 0.0
+    return fixed

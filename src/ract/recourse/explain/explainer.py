@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property
+from itertools import combinations
 
 import numpy as np
 
@@ -13,18 +14,19 @@ from ract.data.encoder import Axis
 from ract.data.grid import Grid
 from ract.recourse.common.answers import Answer, Answers
 from ract.recourse.common.limits import LARGEST, ceilings_of
-from ract.recourse.common.problem import Problem
+from ract.recourse.common.problem import CellProblem
 from ract.recourse.common.search import Batch
-from ract.recourse.exact.decide import Person
+from ract.recourse.exact.decide import ModelDescent
 from ract.recourse.exact.search import ExactSearch
-from ract.recourse.explain.alternatives import Candidate, diverse, held_at_home
-from ract.recourse.explain.obstacles import locked, smallest_release
+from ract.recourse.explain.alternatives import Candidate, diverse, without_changes
 from ract.recourse.explain.ranges import Certifier
 from ract.recourse.explain.robust import RobustSearch, categories_beyond, furthest
 from ract.recourse.options import Options
 from ract.recourse.plan import Obstacle
 
 MAX_NODES = 200_000
+# Sets of features whose release is tried, of two features or more.
+MOST_SETS = 120
 
 
 class Explainer:
@@ -65,19 +67,17 @@ class Explainer:
         self._people, self._answers = batch.people, batch.answers
         self._budget = float(ceilings_of(budget, 1)[0])
         self._max_nodes = min(batch.limits.nodes(MAX_NODES), MAX_NODES)
-        shape = (len(batch.people), search.problem.n_features)
-        self._low, self._high = np.full(shape, np.nan), np.full(shape, np.nan)
-        self._answers.low, self._answers.high = self._low, self._high
+        self._low, self._high = batch.answers.add_ends(search.problem.n_features)
         self._answers.beyond = self._beyond = np.zeros(len(batch.people), bool)
 
-    def explain(self, i: int, asking: Person, found: Answer) -> None:
+    def explain(self, i: int, asking: ModelDescent, found: Answer) -> None:
         """Everything that was asked for about person i, after what the search found."""
         answers, options = self._answers, self._options
         if found.status == Status.NONE and options.explain:
             answers.obstacles[i] = self._obstacle(self._people[i], asking)
         if found.point is None:
             return
-        first = self._held(self._people[i], asking, found)
+        first = self._plan_that_holds(self._people[i], asking, found)
         if first is None and options.margin > 0:
             answers.withdraw(np.array([i]), self._people)
             return
@@ -90,21 +90,20 @@ class Explainer:
                 answers.status[i] = Status.FOUND
         if options.n_alternatives > 0:
 
-            def solve(home: frozenset[int], least: float) -> Candidate | None:
-                held = replace(asking, costs=held_at_home(asking.own, asking.costs, home))
-                return self._cheapest(self._people[i], held, least)
+            def solve(unchanged: frozenset[int], least: float) -> Candidate | None:
+                costs = without_changes(asking.own, asking.costs, unchanged)
+                fixed = replace(asking, costs=costs)
+                cheapest = fixed.cheapest(self._budget, self._max_nodes, least)
+                return self._plan_that_holds(self._people[i], fixed, cheapest)
 
             others = diverse(first, solve, options.n_alternatives + 1)[1:]
             answers.alternatives[i] = self._table(self._people[i], asking, others)
         self._low[i], self._high[i] = self._ends(asking, first)
         self._beyond[i] = first.beyond
 
-    def _cheapest(self, person: np.ndarray, asking: Person, least: float) -> Candidate | None:
-        """The cheapest plan under some costs, with the margin that was asked for."""
-        found = asking.cheapest(self._budget, self._max_nodes, least)
-        return self._held(person, asking, found)
-
-    def _held(self, person: np.ndarray, asking: Person, found: Answer) -> Candidate | None:
+    def _plan_that_holds(
+        self, person: np.ndarray, asking: ModelDescent, found: Answer
+    ) -> Candidate | None:
         """The plan that was found, or the first dearer one that holds as was asked for."""
         problem, own = self._problem, asking.own
         if found.point is None:
@@ -114,26 +113,24 @@ class Explainer:
             return Candidate(values, found.cost, found.point, own, found.bound)
         beyond = self._decision.refusing if self._options.at_least else None
         search = RobustSearch(self._search, self._options.margin, self._max_nodes, beyond)
-        held = search.solve(person, asking, self._budget, found)
-        if held is None:
+        holding = search.solve(person, asking, self._budget, found)
+        if holding is None:
             return None
-        values, point = held
+        values, point = holding
         cost = float(problem.cost.between(person[None], values[None])[0])
         return Candidate(values, cost, point, own, found.bound, self._options.at_least)
 
-    def _table(self, person: np.ndarray, asking: Person, plans: list[Candidate]) -> Answers:
+    def _table(self, person: np.ndarray, asking: ModelDescent, plans: list[Candidate]) -> Answers:
         table = Answers.unknown(np.tile(person, (len(plans), 1)))
-        shape = (len(plans), self._problem.n_features)
-        table.low, table.high = np.empty(shape), np.empty(shape)
-        table.beyond = np.zeros(len(plans), bool)
+        low, high = table.add_ends(self._problem.n_features)
         table.status[:], table.bound[:] = Status.FOUND, np.nan
+        table.beyond = np.array([plan.beyond for plan in plans], bool)
         for k, plan in enumerate(plans):
             table.values[k], table.cost[k] = plan.values, plan.cost
-            table.low[k], table.high[k] = self._ends(asking, plan)
-            table.beyond[k] = plan.beyond
+            low[k], high[k] = self._ends(asking, plan)
         return table
 
-    def _ends(self, asking: Person, plan: Candidate) -> tuple[np.ndarray, np.ndarray]:
+    def _ends(self, asking: ModelDescent, plan: Candidate) -> tuple[np.ndarray, np.ndarray]:
         """Ends of the range of each change: as far as it is proved to hold."""
         point, beyond = plan.point, plan.beyond
         lowest, highest = point, point
@@ -153,13 +150,13 @@ class Explainer:
         low, high = cell_ends(grid, asking.own, lowest, highest, point, beyond=beyond)
         return low[:n], high[:n]
 
-    def _obstacle(self, person: np.ndarray, asking: Person) -> Obstacle:
+    def _obstacle(self, person: np.ndarray, asking: ModelDescent) -> Obstacle:
         """The options, the rules or the budget that keep someone from a plan."""
         # There is none within the budget.
         anyhow = asking.cheapest(LARGEST, self._max_nodes, least=self._budget)
         needed = np.nan if anyhow.status == Status.UNKNOWN else anyhow.cost
 
-        def release(axes: Sequence[int], rules: Problem) -> tuple[tuple[int, ...], bool]:
+        def release(axes: Sequence[int], rules: CellProblem) -> tuple[tuple[int, ...], bool]:
             free = rules.costs(person[None], asking.own[None])[0]
             costs, free = asking.costs, np.minimum(asking.costs, free)
             return smallest_release(axes, costs, free, solve)
@@ -182,14 +179,66 @@ class Explainer:
         return Obstacle(names(ruled), proved and sure, needed, names(barred))
 
     @cached_property
-    def _allowed(self) -> Problem:
+    def _allowed(self) -> CellProblem:
         """The problem under the rules of the action space alone."""
         return self._problem.with_axes(self._rules)
 
     @cached_property
-    def _released(self) -> Problem:
+    def _released(self) -> CellProblem:
         """The problem with every feature free to change either way, within its bounds."""
         return self._allowed.released() if self._barred else self._search.released
+
+
+def locked(axes: Sequence[Axis]) -> list[int]:
+    """Positions of the axes that are fixed or may move one way only."""
+    return [a for a, axis in enumerate(axes) if axis.feature.change != "any"]
+
+
+def smallest_release(
+    candidates: Sequence[int],
+    costs: np.ndarray,
+    free: np.ndarray,
+    solve: Callable[[np.ndarray], Answer],
+) -> tuple[tuple[int, ...], bool]:
+    """The smallest set of axes whose release gives a plan, and whether no smaller one would.
+
+    Parameters
+    ----------
+    candidates : sequence of int
+        Axes that can be released.
+    costs, free : float64 (axes, cells)
+        What cells cost the person as things are, and with every axis released.
+    solve : callable
+        The cheapest plan under some costs.
+    """
+    proved = True
+
+    def works(axes: Sequence[int]) -> bool:
+        nonlocal proved
+        mixed = costs.copy()
+        mixed[list(axes)] = free[list(axes)]
+        found = solve(mixed)
+        proved = proved and found.status != Status.UNKNOWN
+        return found.point is not None
+
+    if not candidates or not works(candidates):
+        return (), proved
+    for a in candidates:
+        if works((a,)):
+            return (a,), True
+    kept = list(candidates)
+    for a in candidates:
+        if works([b for b in kept if b != a]):
+            kept.remove(a)
+    asked = 0
+    for size in range(2, len(kept)):
+        for axes in combinations(candidates, size):
+            asked += 1
+            if asked > MOST_SETS:
+                return tuple(kept), False
+            if works(axes):
+                return axes, proved
+    return tuple(kept), proved
 
 
 def ends_of_cells(grid: Grid, people: np.ndarray, answers: Answers) -> Answers:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ract._utils.status import Status
-from ract.recourse.exact.decide import Model, Person
+from ract.recourse.exact.decide import Model, ModelDescent
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class Certifier:
             Which cells of each axis there are.
         """
         costs = np.where(inside, 0.0, np.inf)
-        person = Person(self.refusing, point, costs, len(point), self.stop)
+        person = ModelDescent(self.refusing, point, costs, len(point), self.stop)
         return Status(person.attains(0.0, self.max_nodes))
 
     def widen(

@@ -21,8 +21,8 @@ import numpy as np
 
 from ract.data.actions.steps import first_above, last_below
 from ract.recourse.common.answers import Answer
-from ract.recourse.common.problem import Problem
-from ract.recourse.exact.decide import Model, Person
+from ract.recourse.common.problem import CellProblem
+from ract.recourse.exact.decide import Model, ModelDescent
 from ract.recourse.exact.search import ExactSearch
 from ract.recourse.explain.ranges import Certifier
 
@@ -51,19 +51,19 @@ class RobustSearch:
     beyond: Model | None = None
 
     @property
-    def problem(self) -> Problem:
+    def problem(self) -> CellProblem:
         """The model and what its cells cost."""
         return self.search.problem
 
     def solve(
-        self, person: np.ndarray, asking: Person, budget: float, found: Answer
+        self, person: np.ndarray, asking: ModelDescent, budget: float, found: Answer
     ) -> tuple[np.ndarray, np.ndarray] | None:
         """Encoded values and cells of the first plan that holds; None if none was found.
 
         Parameters
         ----------
         person : float (columns,)
-        asking : Person
+        asking : ModelDescent
             The same person before the model.
         budget : float
         found : Answer
@@ -84,12 +84,9 @@ class RobustSearch:
             share = next(stricter, None)
             if share is None:
                 return None
-            found = self._stricter(share, asking, budget, found.bound)
+            # The cheapest plan of a model that asks for more, which makes none cheaper.
+            found = needing_more(asking, share).cheapest(budget, self.max_nodes, found.bound)
         return None
-
-    def _stricter(self, share: float, person: Person, budget: float, least: float) -> Answer:
-        """The cheapest plan of a model that asks for more, which makes none cheaper."""
-        return needing_more(person, share).cheapest(budget, self.max_nodes, least)
 
     def _further(self, person: np.ndarray, plan: np.ndarray) -> np.ndarray:
         """So far beyond a plan that falling short by the margin still meets it."""
@@ -113,17 +110,16 @@ class RobustSearch:
 
     def _allowed(self, person: np.ndarray, values: np.ndarray) -> bool:
         """Whether values keep to the bounds; those of the search do, so a step beyond may not."""
-        ordinal = [
-            axis for axis in self.problem.grid.axes
-            if not axis.is_categorical and not np.isnan(person[axis.columns[0]])
-        ]  # fmt: skip
-        limits = [axis.feature.limits(person[axis.columns[0]]) for axis in ordinal]
-        return all(
-            low <= values[axis.columns[0]] <= high
-            for axis, (low, high) in zip(ordinal, limits, strict=True)
-        )
+        ordinal = (axis for axis in self.problem.grid.axes if not axis.is_categorical)
+        for axis in ordinal:
+            before, after = person[axis.columns[0]], values[axis.columns[0]]
+            if not np.isnan(before):
+                low, high = axis.feature.limits(before)
+                if not low <= after <= high:
+                    return False
+        return True
 
-    def _holds(self, person: np.ndarray, values: np.ndarray, asking: Person) -> bool:
+    def _holds(self, person: np.ndarray, values: np.ndarray, asking: ModelDescent) -> bool:
         short = np.where(np.isnan(person), values, values - self.margin * (values - person))
         for axis in self.problem.grid.axes:
             columns = list(axis.columns)
@@ -140,7 +136,7 @@ class RobustSearch:
             return False
         return self.beyond is None or self._goes_on(cells[0], cells[1], asking)
 
-    def _goes_on(self, short: np.ndarray, point: np.ndarray, asking: Person) -> bool:
+    def _goes_on(self, short: np.ndarray, point: np.ndarray, asking: ModelDescent) -> bool:
         """Whether everyone is accepted from a point, or short of it, to the furthest."""
         if self.beyond is None:
             return True
@@ -152,7 +148,7 @@ class RobustSearch:
         return certifier.holds(lowest, highest)
 
 
-def needing_more(person: Person, share: float) -> Person:
+def needing_more(person: ModelDescent, share: float) -> ModelDescent:
     """The same person before a model that asks for a share more than it does."""
     model, n_trees = person.model, person.model.problem.ensemble.n_trees
     rule = model.rule
@@ -162,7 +158,7 @@ def needing_more(person: Person, share: float) -> Person:
     return replace(person, model=model.needing(rule.cutoff + more))
 
 
-def furthest(problem: Problem, asking: Person, point: np.ndarray) -> np.ndarray:
+def furthest(problem: CellProblem, asking: ModelDescent, point: np.ndarray) -> np.ndarray:
     """The last cells within the bounds beyond a point, in its directions.
 
     Limits say how far a person is asked to go; whoever goes further must be safe too.
@@ -175,7 +171,7 @@ def furthest(problem: Problem, asking: Person, point: np.ndarray) -> np.ndarray:
     return far
 
 
-def last_cell(problem: Problem, a: int, here: int, *, rises: bool) -> int:
+def last_cell(problem: CellProblem, a: int, here: int, *, rises: bool) -> int:
     """The last cell of an ordinal axis within the bounds, upward or downward of a cell."""
     above, below = problem.prices.levels
     if rises:
@@ -183,7 +179,9 @@ def last_cell(problem: Problem, a: int, here: int, *, rises: bool) -> int:
     return int(np.flatnonzero(np.isfinite(below[a])).min(initial=here))
 
 
-def categories_beyond(problem: Problem, asking: Person, point: np.ndarray) -> dict[int, np.ndarray]:
+def categories_beyond(
+    problem: CellProblem, asking: ModelDescent, point: np.ndarray
+) -> dict[int, np.ndarray]:
     """The categories beyond a point's that may be entered, of each ordered feature that it moves.
 
     A missing value has no place in the order.

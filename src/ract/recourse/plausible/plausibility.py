@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, cast
+from typing import Literal, cast, get_args
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.ensemble import IsolationForest
 from sklearn.neighbors import LocalOutlierFactor
 
@@ -12,14 +13,15 @@ from ract._utils.errors import InvalidData, InvalidSpec, listing
 from ract._utils.status import Status
 from ract.recourse.common.limits import LARGEST
 from ract.recourse.common.parallel import for_each
-from ract.recourse.common.problem import Problem
-from ract.recourse.common.search import Batch, Search
+from ract.recourse.common.problem import CellProblem
+from ract.recourse.common.search import Batch, RecourseSearch
 from ract.recourse.exact.search import ExactSearch
 from ract.recourse.leaves import LeafSearch
 from ract.recourse.plan import Obstacle
 from ract.recourse.plausible.walks import Walks
 
-METHODS = ("isolation_forest", "local_outlier_factor")
+Method = Literal["isolation_forest", "local_outlier_factor"]
+METHODS = get_args(Method)
 AMONG = ("all", "desired")
 
 PLAIN_NODES = 10_000
@@ -56,7 +58,7 @@ class Plausibility:
 
     def __init__(
         self,
-        method: Literal["isolation_forest", "local_outlier_factor"] = "isolation_forest",
+        method: Method = "isolation_forest",
         *,
         max_outliers: float = 0.1,
         among: Literal["all", "desired"] = "all",
@@ -71,7 +73,7 @@ class Plausibility:
         self.method, self.among = method, among
         self.max_outliers, self.random_state = max_outliers, random_state
 
-    def fit(self, matrix: Any, desired: Any = None) -> Plausibility:
+    def fit(self, matrix: ArrayLike, desired: ArrayLike | None = None) -> Plausibility:
         """Learn what people look like.
 
         Parameters
@@ -81,57 +83,56 @@ class Plausibility:
         desired : bool (people,), optional
             Who has the desired class; needed with ``among="desired"``.
         """
-        matrix = _checked(matrix)
+        people = _checked(matrix)
         if self.among == "desired":
-            matrix = matrix[_mask(desired, len(matrix))]
-        if len(matrix) < 2:
-            raise InvalidData(f"Plausibility needs at least 2 people, got {len(matrix)}.")
-        self.n_columns_ = matrix.shape[1]
-        spread = matrix.std(axis=0)
+            people = people[_mask(desired, len(people))]
+        if len(people) < 2:
+            raise InvalidData(f"Plausibility needs at least 2 people, got {len(people)}.")
+        self.n_columns_ = people.shape[1]
+        spread = people.std(axis=0)
         self._scale = np.where(spread > 0, spread, 1.0)
         if self.method == "isolation_forest":
-            self._model = IsolationForest(random_state=self.random_state).fit(matrix)
-            scores = self._model.score_samples(matrix)
+            self._model = IsolationForest(random_state=self.random_state).fit(people)
+            scores = self._model.score_samples(people)
         else:
-            neighbours = min(20, len(matrix) - 1)
+            neighbours = min(20, len(people) - 1)
             self._model = LocalOutlierFactor(n_neighbors=neighbours, novelty=True)
-            scores = self._model.fit(matrix / self._scale).negative_outlier_factor_
+            scores = self._model.fit(people / self._scale).negative_outlier_factor_
         self.threshold_ = float(np.quantile(scores, self.max_outliers))
         return self
 
-    def score(self, values: Any) -> np.ndarray:
+    def score(self, values: ArrayLike) -> np.ndarray:
         """Score of each row; higher is more plausible.
 
         That of an isolation forest is minus the outlier score of the paper, between -1 and 0;
         that of the local outlier factor is minus the factor, about -1 for ordinary people.
         """
-        values = _checked(values)
+        rows = _checked(values)
         if not hasattr(self, "threshold_"):
             raise InvalidSpec("Plausibility has not seen any people yet; call fit first.")
-        if values.shape[1] != self.n_columns_:
-            raise InvalidData(f"Expected {self.n_columns_} encoded columns, got {values.shape[1]}.")
-        if not len(values):
+        if rows.shape[1] != self.n_columns_:
+            raise InvalidData(f"Expected {self.n_columns_} encoded columns, got {rows.shape[1]}.")
+        if not len(rows):
             return np.zeros(0)
-        scaled = values if self.method == "isolation_forest" else values / self._scale
+        scaled = rows if self.method == "isolation_forest" else rows / self._scale
         scores: np.ndarray = self._model.score_samples(scaled)
         return scores
 
-    def is_plausible(self, values: Any) -> np.ndarray:
+    def is_plausible(self, values: ArrayLike) -> np.ndarray:
         """Whether each row scores at least as high as the threshold."""
         return self.score(values) >= self.threshold_
 
 
-def plausibility_of(spec: Any, known: np.ndarray) -> Plausibility:
+def plausibility_of(spec: object, known: np.ndarray) -> Plausibility:
     """A plausibility, or the name of one; learned from known people unless it is fitted."""
-    plausibility: Any = spec
     if isinstance(spec, str) and spec in METHODS:
-        plausibility = Plausibility(cast(Any, spec))
-    if not isinstance(plausibility, Plausibility):
+        return Plausibility(cast(Method, spec)).fit(known)
+    if not isinstance(spec, Plausibility):
         raise InvalidSpec(f"plausibility must be a Plausibility or the name of one, got {spec!r}.")
-    return plausibility if hasattr(plausibility, "threshold_") else plausibility.fit(known)
+    return spec if hasattr(spec, "threshold_") else spec.fit(known)
 
 
-def _checked(values: Any) -> np.ndarray:
+def _checked(values: ArrayLike) -> np.ndarray:
     try:
         matrix = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
@@ -146,7 +147,7 @@ def _checked(values: Any) -> np.ndarray:
     return matrix
 
 
-def _mask(desired: Any, n_people: int) -> np.ndarray:
+def _mask(desired: ArrayLike | None, n_people: int) -> np.ndarray:
     if desired is None:
         raise InvalidSpec("among='desired' needs to know who has the desired class.")
     mask = np.asarray(desired)
@@ -158,7 +159,7 @@ def _mask(desired: Any, n_people: int) -> np.ndarray:
     return mask
 
 
-class PlausibleSearch(Search):
+class PlausibleSearch(RecourseSearch):
     """A cheap action for each person that leads to a plausible row.
 
     Ways start from the action that is cheapest without regard to plausibility, from where the
@@ -174,7 +175,7 @@ class PlausibleSearch(Search):
 
     Parameters
     ----------
-    problem : Problem
+    problem : CellProblem
         The model, and what actions cost.
     plausibility : Plausibility
         Fitted.
@@ -183,7 +184,9 @@ class PlausibleSearch(Search):
         plausible are used.
     """
 
-    def __init__(self, problem: Problem, plausibility: Plausibility, reference: np.ndarray) -> None:
+    def __init__(
+        self, problem: CellProblem, plausibility: Plausibility, reference: np.ndarray
+    ) -> None:
         self._problem, self._plausibility = problem, plausibility
         self._walks = Walks(problem, plausibility.is_plausible, reference)
         model = problem.ensemble, problem.grid.axes, problem.cost

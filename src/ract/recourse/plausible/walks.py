@@ -8,8 +8,8 @@ import numpy as np
 
 from ract.recourse.common.anchors import Anchors, inside
 from ract.recourse.common.moves import Moves
-from ract.recourse.common.outcomes import Outcomes
-from ract.recourse.common.problem import Problem
+from ract.recourse.common.outcomes import PersonOutcomes
+from ract.recourse.common.problem import CellProblem
 from ract.recourse.common.region_by_steps import enter_by_steps
 
 # Costs at which reach is looked at, walks per person, rows that are scored at once.
@@ -23,7 +23,7 @@ class Walks:
 
     Parameters
     ----------
-    problem : Problem
+    problem : CellProblem
         The model, and what actions cost.
     is_plausible : function of rows
         Which rows are plausible, as an array of bool.
@@ -33,7 +33,7 @@ class Walks:
 
     def __init__(
         self,
-        problem: Problem,
+        problem: CellProblem,
         is_plausible: Callable[[np.ndarray], np.ndarray],
         reference: np.ndarray,
     ) -> None:
@@ -55,7 +55,7 @@ class Walks:
         if stop[0]:
             return person, np.inf, 0
         cap = min(budget, self._moves.dearest(person))
-        rows = self._rows(Outcomes(person, self._moves, self._no_effects), cap, known)
+        rows = self._rows(PersonOutcomes(person, self._moves, self._no_effects), cap, known)
         price = self._problem.cost.between(np.tile(person, (len(rows), 1)), rows)
         good = (price <= budget) & self._problem.ensemble.decide(rows)
         rows, price = rows[good], price[good]
@@ -70,7 +70,7 @@ class Walks:
                 return rows[best], float(price[best]), start + len(part)
         return person, np.inf, len(order)
 
-    def _rows(self, outcomes: Outcomes, cap: float, known: np.ndarray | None) -> np.ndarray:
+    def _rows(self, outcomes: PersonOutcomes, cap: float, known: np.ndarray | None) -> np.ndarray:
         """Rows on the ways to people from entries into regions, a known action, and the person.
 
         Where efforts add up, the ways from the person matter: those that begin in a region have
@@ -97,7 +97,7 @@ class Walks:
         distance = self._problem.cost.between(np.tile(person, (len(which), 1)), goals)
         return which[np.argsort(distance, kind="stable")[:MOST_STARTS]]
 
-    def _starts(self, outcomes: Outcomes, cap: float) -> tuple[np.ndarray, np.ndarray]:
+    def _starts(self, outcomes: PersonOutcomes, cap: float) -> tuple[np.ndarray, np.ndarray]:
         """The cheapest rows of the nearest regions, and the accepted person of each region."""
         person, anchors = outcomes.person, self._anchors
         near = self._near(person, anchors.meeting(*outcomes.hull(cap)))
@@ -111,7 +111,7 @@ class Walks:
         return starts[entered], anchors.points[near[entered]]
 
     def _goals(
-        self, outcomes: Outcomes, cap: float, starts: np.ndarray, ends: np.ndarray
+        self, outcomes: PersonOutcomes, cap: float, starts: np.ndarray, ends: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, list[np.ndarray]]:
         """How far each walk may go, what each feature costs there, and each feature's columns."""
         person, moves, cost = outcomes.person, self._moves, self._problem.cost

@@ -4,9 +4,4 @@ from ract.recourse.reasons.find import find_reasons
 from ract.recourse.reasons.person import PersonReasons, Reason
 from ract.recourse.reasons.result import Reasons
 
-__all__ = [
-    "PersonReasons",
-    "Reason",
-    "Reasons",
-    "find_reasons",
-]
+__all__ = ["PersonReasons", "Reason", "Reasons", "find_reasons"]

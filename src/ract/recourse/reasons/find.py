@@ -2,35 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Any, Unpack
+from typing import Unpack
 
 import numpy as np
 
 from ract._utils.errors import InvalidSpec
+from ract._utils.typing import TableLike
 from ract.recourse.common.limits import Limits, check_count
 from ract.recourse.options import TIME_LIMIT
-from ract.recourse.problem import ProblemKeywords, RecourseProblem
-from ract.recourse.question import Question
-from ract.recourse.reasons.mending import Mending, mend
-from ract.recourse.reasons.principal import Principal, principal_reasons
-from ract.recourse.reasons.reference import (
-    N_REFERENCE,
-    Against,
-    Reference,
-    check_kept,
-    choose_reference,
-    kept_reference,
-)
+from ract.recourse.problem import ModelLike, ProblemKeywords, RecourseProblem
+from ract.recourse.reasons import reference as references
+from ract.recourse.reasons.mending import mend
+from ract.recourse.reasons.reference import N_REFERENCE, Against
 from ract.recourse.reasons.result import Reasons
-from ract.recourse.reasons.ruled import under_rules
-from ract.recourse.reasons.shapley import cutoff_of, score_of, shapley_values
+from ract.recourse.reasons.shapley import cutoff_of, principal_reasons, score_of, shapley_values
 
 MAX_REASONS = 4
 
 
 def find_reasons(
-    model: Any,
-    X: Any,
+    model: ModelLike,
+    X: TableLike,
     *,
     against: Against = "margin",
     n_reference: int | None = N_REFERENCE,
@@ -99,37 +91,25 @@ def find_reasons(
         raise InvalidSpec(f"Reasons are those of one model, got a list of {len(asked.model)}.")
     limits = Limits(None, time_limit, n_jobs, progress, max_nodes)
     if asked.reference is None:
-        check_kept(asked.model, against)
+        references.check_kept(asked.model, against)
     question, invalid = asked.encoded_valid(X, strict=strict)
     question.refuse_several("What speaks against a person")
-    compared = _reference(question, against, n_reference)
+    if question.reference is None:
+        compared = references.kept_reference(question.model, question.ensemble, against)
+    else:
+        compared = references.choose_reference(
+            question.ensemble, question.known, against, n_reference
+        )
     ensemble, axes = question.ensemble, question.encoder.axes
     parts = shapley_values(
         ensemble, axes, question.matrix, compared.matrix, n_jobs=n_jobs, progress=progress
     )
     refused = np.flatnonzero(~question.decide(n_jobs=n_jobs)).tolist()
     found = {row: principal_reasons(parts[row], max_reasons) for row in refused}
-    mendings = _mendings(question, found, limits) if responsiveness else {}
+    mendings = {}
+    if responsiveness:
+        pairs = [(row, one.axis, one.larger) for row, few in found.items() for one in few]
+        mended = mend(question, pairs, limits) if pairs else []
+        mendings = {(row, a): one for (row, a, _), one in zip(pairs, mended, strict=True)}
     score = score_of(ensemble, question.matrix, n_jobs)
     return Reasons(question, compared, parts, score, cutoff_of(ensemble), found, mendings, invalid)
-
-
-def _reference(question: Question, against: Against, n_reference: int | None) -> Reference:
-    if question.reference is None:
-        return kept_reference(question.model, question.ensemble, against)
-    return choose_reference(question.ensemble, question.known, against, n_reference)
-
-
-def _mendings(
-    question: Question, found: dict[int, list[Principal]], limits: Limits
-) -> dict[tuple[int, int], Mending]:
-    """What mending each reason does, by person and feature."""
-    pairs = [(row, reason.axis) for row, reasons in found.items() for reason in reasons]
-    larger = [reason.larger for reasons in found.values() for reason in reasons]
-    if not pairs:
-        return {}
-    rows, axes = zip(*pairs, strict=True)
-    mended = mend(question, rows, axes, larger, limits)
-    if question.joint_rules:
-        mended = under_rules(question, rows, axes, mended)
-    return dict(zip(pairs, mended, strict=True))

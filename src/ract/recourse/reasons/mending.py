@@ -4,6 +4,10 @@ One feature alone is asked about in every cell of the model's thresholds, betwee
 does not differ, so that nothing is left out. Together with others the exact search is asked for an
 action within the budget in which the feature is mended too. A missing value is mended by handing
 one in, where the rules allow that.
+
+Where rules join features, nothing is said that a rule could undo. Rules only take actions away. So
+what is not enough without them is not enough; what would be is said where every value of the range
+keeps the rules with all else as it is, and else is unknown.
 """
 
 from __future__ import annotations
@@ -14,12 +18,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ract._utils.status import Status
+from ract.data.actions.rules import IfThen
 from ract.data.costs import within
 from ract.data.encoder import Axis
 from ract.data.grid import Grid
 from ract.data.prices import supply_of
 from ract.recourse.common.limits import Limits, ceilings_of
-from ract.recourse.exact.decide import Person
+from ract.recourse.exact.decide import ModelDescent
 from ract.recourse.exact.search import MAX_NODES, ExactSearch
 from ract.recourse.question import Question
 
@@ -59,67 +64,51 @@ Pair = tuple[int, int, bool | None]  # a person, a feature, whether to raise it 
 PAIRS = 500
 
 
-def mend(
-    question: Question,
-    rows: Sequence[int],
-    axes: Sequence[int],
-    larger: Sequence[bool | None],
-    limits: Limits,
-) -> list[Mending]:
+def mend(question: Question, pairs: Sequence[Pair], limits: Limits) -> list[Mending]:
     """What mending does, for pairs of a refused person and a feature.
 
     Parameters
     ----------
     question : Question
-    rows, axes : sequences of int
-        Person and feature of each pair; the pairs of one person stand together.
-    larger : sequence of bool or None
-        Whether mending a number means to raise it; None if any other one may serve. Of no matter
-        where the person has none.
+    pairs : sequence of (int, int, bool or None)
+        A person, a feature, and whether mending a number means to raise it: None if any other one
+        may serve, of no matter where the person has none. The pairs of one person stand together.
     limits : Limits
         The time limit is for each person.
     """
     found: list[Mending] = []
-    pairs = list(zip(rows, axes, larger, strict=True))
-    grid = _grid(question)
+    trees = question.ensemble
+    splits = trees.feature >= 0
+    grid = Grid.from_splits(question.encoder.axes, trees.feature[splits], trees.threshold[splits])
     for first in range(0, len(pairs), PAIRS):
         found += _alone(question, grid, pairs[first : first + PAIRS])
-    found = _confirmed(question, rows, axes, found)
+    found = _confirmed(question, pairs, found)
     undecided = [k for k, mending in enumerate(found) if mending.with_others is None]
     if question.cost.norm == "max" and undecided:
-        together = _with_others(question, pairs, undecided, limits)
-        for k, answer in zip(undecided, together, strict=True):
+        for k, answer in _with_others(question, pairs, undecided, limits).items():
             found[k] = replace(found[k], with_others=answer)
-    return found
+    return _under_rules(question, pairs, found) if question.joint_rules else found
 
 
-def _grid(question: Question) -> Grid:
-    ensemble = question.ensemble
-    splits = ensemble.feature >= 0
-    return Grid.from_splits(
-        question.encoder.axes, ensemble.feature[splits], ensemble.threshold[splits]
-    )
+def _set(rows: np.ndarray, axis: Axis, values: np.ndarray | float) -> None:
+    """Set a feature of encoded rows: one value for all, or one for each; categories by position."""
+    columns = slice(axis.columns[0], axis.columns[-1] + 1)
+    new = np.reshape(values, (-1, 1))
+    rows[:, columns] = new == np.arange(len(axis.columns)) if axis.is_categorical else new
 
 
 def _alone(question: Question, grid: Grid, pairs: Sequence[Pair]) -> list[Mending]:
     """Features of people in every cell that the rules allow; with others is left open."""
     steps = [_steps(question, grid, pair) for pair in pairs]
-    ends = np.cumsum([len(step.tried) for step in steps])
-    own = np.repeat(question.matrix[[row for row, _, _ in pairs]], np.diff(ends, prepend=0), axis=0)
-    tried = own.copy()
-    parts = [slice(end - len(step.tried), end) for step, end in zip(steps, ends, strict=True)]
-    for (_, a, _), step, part in zip(pairs, steps, parts, strict=True):
-        columns = list(grid.axes[a].columns)
-        new = step.tried[:, None]
-        if grid.axes[a].is_categorical:
-            new = new == np.arange(len(columns))
-        tried[part, columns[0] : columns[-1] + 1] = new
+    sizes = [len(step.tried) for step in steps]
+    own = np.repeat(question.matrix[[row for row, _, _ in pairs]], sizes, axis=0)
+    tried, ends = own.copy(), np.cumsum(sizes)[:-1]
+    for (_, a, _), step, part in zip(pairs, steps, np.split(tried, ends), strict=True):
+        _set(part, grid.axes[a], step.tried)
     accepted = question.ensemble.decide(tried)
     affordable = accepted & within(question.cost.between(own, tried), question.budget)
-    return [
-        step.mending(accepted[part], affordable[part])
-        for step, part in zip(steps, parts, strict=True)
-    ]
+    parts = zip(steps, np.split(accepted, ends), np.split(affordable, ends), strict=True)
+    return [step.mending(accepted, affordable) for step, accepted, affordable in parts]
 
 
 @dataclass(frozen=True)
@@ -179,10 +168,8 @@ def _categories(axis: Axis, person: np.ndarray) -> _Steps:
     here = int(person[list(axis.columns)].argmax())
     others = np.flatnonzero(axis.may_switch()[here])
     others = others[others != here].astype(float)
-    return _Steps(
-        others, others, others, others, np.ones(len(others)), np.ones(len(others), bool),
-        single=True,
-    )  # fmt: skip
+    size, mends = np.ones(len(others)), np.ones(len(others), bool)
+    return _Steps(others, others, others, others, size, mends, single=True)
 
 
 def _intervals(grid: Grid, a: int, own: float, *, larger: bool | None) -> _Steps:
@@ -216,71 +203,97 @@ def _allowed(grid: Grid, a: int, own: float) -> tuple[np.ndarray, np.ndarray, np
     return lowest, highest, highest - lowest + (grid.axes[a].feature.kind != "continuous")
 
 
-def _confirmed(
-    question: Question, rows: Sequence[int], axes: Sequence[int], found: list[Mending]
-) -> list[Mending]:
+def _confirmed(question: Question, pairs: Sequence[Pair], found: list[Mending]) -> list[Mending]:
     """The same, unknown where the model itself, asked in the table's own columns, differs."""
-    some = [k for k, mending in enumerate(found) if mending.alone]
-    if not some:
+    alone = [k for k, mending in enumerate(found) if mending.alone]
+    if not alone:
         return found
     features = question.encoder.axes
-    values = question.matrix[[rows[k] for k in some]]
-    low, high = np.full((2, len(some), len(features)), np.nan)
-    for n, k in enumerate(some):
-        axis, mending = features[axes[k]], found[k]
-        columns = list(axis.columns)
-        if axis.is_categorical:
-            values[n, columns] = np.arange(len(columns)) == mending.first
-        else:
-            values[n, columns] = mending.first
-            low[n, axes[k]], high[n, axes[k]] = sorted((mending.first, mending.last))
-    held = question.confirmed(np.array([rows[k] for k in some]), values, low, high)
-    for n, k in enumerate(some):
-        axis, mending = features[axes[k]], found[k]
-        if not held.accepted[n]:
+    rows = np.array([pairs[k][0] for k in alone])
+    values = question.matrix[rows]
+    low, high = np.full((2, len(alone), len(features)), np.nan)
+    for n, k in enumerate(alone):
+        a, mending = pairs[k][1], found[k]
+        _set(values[n : n + 1], features[a], mending.first)
+        if not features[a].is_categorical:
+            low[n, a], high[n, a] = sorted((mending.first, mending.last))
+    confirmed = question.confirmed(rows, values, low, high)
+    for n, k in enumerate(alone):
+        a, mending = pairs[k][1], found[k]
+        if not confirmed.accepted[n]:
             found[k] = Mending(None, None, accepted_share=mending.accepted_share)
-        elif not axis.is_categorical:
-            ends = held.low[n, axes[k]], held.high[n, axes[k]]
+        elif not features[a].is_categorical:
+            ends = float(confirmed.low[n, a]), float(confirmed.high[n, a])
             first, last = ends if mending.first <= mending.last else ends[::-1]
-            found[k] = replace(mending, first=float(first), last=float(last))
+            found[k] = replace(mending, first=first, last=last)
     return found
 
 
+def _under_rules(
+    question: Question, pairs: Sequence[Pair], found: Sequence[Mending]
+) -> list[Mending]:
+    """The same mendings, without what a rule between features might not allow."""
+    features, rows = question.encoder.axes, np.repeat([row for row, _, _ in pairs], 2)
+    ends = question.matrix[rows]
+    for k, ((_, a, _), mending) in enumerate(zip(pairs, found, strict=True)):
+        for at, value in ((2 * k, mending.first), (2 * k + 1, mending.last)):
+            if not np.isnan(value):
+                _set(ends[at : at + 1], features[a], value)
+    kept = question.keeps_rules(rows, ends).reshape(-1, 2).min(axis=1)
+    known = []
+    for (_, a, _), mending, ends_keep in zip(pairs, found, kept, strict=True):
+        with_others = None if mending.with_others else mending.with_others
+        if mending.alone and not (ends_keep and _whole(question, features[a])):
+            mending = Mending(None, None, accepted_share=mending.accepted_share)
+        known.append(replace(mending, with_others=with_others))
+    return known
+
+
+def _whole(question: Question, axis: Axis) -> bool:
+    """Whether all rules hold between two values of a feature at which they do.
+
+    So it is of sums and of bounds, but not of single values, nor of rules that name it twice.
+    """
+    if axis.is_categorical:
+        return True
+    for rule in question.joint_rules:
+        if isinstance(rule, IfThen):
+            both = rule.condition, rule.consequence
+            naming = [each for each in both if each.feature == axis.feature.name]
+            if len(naming) == 2 or any(each.sign in ("=", "!=") for each in naming):
+                return False
+    return True
+
+
 def _with_others(
-    question: Question,
-    pairs: Sequence[Pair],
-    undecided: Sequence[int],
-    limits: Limits,
-) -> list[bool | None]:
-    """Whether the desired class is reached within the budget when a feature is mended too."""
+    question: Question, pairs: Sequence[Pair], undecided: Sequence[int], limits: Limits
+) -> dict[int, bool]:
+    """Whether the desired class is reached within the budget when a feature is mended too.
+
+    By position among the pairs, of those for which that was decided.
+    """
     search = ExactSearch.prepared(question.ensemble, question.encoder.axes, question.cost)
-    problem = search.problem
-    budget = float(ceilings_of(question.budget, 1)[0])
+    budget, max_nodes = float(ceilings_of(question.budget, 1)[0]), limits.nodes(MAX_NODES)
     of_person: dict[int, list[int]] = {}
-    for n, k in enumerate(undecided):
-        of_person.setdefault(pairs[k][0], []).append(n)
-    asked = np.array(list(of_person))
-    people = question.matrix[asked]
-    cells, max_nodes = problem.cells(people), limits.nodes(MAX_NODES)
-    answers = np.full(len(undecided), Status.UNKNOWN, np.int8)
+    for k in undecided:
+        of_person.setdefault(pairs[k][0], []).append(k)
+    rows = np.array(list(of_person))
+    answers: dict[int, int] = {}
 
-    def ask(i: int, costs: np.ndarray, stop: np.ndarray) -> None:
-        person = Person(search.model, cells[i], costs, len(costs), stop)
-        some = of_person[int(asked[i])]
-        if person.attains(budget, max_nodes) == Status.NONE:
-            answers[some] = Status.NONE
-            return
-        for n in some:
-            _, a, larger = pairs[undecided[n]]
-            forced = _mended(person, a, larger, budget)
-            answers[n] = Status.NONE if forced is None else forced.attains(budget, max_nodes)
+    def ask(i: int, person: ModelDescent) -> None:
+        hopeless = person.attains(budget, max_nodes) == Status.NONE
+        for k in of_person[int(rows[i])]:
+            _, a, larger = pairs[k]
+            forced = None if hopeless else _mended(person, a, larger, budget)
+            answers[k] = Status.NONE if forced is None else forced.attains(budget, max_nodes)
 
-    problem.for_each(ask, people, cells, limits)
-    known: dict[int, bool | None] = {Status.FOUND: True, Status.NONE: False}
-    return [known.get(int(answer)) for answer in answers]
+    search.for_each(ask, question.matrix[rows], limits)
+    return {k: answer == Status.FOUND for k, answer in answers.items() if answer != Status.UNKNOWN}
 
 
-def _mended(person: Person, a: int, larger: bool | None, budget: float) -> Person | None:
+def _mended(
+    person: ModelDescent, a: int, larger: bool | None, budget: float
+) -> ModelDescent | None:
     """The person who has to mend a feature; None if they cannot within the budget.
 
     They start from the nearest mended cell, and all that they can afford are free: what is asked is

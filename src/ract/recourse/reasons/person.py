@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 
 from ract._utils.html import html_text
-from ract.recourse.plan import class_in_words, exact_number, in_words, number, short_decimal
+from ract._utils.typing import Label
+from ract.recourse.plan import class_in_words, exact_number, in_words, rounded_number, short_decimal
 
 Direction = Literal["too low", "too high", "category", "missing"]
 MendingWord = Literal["alone", "with others", "not at all", "unknown"]
@@ -170,8 +172,8 @@ class PersonReasons:
         What is wrong with a row that cannot be read.
     """
 
-    person: Any
-    desired: Any
+    person: Hashable
+    desired: Label
     status: str
     score: float
     cutoff: float
@@ -188,8 +190,9 @@ class PersonReasons:
             return f"This row cannot be read. {self.message}"
         if not self.reasons:
             return f"No feature hurt in comparison with {_GROUPS[self.against]}."
+        score, cutoff = rounded_number(self.score), rounded_number(self.cutoff)
         head = (
-            f"Refused with a score of {number(self.score)}, where {number(self.cutoff)} is needed. "
+            f"Refused with a score of {score}, where {cutoff} is needed. "
             f"In comparison with {_GROUPS[self.against]}:"
         )
         lines = [f"{k}. {reason.describe()}" for k, reason in enumerate(self.reasons, start=1)]

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ract._utils.typing import TableLike
 from ract.data.actions.names import protected_feature
 from ract.data.frames import read_table, take_rows
 from ract.recourse.reasons.find import find_reasons
@@ -13,7 +14,7 @@ from ract.recourse.reasons.find import find_reasons
 MOST_PEOPLE = 500
 
 
-def protected_reasons(model: Any, X: Any, *, n_jobs: int | None = None) -> dict[str, float]:
+def protected_reasons(model: Any, X: TableLike, *, n_jobs: int | None = None) -> dict[str, float]:
     """Of the refused, the share with a protected attribute among their principal reasons.
 
     Attributes are recognised by the names of features: age, sex, family, nationality and the like.
@@ -50,6 +51,6 @@ def protected_reasons(model: Any, X: Any, *, n_jobs: int | None = None) -> dict[
     step = -(-n_rows // MOST_PEOPLE)
     people = take_rows(X, np.arange(0, n_rows, step))
     found = find_reasons(model, people, reference=X, responsiveness=False, n_jobs=n_jobs)
-    given = [{reason.feature for reason in person.reasons} for person in found
-             if person.status == "refused"]  # fmt: skip
-    return {name: float(np.mean([name in some for some in given] or [False])) for name in names}
+    refused = [person for person in found if person.status == "refused"]
+    given = [{reason.feature for reason in person.reasons} for person in refused]
+    return {name: float(np.mean([name in few for few in given] or [False])) for name in names}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 import numpy as np
 
@@ -35,15 +35,6 @@ class Reference:
     matrix: np.ndarray
     against: Against
     base: float
-
-    @property
-    def name(self) -> str:
-        """Who they are, in words."""
-        return {
-            "margin": "people at the margin of acceptance",
-            "accepted": "accepted people",
-            "mean": "all people of the reference",
-        }[self.against]
 
 
 def choose_reference(
@@ -83,17 +74,16 @@ def choose_reference(
     return Reference(matrix[rows], against, float(score[rows].mean()))
 
 
-def kept_reference(model: Any, ensemble: TreeEnsemble, against: Against) -> Reference:
+def kept_reference(model: object, ensemble: TreeEnsemble, against: Against) -> Reference:
     """The people whom a model has kept to compare with, on request."""
-    check_kept(model, against)
-    kept = model.reference_
+    kept = check_kept(model, against)
     return Reference(kept, "margin", float(score_of(ensemble, kept).mean()))
 
 
-def check_kept(model: Any, against: Any) -> None:
-    """Refuse a model that has kept nobody, or not those who are asked for."""
+def check_kept(model: object, against: str) -> np.ndarray:
+    """The people whom a model has kept; it is refused if these are not those who are asked for."""
     check_against(against)
-    kept = getattr(model, "reference_", None)
+    kept: np.ndarray | None = getattr(model, "reference_", None)
     if kept is None or against != "margin":
         what = "" if kept is None else f" and against={against!r} needs others than it has kept"
         raise InvalidSpec(
@@ -101,9 +91,10 @@ def check_kept(model: Any, against: Any) -> None:
             "those of training (a model from a file has people at the margin of acceptance if it "
             "was saved with keep_reference=)."
         )
+    return kept
 
 
-def check_against(against: Any) -> None:
+def check_against(against: object) -> None:
     """Refuse what is no reference."""
     if against not in AGAINST:
         raise InvalidSpec(f"against must be one of {listing(AGAINST)}, got {against!r}.")

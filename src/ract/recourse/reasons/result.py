@@ -19,9 +19,9 @@ from ract.recourse.plan import least_number, nice_number
 from ract.recourse.question import Question
 from ract.recourse.reasons.mending import Mending
 from ract.recourse.reasons.person import Direction, PersonReasons, Reason
-from ract.recourse.reasons.principal import Principal
 from ract.recourse.reasons.reference import Reference
-from ract.recourse.result import lacking
+from ract.recourse.reasons.shapley import Principal
+from ract.recourse.result import lacks_value
 
 COLUMNS: dict[str, Any] = {
     "person": None,
@@ -89,10 +89,9 @@ class Reasons(ByPerson[PersonReasons]):
         if status == "refused":
             row = int(self._scatter(np.arange(len(self.parts)), -1)[i])
             reasons = tuple(self._reason(row, reason) for reason in self.found.get(row, []))
-        return PersonReasons(
-            self.labels[i], self.desired, status, score, self.cutoff, self.base,
-            self.reference.against, reasons, self.messages.get(i, ""),
-        )  # fmt: skip
+        scores, against = (score, self.cutoff, self.base), self.reference.against
+        person = PersonReasons(self.labels[i], self.desired, status, *scores, against, reasons)
+        return replace(person, message=self.messages[i]) if i in self.messages else person
 
     @property
     def feature_names(self) -> tuple[str, ...]:
@@ -171,25 +170,24 @@ class Reasons(ByPerson[PersonReasons]):
         changeable = axis.feature.actionable
         if self._lacking[row, a]:
             way, changeable = "missing", axis.feature.may_supply
-        reason = Reason(
-            names[a], value, self._typical[a], float(self.parts[row, a].sum()), principal.share,
-            way, tuple(names[b] for b in principal.tied), changeable,
-        )  # fmt: skip
+        contribution, tied = (
+            float(self.parts[row, a].sum()),
+            tuple(names[b] for b in principal.tied),
+        )
+        what = names[a], value, self._typical[a], contribution, principal.share, way, tied
         mending = self.mendings.get((row, a))
         if mending is None:
-            return reason
+            return Reason(*what, changeable)
         first, last = self._ends(axis, person, mending)
         share = None if np.isnan(mending.accepted_share) else mending.accepted_share
-        return replace(
-            reason, alone=mending.alone, with_others=mending.with_others, from_value=first,
-            until=last, accepted_share=share, asked=True,
-        )  # fmt: skip
+        mended = mending.alone, mending.with_others, first, last, share
+        return Reason(*what, changeable, *mended, asked=True)
 
     def _ends(self, axis: Axis, person: np.ndarray, mending: Mending) -> tuple[Any, Any]:
         """From which value on someone is accepted, and the last one if there is one."""
         if not mending.alone:
             return None, None
-        first, last, lacks = mending.first, mending.last, lacking([axis], person[None])[0, 0]
+        first, last, lacks = mending.first, mending.last, lacks_value([axis], person[None])[0, 0]
         if axis.is_categorical:
             category = axis.feature.categories[int(first)]
             return category, category if lacks else None
@@ -205,7 +203,7 @@ class Reasons(ByPerson[PersonReasons]):
     @cached_property
     def _lacking(self) -> np.ndarray:
         """Who of those who were read has no value in which feature (people x features)."""
-        return lacking(self.question.encoder.axes, self.question.matrix)
+        return lacks_value(self.question.encoder.axes, self.question.matrix)
 
     @cached_property
     def _typical(self) -> list[Any]:
@@ -232,11 +230,10 @@ def _rows(person: PersonReasons) -> list[tuple[Any, ...]]:
     whole = person.status, person.message or None
     if not person.reasons:
         return [(person.person, 0, *(None,) * 4, *(np.nan,) * 2, *(None,) * 3, np.nan, *whole)]
-    return [
-        (
-            person.person, rank, r.feature, r.value, r.typical, r.direction, r.contribution,
-            r.share, ", ".join(r.tied_with) or None, r.mending, r.from_value,
-            np.nan if r.accepted_share is None else r.accepted_share, *whole,
-        )
-        for rank, r in enumerate(person.reasons, start=1)
-    ]  # fmt: skip
+    rows = []
+    for rank, r in enumerate(person.reasons, start=1):
+        harm = r.direction, r.contribution, r.share, ", ".join(r.tied_with) or None
+        share = np.nan if r.accepted_share is None else r.accepted_share
+        mended = r.mending, r.from_value, share
+        rows.append((person.person, rank, r.feature, r.value, r.typical, *harm, *mended, *whole))
+    return rows

@@ -1,8 +1,9 @@
-"""How much each feature moved the score of each person, against reference people."""
+"""How much each feature moved the score of each person, and the few features that hurt most."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
@@ -14,6 +15,10 @@ from ract.trees.ensemble import TreeEnsemble
 
 # Few enough for a bar that moves, and for threads that end together.
 LARGEST_PART = 32
+# A feature is no reason unless this share of all that hurt comes of it.
+MATERIAL = 0.01
+# Two features are tied, or nearly so, if one hurt at most this share less than the other.
+NEARLY = 0.05
 
 
 def score_of(ensemble: TreeEnsemble, matrix: np.ndarray, n_jobs: int | None = None) -> np.ndarray:
@@ -84,25 +89,75 @@ def shapley_values(
         missing_left = np.zeros(len(column), np.uint8)
     out = np.zeros((len(people), len(axes), 3))
 
-    def work(part: slice) -> slice:
-        add_shapley(
-            people[part], reference, column, ensemble.threshold, missing_left, ensemble.left,
-            ensemble.right, value, root, player, ordered, weights, out[part],
-        )  # fmt: skip
+    nodes = column, ensemble.threshold, missing_left, ensemble.left, ensemble.right, value, root
+
+    def work(part: range) -> range:
+        here = slice(part.start, part.stop)
+        add_shapley(people[here], reference, *nodes, player, ordered, weights, out[here])
         return part
 
-    parts = [slice(k, min(k + LARGEST_PART, len(people))) for k in
-             range(0, len(people), LARGEST_PART)]  # fmt: skip
+    everyone = range(len(people))
+    parts = [everyone[first : first + LARGEST_PART] for first in everyone[::LARGEST_PART]]
     done = map(work, parts)
     if effective_n_jobs(n_jobs) > 1 and len(parts) > 1:
-        done = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")(
-            delayed(work)(part) for part in parts
-        )
-    for _ in track(
-        done, len(people), "Weighing features", size=lambda p: p.stop - p.start, show=progress
-    ):
+        parallel = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")
+        done = parallel(delayed(work)(part) for part in parts)
+    for _ in track(done, len(people), "Weighing features", size=len, show=progress):
         pass
     return out / len(reference)
+
+
+@dataclass(frozen=True)
+class Principal:
+    """A feature among the principal reasons of one person.
+
+    axis : its position. share : of all that hurt. larger : whether it hurt by comparison with
+    people whose number is larger; None if only by comparison with people who have none. tied :
+    positions of features that hurt as much, or nearly so.
+    """
+
+    axis: int
+    share: float
+    larger: bool | None
+    tied: tuple[int, ...]
+
+
+def principal_reasons(parts: np.ndarray, most: int) -> list[Principal]:
+    """The features that hurt one person most, the worst first.
+
+    Parameters
+    ----------
+    parts : float (features, 3)
+        Of ``shapley_values``.
+    most : int
+        How many at most.
+
+    Examples
+    --------
+    >>> parts = np.array([[0.0, -0.2, 0.0], [0.1, 0.0, 0.0], [-0.197, 0.0, 0.0]])
+    >>> [(reason.axis, reason.larger, reason.tied) for reason in principal_reasons(parts, 4)]
+    [(0, True, (2,)), (2, False, (0,))]
+    """
+    hurt = np.maximum(-parts.sum(axis=1), 0.0)
+    total = hurt.sum()
+    if total <= 0:
+        return []
+    order = [a for a in np.argsort(-hurt, kind="stable").tolist() if hurt[a] >= MATERIAL * total]
+    return [
+        Principal(a, float(hurt[a] / total), _larger(parts[a]), _tied(a, order, hurt))
+        for a in order[:most]
+    ]
+
+
+def _larger(parts: np.ndarray) -> bool | None:
+    smaller, larger = parts[:2]
+    return bool(larger < smaller) if min(smaller, larger) < 0 else None
+
+
+def _tied(a: int, order: Sequence[int], hurt: np.ndarray) -> tuple[int, ...]:
+    return tuple(
+        b for b in order if b != a and abs(hurt[a] - hurt[b]) <= NEARLY * max(hurt[a], hurt[b])
+    )
 
 
 def _leaf_values(ensemble: TreeEnsemble) -> np.ndarray:

@@ -95,8 +95,8 @@ def number_choices(
     elif whole and upper - lower <= FEW_VALUES:
         low = high = np.arange(lower, upper + 1)
     else:
-        low, high = _pieces(lower, upper, own, [thresholds, knots_of(cost, column)], constants,
-                            whole=whole)  # fmt: skip
+        cuts = np.concatenate([thresholds, knots_of(cost, column), constants])
+        low, high = _pieces(lower, upper, np.append(constants, own), cuts, whole=whole)
     value = np.clip(own, low, high)
     level = cost.level(column, np.append(value, own))
     effort, mine = np.abs(level[:-1] - level[-1]), int(np.searchsorted(low, own))
@@ -110,23 +110,16 @@ def knots_of(cost: FittedCost, column: int) -> np.ndarray:
 
 
 def _pieces(
-    lower: float,
-    upper: float,
-    own: float,
-    cuts: list[np.ndarray],
-    constants: np.ndarray,
-    *,
-    whole: bool,
+    lower: float, upper: float, alone: np.ndarray, cuts: np.ndarray, *, whole: bool
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Ends of pieces between two bounds; one ends at each cut, and constants stand alone."""
-    alone = np.append(constants, own)
+    """Ends of pieces between two bounds; one ends at each cut, and some values stand alone."""
     if whole:
         alone = alone[alone == np.floor(alone)]
         before = alone - 1
     else:
         before = np.nextafter(alone, -np.inf)
     # A whole number is compared with 2.5 as with 2 below it and 3 above.
-    last = np.unique(np.concatenate([*cuts, constants, alone, before]))
+    last = np.unique(np.concatenate([cuts, alone, before]))
     last = np.unique(np.floor(last)) if whole else last
     last = np.append(last[(last >= lower) & (last < upper)], upper)
     after = last[:-1] + 1 if whole else np.nextafter(last[:-1], np.inf)

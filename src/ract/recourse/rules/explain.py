@@ -13,7 +13,7 @@ import numpy as np
 
 from ract._utils.status import Status
 from ract.recourse.common.answers import Answer, Answers
-from ract.recourse.exact.decide import Person
+from ract.recourse.exact.decide import ModelDescent
 from ract.recourse.exact.search import ExactSearch
 from ract.recourse.exact.strongest import strongest_by
 from ract.recourse.explain.alternatives import Candidate
@@ -129,12 +129,12 @@ class RuledExplainer:
         return certifier.holds(*self._beyond(person, plan))
 
 
-def find_strongest(
+def find_strongest_ruled(
     person: RuledPerson, budget: float, max_nodes: int
 ) -> tuple[RuledPerson, Answer]:
     """The same person before a model that asks for the most that they can win within a budget.
 
-    Parameters and results are those of ``ract.recourse.exact.strongest.find_strongest``.
+    Parameters and results are those of ``ract.recourse.exact.strongest.find_strongest_point``.
     """
     plain = _plain(person)
     model, problem = plain.model, plain.model.problem
@@ -155,9 +155,9 @@ def find_strongest(
     return replace(person, person=replace(plain, model=model.needing(best))), answer
 
 
-def _plain(person: RuledPerson) -> Person:
+def _plain(person: RuledPerson) -> ModelDescent:
     """The same person before one model, without the rules."""
-    assert isinstance(person.person, Person)
+    assert isinstance(person.person, ModelDescent)
     return person.person
 
 

@@ -34,7 +34,7 @@ def values_inside(
     at : mapping of int to int
         The piece of each axis.
     slopes : mapping of int to float
-        What a unit away from home costs in that piece.
+        What a unit away from the cheapest value costs in that piece.
     part : float
         That of the largest effort; the rest is that of their sum.
 
@@ -59,17 +59,18 @@ def values_inside(
         upper[len(ruling.rows) + k] = away[k] * near[k] - effort[k]
     whole = np.array([ruling.whole(a) for a in axes] + [False])
     result = milp(
-        np.append((1 - part) * away, part), integrality=whole.astype(int),
+        np.append((1 - part) * away, part),
+        integrality=whole.astype(int),
         bounds=Bounds(np.append(low, 0.0), np.append(high, np.inf)),
         constraints=LinearConstraint(matrix, -np.inf, upper),
         options={"mip_rel_gap": ROUNDING},
-    )  # fmt: skip
+    )
     if result.x is None:
         return None, result.status == INFEASIBLE
     values = np.clip(np.where(whole[:-1], np.round(result.x[:-1]), result.x[:-1]), low, high)
     settled = _settled(ruling, axes, values, low, high, whole)
     if settled is not None:
-        _bring_home(ruling, axes, settled, near, whole)
+        _draw_near(ruling, axes, settled, near, whole)
     return settled, True
 
 
@@ -104,7 +105,7 @@ def _settled(
     return None
 
 
-def _bring_home(
+def _draw_near(
     ruling: Ruling, axes: Sequence[int], values: np.ndarray, near: np.ndarray, whole: np.ndarray
 ) -> None:
     """Move every value as near to its cheapest one as sums allow, one after the other.

@@ -25,14 +25,14 @@ from ract.recourse.exact.cheapest import Descent
 from ract.recourse.rules.choices import Choices
 from ract.recourse.rules.inside import values_inside
 from ract.recourse.rules.refined import Refined
-from ract.recourse.rules.ruling import Masks, Met, Ruling, propagate
+from ract.recourse.rules.ruling import Masks, Met, Ruling, close_pieces
 
 # Costs that differ by less than this part are the same, whatever the order in which they add up.
 SAME = 1e-9
 
 
 @dataclass
-class State:
+class RuleState:
     """What is known so far: the best action, and bounds of cases that were not decided."""
 
     limit: float
@@ -99,7 +99,7 @@ class RuledPerson:
 
         enough: an action that costs no more than this ends the search.
         """
-        state, count = State(budget), 0
+        state, count = RuleState(budget), 0
         masks = self.ruling.open_at_first(self.choices, self.still)
         queue: list[tuple[float, int, Masks]] = [(least, 0, masks)]
         while queue and queue[0][0] <= state.limit:
@@ -115,7 +115,7 @@ class RuledPerson:
                 heapq.heappush(queue, (bound, count, case))
         return self._answer(state)
 
-    def _answer(self, state: State) -> Answer:
+    def _answer(self, state: RuleState) -> Answer:
         proved = state.loose > state.limit
         if state.values is None:
             status = Status.NONE if proved else Status.UNKNOWN
@@ -131,10 +131,10 @@ class RuledPerson:
         return Answer(status, state.cost, bound, changed, state.nodes, state.values)
 
     def _decide(
-        self, masks: Masks, bound: float, state: State, max_nodes: int
+        self, masks: Masks, bound: float, state: RuleState, max_nodes: int
     ) -> tuple[float, list[Masks]]:
         """Search some open pieces; what is left to decide, and what it costs at least."""
-        if not propagate(self.ruling, self.choices, self.met, masks):
+        if not close_pieces(self.ruling, self.choices, self.met, masks):
             return bound, []
         refined = Refined.of(self.person, self.choices, masks, self.still, self.changes)
         found = refined.cheapest(state.limit, max_nodes - state.nodes)
@@ -209,7 +209,7 @@ class RuledPerson:
         refined: Refined,
         found: Answer,
         bound: float,
-        state: State,
+        state: RuleState,
     ) -> list[Masks]:
         """Take the point, with values inside its pieces that keep all sums."""
         assert found.point is not None
@@ -252,7 +252,7 @@ class RuledPerson:
         return int(self.person.model.problem.grid.axes[a].columns[0])
 
     def _slopes(self, at: dict[int, int]) -> dict[int, float]:
-        """What a unit away from home costs inside the pieces of a point."""
+        """What a unit away from the cheapest value costs inside the pieces of a point."""
         slopes, cost = {}, self.person.model.problem.cost
         for a in self.ruling.added:
             low, high = self.choices[a].low[at[a]], self.choices[a].high[at[a]]

@@ -18,9 +18,8 @@ from ract.data.grid import Grid
 from ract.recourse.additive.objective import CellPrices, Objective
 from ract.recourse.additive.person import SumDescent
 from ract.recourse.common.answers import Answer
-from ract.recourse.common.problem import Problem
-from ract.recourse.exact.cheapest import Descent
-from ract.recourse.exact.squeeze import Squeeze
+from ract.recourse.common.problem import CellProblem
+from ract.recourse.exact.cheapest import Descent, Squeeze
 from ract.recourse.rules.choices import Choices
 from ract.recourse.rules.ruling import Masks
 
@@ -29,7 +28,7 @@ from ract.recourse.rules.ruling import Masks
 class Refinement(Squeeze):
     """Cells numbered anew, some of which stand for parts of the same cell."""
 
-    def problem(self, problem: Problem) -> Problem:
+    def problem(self, problem: CellProblem) -> CellProblem:
         """The same problem with as many cells as there are now."""
         other, grid = copy(problem), problem.grid
         other.kept = self.kept
@@ -126,11 +125,11 @@ class Refined:
         moved: list[int],
     ) -> Refined:
         """With what cells cost beyond the moves that have to be made."""
-        home = np.arange(len(own)), own
+        cheapest = np.arange(len(own)), own
         if not isinstance(person, SumDescent):
-            least = float(efforts[home][moved].max(initial=0.0))
+            least = float(efforts[cheapest][moved].max(initial=0.0))
             costs = efforts.copy()
-            costs[home] = 0.0
+            costs[cheapest] = 0.0
             refined = replace(person, model=model, own=own, costs=costs, changes=changes)
             vars(refined)["squeezed"] = None
             return cls(refined, opened, moved, 0.0, least)
@@ -138,10 +137,10 @@ class Refined:
         price = (1 - objective.largest) * efforts + objective.per_change * changed
         size = objective.largest * efforts if objective.largest > 0 else np.zeros_like(efforts)
         size[~np.isfinite(price)] = np.inf
-        paid, largest = float(price[home].sum()), float(size[home][moved].max(initial=0.0))
-        price = np.maximum(price - price[home][:, None], 0.0)
+        paid, largest = float(price[cheapest].sum()), float(size[cheapest][moved].max(initial=0.0))
+        price = np.maximum(price - price[cheapest][:, None], 0.0)
         size = np.where(np.isfinite(price), np.maximum(size - largest, 0.0), 0.0)
-        price[home], size[home] = 0.0, 0.0
+        price[cheapest], size[cheapest] = 0.0, 0.0
         refined = replace(person, model=model, own=own, costs=price, changes=changes)
         vars(refined)["squeezed"] = None
         vars(refined)["prices"] = CellPrices(price, size, price + size)

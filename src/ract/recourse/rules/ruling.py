@@ -150,13 +150,11 @@ class Ruling:
 
     def met(self, choices: Mapping[int, Choices]) -> list[Met]:
         """Of every implication: two axes, and the pieces in which either condition holds."""
-        return [
-            (
-                a, choices[a].meets(rule.condition, self._axes[a], rule),
-                b, choices[b].meets(rule.consequence, self._axes[b], rule),
-            )
-            for rule, a, b in self.implications
-        ]  # fmt: skip
+        met: list[Met] = []
+        for rule, a, b in self.implications:
+            first = choices[a].meets(rule.condition, self._axes[a], rule)
+            met.append((a, first, b, choices[b].meets(rule.consequence, self._axes[b], rule)))
+        return met
 
     def furthest(self, a: int, ranges: Mapping[int, tuple[float, float]], sign: int) -> float:
         """How far a number may move on in a direction (1 or -1) without breaking a rule.
@@ -234,7 +232,7 @@ def _turns(condition: Condition, value: float, sign: int, *, to: bool) -> bool:
     return rises == to and holds != to
 
 
-def propagate(
+def close_pieces(
     ruling: Ruling, choices: Mapping[int, Choices], met: Sequence[Met], masks: Masks
 ) -> bool:
     """Close pieces in which no rule can hold; whether something is left of every axis."""

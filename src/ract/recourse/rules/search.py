@@ -12,17 +12,17 @@ import numpy as np
 from ract._utils.status import Status
 from ract.recourse.common.answers import Answer, Answers
 from ract.recourse.common.limits import Limits, ceilings_of
-from ract.recourse.common.search import Batch, Search
-from ract.recourse.exact.preferred import PREFERRED
+from ract.recourse.common.search import Batch, RecourseSearch
+from ract.recourse.exact.cheapest import PREFERRED
 from ract.recourse.exact.search import MAX_NODES, ExactSearch
 from ract.recourse.exact.several import SeveralSearch
 from ract.recourse.explain.alternatives import Candidate, diverse
-from ract.recourse.rules.explain import RuledExplainer, candidate, find_strongest
+from ract.recourse.rules.explain import RuledExplainer, candidate, find_strongest_ruled
 from ract.recourse.rules.person import RuledPerson
 from ract.recourse.rules.ruling import Ruling
 
 
-class RuledSearch(Search):
+class RuledSearch(RecourseSearch):
     """Exact search in one model, or in several, under rules between features.
 
     ``OPTIMAL`` means that no action that keeps the rules costs less by more than 1e-9 of the cost.
@@ -37,11 +37,8 @@ class RuledSearch(Search):
 
     def __init__(self, search: ExactSearch | SeveralSearch, ruling: Ruling) -> None:
         self._ruling = ruling
-        if isinstance(search, ExactSearch):
-            self._person: Callable[..., Any] = partial(search._person, search.model)
-            self._problem = search.problem
-        else:
-            self._person, self._problem = search._person, search.models.problem
+        self._person: Callable[..., Any] = search._person
+        self._problem = search.problem
 
     def fill(
         self,
@@ -61,7 +58,7 @@ class RuledSearch(Search):
         def search(i: int, person: RuledPerson) -> None:
             budget, most = batch.budgets[i], None
             if strongest:
-                person, most = find_strongest(person, budget, max_nodes)
+                person, most = find_strongest_ruled(person, budget, max_nodes)
             find = person.cheapest if prefer is None else partial(PREFERRED[prefer], person)
             found = find(budget, max_nodes, answers.bound[i])
             if most is not None and most.values is not None:
@@ -69,8 +66,7 @@ class RuledSearch(Search):
                 best = most if found.values is None else found
                 status = Status.OPTIMAL if proved else Status.FOUND
                 found = best._replace(status=status, nodes=most.nodes + found.nodes)
-            answers.status[i], answers.nodes[i] = found.status, found.nodes
-            answers.cost[i], answers.bound[i] = found.cost, found.bound
+            answers.record(i, found)
 
             def plan_of(asking: RuledPerson, answer: Answer) -> Candidate | None:
                 if explainer is None:
@@ -88,9 +84,9 @@ class RuledSearch(Search):
                 beyond[i] = first.beyond
             if n_alternatives:
 
-                def solve(home: frozenset[int], least: float) -> Candidate | None:
-                    held = replace(person, still=home)
-                    return plan_of(held, held.cheapest(budget, max_nodes, least))
+                def solve(still: frozenset[int], least: float) -> Candidate | None:
+                    asking = replace(person, still=still)
+                    return plan_of(asking, asking.cheapest(budget, max_nodes, least))
 
                 others = diverse(first, solve, n_alternatives + 1)[1:]
                 table = _table if explainer is None else explainer.table

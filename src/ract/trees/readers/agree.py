@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
 
 import numpy as np
 from joblib import parallel_config
 
 from ract._utils.errors import InvalidSpec
+from ract._utils.typing import TableLike
 from ract.trees.readers.from_sklearn import preparation_of
 from ract.trees.readers.model import OwnModel, TreeModel
 from ract.trees.readers.seen import Seen
@@ -16,7 +16,7 @@ from ract.trees.readers.steps import as_trained, unwrapped
 
 
 def check_decisions(
-    model: Any, tree: TreeModel, people: Any, matrix: np.ndarray, threshold: float | None
+    model: object, tree: TreeModel, people: TableLike, matrix: np.ndarray, threshold: float | None
 ) -> None:
     """Refuse a model whose own decisions on some people are not those of its trees.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, fields
 from itertools import pairwise
 from typing import Any
@@ -11,6 +12,8 @@ from typing import Any
 import numpy as np
 
 from ract._utils.errors import InvalidSpec
+
+Curve = Callable[[np.ndarray], np.ndarray]
 
 
 @dataclass(frozen=True)
@@ -45,7 +48,7 @@ class SingleLogistic:
 
 
 @dataclass(frozen=True)
-class Step:
+class StepCurve:
     """1 for margins above zero, as in XGBoost's hinge loss."""
 
     def __call__(self, margin: np.ndarray) -> np.ndarray:
@@ -54,7 +57,7 @@ class Step:
 
 
 @dataclass(frozen=True)
-class Shares:
+class ShareCurve:
     """Means of shares as they are: those of the second class, or of the first one negated.
 
     start : 0, or 1 for negated ones.
@@ -73,7 +76,7 @@ class Sigmoid:
 
     a: float
     b: float
-    of: Any = None
+    of: Curve | None = None
 
     def __call__(self, margin: np.ndarray) -> np.ndarray:
         """Probabilities of margins."""
@@ -88,7 +91,7 @@ class Isotonic:
     knots: tuple[float, ...]
     levels: tuple[float, ...]
     single: bool = False
-    of: Any = None
+    of: Curve | None = None
 
     def __call__(self, margin: np.ndarray) -> np.ndarray:
         """Probabilities of margins."""
@@ -103,14 +106,14 @@ class Isotonic:
         return interp1d(knots, levels)(score).astype(kind).astype(np.float64)
 
 
-_CURVES: dict[str, Any] = {
-    "shares": Shares,
+_CURVES: dict[str, type] = {
+    "shares": ShareCurve,
     "sigmoid": Sigmoid,
     "isotonic": Isotonic,
     "logistic": Logistic,
     "c-logistic": CLogistic,
     "single-logistic": SingleLogistic,
-    "step": Step,
+    "step": StepCurve,
 }
 
 
@@ -127,22 +130,20 @@ def _exp(x: float) -> float:
         return math.inf
 
 
-def record_of(curve: Any) -> dict[str, Any] | None:
+def curve_record(curve: Curve | None) -> dict[str, Any] | None:
     """A curve as JSON values; None for scores that are probabilities already.
 
-    >>> record_of(Logistic(2))
+    >>> curve_record(Logistic(2))
     {'curve': 'logistic', 'steepness': 2}
     """
     if curve is None:
         return None
     for name, kind in _CURVES.items():
         if isinstance(curve, kind):
-            own = {field.name: getattr(curve, field.name) for field in fields(curve)}
-            own = {
-                key: list(value) if isinstance(value, tuple) else value
-                for key, value in own.items()
-            }
-            return {"curve": name, **own} | ({"of": record_of(curve.of)} if "of" in own else {})
+            record = {"curve": name} | {f.name: getattr(curve, f.name) for f in fields(kind)}
+            if "of" in record:
+                record["of"] = curve_record(record["of"])
+            return {k: list(v) if isinstance(v, tuple) else v for k, v in record.items()}
     raw = getattr(curve, "raw", None)
     if raw is not None:  # XGBoost's own, which needs the library; its kind is in the model
         objective = json.loads(raw)["learner"]["objective"]["name"]
@@ -150,7 +151,7 @@ def record_of(curve: Any) -> dict[str, Any] | None:
     raise InvalidSpec(f"The link {curve!r} cannot be written as data.")
 
 
-def curve_of(record: Any) -> Any:
+def curve_of(record: object) -> Curve | None:
     """The curve of a record; a ValueError for anything that is none.
 
     >>> curve_of({"curve": "logistic", "steepness": 2})
@@ -172,14 +173,14 @@ def curve_of(record: Any) -> Any:
     return curve
 
 
-def _is_rising(curve: Any) -> bool:
+def _is_rising(curve: Curve) -> bool:
     """Whether what was read is what a curve must be."""
-    if isinstance(curve, Shares):
+    if isinstance(curve, ShareCurve):
         return curve.start in (0, 1) and not isinstance(curve.start, bool)
     if isinstance(curve, Sigmoid):
         return _are_numbers((curve.a, curve.b)) and curve.a <= 0
     if isinstance(curve, Isotonic):
-        if not all(isinstance(own, tuple) and own for own in (curve.knots, curve.levels)):
+        if not all(isinstance(ends, tuple) and ends for ends in (curve.knots, curve.levels)):
             return False
         return (
             isinstance(curve.single, bool)
@@ -192,7 +193,7 @@ def _is_rising(curve: Any) -> bool:
     return _are_numbers((steepness,)) and 0 < steepness < 1e6
 
 
-def _are_numbers(values: tuple[Any, ...]) -> bool:
+def _are_numbers(values: tuple[object, ...]) -> bool:
     return all(
         isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
         for value in values

@@ -5,29 +5,33 @@ from __future__ import annotations
 import importlib
 import json
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
 from ract._utils.errors import InvalidSpec
+from ract._utils.typing import TableLike
 from ract.data.frames import read_table
 from ract.trees.readers.curves import CLogistic
-from ract.trees.readers.reading import Reading, end_to_end, two_classes
+from ract.trees.readers.reading import LibraryTrees, TreeArrays, checked_labels, end_to_end
+
+if TYPE_CHECKING:
+    from catboost import CatBoostClassifier
 
 # Splits of one column: at a border, or one category against the others.
 BORDER, CATEGORY = "FloatFeature", "OneHotFeature"
 
 
-def read_catboost(model: Any, people: Any) -> Reading:
+def read_catboost(model: CatBoostClassifier, people: TableLike | None) -> LibraryTrees:
     """The trees of a fitted CatBoostClassifier.
 
     ``people`` is the table that the model itself is given, None after other steps.
     """
     name = type(model).__name__
-    classes = two_classes(model.classes_, name)
+    classes = checked_labels(model.classes_, name, most=2)
     chosen = list(model.get_cat_feature_indices())
     if chosen and people is None:
         raise InvalidSpec(
@@ -47,14 +51,17 @@ def read_catboost(model: Any, people: Any) -> Reading:
             f"{name} has a probability threshold of {border}; give it as threshold= instead."
         )
     columns = _Columns(document["features_info"], people, chosen)
-    trees = [columns.level_by_level(tree) for tree in document.get("oblivious_trees", [])]
-    trees += [columns.node_by_node(tree) for tree in document.get("trees", [])]
+    trees = [
+        _nested(tree.get("splits") or [], tree["leaf_values"])
+        for tree in document.get("oblivious_trees", [])
+    ]
+    trees += document.get("trees", [])
     if not trees:
         raise InvalidSpec("The CatBoost model has no trees.")
     if bias[0]:  # is added last, as by a tree of one leaf
-        trees.append(columns.node_by_node({"value": bias[0]}))
+        trees.append({"value": bias[0]})
     names = tuple(model.feature_names_)
-    return Reading(
+    return LibraryTrees(
         classes=classes,
         n_columns=len(names),
         ask=lambda seen: model.predict(
@@ -67,11 +74,13 @@ def read_catboost(model: Any, people: Any) -> Reading:
         labels=columns.labels,
         known=columns.known,
         names=None if names == tuple(map(str, range(len(names)))) else names,
-        **end_to_end(trees),
+        **end_to_end([columns.arrays(tree) for tree in trees]),
     )
 
 
-def _document(model: Any, people: Any, chosen: list[int]) -> dict[str, Any]:
+def _document(
+    model: CatBoostClassifier, people: TableLike | None, chosen: list[int]
+) -> dict[str, Any]:
     """The model as its library writes it, with the hashes of the people's categories."""
     library = importlib.import_module("catboost")
     pool = library.Pool(people, cat_features=chosen) if chosen else None
@@ -85,10 +94,12 @@ def _document(model: Any, people: Any, chosen: list[int]) -> dict[str, Any]:
 class _Columns:
     """The columns of a model, and its trees over them.
 
-    labels, known : as in Reading.
+    labels, known : as in LibraryTrees.
     """
 
-    def __init__(self, features: Mapping[str, Any], people: Any, chosen: list[int]) -> None:
+    def __init__(
+        self, features: Mapping[str, Any], people: TableLike | None, chosen: list[int]
+    ) -> None:
         numbers, words = (features.get(f"{kind}_features", []) for kind in ("float", "categorical"))
         self._number = {one["feature_index"]: one for one in numbers}
         self._word = {one["feature_index"]: one["flat_feature_index"] for one in words}
@@ -121,23 +132,8 @@ class _Columns:
             "missing_left": feature["nan_value_treatment"] != "AsTrue",
         }
 
-    def level_by_level(self, tree: Mapping[str, Any]) -> dict[str, Any]:
-        """A tree whose levels have one split each; bit s of a leaf says where split s leads."""
-        splits = [self._split(split) for split in tree["splits"]]
-        depth, values = len(splits), tree["leaf_values"]
-        if len(values) != 2**depth:
-            raise InvalidSpec("CatBoost's trees with several outputs are not supported.")
-        nodes: list[dict[str, Any]] = []
-        for level, split in enumerate(splits):
-            below = 2 ** (level + 1) - 1
-            children = (0, 2**level) if "codes" not in split else (2**level, 0)
-            for at in range(2**level):
-                sides = {"left": below + at + children[0], "right": below + at + children[1]}
-                nodes.append(split | sides)
-        return _arrays(nodes + [{"value": value} for value in values])
-
-    def node_by_node(self, tree: Mapping[str, Any]) -> dict[str, Any]:
-        """A tree whose nodes have splits of their own."""
+    def arrays(self, tree: Mapping[str, Any]) -> TreeArrays:
+        """A tree of nested nodes as arrays."""
         nodes: list[dict[str, Any]] = [{}]
         waiting = [(0, tree)]
         while waiting:
@@ -164,7 +160,17 @@ class _Columns:
         return table
 
 
-def _categories(people: Any, j: int) -> list[Any]:
+def _nested(splits: Sequence[object], values: Sequence[float]) -> dict[str, Any]:
+    """A tree whose levels have one split each, node by node; bit s of a leaf is for split s."""
+    if len(values) != 2 ** len(splits):
+        raise InvalidSpec("CatBoost's trees with several outputs are not supported.")
+    if not splits:
+        return {"value": values[0]}
+    left, right = (_nested(splits[1:], values[k::2]) for k in (0, 1))
+    return {"split": splits[0], "left": left, "right": right}
+
+
+def _categories(people: TableLike | None, j: int) -> list[Any]:
     """The values of a column that CatBoost takes as categories."""
     table = read_table(people)
     values = pd.unique(table.labels(table.names[j])).tolist()
@@ -177,10 +183,10 @@ def _categories(people: Any, j: int) -> list[Any]:
     )
 
 
-def _arrays(nodes: list[dict[str, Any]]) -> dict[str, Any]:
+def _arrays(nodes: list[dict[str, Any]]) -> TreeArrays:
     default = {"column": -1, "threshold": 0.0, "missing_left": False, "left": -1, "right": -1}
     default["value"] = 0.0
-    arrays: dict[str, Any] = {
+    arrays: TreeArrays = {
         name: np.array([node.get(name, other) for node in nodes]) for name, other in default.items()
     }
     arrays["value"] = arrays["value"].astype(np.float64)

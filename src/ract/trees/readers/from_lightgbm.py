@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 from scipy.sparse import csr_matrix
 
 from ract._utils.errors import InvalidData, InvalidSpec, listing
+from ract._utils.typing import TableLike
 from ract.data.frames import is_frame
 from ract.trees.readers.curves import CLogistic
-from ract.trees.readers.reading import REGRESSES, Reading, classes_of, codes_in, end_to_end
+from ract.trees.readers.reading import (
+    REGRESSES,
+    LibraryTrees,
+    TreeArrays,
+    category_columns,
+    checked_labels,
+    codes_in,
+    end_to_end,
+)
 from ract.trees.readers.several import scored
+
+if TYPE_CHECKING:
+    from lightgbm import Booster, LGBMModel
 
 # Objectives whose sum is what is predicted.
 REGRESSIONS = ("regression", "regression_l1", "huber", "fair", "quantile", "mape")
@@ -26,7 +38,7 @@ ZERO = 4  # zero_as_missing; 8 for NaN, 0 if nothing was missing
 NEAR_ZERO = float(np.float32(1e-35))
 
 
-def read_lightgbm(model: Any, people: Any) -> Reading:
+def read_lightgbm(model: LGBMModel | Booster, people: TableLike | None) -> LibraryTrees:
     """The trees of a fitted LGBMClassifier or of a Booster that tells classes apart.
 
     ``people`` is the table that the model itself is given, None after other steps.
@@ -38,9 +50,8 @@ def read_lightgbm(model: Any, people: Any) -> Reading:
         raise InvalidSpec("The LightGBM model has no trees.")
     n_classes = int(header["num_class"])
     link = None if _regresses(header) else CLogistic(_steepness(header))
-    classes = np.arange(max(2, n_classes))
-    if hasattr(model, "classes_"):
-        classes = classes_of(model.classes_, type(model).__name__)
+    classes = getattr(model, "classes_", np.arange(max(2, n_classes)))
+    classes = checked_labels(classes, type(model).__name__)
     averages = "average_output" in header
     if averages and n_classes > 1:
         raise InvalidSpec("LightGBM's random forests of more than two classes are not supported.")
@@ -51,7 +62,7 @@ def read_lightgbm(model: Any, people: Any) -> Reading:
     def ask(seen: np.ndarray) -> np.ndarray:
         # Sparse rows are compared as they are; values near zero have become zero before, or not.
         seen = csr_matrix(seen, dtype=np.float32 if rounds else np.float64)
-        margin = booster.predict(seen, raw_score=True)
+        margin = np.asarray(booster.predict(seen, raw_score=True))
         # Those of a forest are divided only on the way to probabilities.
         return margin / len(blocks) if averages else margin
 
@@ -59,13 +70,14 @@ def read_lightgbm(model: Any, people: Any) -> Reading:
     if n_classes > 1:
         parts = [scored(part, t % n_classes, n_classes) for t, part in enumerate(parts)]
     trees = end_to_end(parts)
-    decides: dict[str, Any] = REGRESSES
+    decides = REGRESSES
     if link is not None:
         decides = {"classes": classes, "link": link, "chooses": lambda m: link(m) > 0.5}
-    return Reading(
+    return LibraryTrees(
         n_columns=int(header["max_feature_idx"]) + 1,
         ask=ask,
         combine="mean" if averages else "sum",
+        compares_rounded=n_classes > 1,
         rounds=rounds,
         near_zero=0.0 if by_arrow else NEAR_ZERO,
         labels=_labels(booster, people),
@@ -91,19 +103,16 @@ def _steepness(header: dict[str, str]) -> float:
     if objective == "multiclass":
         return 1.0
     if objective != "binary" or header["num_tree_per_iteration"] != "1":
-        raise InvalidSpec(f"The LightGBM objective is {objective!r}; allowed are 'binary', "
-                          f"'multiclass' and {listing(REGRESSIONS)}.")  # fmt: skip
+        raise InvalidSpec(
+            f"The LightGBM objective is {objective!r}; allowed are 'binary', 'multiclass' and "
+            f"{listing(REGRESSIONS)}."
+        )
     return float(dict(setting.split(":") for setting in settings if ":" in setting)["sigmoid"])
 
 
-def _labels(booster: Any, people: Any) -> dict[int, list[Any]]:
+def _labels(booster: Booster, people: TableLike | None) -> dict[int, list[Any]]:
     """Labels of the pandas category columns, which LightGBM turns into codes by their order."""
-    known = booster.pandas_categorical or []
-    if not isinstance(people, pd.DataFrame):
-        columns = []
-    else:
-        kinds = enumerate(people.dtypes)
-        columns = [j for j, kind in kinds if isinstance(kind, pd.CategoricalDtype)]
+    known, columns = booster.pandas_categorical or [], category_columns(people)
     if len(columns) != len(known):
         raise InvalidData(
             f"The LightGBM model was trained with {len(known)} pandas category column(s), "
@@ -112,31 +121,26 @@ def _labels(booster: Any, people: Any) -> dict[int, list[Any]]:
     return dict(zip(columns, known, strict=True))
 
 
-def _arrays(tree: dict[str, str]) -> dict[str, Any]:
+def _arrays(tree: dict[str, str]) -> TreeArrays:
     """Inner nodes first, then leaves; LightGBM numbers leaves -1, -2, ..."""
     if tree.get("is_linear", "0") != "0":
         raise InvalidSpec("LightGBM's linear trees are not supported; train without linear_tree.")
     n_leaves = int(tree["num_leaves"])
-    n_inner = n_leaves - 1
-    value = np.zeros(n_inner + n_leaves)
-    value[n_inner:] = _numbers(tree, "leaf_value", float)
-    column = np.full(len(value), -1)
-    threshold = np.zeros(len(value))
-    missing_left, in_gap = np.zeros(len(value), bool), np.zeros(len(value), bool)
-    sides = {side: np.full(len(value), -1) for side in ("left", "right")}
-    codes: dict[int, np.ndarray] = {}
-    if n_inner:
-        column[:n_inner] = _numbers(tree, "split_feature", int)
-        threshold[:n_inner] = _numbers(tree, "threshold", float)
-        kind = _numbers(tree, "decision_type", int)
-        missing_left[:n_inner] = _missing_left(kind, threshold[:n_inner])
-        in_gap[:n_inner] = ((kind & MISSING_TYPE) == ZERO) & ((kind & CATEGORICAL) == 0)
-        for side, children in sides.items():
-            child = _numbers(tree, f"{side}_child", int)
-            children[:n_inner] = np.where(child < 0, n_inner + ~child, child)
-        codes = _codes(tree, kind, threshold)
-    arrays = {"column": column, "threshold": threshold, "value": value, **sides}
-    return arrays | {"missing_left": missing_left, "in_gap": in_gap, "codes": codes}
+    n_inner, no_child, never = n_leaves - 1, np.full(n_leaves, -1), np.zeros(n_leaves, bool)
+    kind, threshold = _numbers(tree, "decision_type", int), _numbers(tree, "threshold", float)
+    in_gap = ((kind & MISSING_TYPE) == ZERO) & ((kind & CATEGORICAL) == 0)
+    arrays = {
+        "column": np.append(_numbers(tree, "split_feature", int), no_child),
+        "threshold": np.append(threshold, np.zeros(n_leaves)),
+        "value": np.append(np.zeros(n_inner), _numbers(tree, "leaf_value", float)),
+        "missing_left": np.append(_missing_left(kind, threshold), never),
+        "in_gap": np.append(in_gap, never),
+        "codes": _codes(tree, kind, threshold),
+    }
+    for side in ("left", "right"):
+        child = _numbers(tree, f"{side}_child", int)
+        arrays[side] = np.append(np.where(child < 0, n_inner + ~child, child), no_child)
+    return arrays
 
 
 def _missing_left(kind: np.ndarray, threshold: np.ndarray) -> np.ndarray:
@@ -158,4 +162,4 @@ def _codes(tree: dict[str, str], kind: np.ndarray, threshold: np.ndarray) -> dic
 
 
 def _numbers(tree: dict[str, str], key: str, kind: type) -> np.ndarray:
-    return np.array([kind(text) for text in tree[key].split()])
+    return np.array([kind(text) for text in tree.get(key, "").split()], kind)

@@ -3,28 +3,29 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import TypeGuard
 
 import numpy as np
 
 from ract._utils.errors import InvalidSpec
 from ract.trees.ensemble import TreeEnsemble
 from ract.trees.readers.curves import Logistic
-from ract.trees.readers.layout import Layout
-from ract.trees.readers.reading import Reading
+from ract.trees.readers.layout import EncodedTrees
+from ract.trees.readers.model import FittedTrees
+from ract.trees.readers.reading import LibraryTrees
 
 
-def is_own(model: Any) -> bool:
+def is_own(model: object) -> TypeGuard[FittedTrees]:
     """Whether a model is one of ract's own, or was imported."""
     return all(hasattr(model, name) for name in ("ensemble_", "encoder_", "desired_"))
 
 
-def takes_threshold(model: Any) -> bool:
+def takes_threshold(model: object) -> bool:
     """Whether a model was trained by ract, so that it may decide by another share of its leaves."""
     return hasattr(model, "max_bins")
 
 
-def read_own(model: Any) -> Reading:
+def read_own(model: FittedTrees) -> LibraryTrees:
     """The trees of a model over the columns of its own table, which must be numbers."""
     encoder, ensemble = model.encoder_, model.ensemble_
     position = encoder.feature_of_column
@@ -42,7 +43,7 @@ def read_own(model: Any) -> Reading:
             others = np.delete(np.array(feature.categories, np.int64), k)
             codes |= dict.fromkeys(np.flatnonzero(ensemble.feature == column).tolist(), others)
     inner = ensemble.feature >= 0
-    return Reading(
+    return LibraryTrees(
         classes=np.asarray(model.classes_),
         n_columns=len(encoder.feature_names),
         ask=lambda seen: seen[:, 0],  # decisions are compared, not scores
@@ -59,7 +60,7 @@ def read_own(model: Any) -> Reading:
     )
 
 
-def own_ensemble(model: Any, layout: Layout) -> TreeEnsemble:
+def own_ensemble(model: FittedTrees, layout: EncodedTrees) -> TreeEnsemble:
     """A model's trees in a layout; its probabilities are means of their values."""
     ensemble = model.ensemble_
     label, value = ensemble.label[layout.node], ensemble.value[layout.node]

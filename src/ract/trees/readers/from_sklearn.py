@@ -2,32 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from copy import copy
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from sklearn import ensemble, tree
+from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.dummy import DummyClassifier, DummyRegressor
-from sklearn.ensemble import (
-    ExtraTreesClassifier,
-    ExtraTreesRegressor,
-    GradientBoostingClassifier,
-    GradientBoostingRegressor,
-    HistGradientBoostingClassifier,
-    HistGradientBoostingRegressor,
-    RandomForestClassifier,
-    RandomForestRegressor,
-)
-from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from ract._utils.errors import InvalidSpec, listing
-from ract.trees.readers.curves import Logistic
+from ract.trees.readers.curves import Curve, Logistic
 from ract.trees.readers.reading import (
     REGRESSES,
-    Curve,
-    Reading,
-    classes_of,
+    LibraryTrees,
+    TreeArrays,
+    checked_labels,
     codes_in,
     end_to_end,
 )
@@ -35,90 +26,64 @@ from ract.trees.readers.several import scored, starting_from
 
 # Of histogram boosting: what is predicted is the sum itself.
 IDENTITY_LOSSES = ("squared_error", "absolute_error", "quantile")
+AVERAGED = (
+    *(tree.DecisionTreeClassifier, tree.DecisionTreeRegressor),
+    *(ensemble.RandomForestClassifier, ensemble.RandomForestRegressor),
+    *(ensemble.ExtraTreesClassifier, ensemble.ExtraTreesRegressor),
+)
+BOOSTED = (ensemble.GradientBoostingClassifier, ensemble.GradientBoostingRegressor)
+BY_HISTOGRAM = (ensemble.HistGradientBoostingClassifier, ensemble.HistGradientBoostingRegressor)
 
 
-def read_sklearn(model: Any) -> Reading | None:
+def read_sklearn(model: object) -> LibraryTrees | None:
     """The trees of a fitted scikit-learn model; None if it is not one of trees."""
-    readers: tuple[tuple[Any, Callable[[Any], Reading]], ...] = (
-        (DecisionTreeClassifier, lambda tree: _read_shares(tree, [tree])),
-        (
-            (RandomForestClassifier, ExtraTreesClassifier),
-            lambda forest: _read_shares(forest, forest.estimators_),
-        ),
-        (GradientBoostingClassifier, _read_boosted),
-        (HistGradientBoostingClassifier, _read_histogram),
-        (DecisionTreeRegressor, lambda tree: _read_means(tree, [tree])),
-        (
-            (RandomForestRegressor, ExtraTreesRegressor),
-            lambda forest: _read_means(forest, forest.estimators_),
-        ),
-        (GradientBoostingRegressor, _read_boosted),
-        (HistGradientBoostingRegressor, _read_histogram),
-    )
-    for kind, read in readers:
-        if isinstance(model, kind):
+    readers = ((AVERAGED, _read_means), (BOOSTED, _read_boosted), (BY_HISTOGRAM, _read_histogram))
+    for kinds, read in readers:
+        if isinstance(model, kinds):
             if hasattr(model, "classes_"):
-                classes_of(model.classes_, type(model).__name__)  # before trees are taken apart
+                checked_labels(model.classes_, type(model).__name__)  # before trees are taken apart
             return read(model)
     return None
 
 
-def _reading(model: Any, trees: Sequence[dict[str, Any]], **given: Any) -> Reading:
+def _reading(model: BaseEstimator, trees: Sequence[TreeArrays], **given: Any) -> LibraryTrees:
     names = getattr(model, "feature_names_in_", None)
-    if hasattr(model, "classes_"):
-        given["classes"] = np.asarray(model.classes_)
-    else:
-        given |= REGRESSES
-    return Reading(
+    is_classifier = hasattr(model, "classes_")
+    kind = {"classes": np.asarray(model.classes_)} if is_classifier else REGRESSES
+    return LibraryTrees(
         n_columns=model.n_features_in_,
         names=None if names is None else tuple(names),
-        **given,
+        **given | kind,
         **end_to_end(trees),
     )
 
 
-def _read_shares(model: Any, trees: Sequence[Any]) -> Reading:
-    """A tree or forest, whose leaves hold the share of each class."""
-    two = len(model.classes_) == 2
-    parts = [_arrays(tree.tree_) | _shares(tree.tree_.value[:, 0], two) for tree in trees]
-    return _reading(
-        model,
-        parts,
-        ask=lambda seen: model.predict_proba(named(model, seen))[:, 1 if two else slice(None)],
-        combine="mean",
-        rounds=True,
-    )
-
-
-def _shares(share: np.ndarray, two: bool) -> dict[str, Any]:
-    """The shares of all classes in each node (nodes x classes), as a reading has them."""
-    if two:
-        return {"value": share[:, 1], "first": share[:, 0]}
-    return {"value": np.zeros(len(share)), "scores": share}
-
-
-def _read_means(model: Any, trees: Sequence[Any]) -> Reading:
-    """A tree or forest that predicts a number, whose leaves hold means."""
+def _read_means(model: BaseEstimator) -> LibraryTrees:
+    """A tree or forest: its leaves hold the share of each class, or the mean of a number."""
     if model.n_outputs_ > 1:
         name = type(model).__name__
         raise InvalidSpec(f"{name} predicts {model.n_outputs_} targets at once; one is allowed.")
-    parts = [_arrays(tree.tree_) | {"value": tree.tree_.value[:, 0, 0]} for tree in trees]
-    return _reading(
-        model,
-        parts,
-        ask=lambda seen: model.predict(named(model, seen)),
-        combine="mean",
-        rounds=True,
-    )
+    n_classes = len(model.classes_) if hasattr(model, "classes_") else 0
+
+    def ask(seen: np.ndarray) -> np.ndarray:
+        if not n_classes:
+            return model.predict(named(model, seen))
+        return model.predict_proba(named(model, seen))[:, 1 if n_classes == 2 else slice(None)]
+
+    def leaves(held: np.ndarray) -> TreeArrays:
+        if n_classes > 2:
+            return {"value": np.zeros(len(held)), "scores": held}
+        return {"value": held[:, 1], "first": held[:, 0]} if n_classes else {"value": held[:, 0]}
+
+    estimators = getattr(model, "estimators_", [model])
+    parts = [_arrays(one) | leaves(one.tree_.value[:, 0]) for one in estimators]
+    return _reading(model, parts, ask=ask, combine="mean", rounds=True)
 
 
-def _read_boosted(model: Any) -> Reading:
+def _read_boosted(model: BaseEstimator) -> LibraryTrees:
+    rate = model.learning_rate  # the library scales a leaf's value before it adds it
     parts = [
-        # The library scales a leaf's value by the learning rate before it adds it.
-        [
-            _arrays(tree.tree_) | {"value": model.learning_rate * tree.tree_.value[:, 0, 0]}
-            for tree in stage
-        ]
+        [_arrays(one) | {"value": rate * one.tree_.value[:, 0, 0]} for one in stage]
         for stage in model.estimators_
     ]
     start = _start_of(model)
@@ -135,7 +100,7 @@ def _read_boosted(model: Any) -> Reading:
     )
 
 
-def _stages(parts: Sequence[Sequence[dict[str, Any]]], start: np.ndarray) -> Sequence[Any]:
+def _stages(parts: Sequence[Sequence[TreeArrays]], start: np.ndarray) -> list[TreeArrays]:
     """The trees of each stage one after the other; of several classes one for each, and a start."""
     n = len(start)
     if n == 1:
@@ -143,7 +108,7 @@ def _stages(parts: Sequence[Sequence[dict[str, Any]]], start: np.ndarray) -> Seq
     return starting_from(start, [scored(one, k, n) for part in parts for k, one in enumerate(part)])
 
 
-def _start_of(model: Any) -> np.ndarray:
+def _start_of(model: BaseEstimator) -> np.ndarray:
     """What boosted sums start from: the model's own margins when its trees count for nothing."""
     start = model.init_
     constant = isinstance(start, DummyClassifier) and start.strategy != "stratified"
@@ -159,7 +124,7 @@ def _start_of(model: Any) -> np.ndarray:
     return np.ravel(_margin(without_trees, named(model, anyone)))
 
 
-def _read_histogram(model: Any) -> Reading:
+def _read_histogram(model: BaseEstimator) -> LibraryTrees:
     if not hasattr(model, "_predictors") or not hasattr(model, "_baseline_prediction"):
         raise InvalidSpec(
             f"This version of scikit-learn keeps the trees of {type(model).__name__} where "
@@ -170,7 +135,10 @@ def _read_histogram(model: Any) -> Reading:
             f"HistGradientBoostingRegressor has loss {model.loss!r}, which predicts no plain sum; "
             f"allowed are {listing(IDENTITY_LOSSES)}."
         )
-    parts = [[_histogram_arrays(tree) for tree in stage] for stage in model._predictors]
+    parts = [
+        [_histogram_arrays(one.nodes, one.raw_left_cat_bitsets) for one in stage]
+        for stage in model._predictors
+    ]
     start = model._baseline_prediction.ravel()
     return _reading(
         model,
@@ -183,12 +151,12 @@ def _read_histogram(model: Any) -> Reading:
     )
 
 
-def preparation_of(model: Any) -> Any:
+def preparation_of(model: object) -> TransformerMixin | None:
     """The encoder that histogram boosting keeps inside for category columns, if it has one."""
     return getattr(model, "_preprocessor", None)
 
 
-def _asks_without_preparing(model: Any) -> Curve:
+def _asks_without_preparing(model: BaseEstimator) -> Curve:
     """Margins of columns that have been through the model's own encoder already."""
     if preparation_of(model) is None:
         return lambda seen: _margin(model, named(model, seen))
@@ -199,19 +167,15 @@ def _asks_without_preparing(model: Any) -> Curve:
     return lambda seen: _margin(prepared, seen)
 
 
-def _margin(model: Any, seen: Any) -> np.ndarray:
+def _margin(model: BaseEstimator, seen: np.ndarray | pd.DataFrame) -> np.ndarray:
     """What a boosted model adds up: the margin of a classifier, what a regressor predicts."""
     ask = model.decision_function if hasattr(model, "classes_") else model.predict
     return np.asarray(ask(seen))
 
 
-def _histogram_arrays(tree: Any) -> dict[str, Any]:
-    nodes = tree.nodes
+def _histogram_arrays(nodes: np.ndarray, bitsets: np.ndarray) -> TreeArrays:
     leaf = nodes["is_leaf"].astype(bool)
     by_set = np.flatnonzero(nodes["is_categorical"].astype(bool) & ~leaf)
-    codes = {
-        int(node): codes_in(tree.raw_left_cat_bitsets[nodes["bitset_idx"][node]]) for node in by_set
-    }
     return {
         "column": np.where(leaf, -1, nodes["feature_idx"].astype(np.int64)),
         "threshold": nodes["num_threshold"].astype(np.float64),
@@ -219,23 +183,23 @@ def _histogram_arrays(tree: Any) -> dict[str, Any]:
         "right": nodes["right"].astype(np.int64),
         "value": nodes["value"].astype(np.float64),
         "missing_left": nodes["missing_go_to_left"].astype(bool),
-        "codes": codes,
+        "codes": {int(node): codes_in(bitsets[nodes["bitset_idx"][node]]) for node in by_set},
     }
 
 
-def _arrays(tree: Any) -> dict[str, Any]:
+def _arrays(estimator: BaseEstimator) -> TreeArrays:
     """Splits of one of scikit-learn's own trees."""
-    leaf = tree.children_left < 0
+    nodes = estimator.tree_
     return {
-        "column": np.where(leaf, -1, tree.feature),
-        "threshold": tree.threshold,
-        "left": tree.children_left,
-        "right": tree.children_right,
-        "missing_left": tree.missing_go_to_left.astype(bool),
+        "column": np.where(nodes.children_left < 0, -1, nodes.feature),
+        "threshold": nodes.threshold,
+        "left": nodes.children_left,
+        "right": nodes.children_right,
+        "missing_left": nodes.missing_go_to_left.astype(bool),
     }
 
 
-def named(model: Any, seen: np.ndarray) -> Any:
+def named(model: object, seen: np.ndarray) -> np.ndarray | pd.DataFrame:
     """A matrix under the names that an estimator was trained with, so that it does not warn."""
     names = getattr(model, "feature_names_in_", None)
     return seen if names is None else pd.DataFrame(seen, columns=list(names))

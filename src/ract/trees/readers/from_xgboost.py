@@ -6,14 +6,24 @@ import importlib
 import json
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 
 from ract._utils.errors import InvalidSpec, listing
-from ract.trees.readers.reading import REGRESSES, Reading, classes_of, end_to_end
+from ract._utils.typing import TableLike
+from ract.trees.readers.reading import (
+    REGRESSES,
+    LibraryTrees,
+    TreeArrays,
+    category_columns,
+    checked_labels,
+    end_to_end,
+)
 from ract.trees.readers.several import scored, starting_from
+
+if TYPE_CHECKING:
+    from xgboost import Booster, XGBModel
 
 OBJECTIVES = ("binary:logistic", "reg:logistic", "binary:hinge")
 SEVERAL = ("multi:softprob", "multi:softmax")
@@ -31,7 +41,7 @@ class Bare:
     raw: bytes
     n_columns: int
 
-    def _predict(self, margin: np.ndarray | None, n: int = 1, **settings: Any) -> np.ndarray:
+    def _predict(self, margin: np.ndarray | None, n: int = 1, **settings: bool) -> np.ndarray:
         library = importlib.import_module("xgboost")
         booster = library.Booster({"nthread": 1})
         booster.load_model(bytearray(self.raw))
@@ -48,25 +58,24 @@ class Bare:
         return self._predict(np.asarray(margin, np.float32), len(margin))
 
 
-def read_xgboost(model: Any, people: Any) -> Reading:
+def read_xgboost(model: XGBModel | Booster, people: TableLike | None) -> LibraryTrees:
     """The trees of a fitted XGBClassifier or XGBRegressor, or of a Booster.
 
     ``people`` is the table that the model itself is given, None after other steps.
     """
-    is_booster = not hasattr(model, "get_booster")
-    booster = model if is_booster else model.get_booster()
+    booster: Booster = getattr(model, "get_booster", lambda: model)()
+    is_booster = model is booster
     document = json.loads(bytes(booster.save_raw("json")))
     learner = document["learner"]
     _check(learner, model)
     n_classes = int(learner["learner_model_param"]["num_class"])
-    classes = np.arange(max(2, n_classes))
-    if hasattr(model, "n_classes_"):
-        classes = classes_of(model.classes_, type(model).__name__)
+    classes = getattr(model, "classes_", np.arange(max(2, n_classes)))
+    classes = checked_labels(classes, type(model).__name__)
     n_columns = int(learner["learner_model_param"]["num_feature"])
     trees, weights = _trees_and_weights(learner, model)
     bare = _bare(document, n_columns)
     start = bare.start()
-    parts: list[Any] = []
+    parts: list[TreeArrays] = []
     for k, tree in enumerate(trees):
         part = _arrays(tree)
         if weights is not None:
@@ -76,17 +85,18 @@ def read_xgboost(model: Any, people: Any) -> Reading:
         of = _model_of(learner)["tree_info"]
         parts = [scored(part, of[t], n_classes) for t, part in enumerate(parts)]
         parts = starting_from(start, parts)
-    decides: dict[str, Any] = {"classes": classes, "link": bare}
+    decides: TreeArrays = {"classes": classes, "link": bare}
     if learner["objective"]["name"] in REGRESSIONS:
         decides = REGRESSES
     elif not n_classes:
         decides["chooses"] = lambda margin: bare(margin) > 0.5
-    return Reading(
+    return LibraryTrees(
         n_columns=n_columns,
-        ask=lambda seen: _margin(model, booster, is_booster, seen),
+        ask=lambda seen: _margin(model, booster, seen),
         combine="sum",
         base=0.0 if n_classes else float(start[0]),
         single=True,
+        compares_rounded=learner["objective"]["name"] == "multi:softprob",
         rounds=True,
         names=None if learner["feature_names"] == [] else tuple(learner["feature_names"]),
         labels=_labels(learner, people),
@@ -97,7 +107,7 @@ def read_xgboost(model: Any, people: Any) -> Reading:
     )
 
 
-def _check(learner: dict[str, Any], model: Any) -> None:
+def _check(learner: dict[str, Any], model: XGBModel | Booster) -> None:
     kind = learner["gradient_booster"]["name"]
     if kind not in ("gbtree", "dart"):
         raise InvalidSpec(f"The XGBoost booster is {kind!r}; allowed are 'gbtree' and 'dart'.")
@@ -116,7 +126,7 @@ def _check(learner: dict[str, Any], model: Any) -> None:
         raise InvalidSpec("An XGBoost model with an objective of its own is not supported.")
 
 
-def _gap(model: Any) -> tuple[float, float] | None:
+def _gap(model: XGBModel | Booster) -> tuple[float, float] | None:
     """The number that the model takes as missing beside NaN, in single precision."""
     missing = getattr(model, "missing", None)
     if missing is None or np.isnan(missing):
@@ -129,14 +139,13 @@ def _gap(model: Any) -> tuple[float, float] | None:
     return number, number
 
 
-def _trees_and_weights(learner: dict[str, Any], model: Any) -> tuple[list[Any], np.ndarray | None]:
+def _trees_and_weights(
+    learner: dict[str, Any], model: XGBModel | Booster
+) -> tuple[list[Any], np.ndarray | None]:
     """The trees that the model predicts with, and how much each counts in a dart model."""
-    boosted = learner["gradient_booster"]
-    weights = None
-    if boosted["name"] == "dart":
-        weights = np.array(boosted["weight_drop"], np.float32)
-        boosted = boosted["gbtree"]
-    trees = boosted["model"]["trees"]
+    boosted, trees = learner["gradient_booster"], _model_of(learner)["trees"]
+    is_dart = boosted["name"] == "dart"
+    weights = np.array(boosted["weight_drop"], np.float32) if is_dart else None
     if not trees:
         raise InvalidSpec("The XGBoost model has no trees.")
     if hasattr(model, "get_booster"):  # a Booster uses all trees, a classifier the best ones
@@ -197,7 +206,7 @@ def _weighted(
     return (single * weight).astype(np.float64)
 
 
-def _arrays(tree: dict[str, Any]) -> dict[str, Any]:
+def _arrays(tree: dict[str, Any]) -> TreeArrays:
     if int(tree["tree_param"]["size_leaf_vector"]) > 1:
         raise InvalidSpec("XGBoost's trees with several outputs are not supported.")
     left, right = np.array(tree["left_children"]), np.array(tree["right_children"])
@@ -219,36 +228,23 @@ def _arrays(tree: dict[str, Any]) -> dict[str, Any]:
 
 def _codes(tree: dict[str, Any]) -> dict[int, np.ndarray]:
     """Categories that are listed at a node, by their codes."""
+    parts = (tree[f"categories_{part}"] for part in ("nodes", "segments", "sizes"))
     return {
         node: np.array(tree["categories"][first : first + size])
-        for node, first, size in zip(
-            tree["categories_nodes"],
-            tree["categories_segments"],
-            tree["categories_sizes"],
-            strict=True,
-        )
+        for node, first, size in zip(*parts, strict=True)
     }
 
 
-def _labels(learner: dict[str, Any], people: Any) -> dict[int, list[Any]]:
+def _labels(learner: dict[str, Any], people: TableLike | None) -> dict[int, list[Any]]:
     """Labels of pandas category columns in the order of their codes.
 
     The model itself has them since version 3.1; before, codes are those of the table at hand.
     """
-    kinds = list(enumerate(learner["feature_types"]))
-    columns = [j for j, kind in kinds if kind == "c"]
-    boosted = learner["gradient_booster"]
-    known = boosted.get("gbtree", boosted)["model"].get("cats", {}).get("enc")
+    columns = [j for j, kind in enumerate(learner["feature_types"]) if kind == "c"]
+    known = _model_of(learner).get("cats", {}).get("enc")
     if known:
         return {j: labels for j in columns if (labels := _decoded(known[j]))}
-    if not isinstance(people, pd.DataFrame):
-        return {}
-    own = {j: people.dtypes.iloc[j] for j in columns}
-    return {
-        j: kind.categories.tolist()
-        for j, kind in own.items()
-        if isinstance(kind, pd.CategoricalDtype)
-    }
+    return {j: labels for j, labels in category_columns(people).items() if j in columns}
 
 
 def _decoded(column: dict[str, Any]) -> list[Any]:
@@ -259,8 +255,8 @@ def _decoded(column: dict[str, Any]) -> list[Any]:
     return [text[first:last].decode() for first, last in pairwise(column["offsets"])]
 
 
-def _margin(model: Any, booster: Any, is_booster: bool, seen: np.ndarray) -> np.ndarray:
-    if not is_booster:
+def _margin(model: XGBModel | Booster, booster: Booster, seen: np.ndarray) -> np.ndarray:
+    if model is not booster:
         return model.predict(seen, output_margin=True, validate_features=False)
     library = importlib.import_module("xgboost")
     kinds = booster.feature_types

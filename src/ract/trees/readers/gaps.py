@@ -15,13 +15,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ract.trees.readers.reading import Reading
+from ract.trees.readers.reading import LibraryTrees
 
 BELOW, INSIDE, ABOVE = range(3)
 
 
 @dataclass(frozen=True)
-class Gap:
+class MissingSpan:
     """The numbers of an encoded column that are missing: above ``low``, and up to ``high``.
 
     without : the part (BELOW, INSIDE, ABOVE) with which people without a value go.
@@ -32,7 +32,9 @@ class Gap:
     high: float
     without: int
 
-    def matters(self, reading: Reading, nodes: np.ndarray, threshold: np.ndarray) -> np.ndarray:
+    def matters(
+        self, reading: LibraryTrees, nodes: np.ndarray, threshold: np.ndarray
+    ) -> np.ndarray:
         """At which nodes numbers inside do not go where their order says."""
         left = reading.missing_left[nodes]
         in_order = np.where(left, threshold >= self.high, threshold <= self.low)
@@ -40,12 +42,12 @@ class Gap:
 
 
 @dataclass(frozen=True)
-class Gaps:
+class MissingSpans:
     """The gaps of all columns.
 
     Parameters
     ----------
-    gaps : tuple of Gap
+    gaps : tuple of MissingSpan
     of_node : int64 (nodes,)
         The gap that matters at a node, or -1.
     inside_left : bool (nodes,)
@@ -54,7 +56,7 @@ class Gaps:
         Where their parts stand among the values that get to a place; three for each gap.
     """
 
-    gaps: tuple[Gap, ...]
+    gaps: tuple[MissingSpan, ...]
     of_node: np.ndarray
     inside_left: np.ndarray
     first: int

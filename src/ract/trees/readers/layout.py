@@ -19,7 +19,7 @@ import numpy as np
 from ract._utils.errors import InvalidSpec
 from ract.trees.readers.gaps import INSIDE
 from ract.trees.readers.pullback import Splits
-from ract.trees.readers.reading import Reading
+from ract.trees.readers.reading import LibraryTrees
 
 MOST_NODES = 5_000_000
 
@@ -46,7 +46,7 @@ class Level:
 
 
 @dataclass(frozen=True)
-class Layout:
+class EncodedTrees:
     """New trees, parents before children and tree after tree.
 
     trees : feature, threshold, left, right, root and, if there are people without a value,
@@ -58,7 +58,7 @@ class Layout:
     node: np.ndarray
 
 
-def lay_out(reading: Reading, splits: Splits) -> Layout:
+def lay_out(reading: LibraryTrees, splits: Splits) -> EncodedTrees:
     """The trees of a reading with other splits."""
     n_trees = len(reading.root)
     nothing = np.full(n_trees, -1)
@@ -96,7 +96,7 @@ def _sides(splits: Splits, node: np.ndarray, allowed: np.ndarray) -> tuple[np.nd
 
 
 def _skip_constant(
-    reading: Reading, splits: Splits, node: np.ndarray, allowed: np.ndarray
+    reading: LibraryTrees, splits: Splits, node: np.ndarray, allowed: np.ndarray
 ) -> np.ndarray:
     """The nodes reached when everyone goes the same way; others as they are."""
     node = node.copy()
@@ -131,7 +131,9 @@ def _all_one_way(
     return to_left | (alone & inside_left), to_right | (alone & ~inside_left)
 
 
-def _grow(reading: Reading, splits: Splits, level: Frontier, first: int) -> tuple[Level, Frontier]:
+def _grow(
+    reading: LibraryTrees, splits: Splits, level: Frontier, first: int
+) -> tuple[Level, Frontier]:
     """Columns and thresholds of a level's places, and the level below."""
     node = level.node
     feature, threshold = splits.column[node].copy(), splits.threshold[node].copy()
@@ -187,7 +189,7 @@ def _next_value(
     return value, in_smaller == prefers_left
 
 
-def _joined(levels: list[Level], n_trees: int, with_missing: bool) -> Layout:
+def _joined(levels: list[Level], n_trees: int, with_missing: bool) -> EncodedTrees:
     tree = np.concatenate([level.places.tree for level in levels])
     parent = np.concatenate([level.places.parent for level in levels])
     on_right = np.concatenate([level.places.on_right for level in levels])
@@ -206,4 +208,4 @@ def _joined(levels: list[Level], n_trees: int, with_missing: bool) -> Layout:
     if with_missing:
         sent = np.concatenate([level.missing_left for level in levels])[order]
         trees["missing_left"] = sent.astype(np.uint8)
-    return Layout(trees, np.concatenate([level.places.node for level in levels])[order])
+    return EncodedTrees(trees, np.concatenate([level.places.node for level in levels])[order])

@@ -2,14 +2,29 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Protocol
 
 import numpy as np
 
+from ract._utils.typing import Classifier, Label, TableLike
 from ract.data.encoder import Encoder
 from ract.trees.ensemble import TreeEnsemble
-from ract.trees.readers.reading import ENDS, Curve
+from ract.trees.readers.curves import Curve
+from ract.trees.readers.reading import ENDS
+
+
+class FittedTrees(Classifier, Protocol):
+    """One of ract's own fitted classifiers, or an imported model."""
+
+    classes_: np.ndarray
+    desired_: Label
+    encoder_: Encoder
+    ensemble_: TreeEnsemble
+    n_features_in_: int
+
+    def predict_proba(self, X: TableLike) -> np.ndarray:
+        """Probability of each class (people x 2)."""
 
 
 @dataclass(frozen=True)
@@ -31,6 +46,8 @@ class TreeModel:
         From margins of the second class to its probabilities; None if scores are probabilities.
     also : tuple of TreeEnsemble
         Where the class is one among several: further ensembles that must decide for it too.
+    compares_rounded : bool
+        Whether the library chooses among them by their rounded probabilities.
 
     Examples
     --------
@@ -49,17 +66,18 @@ class TreeModel:
     encoder: Encoder
     ensemble: TreeEnsemble
     classes: np.ndarray
-    desired: Any
+    desired: Label
     n_features: int
     link: Curve | None = None
     also: tuple[TreeEnsemble, ...] = ()
+    compares_rounded: bool = False
 
     @property
     def regresses(self) -> bool:
         """Whether the model predicts a number, of which people want one beyond a threshold."""
         return self.classes.tolist() == ENDS.tolist()
 
-    def score(self, X: Any, *, n_jobs: int | None = None) -> np.ndarray:
+    def score(self, X: TableLike, *, n_jobs: int | None = None) -> np.ndarray:
         """The model's own score of the desired class, bit for bit.
 
         A probability for trees and forests, a margin (log odds as a rule) for boosted trees;
@@ -70,7 +88,7 @@ class TreeModel:
             return ensemble.score(matrix, n_jobs=n_jobs)
         return ensemble.totals(matrix, n_jobs=n_jobs)[1] / ensemble.n_trees
 
-    def probability(self, X: Any, *, n_jobs: int | None = None) -> np.ndarray:
+    def probability(self, X: TableLike, *, n_jobs: int | None = None) -> np.ndarray:
         """The model's own probability of the desired class."""
         score = self.score(X, n_jobs=n_jobs)
         if self.link is None:
@@ -79,7 +97,7 @@ class TreeModel:
             return self.link(score)
         return 1 - self.link(-score)
 
-    def decide(self, X: Any, *, n_jobs: int | None = None) -> np.ndarray:
+    def decide(self, X: TableLike, *, n_jobs: int | None = None) -> np.ndarray:
         """Whether the model gives each person the desired class."""
         return self.decide_encoded(self.encoder.matrix(X, kinds=False), n_jobs=n_jobs)
 
@@ -93,13 +111,13 @@ class TreeModel:
 class OwnModel(TreeModel):
     """One of ract's own classifiers, which is a TreeEnsemble already."""
 
-    model: Any = None
+    model: FittedTrees = field(kw_only=True)
 
-    def score(self, X: Any, *, n_jobs: int | None = None) -> np.ndarray:
+    def score(self, X: TableLike, *, n_jobs: int | None = None) -> np.ndarray:
         """The model's own probability of the desired class."""
         return self.model.predict_proba(X)[:, self.classes.tolist().index(self.desired)]
 
-    def decide(self, X: Any, *, n_jobs: int | None = None) -> np.ndarray:
+    def decide(self, X: TableLike, *, n_jobs: int | None = None) -> np.ndarray:
         """Whether the model gives each person the desired class."""
         matrix = self.encoder.matrix(X, kinds=False, undeclared=True)
         return self.ensemble.decide(matrix, n_jobs=n_jobs)

@@ -17,7 +17,7 @@ import numpy as np
 from ract._utils.errors import InvalidSpec
 from ract.data.encoder import Axis
 from ract.trees.readers.doubles import largest, moved
-from ract.trees.readers.gaps import Gap, Gaps
+from ract.trees.readers.gaps import MissingSpan, MissingSpans
 from ract.trees.readers.seen import Seen, has_few_values
 
 ROWS_AT_A_TIME = 8_000
@@ -40,7 +40,7 @@ class Splits:
         Whether people without a value go left at a threshold, and whether there are such people.
     turned : bool (nodes,)
         Whether the sides of a threshold are those of the node in reverse.
-    gaps : Gaps
+    gaps : MissingSpans
         Where numbers are missing values to the library.
     table : int64 (nodes,)
         Row of ``left`` where a set splits, -1 elsewhere.
@@ -56,7 +56,7 @@ class Splits:
     missing_left: np.ndarray
     parts: np.ndarray
     turned: np.ndarray
-    gaps: Gaps
+    gaps: MissingSpans
     table: np.ndarray
     left: np.ndarray
     member: np.ndarray
@@ -74,7 +74,7 @@ def pull_back(seen: Seen) -> Splits:
     ordinal = [j for j in used if not has_few_values(seen.axis_of[j])]
     without = seen.without_value()
     gap_of = np.full(n, -1, np.int64)
-    gaps: list[Gap] = []
+    gaps: list[MissingSpan] = []
     for j, cuts, found in _thresholds(seen, ordinal):
         here = np.flatnonzero(reading.column == j)
         column[here] = seen.axis_of[j].columns[0]
@@ -110,7 +110,7 @@ def pull_back(seen: Seen) -> Splits:
         n_sets += len(sets)
     return Splits(
         column, threshold, missing_left, parts, turned,
-        Gaps(tuple(gaps), gap_of, reading.missing_left, len(values.stem) - 3 * len(gaps)),
+        MissingSpans(tuple(gaps), gap_of, reading.missing_left, len(values.stem) - 3 * len(gaps)),
         table, np.concatenate(left_sets), np.concatenate(member), values.stem,
     )  # fmt: skip
 
@@ -168,7 +168,9 @@ def _as_threshold(left: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]
     return threshold, turned, missing != turned
 
 
-def _gap(seen: Seen, j: int, cuts: np.ndarray, found: np.ndarray, without: float) -> Gap | None:
+def _gap(
+    seen: Seen, j: int, cuts: np.ndarray, found: np.ndarray, without: float
+) -> MissingSpan | None:
     """The numbers of a column that are missing to the library."""
     reading, column = seen.reading, int(seen.axis_of[j].columns[0])
     undefined = seen.undefined_up_to(j)
@@ -187,7 +189,7 @@ def _gap(seen: Seen, j: int, cuts: np.ndarray, found: np.ndarray, without: float
     if reading.gap is not None and not inside:
         inside = bool(reading.gap[0] <= without <= reading.gap[1])
     above = not inside and (reading.gap is None or without > reading.gap[1])
-    return Gap(column, float(low), float(high), 1 if inside else 2 if above else 0)
+    return MissingSpan(column, float(low), float(high), 1 if inside else 2 if above else 0)
 
 
 def _around(gap: tuple[float, float], seen: Seen) -> tuple[float, float]:

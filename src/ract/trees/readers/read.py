@@ -7,9 +7,12 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from ract._utils.errors import InvalidData, InvalidSpec, listing
+from ract._utils.typing import Label, TableLike
+from ract._utils.validation import is_number
 from ract.data.actions import ActionSpace, Feature, warn_of_unrestricted
 from ract.data.encoder import Encoder
 from ract.data.frames import is_frame, read_table
@@ -20,22 +23,22 @@ from ract.trees.readers.from_own import is_own, own_ensemble, read_own, takes_th
 from ract.trees.readers.from_sklearn import preparation_of, read_sklearn
 from ract.trees.readers.from_xgboost import read_xgboost
 from ract.trees.readers.layout import lay_out
-from ract.trees.readers.model import OwnModel, TreeModel
+from ract.trees.readers.model import FittedTrees, OwnModel, TreeModel
 from ract.trees.readers.pullback import pull_back
-from ract.trees.readers.reading import SUPPORTED, Reading
+from ract.trees.readers.reading import SUPPORTED, LibraryTrees
 from ract.trees.readers.scoring import comparable, cut_at, ensemble_of
 from ract.trees.readers.seen import Seen
 from ract.trees.readers.several import ensembles_among
-from ract.trees.readers.steps import Column, first_columns, follow, unwrapped
-from ract.trees.readers.wrappers import Cut, Rule, rule_of
+from ract.trees.readers.steps import TracedColumn, first_columns, follow, unwrapped
+from ract.trees.readers.wrappers import Cut, WrapperRule, wrapper_rule
 
 
 def read_model(
-    model: Any,
-    people: Any,
+    model: object,
+    people: TableLike,
     actions: ActionSpace | None = None,
     *,
-    desired: Any = None,
+    desired: Label | None = None,
     threshold: float | None = None,
     two_classes: bool = True,
 ) -> TreeModel:
@@ -91,7 +94,7 @@ def read_model(
     if desired is None and actions is not None:
         desired = actions.desired
     steps, last = unwrapped(model)
-    rule, own = rule_of(model), is_own(last)
+    rule, own = wrapper_rule(model), is_own(last)
     if own:
         _check_own(last, rule, desired, threshold, alone=not steps)
         if not steps:
@@ -100,7 +103,7 @@ def read_model(
     reading = read_own(last) if own else _read(last, None if steps else people)
     if two_classes:
         _refuse_others(reading, type(last).__name__)
-    several, plain = reading.scores is not None, rule == Rule()
+    several, plain = reading.scores is not None, rule == WrapperRule()
     if (several or reading.regresses) and not plain:
         raise InvalidSpec(f"{type(model).__name__} is supported around models of two classes.")
     reading = reading if own else rule.applied(reading)
@@ -124,11 +127,16 @@ def read_model(
         ensembles = ensembles_among(reading, layout, k, None if cut is None else cut.least)
     else:
         ensembles = (own_ensemble(last, layout) if own else ensemble_of(reading, layout, k, cut),)
-    link = None if several else reading.link
     result = TreeModel(
-        seen.tightened(), ensembles[0], reading.classes, reading.classes[k], len(names), link,
-        ensembles[1:],
-    )  # fmt: skip
+        encoder=seen.tightened(),
+        ensemble=ensembles[0],
+        classes=reading.classes,
+        desired=reading.classes[k],
+        n_features=len(names),
+        link=None if several else reading.link,
+        also=ensembles[1:],
+        compares_rounded=reading.compares_rounded,
+    )
     if not own:
         check_scores(result, seen, k, type(last).__name__)
     check_decisions(model, result, seen.people, seen.matrix, threshold)
@@ -136,10 +144,15 @@ def read_model(
 
 
 def _check_own(
-    model: Any, rule: Rule, desired: Any, threshold: float | None, *, alone: bool
+    model: FittedTrees,
+    rule: WrapperRule,
+    desired: Label | None,
+    threshold: float | None,
+    *,
+    alone: bool,
 ) -> None:
     """Refuse to turn one of ract's own models into another one."""
-    if rule != Rule() or (threshold is not None and not (alone and takes_threshold(model))):
+    if rule != WrapperRule() or (threshold is not None and not (alone and takes_threshold(model))):
         raise InvalidSpec(
             f"{type(model).__name__} decides by a rule of its own and takes no threshold; a forest "
             "or booster of ract does, and a model of another library when it is read."
@@ -152,7 +165,7 @@ def _check_own(
 
 
 def _own(
-    model: Any, people: Any, actions: ActionSpace | None, threshold: float | None
+    model: FittedTrees, people: TableLike, actions: ActionSpace | None, threshold: float | None
 ) -> TreeModel:
     encoder, ensemble = model.encoder_, model.ensemble_
     if threshold is not None:
@@ -172,7 +185,7 @@ def _own(
     )
 
 
-def _read(model: Any, people: Any) -> Reading:
+def _read(model: Any, people: TableLike | None) -> LibraryTrees:
     """The reading of the library that a model comes from."""
     libraries = {kind.__module__.split(".")[0] for kind in type(model).__mro__}
     is_booster, reading = type(model).__name__ == "Booster", None
@@ -190,8 +203,12 @@ def _read(model: Any, people: Any) -> Reading:
 
 
 def _columns(
-    steps: Sequence[Any], model: Any, reading: Reading, names: Sequence[str], framed: bool
-) -> list[Column]:
+    steps: Sequence[TransformerMixin],
+    model: BaseEstimator,
+    reading: LibraryTrees,
+    names: Sequence[str],
+    framed: bool,
+) -> list[TracedColumn]:
     """Where each column that the model sees comes from in the user's table."""
     if steps:
         columns = first_columns(steps, names, framed)
@@ -207,7 +224,7 @@ def _columns(
                 f"The model was trained on the columns {listing(reading.names, 30)}, in this "
                 f"order; the table has {listing(names, 30)}."
             )
-        columns = [Column(j) for j in range(len(names))]
+        columns = [TracedColumn(j) for j in range(len(names))]
     if preparation_of(model) is not None:  # puts the columns that it takes as categories first
         is_category = np.asarray(model.is_categorical_)
         columns = [columns[j] for j in np.argsort(~is_category, kind="stable")]
@@ -223,7 +240,10 @@ def _columns(
 
 
 def _encoder(
-    people: Any, actions: ActionSpace | None, names: Sequence[str], columns: Sequence[Column]
+    people: TableLike,
+    actions: ActionSpace | None,
+    names: Sequence[str],
+    columns: Sequence[TracedColumn],
 ) -> Encoder:
     """An encoder that takes as categories whatever the model does."""
     table = read_table(people)
@@ -247,7 +267,7 @@ def _encoder(
     return Encoder(table, space.with_features(features.values()))
 
 
-def _check_categories(encoder: Encoder, columns: Sequence[Column]) -> None:
+def _check_categories(encoder: Encoder, columns: Sequence[TracedColumn]) -> None:
     """Refuse categories on which a step would raise an error."""
     features = {feature.name: feature for feature in encoder.space}
     for column in columns:
@@ -262,7 +282,7 @@ def _check_categories(encoder: Encoder, columns: Sequence[Column]) -> None:
             )
 
 
-def _refuse_others(reading: Reading, name: str) -> None:
+def _refuse_others(reading: LibraryTrees, name: str) -> None:
     """Refuse what is no classifier of two classes."""
     if reading.scores is not None:
         classes = listing(reading.classes.tolist())
@@ -277,7 +297,7 @@ def _refuse_others(reading: Reading, name: str) -> None:
         )
 
 
-def _position(desired: Any, classes: np.ndarray) -> int:
+def _position(desired: Label | None, classes: np.ndarray) -> int:
     if desired is None and len(classes) > 2:
         raise InvalidSpec(
             f"The model has {len(classes)} classes, {listing(classes.tolist())}; say which one "
@@ -293,11 +313,8 @@ def _position(desired: Any, classes: np.ndarray) -> int:
     return classes.tolist().index(desired)
 
 
-def _checked(threshold: Any) -> float | None:
-    if threshold is None:
-        return None
-    number = isinstance(threshold, (int, float, np.integer, np.floating))
-    if not number or isinstance(threshold, bool) or not 0 < threshold <= 1:
+def _checked(threshold: float) -> float:
+    if not is_number(threshold) or not 0 < threshold <= 1:
         raise InvalidSpec(
             f"threshold must be a probability above 0 and at most 1, got {threshold!r}."
         )

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
+import pandas as pd
 
 from ract._utils.errors import InvalidSpec, listing
-from ract.trees.readers.curves import Shares
+from ract._utils.typing import TableLike
+from ract.trees.nodes import shifted_nodes
+from ract.trees.readers.curves import Curve, ShareCurve
 
-Curve = Callable[[np.ndarray], np.ndarray]
+# Arrays of a tree by the names of LibraryTrees; children are numbered within the tree.
+TreeArrays = dict[str, Any]
 
 SUPPORTED = (
     "scikit-learn's DecisionTreeClassifier, ExtraTreeClassifier, RandomForestClassifier, "
@@ -25,7 +29,7 @@ SUPPORTED = (
 
 
 @dataclass(frozen=True)
-class Reading:
+class LibraryTrees:
     """Trees of a classifier in the library's own columns and arithmetic.
 
     Scores are those of the second class, unless there are several. A value goes left where it is
@@ -64,6 +68,8 @@ class Reading:
         At which nodes; at all of them by default.
     scores : float64 (nodes, classes), optional
         Values for every class, where there are more than two.
+    compares_rounded : bool
+        Whether the library chooses among several classes by their rounded probabilities.
     link : callable, optional
         From margins to probabilities of the second class; without one, scores are probabilities.
     chooses : callable, optional
@@ -95,6 +101,7 @@ class Reading:
     combine: Literal["mean", "sum"]
     first: np.ndarray | None = None
     scores: np.ndarray | None = None
+    compares_rounded: bool = False
     base: float = 0.0
     single: bool = False
     rounds: bool = False
@@ -132,23 +139,31 @@ class Reading:
 
 # What people may want of a number that is predicted, and what a reading of one needs.
 ENDS = np.array(["at most", "at least"])
-REGRESSES: dict[str, Any] = {"classes": ENDS, "regresses": True, "link": Shares(0)}
+REGRESSES: TreeArrays = {"classes": ENDS, "regresses": True, "link": ShareCurve(0)}
 
 
-def end_to_end(trees: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Arrays of several trees in one; children are numbered within their own tree."""
+def category_columns(people: TableLike | None) -> dict[int, list[Any]]:
+    """Positions of the pandas category columns of a table, and their categories in order."""
+    if not isinstance(people, pd.DataFrame):
+        return {}
+    return {
+        j: kind.categories.tolist()
+        for j, kind in enumerate(people.dtypes)
+        if isinstance(kind, pd.CategoricalDtype)
+    }
+
+
+def end_to_end(trees: Sequence[TreeArrays]) -> TreeArrays:
+    """Arrays of several trees in one."""
     first = np.cumsum([0, *(len(tree["column"]) for tree in trees)])
-    joined: dict[str, Any] = {
+    joined: TreeArrays = {
         name: np.concatenate([np.asarray(tree[name]) for tree in trees])
         for name in trees[0]
         if name not in ("left", "right", "codes")
     }
     for side in ("left", "right"):
-        moved = [
-            np.where(tree["column"] < 0, -1, tree[side] + start)
-            for tree, start in zip(trees, first[:-1], strict=True)
-        ]
-        joined[side] = np.concatenate(moved).astype(np.int32)
+        children = [np.where(tree["column"] < 0, -1, tree[side]) for tree in trees]
+        joined[side] = shifted_nodes(children, first[:-1])
     joined["column"] = joined["column"].astype(np.int32)
     joined["root"] = first[:-1].astype(np.int32)
     if "codes" in trees[0]:
@@ -170,22 +185,14 @@ def codes_in(words: np.ndarray) -> np.ndarray:
     return np.flatnonzero(np.unpackbits(bytes_, bitorder="little"))
 
 
-def classes_of(classes: Any, name: str) -> np.ndarray:
-    """The labels of a classifier; one that has fewer than two is refused."""
+def checked_labels(
+    classes: np.ndarray | list[np.ndarray], name: str, most: float = np.inf
+) -> np.ndarray:
+    """The labels of a classifier; fewer than two are refused, and more than some number."""
     if isinstance(classes, list):
         raise InvalidSpec(f"{name} predicts {len(classes)} targets at once; one is allowed.")
     labels = np.asarray(classes)
-    if len(labels) < 2:
-        raise InvalidSpec(
-            f"{name} has {len(labels)} class(es), {listing(labels.tolist())}; two are needed."
-        )
-    return labels
-
-
-def two_classes(classes: Any, name: str) -> np.ndarray:
-    """The labels of a binary classifier; anything else is refused."""
-    labels = classes_of(classes, name)
-    if len(labels) > 2:
+    if not 2 <= len(labels) <= most:
         raise InvalidSpec(
             f"{name} has {len(labels)} class(es), {listing(labels.tolist())}; two are needed."
         )

@@ -12,13 +12,15 @@ import numpy as np
 import pandas as pd
 from pandas.api.types import is_object_dtype
 from scipy.sparse import issparse
+from sklearn.base import TransformerMixin
 
 from ract._utils.errors import InvalidData, InvalidSpec, listing
+from ract._utils.typing import TableLike
 from ract.data.encoder import Axis, Encoder
 from ract.data.frames import is_frame, read_table, take_rows
 from ract.trees.readers.doubles import largest
-from ract.trees.readers.reading import Reading
-from ract.trees.readers.steps import Column, as_trained
+from ract.trees.readers.reading import LibraryTrees
+from ract.trees.readers.steps import TracedColumn, as_trained
 
 MOST_PEOPLE = 1000
 # Ends of a column to try, from the widest; some steps refuse large or negative numbers.
@@ -34,9 +36,9 @@ class Seen:
     ----------
     encoder : Encoder
     people : table of the user's kind
-    columns : sequence of Column
+    columns : sequence of TracedColumn
         Where each of the model's columns comes from.
-    reading : Reading
+    reading : LibraryTrees
     steps : sequence of fitted transformers
         What the table goes through before the model; nothing for a model alone.
 
@@ -54,10 +56,10 @@ class Seen:
     def __init__(
         self,
         encoder: Encoder,
-        people: Any,
-        columns: Sequence[Column],
-        reading: Reading,
-        steps: Sequence[Any],
+        people: TableLike,
+        columns: Sequence[TracedColumn],
+        reading: LibraryTrees,
+        steps: Sequence[TransformerMixin],
     ) -> None:
         self.encoder, self.reading, self.steps = encoder, reading, steps
         n = read_table(people).n_rows
@@ -149,7 +151,7 @@ class Seen:
 
     def _through_steps(self, matrix: np.ndarray) -> np.ndarray:
         table: Any = self.encoder.decode(matrix, like=self._like)
-        if isinstance(table, np.ndarray):
+        if isinstance(self._like, np.ndarray):
             table = table.astype(self._like.dtype)
         for name, mark in self._marks.items():
             table[name] = table[name].where(table[name].notna(), mark)
@@ -305,7 +307,7 @@ def _place(encoder: Encoder, position: int) -> tuple[Axis, int]:
     raise AssertionError(name)
 
 
-def _with_room(people: Any, encoder: Encoder) -> Any:
+def _with_room(people: Any, encoder: Encoder) -> TableLike:
     """A table of the same kind, whose whole numbers may take any value that is tried on them."""
     if not is_frame(people):
         array = np.asarray(people)[:1]
@@ -320,14 +322,14 @@ def _with_room(people: Any, encoder: Encoder) -> Any:
     return frame.with_columns(nw.col(name).cast(nw.Float64) for name in whole).to_native()
 
 
-def _marks_of_missing(people: Any) -> dict[Any, Any]:
+def _marks_of_missing(people: TableLike) -> dict[str, object]:
     """What stands for a missing value in each pandas column of objects; encoders tell them apart.
 
     A column with more than one such mark is refused.
     """
     if not isinstance(people, pd.DataFrame):
         return {}
-    marks: dict[Any, Any] = {}
+    marks: dict[str, object] = {}
     for name in filter(lambda name: is_object_dtype(people[name]), people.columns):
         kinds = {type(value): value for value in people[name][people[name].isna()]}
         if len(kinds) > 1:
@@ -340,6 +342,6 @@ def _marks_of_missing(people: Any) -> dict[Any, Any]:
     return marks
 
 
-def _float_type(table: Any) -> Any:
+def _float_type(table: object) -> np.dtype | type:
     kind = getattr(table, "dtype", None)
     return kind if kind in (np.float16, np.float32, np.float64) else np.float64

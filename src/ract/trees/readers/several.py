@@ -7,27 +7,28 @@ plans must serve in all of them. A single tree needs one: its leaves say which c
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from ract._utils.errors import InvalidSpec
 from ract.trees.ensemble import TreeEnsemble
-from ract.trees.readers.layout import Layout
-from ract.trees.readers.reading import Reading
+from ract.trees.readers.layout import EncodedTrees
+from ract.trees.readers.reading import LibraryTrees, TreeArrays
+from ract.trees.readers.scoring import shares_from
 
 
-def scored(part: Mapping[str, Any], k: int, n_classes: int) -> dict[str, Any]:
+def scored(part: TreeArrays, k: int, n_classes: int) -> TreeArrays:
     """A tree that counts for the class at position k, as a part of ``end_to_end``."""
     scores = np.zeros((len(part["value"]), n_classes))
     scores[:, k] = part["value"]
     return {**part, "value": np.zeros(len(scores)), "scores": scores}
 
 
-def starting_from(base: np.ndarray, parts: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+def starting_from(base: np.ndarray, parts: Sequence[TreeArrays]) -> list[TreeArrays]:
     """Parts of ``end_to_end`` after a leaf that holds what the score of each class starts from."""
-    start: dict[str, Any] = {
+    start: TreeArrays = {
         name: np.full(1, -1 if name in ("column", "left", "right") else 0, np.asarray(own).dtype)
         for name, own in parts[0].items()
         if name not in ("codes", "scores")
@@ -38,13 +39,18 @@ def starting_from(base: np.ndarray, parts: Sequence[Mapping[str, Any]]) -> list[
 
 
 def ensembles_among(
-    reading: Reading, layout: Layout, k: int, threshold: float | None
+    reading: LibraryTrees, layout: EncodedTrees, k: int, threshold: float | None
 ) -> tuple[TreeEnsemble, ...]:
     """Ensembles all of which decide for the class at position k exactly where the library does."""
     assert reading.scores is not None
     scores = reading.scores[layout.node]
     if threshold is not None:
-        return (_of_share(reading, layout, scores[:, k], threshold),)
+        if reading.link is not None:
+            raise InvalidSpec(
+                "A threshold for one class among several is for trees whose leaves hold shares; "
+                "the probabilities of this model are no sum of its trees."
+            )
+        return (shares_from(scores[:, k], threshold, layout),)
     if reading.link is None and len(reading.root) == 1:
         wins = (scores.argmax(axis=1) == k).astype(np.uint8)
         return (
@@ -54,36 +60,13 @@ def ensembles_among(
     return tuple(_ahead_of(reading, layout, scores, k, c) for c in others)
 
 
-def _of_share(
-    reading: Reading, layout: Layout, share: np.ndarray, threshold: float
-) -> TreeEnsemble:
-    """Trees whose mean share of a class must be at least a threshold."""
-    if reading.link is not None:
-        raise InvalidSpec(
-            "A threshold for one class among several is for trees whose leaves hold shares; the "
-            "probabilities of this model are no sum of its trees."
-        )
-    alone = len(reading.root) == 1
-    return TreeEnsemble(
-        **layout.trees,
-        label=(share >= threshold).astype(np.uint8),
-        value=share,
-        combine="votes" if alone else "mean",
-        cutoff=1 if alone else threshold,
-    )
-
-
 def _ahead_of(
-    reading: Reading, layout: Layout, scores: np.ndarray, k: int, other: int
+    reading: LibraryTrees, layout: EncodedTrees, scores: np.ndarray, k: int, other: int
 ) -> TreeEnsemble:
     """The class at position k against another one, by the trees that count for either."""
     ours, theirs = scores[:, k], scores[:, other]
-    trees, nodes = layout.trees, np.arange(len(ours))
-    if reading.combine == "sum":  # a mean is one of all trees
-        trees, nodes = _some_trees(trees, (ours != 0) | (theirs != 0))
-    ours, theirs = ours[nodes], theirs[nodes]
-    return TreeEnsemble(
-        **trees,
+    ensemble = TreeEnsemble(
+        **layout.trees,
         label=(ours > theirs).astype(np.uint8),
         value=ours,
         combine=reading.combine,
@@ -91,29 +74,27 @@ def _ahead_of(
         single=reading.single,
         against=theirs,
     )
+    if reading.combine == "mean":  # one of all trees
+        return ensemble
+    counts = (ours != 0) | (theirs != 0)
+    counting = [t for t, part in enumerate(ensemble.slices) if counts[part].any()]
+    return ensemble.take_trees(counting or [0])
 
 
-def _some_trees(trees: Mapping[str, Any], counts: np.ndarray) -> tuple[dict[str, Any], np.ndarray]:
-    """The trees with a node that counts (or the first one), and the nodes that they have."""
-    kept = [part for part in _each_tree(trees) if counts[part].any()]
-    kept = kept or [next(_each_tree(trees))]
-    sizes = [part.stop - part.start for part in kept]
-    root = np.cumsum([0, *sizes[:-1]])
-    some: dict[str, Any] = {
-        name: np.concatenate([own[part] for part in kept])
-        for name, own in trees.items()
-        if name not in ("left", "right", "root")
-    }
-    for side in ("left", "right"):
-        moved = [
-            np.where(trees[side][part] < 0, -1, trees[side][part] - part.start + first)
-            for part, first in zip(kept, root, strict=True)
-        ]
-        some[side] = np.concatenate(moved).astype(np.int32)
-    some["root"] = root.astype(np.int32)
-    return some, np.concatenate([np.arange(part.start, part.stop) for part in kept])
+def with_rounded_ties(ensemble: TreeEnsemble) -> TreeEnsemble:
+    """The same trees, in which the first of two classes wins up to a rounding of probabilities.
 
-
-def _each_tree(trees: Mapping[str, Any]) -> Iterator[slice]:
-    ends = [*trees["root"][1:].tolist(), len(trees["feature"])]
-    return (slice(first, last) for first, last in zip(trees["root"].tolist(), ends, strict=True))
+    Probabilities of scores that differ by a few units in the last place may round to the same
+    number, and of equal ones the first class wins. So the second class is given less by as much,
+    in the last tree, after which no rounding of sums is left to make up for it.
+    """
+    against = ensemble.against
+    if against is None or not (ensemble.among_several and ensemble.tie_wins):
+        return ensemble
+    digits = float(np.finfo(np.float32 if ensemble.single else np.float64).eps)
+    size = np.maximum(np.abs(ensemble.value), np.abs(against))
+    largest = float(np.maximum.reduceat(size, ensemble.root).sum())
+    less = against.copy()
+    less[ensemble.root[-1] :] -= 4 * digits * max(1.0, largest)
+    first: TreeEnsemble = ensemble.memo.get("ties", lambda: replace(ensemble, against=less))
+    return first

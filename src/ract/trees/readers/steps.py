@@ -8,42 +8,34 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from sklearn import preprocessing
+from sklearn.base import TransformerMixin
 from sklearn.compose import ColumnTransformer
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import (
-    FunctionTransformer,
-    KBinsDiscretizer,
-    MaxAbsScaler,
-    MinMaxScaler,
-    OneHotEncoder,
-    OrdinalEncoder,
-    PowerTransformer,
-    QuantileTransformer,
-    RobustScaler,
-    StandardScaler,
-)
+from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, OrdinalEncoder
 
 from ract._utils.errors import InvalidData, InvalidSpec, listing
+from ract._utils.typing import TableLike
 from ract.data.frames import is_frame
 from ract.trees.readers.wrappers import held_by
 
 # Each column by itself, and never downward where the input goes up.
 RISING = (
-    StandardScaler,
-    MinMaxScaler,
-    MaxAbsScaler,
-    RobustScaler,
-    QuantileTransformer,
-    PowerTransformer,
-    KBinsDiscretizer,
+    preprocessing.StandardScaler,
+    preprocessing.MinMaxScaler,
+    preprocessing.MaxAbsScaler,
+    preprocessing.RobustScaler,
+    preprocessing.QuantileTransformer,
+    preprocessing.PowerTransformer,
+    preprocessing.KBinsDiscretizer,
 )
 # Functions of NumPy that rise with their argument wherever they are defined, to the last digit;
 # the cube root does not.
 FUNCTIONS = (
-    np.log, np.log2, np.log10, np.log1p, np.sqrt, np.exp, np.exp2, np.expm1, np.sinh, np.arcsinh,
-    np.tanh, np.arctan, np.floor, np.ceil, np.trunc, np.rint,
-)  # fmt: skip
+    *(np.log, np.log2, np.log10, np.log1p, np.sqrt, np.exp, np.exp2, np.expm1),
+    *(np.sinh, np.arcsinh, np.tanh, np.arctan, np.floor, np.ceil, np.trunc, np.rint),
+)
 SUPPORTED_STEPS = (
     "ColumnTransformer, Pipeline, 'passthrough', 'drop', OneHotEncoder, OrdinalEncoder, "
     "SimpleImputer, KBinsDiscretizer(encode='ordinal'), "
@@ -54,7 +46,7 @@ SUPPORTED_STEPS = (
 
 
 @dataclass(frozen=True)
-class Column:
+class TracedColumn:
     """A column on its way to the model.
 
     Parameters
@@ -78,45 +70,47 @@ class Column:
     known: list[Any] | None = None
 
 
-def unwrapped(model: Any) -> tuple[list[Any], Any]:
+def unwrapped(model: object) -> tuple[list[TransformerMixin], Any]:
     """The steps before a model, and the model, of pipelines and wrappers in each other."""
-    steps: list[Any] = []
+    steps: list[TransformerMixin] = []
     while True:
         if isinstance(model, Pipeline):
             steps += [step for _, step in model.steps[:-1]]
             model = model.steps[-1][1]
-        elif (held := held_by(model)) is not None:
-            model = held
+        elif (inside := held_by(model)) is not None:
+            model = inside
         else:
             return [step for step in steps if step is not None and step != "passthrough"], model
 
 
-def first_columns(steps: Sequence[Any], names: Sequence[str], is_frame: bool) -> list[Column]:
+def first_columns(
+    steps: Sequence[TransformerMixin], names: Sequence[str], is_frame: bool
+) -> list[TracedColumn]:
     """The columns of a table in the order in which the first step was trained on them."""
     trained = getattr(steps[0], "feature_names_in_", None)
     if trained is None or not is_frame:
         n = getattr(steps[0], "n_features_in_", len(names))
         if n != len(names):
             raise InvalidData(f"The model was trained on {n} columns, the table has {len(names)}.")
-        return [Column(j) for j in range(len(names))]
+        return [TracedColumn(j) for j in range(len(names))]
     missing = [name for name in trained if name not in names]
     if missing:
         raise InvalidData(f"The table lacks {listing(missing)}, which the model was trained on.")
     position = {name: j for j, name in enumerate(names)}
-    return [Column(position[name]) for name in trained]
+    return [TracedColumn(position[name]) for name in trained]
 
 
-def as_trained(steps: Sequence[Any], table: Any) -> Any:
+def as_trained(steps: Sequence[TransformerMixin], table: TableLike) -> TableLike:
     """A table as the first step was trained on it: a frame with its names, or an array."""
     names = getattr(steps[0], "feature_names_in_", None) if steps else None
     if steps and names is None and is_frame(table):
         return np.asarray(table)
     if names is not None and not is_frame(table):
-        return pd.DataFrame(table, columns=list(names))
+        return pd.DataFrame(np.asarray(table), columns=list(names))
     return table
 
 
-def follow(step: Any, columns: list[Column]) -> list[Column]:
+def follow(step: Any, columns: list[TracedColumn]) -> list[TracedColumn]:
     """The columns that a fitted step makes of some columns."""
     if isinstance(step, str) and step == "passthrough":
         return columns
@@ -149,7 +143,7 @@ def follow(step: Any, columns: list[Column]) -> list[Column]:
     return [replace(column, altered=True) for column in columns]
 
 
-def _as_category(step: Any, k: int, column: Column) -> Column:
+def _as_category(step: TransformerMixin, k: int, column: TracedColumn) -> TracedColumn:
     """What an encoder of categories makes of the k-th of its columns."""
     if column.altered:
         raise InvalidSpec(
@@ -173,7 +167,7 @@ def _widths(encoder: OneHotEncoder) -> list[int]:
     return widths
 
 
-def _through_imputer(imputer: SimpleImputer, columns: list[Column]) -> list[Column]:
+def _through_imputer(imputer: SimpleImputer, columns: list[TracedColumn]) -> list[TracedColumn]:
     """Columns stay, if only what is missing counts as missing; indicators come after them."""
     marks = imputer.missing_values
     if not pd.isna(marks):
@@ -189,10 +183,12 @@ def _through_imputer(imputer: SimpleImputer, columns: list[Column]) -> list[Colu
     return columns + [replace(columns[k], altered=True, by_category=False) for k in said]
 
 
-def _through_selection(chooser: ColumnTransformer, columns: list[Column]) -> list[Column]:
+def _through_selection(
+    chooser: ColumnTransformer, columns: list[TracedColumn]
+) -> list[TracedColumn]:
     names = list(getattr(chooser, "feature_names_in_", []))
     left_over = set(range(len(columns)))
-    made: list[Column] = []
+    made: list[TracedColumn] = []
     for name, step, selection in chooser.transformers_:
         if name == "remainder":
             chosen = sorted(left_over)

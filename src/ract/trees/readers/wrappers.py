@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from sklearn.base import ClassifierMixin
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.frozen import FrozenEstimator
 from sklearn.isotonic import IsotonicRegression
@@ -14,8 +15,9 @@ from sklearn.model_selection import FixedThresholdClassifier, TunedThresholdClas
 from sklearn.pipeline import Pipeline
 
 from ract._utils.errors import InvalidSpec
-from ract.trees.readers.curves import Isotonic, Sigmoid
-from ract.trees.readers.reading import Curve, Reading
+from ract._utils.typing import Label
+from ract.trees.readers.curves import Curve, Isotonic, Sigmoid
+from ract.trees.readers.reading import LibraryTrees
 
 
 @dataclass(frozen=True)
@@ -26,13 +28,13 @@ class Cut:
     on_margin : whether margins are compared, not probabilities.
     """
 
-    label: Any
-    least: Any
+    label: Label
+    least: float
     on_margin: bool = False
 
 
 @dataclass(frozen=True)
-class Rule:
+class WrapperRule:
     """What the classifiers around a model make of its scores.
 
     calibrations : fitted calibrated classifiers, the innermost first. cut : None for the usual
@@ -42,7 +44,7 @@ class Rule:
     calibrations: tuple[Any, ...] = ()
     cut: Cut | None = None
 
-    def applied(self, reading: Reading) -> Reading:
+    def applied(self, reading: LibraryTrees) -> LibraryTrees:
         """A reading whose scores are calibrated."""
         for one in self.calibrations:
             of = None if hasattr(one.estimator, "decision_function") else reading.link
@@ -50,7 +52,7 @@ class Rule:
         return reading
 
 
-def rule_of(model: Any) -> Rule:
+def wrapper_rule(model: object) -> WrapperRule:
     """The rule of a model, of which only the outermost threshold counts."""
     calibrations: list[Any] = []
     cut = None
@@ -59,10 +61,10 @@ def rule_of(model: Any) -> Rule:
             calibrations.insert(0, _only(layer))
         elif not calibrations and cut is None:
             cut = _cut(layer)
-    return Rule(tuple(calibrations), cut)
+    return WrapperRule(tuple(calibrations), cut)
 
 
-def held_by(model: Any) -> Any:
+def held_by(model: object) -> Any:
     """The model that a search or another classifier holds; None for any other object."""
     if hasattr(model, "best_estimator_"):
         return model.best_estimator_
@@ -73,13 +75,13 @@ def held_by(model: Any) -> Any:
     return model.estimator if isinstance(model, FrozenEstimator) else None
 
 
-def _layers(model: Any) -> Iterator[Any]:
+def _layers(model: object) -> Iterator[object]:
     while model is not None:
         yield model
         model = model.steps[-1][1] if isinstance(model, Pipeline) else held_by(model)
 
 
-def _only(model: Any) -> Any:
+def _only(model: CalibratedClassifierCV) -> Any:
     """The one calibrated classifier that a model holds."""
     parts = model.calibrated_classifiers_
     if len(parts) != 1:
@@ -90,7 +92,7 @@ def _only(model: Any) -> Any:
     return parts[0]
 
 
-def _curve(calibrated: Any, of: Curve | None) -> Curve:
+def _curve(calibrated: ClassifierMixin, of: Curve | None) -> Curve:
     """The curve of a fitted calibrator, which must not turn the order of scores around."""
     (calibrator, *_) = calibrated.calibrators
     name = f"CalibratedClassifierCV(method={calibrated.method!r})"
@@ -108,7 +110,7 @@ def _curve(calibrated: Any, of: Curve | None) -> Curve:
     raise InvalidSpec(f"{name} is not supported; allowed are 'sigmoid' and 'isotonic'.")
 
 
-def _calibrated(reading: Reading, curve: Curve) -> Reading:
+def _calibrated(reading: LibraryTrees, curve: Curve) -> LibraryTrees:
     def chooses(margin: np.ndarray) -> np.ndarray:
         second = np.asarray(curve(margin), np.float64)
         return second > 1.0 - second
@@ -116,7 +118,7 @@ def _calibrated(reading: Reading, curve: Curve) -> Reading:
     return replace(reading, link=curve, chooses=chooses, first=None)
 
 
-def _cut(model: Any) -> Cut | None:
+def _cut(model: object) -> Cut | None:
     """The threshold of a classifier that has one; without a label it is for the second class."""
     if isinstance(model, FixedThresholdClassifier):
         label, least = model.pos_label, model.threshold
@@ -133,7 +135,7 @@ def _cut(model: Any) -> Cut | None:
     return Cut(model.classes_[1] if label is None else label, least, on_margin)
 
 
-def _tuned_for(model: Any) -> Any:
+def _tuned_for(model: TunedThresholdClassifierCV) -> Label:
     """The label for which a threshold was tuned, which depends on how it was judged."""
     scorer = getattr(model, "_curve_scorer", None)
     if scorer is None or not hasattr(scorer, "_get_pos_label"):

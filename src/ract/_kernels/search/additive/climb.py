@@ -1,4 +1,4 @@
-"""First points: greedy climbs from home, and bringing a point home.
+"""First points: greedy climbs from the current cells, and bringing a point back.
 
 Both look at the boxes that hold the cells of all axes but one; which of its cells is enough is
 then a question of few words.
@@ -6,36 +6,34 @@ then a question of few words.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from ract._kernels._jit import inner, making
 from ract._kernels.search.additive.prices import point_cost
-from ract._kernels.search.additive.score import lacking
-from ract._kernels.search.bits import read_point
-from ract._kernels.search.cell_forest import is_wanted
+from ract._kernels.search.additive.score import shortfall
+from ract._kernels.search.cell_forest import Forest, PointRules, is_wanted
+from ract._kernels.search.depth_first import read_point
 
 # Another point must be cheaper by more than this part of the cost to replace one.
 EQUAL = 1e-9
 
 
-class Person(NamedTuple):
+class PointProblem(NamedTuple):
     """Whose point is looked for, and who decides.
 
-    forest, rules: the whole forests of all models, and which points they want. own int64 (axes,).
-    price, size float64 (axes, cells): what each cell costs them. categorical bool (axes,).
+    forest, rules: the whole forests of all models, and which points they want.
+    price, size float64 (axes, cells): what each cell costs them.
     """
 
-    forest: Any
-    rules: Any
-    own: Any
-    price: Any
-    size: Any
-    categorical: Any
+    forest: Forest
+    rules: PointRules
+    price: np.ndarray
+    size: np.ndarray
 
 
-class Best(NamedTuple):
+class BestPoint(NamedTuple):
     """The cheapest point so far, and room.
 
     cost float64 (2,): what it costs (infinite without one), and what another may cost at most.
@@ -44,13 +42,13 @@ class Best(NamedTuple):
     stop (1,) uint8: set from outside to end climbs.
     """
 
-    cost: Any
-    point: Any
-    trial: Any
-    at: Any
-    before: Any
-    after: Any
-    stop: Any
+    cost: np.ndarray
+    point: np.ndarray
+    trial: np.ndarray
+    at: np.ndarray
+    before: np.ndarray
+    after: np.ndarray
+    stop: np.ndarray
 
 
 @making
@@ -58,7 +56,9 @@ def new_best(bits, cost, point, stop):
     """The point that is known, and room."""
     n_active, n_words = bits.active.shape[0], bits.mask.shape[1]
     sets = np.zeros((2, n_active + 1, n_words), np.int64)
-    return Best(cost, point, point.copy(), np.zeros(n_active, np.int64), sets[0], sets[1], stop)
+    return BestPoint(
+        cost, point, point.copy(), np.zeros(n_active, np.int64), sets[0], sets[1], stop
+    )
 
 
 @inner
@@ -80,29 +80,29 @@ def find_holding(bits, everything, best):
 @inner
 def is_accepted(boxes, bits, person, best):
     """Whether the models want the point; its original cells are the trial."""
-    read_point(boxes, bits, best.at, person.own, person.categorical, best.trial)
-    return is_wanted(person.forest, person.rules, best.trial, person.categorical)
+    read_point(boxes, bits, best.at, best.trial)
+    return is_wanted(person.forest, person.rules, best.trial, boxes.categorical)
 
 
 @inner
-def move_home(boxes, bits, prices, score, person, everything, i, best):
-    """Move one axis of an accepted point as near home as it goes; returns whether it moved."""
-    at, base, home, here = best.at, bits.offset[i], prices.home[i], best.at[i]
+def move_back(boxes, bits, prices, score, person, everything, i, best):
+    """Move an axis of an accepted point back as far as it goes; returns whether it moved."""
+    at, base, current, here = best.at, bits.offset[i], prices.current[i], best.at[i]
     find_holding(bits, everything, best)
     for s in range(bits.mask.shape[1]):
         best.before[i, s] &= best.after[i + 1, s]
     price = prices.price[base + here] + prices.size[base + here]
-    step = 1 if here > home else -1
-    cell = home
+    step = 1 if here > current else -1
+    cell = current
     n_cells = bits.offset[i + 1] - base
     for k in range(n_cells):
-        if person.categorical[bits.active[i]]:
-            cell = home if k == 0 else (k - 1 if k <= home else k)
+        if boxes.categorical[bits.active[i]]:
+            cell = current if k == 0 else (k - 1 if k <= current else k)
         elif cell == here:
             break
         dear = prices.price[base + cell] + prices.size[base + cell]
-        if cell != here and (cell == home or dear < price):
-            if lacking(bits, score, best.before[i], bits.mask, base + cell) <= 0:
+        if cell != here and (cell == current or dear < price):
+            if shortfall(bits, score, best.before[i], bits.mask, base + cell) <= 0:
                 at[i] = cell
                 if is_accepted(boxes, bits, person, best):
                     return True
@@ -112,8 +112,8 @@ def move_home(boxes, bits, prices, score, person, everything, i, best):
 
 
 @inner
-def bring_home(boxes, bits, prices, score, person, everything, best):
-    """Bring every axis of an accepted point as near home as it goes, the dearest first."""
+def bring_back(boxes, bits, prices, score, person, everything, best):
+    """Move every axis of an accepted point back as far as it goes, the dearest first."""
     moved = True
     while moved and not best.stop[0]:
         moved, last = False, np.inf
@@ -122,23 +122,23 @@ def bring_home(boxes, bits, prices, score, person, everything, best):
             for i in range(best.at.shape[0]):
                 c = bits.offset[i] + best.at[i]
                 dear = prices.price[c] + prices.size[c]
-                if best.at[i] != prices.home[i] and dearest < dear < last:
+                if best.at[i] != prices.current[i] and dearest < dear < last:
                     axis, dearest = i, dear
             if axis < 0 or best.stop[0]:
                 break
             last = dearest
-            if move_home(boxes, bits, prices, score, person, everything, np.int64(axis), best):
+            if move_back(boxes, bits, prices, score, person, everything, np.int64(axis), best):
                 moved = True
 
 
 @inner
-def offer(boxes, bits, prices, score, person, everything, best):
-    """Bring a point home if it is accepted, and keep it if it is the best; whether it is."""
+def offer_point(boxes, bits, prices, score, person, everything, best):
+    """Bring a point back if it is accepted, and keep it if it is the best; whether it is."""
     if not is_accepted(boxes, bits, person, best):
         return False
-    bring_home(boxes, bits, prices, score, person, everything, best)
-    read_point(boxes, bits, best.at, person.own, person.categorical, best.trial)
-    cost = point_cost(person.price, person.size, person.own, best.trial)
+    bring_back(boxes, bits, prices, score, person, everything, best)
+    read_point(boxes, bits, best.at, best.trial)
+    cost = point_cost(person.price, person.size, boxes.own, best.trial)
     if cost <= best.cost[1]:
         best.cost[0] = cost
         best.cost[1] = cost * (1 - EQUAL)
@@ -148,7 +148,7 @@ def offer(boxes, bits, prices, score, person, everything, best):
 
 
 @inner
-def climb(bits, prices, score, changes, power, everything, still, best):
+def climb_greedily(bits, prices, score, changes, power, everything, still, best):
     """Take the step that gains most for its price until there is enough; returns whether there is.
 
     power: of the gain. still: an axis that stays where it is, or -1. Begins at the point, and sets
@@ -158,10 +158,10 @@ def climb(bits, prices, score, changes, power, everything, still, best):
     cost, moved = 0.0, 0
     for i in range(n_active):
         cost += prices.price[bits.offset[i] + at[i]] + prices.size[bits.offset[i] + at[i]]
-        moved += at[i] != prices.home[i]
+        moved += at[i] != prices.current[i]
     while True:
         find_holding(bits, everything, best)
-        lacks = lacking(bits, score, everything[0], best.before, np.int64(n_active))
+        lacks = shortfall(bits, score, everything[0], best.before, np.int64(n_active))
         if lacks <= 0:
             return True
         if best.stop[0]:
@@ -169,7 +169,7 @@ def climb(bits, prices, score, changes, power, everything, still, best):
         axis, cell, most, dearer = -1, 0, 0.0, 0.0
         for i in range(n_active):
             base = bits.offset[i]
-            if i == still or (moved == changes and at[i] == prices.home[i]):
+            if i == still or (moved == changes and at[i] == prices.current[i]):
                 continue
             for s in range(mask.shape[1]):
                 best.before[i, s] &= best.after[i + 1, s]
@@ -178,38 +178,38 @@ def climb(bits, prices, score, changes, power, everything, still, best):
                 extra += prices.size[base + c] - prices.size[base + at[i]]
                 if c == at[i] or extra < 0 or cost + extra > best.cost[1]:
                     continue
-                gain = lacks - lacking(bits, score, best.before[i], mask, base + c)
+                gain = lacks - shortfall(bits, score, best.before[i], mask, base + c)
                 if gain > 0:
                     worth = gain**power / (extra + 1e-300)
                     if worth > most:
                         axis, cell, most, dearer = i, c, worth, extra
         if axis < 0:
             return False
-        moved += at[axis] == prices.home[axis]
+        moved += at[axis] == prices.current[axis]
         at[axis] = cell
         cost += dearer
 
 
 @inner
 def climb_all(boxes, bits, prices, score, person, changes, everything, best):
-    """Greedy climbs from home, with a gain to several powers."""
+    """Greedy climbs from the current cells, with a gain to several powers."""
     for power in (1.0, 2.0, 0.5):
         for i in range(best.at.shape[0]):
-            best.at[i] = prices.home[i]
-        if climb(bits, prices, score, changes, power, everything, np.int64(-1), best):
-            offer(boxes, bits, prices, score, person, everything, best)
+            best.at[i] = prices.current[i]
+        if climb_greedily(bits, prices, score, changes, power, everything, np.int64(-1), best):
+            offer_point(boxes, bits, prices, score, person, everything, best)
 
 
 @inner
-def find_cells(boxes, bits, prices, person, best):
+def locate_best(boxes, bits, prices, best):
     """Set the point's compressed cells to those of the best; whether all of them are there."""
     for i in range(best.at.shape[0]):
         a = bits.active[i]
         cell = best.point[a]
-        best.at[i] = prices.home[i] if cell == person.own[a] else -1
+        best.at[i] = prices.current[i] if cell == boxes.own[a] else -1
         for c in range(boxes.n_cells[a]):
             low, end = boxes.start[a, c], boxes.start[a, c + 1]
-            if cell == low or (not person.categorical[a] and low <= cell < end):
+            if cell == low or (not boxes.categorical[a] and low <= cell < end):
                 best.at[i] = c if best.at[i] < 0 else best.at[i]
         if best.at[i] < 0:
             return False
@@ -218,7 +218,7 @@ def find_cells(boxes, bits, prices, person, best):
 
 @inner
 def climb_again(boxes, bits, prices, score, person, changes, everything, best):
-    """Send one axis of the best point home and climb with the others, while that gains anything.
+    """Set one axis of the best point back and climb with the others, while that gains anything.
 
     Climbs can overshoot on the first axes that they take.
     """
@@ -226,17 +226,19 @@ def climb_again(boxes, bits, prices, score, person, changes, everything, best):
     while gains:
         gains = False
         for i in range(best.at.shape[0]):
-            if best.stop[0] or not find_cells(boxes, bits, prices, person, best):
+            if best.stop[0] or not locate_best(boxes, bits, prices, best):
                 return
-            if best.at[i] == prices.home[i]:
+            if best.at[i] == prices.current[i]:
                 continue
-            best.at[i] = prices.home[i]
+            best.at[i] = prices.current[i]
             for power in (1.0, 2.0):
                 cost = best.cost[0]
                 if power == 2.0:
-                    if not find_cells(boxes, bits, prices, person, best):
+                    if not locate_best(boxes, bits, prices, best):
                         return
-                    best.at[i] = prices.home[i]
-                if climb(bits, prices, score, changes, power, everything, np.int64(i), best):
-                    offer(boxes, bits, prices, score, person, everything, best)
+                    best.at[i] = prices.current[i]
+                if climb_greedily(
+                    bits, prices, score, changes, power, everything, np.int64(i), best
+                ):
+                    offer_point(boxes, bits, prices, score, person, everything, best)
                 gains = gains or best.cost[0] < cost

@@ -4,13 +4,13 @@
              cheap   | dear          axes shrink too; the cheap side shrinks this one
 
 Every axis is cut on trial. Each side loses a part of the slack, and the dear side a part of the
-room; the axis of which both lose most (their product) is taken. Where changes are limited, home is
-cut from all else.
+room; the axis of which both lose most (their product) is taken. Where changes are limited, the
+current cell is cut from all else.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -27,24 +27,26 @@ NOTHING = 0.01
 MOST_WAITING, MOST_NUMBERS = 4000, 1 << 24
 
 
-class Stack(NamedTuple):
+class NodeStack(NamedTuple):
     """Nodes that are still to be searched.
 
     alive int64 (levels, words), open int8 (levels, cells), floor float64 (levels,): what no point
     of the node can cost less than.
     """
 
-    alive: Any
-    open: Any
-    floor: Any
+    alive: np.ndarray
+    open: np.ndarray
+    floor: np.ndarray
 
 
 @making
-def new_stack(bits, alive):
+def new_node_stack(bits, alive):
     """All cells. A cut closes a cell, so that no dive leaves more nodes than there are cells."""
     n_cells, n_words = bits.mask.shape
     n = n_cells + 2 + min(MOST_WAITING, MOST_NUMBERS // (n_cells + n_words))
-    stack = Stack(np.zeros((n, n_words), np.int64), np.zeros((n, n_cells), np.int8), np.zeros(n))
+    stack = NodeStack(
+        np.zeros((n, n_words), np.int64), np.zeros((n, n_cells), np.int8), np.zeros(n)
+    )
     stack.open[0] = 1
     stack.alive[0] = alive
     return stack
@@ -125,7 +127,7 @@ def open_axis(room):
 
 
 @inner
-def push(bits, alive, open_, i, cells, base, first, last, floor, stack, top):
+def push_part(bits, alive, open_, i, cells, base, first, last, floor, stack, top):
     """Put the node on the stack, with some listed cells of axis i only."""
     for c in range(stack.open.shape[1]):
         stack.open[top, c] = open_[c]
@@ -141,7 +143,7 @@ def push(bits, alive, open_, i, cells, base, first, last, floor, stack, top):
 
 
 @inner
-def cut(bits, prices, alive, open_, room, i, limit, floor, stack, top):
+def cut_by_price(bits, prices, alive, open_, room, i, limit, floor, stack, top):
     """Put both sides of an axis on the stack, the cheap one to come next."""
     base, n, cells = bits.offset[i], np.int64(0), room.cells
     for q in range(room.n_left[i]):  # the cheap cells first
@@ -150,13 +152,15 @@ def cut(bits, prices, alive, open_, room, i, limit, floor, stack, top):
             cells[base + q] = cells[base + n]
             cells[base + n] = c
             n += 1
-    push(bits, alive, open_, i, cells, base, n, room.n_left[i], floor, stack, top)
-    push(bits, alive, open_, i, cells, base, np.int64(0), n, floor, stack, top + 1)
+    push_part(bits, alive, open_, i, cells, base, n, room.n_left[i], floor, stack, top)
+    push_part(bits, alive, open_, i, cells, base, np.int64(0), n, floor, stack, top + 1)
 
 
 @inner
 def cut_off_one(bits, alive, open_, room, i, floor, stack, top):
     """As cut, where all cells cost the same: one of them, and the rest."""
     base, n = bits.offset[i], room.n_left[i]
-    push(bits, alive, open_, i, room.cells, base, np.int64(1), n, floor, stack, top)
-    push(bits, alive, open_, i, room.cells, base, np.int64(0), np.int64(1), floor, stack, top + 1)
+    push_part(bits, alive, open_, i, room.cells, base, np.int64(1), n, floor, stack, top)
+    push_part(
+        bits, alive, open_, i, room.cells, base, np.int64(0), np.int64(1), floor, stack, top + 1
+    )

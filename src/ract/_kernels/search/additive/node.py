@@ -6,24 +6,26 @@
 A cell goes that costs more than the room or loses more than the slack, and so does a box whose
 forced moves cost more than the room, or are more than the changes that are left. Of open cells only
 those are kept that can be best: where boxes are added up, of each run of cells in the same boxes
-the one nearest to home; where trees vote, and more boxes are never worse, home and the cells in
-which a box begins on the way from home. What is dropped for that reason is no better than a cell
-nearer to home, in this node or in another one.
+the one nearest to the current cell; where trees vote, and more boxes are never worse, the current
+cell and those in which a box begins on the way from it. What is dropped for that reason is no
+better than a cell nearer to the current one, in this node or in another one.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from ract._kernels._jit import inner, making
 from ract._kernels.search.additive.score import can_win, part_lost
-from ract._kernels.search.bits import lowest_bit, mark_ends, restrict
+from ract._kernels.search.bits import mark_ends, restrict
+from ract._kernels.search.propagate import different_cells
+from ract._kernels.words import lowest_bit
 
 
 class Room(NamedTuple):
-    """Room to work in, and what is known of a node after ``propagate``.
+    """Room to work in, and what is known of a node after ``propagate_prices``.
 
     cells int64 (cells,): the open cells of each axis, n_left int64 (active,): how many there are.
     losses float64 (cells,): the part of the slack that is lost with each. cheapest float64
@@ -33,16 +35,16 @@ class Room(NamedTuple):
     words): all boxes. sides int64 (2, words).
     """
 
-    cells: Any
-    n_left: Any
-    losses: Any
-    cheapest: Any
-    extra: Any
-    forced: Any
-    stamps: Any
-    stamp: Any
-    everything: Any
-    sides: Any
+    cells: np.ndarray
+    n_left: np.ndarray
+    losses: np.ndarray
+    cheapest: np.ndarray
+    extra: np.ndarray
+    forced: np.ndarray
+    stamps: np.ndarray
+    stamp: np.ndarray
+    everything: np.ndarray
+    sides: np.ndarray
 
 
 @making
@@ -62,11 +64,11 @@ def new_room(bits, n_boxes):
 
 
 @inner
-def find_floor(bits, categorical, prices, open_, room):
+def find_floor(boxes, bits, prices, open_, room):
     """Set what is cheapest and what forced moves cost; returns the two parts of the floor."""
     floor, largest = 0.0, 0.0
     for i in range(bits.active.shape[0]):
-        base, end, home = bits.offset[i], bits.offset[i + 1], bits.offset[i] + prices.home[i]
+        base, end, current = bits.offset[i], bits.offset[i + 1], bits.offset[i] + prices.current[i]
         low, size = np.inf, np.inf
         for c in range(base, end):
             if open_[c]:
@@ -75,30 +77,30 @@ def find_floor(bits, categorical, prices, open_, room):
         room.cheapest[i] = low
         floor += low
         largest = max(largest, size)
-        at_home = np.int8(1 if open_[home] else 0)
-        if categorical[bits.active[i]]:
+        can_stay = np.int8(1 if open_[current] else 0)
+        if boxes.categorical[bits.active[i]]:
             other = np.inf
             for c in range(base, end):
-                if open_[c] and c != home:
+                if open_[c] and c != current:
                     other = min(other, prices.price[c])
-            room.extra[home] = max(0.0, other - low)
-            room.forced[home] = at_home
+            room.extra[current] = max(0.0, other - low)
+            room.forced[current] = can_stay
             continue
         near = np.inf
-        for c in range(end - 1, home, -1):
+        for c in range(end - 1, current, -1):
             near = prices.price[c] if open_[c] else near
             room.extra[c] = max(0.0, near - low)
-            room.forced[c] = at_home
+            room.forced[c] = can_stay
         near = np.inf
-        for c in range(base, home):
+        for c in range(base, current):
             near = prices.price[c] if open_[c] else near
             room.extra[c] = max(0.0, near - low)
-            room.forced[c] = at_home
+            room.forced[c] = can_stay
     return floor, largest
 
 
 @inner
-def drop_boxes(bits, prices, alive, room, rest, changes):
+def drop_dear_boxes(bits, prices, alive, room, rest, changes):
     """Drop boxes whose forced moves cost more than the rest, or are more changes than are left.
 
     Cells to which the others force axes are stamped. Returns whether a box was lost.
@@ -124,43 +126,29 @@ def drop_boxes(bits, prices, alive, room, rest, changes):
 
 
 @inner
-def list_cells(bits, categorical, prices, score, open_, room):
+def list_cells(boxes, bits, prices, score, open_, room):
     """List the open cells of each axis that can be best; the others are closed."""
-    stamp, forced_to = room.stamp[0], room.stamps[2]
+    stamp, begins, ends, forced_to = room.stamp[0], room.stamps[0], room.stamps[1], room.stamps[2]
     for i in range(bits.active.shape[0]):
-        base, end, home = bits.offset[i], bits.offset[i + 1], prices.home[i]
-        n, same = np.int64(0), False
-        is_categorical = categorical[bits.active[i]]
-        for c in range(end - base):
-            if not (score.shared or is_categorical) and c > 0:
-                same = (
-                    same
-                    and room.stamps[0, base + c] != stamp
-                    and room.stamps[1, base + c - 1] != stamp
-                )
-            if not open_[base + c]:
-                continue
-            if is_categorical or c == home or (score.shared and forced_to[base + c] == stamp):
-                keeps = True
-            elif score.shared:
-                keeps = False
-            else:
-                keeps = not same
-            if not score.shared and not is_categorical and same and c <= home:
-                # The run's cell that is nearest to home stands for it.
-                open_[base + room.cells[base + n - 1]] = 0
-                room.cells[base + n - 1] = c
-            elif keeps:
-                room.cells[base + n] = c
-                n += 1
-            else:
-                open_[base + c] = 0
-            same = True
+        base, end, current = bits.offset[i], bits.offset[i + 1], prices.current[i]
+        a, n = bits.active[i], np.int64(0)
+        if not score.shared:
+            n = different_cells(boxes, a, base, stamp, begins, ends, open_, room.cells)
+        else:
+            for c in range(end - base):
+                stays = boxes.categorical[a] or c == current or forced_to[base + c] == stamp
+                if open_[base + c] and stays:
+                    room.cells[base + n] = c
+                    n += 1
+        for c in range(base, end):
+            open_[c] = 0
+        for q in range(n):
+            open_[base + room.cells[base + q]] = 1
         room.n_left[i] = n
 
 
 @inner
-def drop_cells(bits, prices, score, alive, open_, room, floor, largest, most):
+def drop_dear_cells(bits, prices, score, alive, open_, room, floor, largest, most):
     """Drop cells that cost or lose too much; returns if a box was lost, and if the node is empty.
 
     most: what a point may cost.
@@ -192,32 +180,32 @@ def drop_cells(bits, prices, score, alive, open_, room, floor, largest, most):
 
 @inner
 def count_moved(bits, prices, open_):
-    """How many axes cannot stay at home."""
+    """How many axes must change."""
     moved = 0
     for i in range(bits.active.shape[0]):
-        moved += not open_[bits.offset[i] + prices.home[i]]
+        moved += not open_[bits.offset[i] + prices.current[i]]
     return moved
 
 
 @inner
-def stay_home(bits, prices, alive, open_, room):
-    """Send every axis home that can still stay there; returns whether a box was lost."""
+def close_changes(bits, prices, alive, open_, room):
+    """Close other cells of every axis that may keep its current one; returns if a box was lost."""
     lost = False
     for i in range(bits.active.shape[0]):
-        base, home = bits.offset[i], prices.home[i]
-        if not open_[base + home] or room.n_left[i] == 1:
+        base, current = bits.offset[i], prices.current[i]
+        if not open_[base + current] or room.n_left[i] == 1:
             continue
         for c in range(base, bits.offset[i + 1]):
             open_[c] = 0
-        open_[base + home] = 1
+        open_[base + current] = 1
         room.n_left[i] = 1
-        room.cells[base] = home
+        room.cells[base] = current
         lost = restrict(alive, bits.mask, room.cells, base, np.int64(1)) or lost
     return lost
 
 
 @inner
-def propagate(bits, categorical, prices, score, changes, most, alive, open_, room):
+def propagate_prices(boxes, bits, prices, score, changes, most, alive, open_, room):
     """Drop cells and boxes that cannot take part.
 
     alive (words,), open_ int8 (cells,): of the node. Returns the floor, infinite if nothing in
@@ -226,7 +214,7 @@ def propagate(bits, categorical, prices, score, changes, most, alive, open_, roo
     n_active = bits.active.shape[0]
     few = changes < n_active
     while True:
-        floor, largest = find_floor(bits, categorical, prices, open_, room)
+        floor, largest = find_floor(boxes, bits, prices, open_, room)
         if floor + largest > most:
             return np.inf
         moved = count_moved(bits, prices, open_) if few else 0
@@ -235,18 +223,18 @@ def propagate(bits, categorical, prices, score, changes, most, alive, open_, roo
         room.stamp[0] += 1
         # Sums in another order differ in the last digits.
         rest = (most - floor - largest) + 1e-12 * most
-        drop_boxes(bits, prices, alive, room, rest, changes - moved)
+        drop_dear_boxes(bits, prices, alive, room, rest, changes - moved)
         if not can_win(bits, score, alive, room.everything):
             return np.inf
         if not score.shared:
             mark_ends(bits, alive, room.stamp[0], room.stamps[0], room.stamps[1])
-        list_cells(bits, categorical, prices, score, open_, room)
-        lost, empty = drop_cells(
+        list_cells(boxes, bits, prices, score, open_, room)
+        lost, empty = drop_dear_cells(
             bits, prices, score, alive, open_, room, floor, largest, most + 1e-12 * most
         )
         if empty:
             return np.inf
         if few and count_moved(bits, prices, open_) == changes:
-            lost = stay_home(bits, prices, alive, open_, room) or lost
+            lost = close_changes(bits, prices, alive, open_, room) or lost
         if not lost:
             return floor + largest

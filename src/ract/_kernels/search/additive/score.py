@@ -13,12 +13,12 @@ What is lost is measured in what there is to lose, so that several models can be
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from ract._kernels._jit import inner
-from ract._kernels.search.bits import lowest_bit, popcount
+from ract._kernels.search.bits import best_box, count_trees
 
 
 class Score(NamedTuple):
@@ -27,44 +27,17 @@ class Score(NamedTuple):
     first int64 (models + 1,): first tree of each model. least float64 (models,): no point that wins
     less is accepted. empty float64 (trees,): what a tree without an alive box is worth. value
     float64 (boxes,), the best of each tree first. shared: whether one model votes by words that
-    its trees share. unit float64 (models,): what counts as much in each model. best int64 (trees,),
+    its trees share. best int64 (trees,),
     most float64 (models,): set by ``can_win``.
     """
 
-    first: Any
-    least: Any
-    unit: Any
-    empty: Any
-    value: Any
+    first: np.ndarray
+    least: np.ndarray
+    empty: np.ndarray
+    value: np.ndarray
     shared: bool
-    best: Any
-    most: Any
-
-
-@inner
-def count_trees(bits, alive, sets, row):
-    """Number of trees with an alive box in a row of sets (rows, words); of shared words."""
-    n = 0
-    for s in range(alive.shape[0]):
-        both, low = alive[s] & sets[row, s], bits.low[s]
-        n += popcount((((both & low) + low) | both) & bits.top[s])
-    for k in range(bits.large.shape[0]):
-        t = bits.large[k]
-        for s in range(bits.words[t], bits.slot[bits.first_box[t + 1] - 1] + 1):
-            if alive[s] & sets[row, s] != 0:
-                n += 1
-                break
-    return n
-
-
-@inner
-def best_of_tree(bits, t, alive, sets, row):
-    """The best alive box of a tree in a row of sets; -1 if there is none. Of words of its own."""
-    for s in range(bits.words[t], bits.words[t + 1]):
-        word = alive[s] & sets[row, s]
-        if word != 0:
-            return bits.start[s] + lowest_bit(word)
-    return -1
+    best: np.ndarray
+    most: np.ndarray
 
 
 @inner
@@ -79,7 +52,7 @@ def can_win(bits, score, alive, everything):
     for g in range(score.least.shape[0]):
         sum_ = 0.0
         for t in range(score.first[g], score.first[g + 1]):
-            r = best_of_tree(bits, t, alive, everything, np.int64(0))
+            r = best_box(bits, t, alive, everything, np.int64(0))
             score.best[t] = r
             sum_ += score.value[r] if r >= 0 else score.empty[t]
         score.most[g] = sum_
@@ -105,7 +78,7 @@ def part_lost(bits, score, alive, sets, row):
             r = score.best[t]
             if r < 0 or sets[row, bits.slot[r]] & bits.bit[r] != 0:
                 continue
-            other = best_of_tree(bits, t, alive, sets, row)
+            other = best_box(bits, t, alive, sets, row)
             lost += score.value[r] - (score.value[other] if other >= 0 else score.empty[t])
             if lost > slack:
                 return np.inf
@@ -115,15 +88,15 @@ def part_lost(bits, score, alive, sets, row):
 
 
 @inner
-def lacking(bits, score, alive, sets, row):
-    """What models lack in a row of sets, each in its own unit, added up; 0 if all have enough."""
+def shortfall(bits, score, alive, sets, row):
+    """What models lack in a row of sets, added up; 0 if all have enough."""
     if score.shared:
-        return max(0.0, score.least[0] - count_trees(bits, alive, sets, row)) / score.unit[0]
+        return max(0.0, score.least[0] - count_trees(bits, alive, sets, row))
     lacks = 0.0
     for g in range(score.least.shape[0]):
         sum_ = 0.0
         for t in range(score.first[g], score.first[g + 1]):
-            r = best_of_tree(bits, t, alive, sets, row)
+            r = best_box(bits, t, alive, sets, row)
             sum_ += score.value[r] if r >= 0 else score.empty[t]
-        lacks += max(0.0, score.least[g] - sum_) / score.unit[g]
+        lacks += max(0.0, score.least[g] - sum_)
     return lacks

@@ -7,37 +7,23 @@ cost to replace one, so that sums which differ in their last digits are not told
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
-
 import numpy as np
 
 from ract._kernels._jit import inner, making, making_kernel
-from ract._kernels.search.additive.climb import climb_again, climb_all, new_best, offer
+from ract._kernels.search.additive.climb import climb_again, climb_all, new_best, offer_point
 from ract._kernels.search.additive.cut import (
-    cut,
     cut_axis,
+    cut_by_price,
     cut_off_one,
     dear_above,
-    new_stack,
+    new_node_stack,
     open_axis,
     raise_lowest,
 )
-from ract._kernels.search.additive.node import new_room, propagate
+from ract._kernels.search.additive.node import new_room, propagate_prices
 from ract._kernels.search.additive.prices import make_prices
 from ract._kernels.search.additive.score import Score
 from ract._kernels.search.bits import make_bits
-
-
-class Needs(NamedTuple):
-    """What is asked of the trees that are left of each model.
-
-    first int64 (models + 1,): first tree of each model. by_votes bool (models,). least float64
-    (models,): no point with fewer votes, or a smaller sum, is accepted.
-    """
-
-    first: Any
-    by_votes: Any
-    least: Any
 
 
 @making
@@ -49,14 +35,14 @@ def make_score(bits, value, needs, shared):
         if not needs.by_votes[g]:
             empty[needs.first[g] : needs.first[g + 1]] = -np.inf
     return Score(
-        needs.first, needs.least, np.ones(n_models), empty, value, shared,
+        needs.first, needs.least, empty, value, shared,
         np.zeros(n_trees, np.int64), np.zeros(n_models),
     )  # fmt: skip
 
 
 @inner
 def choose(bits, prices, room, by_price, at):
-    """Set at to the open cells that cost least, or lose least; returns how many are not home."""
+    """Set at to the open cells that cost least, or lose least; returns how many change."""
     moved = 0
     for i in range(bits.active.shape[0]):
         base, low = bits.offset[i], np.inf
@@ -64,31 +50,31 @@ def choose(bits, prices, room, by_price, at):
             c, this = room.cells[base + q], room.losses[base + q]
             if by_price:
                 this = prices.price[base + c] + prices.size[base + c]
-            if this < low or (this == low and c == prices.home[i]):
+            if this < low or (this == low and c == prices.current[i]):
                 low, at[i] = this, c
-        moved += at[i] != prices.home[i]
+        moved += at[i] != prices.current[i]
     return moved
 
 
 @making_kernel
 def cheapest_sum(
     boxes, value, needs, changes, person, cost, enough, climbs, easy, max_nodes, stop, point
-):  # fmt: skip
+):
     """The cheapest accepted point that costs at most what it may.
 
-    boxes: of the trees that are left. value float64 (boxes,). changes: how many axes may leave
-    home. cost float64 (2,), point int64 (axes,): of the best known so far (infinite without one)
-    and what another may cost; set to those of the best. enough: a cost below which nobody looks for
-    another. climbs: whether to climb from home first. easy: nodes before climbing again from a best
+    boxes: of the trees that are left. value float64 (boxes,). changes: how many axes may change.
+    cost float64 (2,), point int64 (axes,): of the incumbent (infinite without one) and what another
+    may cost; set to those of the best. enough: a cost below which nobody looks for another. climbs:
+    whether to climb from the current cells first. easy: nodes before climbing again from a best
     point. stop (1,) uint8: set from outside to end the search. Returns whether no other point costs
     less, what no point can cost less than, and the number of nodes.
     """
-    n_boxes, n_trees, categorical = boxes.tree.shape[0], needs.first[-1], person.categorical
+    n_boxes, n_trees = boxes.tree.shape[0], needs.first[-1]
     shared = needs.least.shape[0] == 1 and needs.by_votes[0]
-    bits = make_bits(boxes, categorical, n_trees, shared, stop)
+    bits = make_bits(boxes, n_trees, shared, stop)
     if stop[0]:
         return False, 0.0, 0
-    prices = make_prices(boxes, bits, categorical, person.own, person.price, person.size)
+    prices = make_prices(boxes, bits, person.price, person.size)
     score, room = make_score(bits, value, needs, shared), new_room(bits, n_boxes)
     best = new_best(bits, cost, point, stop)
     n_active, everything = bits.active.shape[0], room.everything
@@ -96,7 +82,7 @@ def cheapest_sum(
         climb_all(boxes, bits, prices, score, person, changes, everything, best)
     if max_nodes == 0:
         return False, 0.0, 0
-    stack, few = new_stack(bits, everything[0]), changes < n_active
+    stack, few = new_node_stack(bits, everything[0]), changes < n_active
     nodes, top, tried, dives = 0, np.int64(1), np.inf, True
     while top > 0:
         nodes += 1
@@ -112,22 +98,24 @@ def cheapest_sum(
         if stack.floor[top] > best.cost[1]:
             continue
         alive, open_ = stack.alive[top], stack.open[top]
-        floor = propagate(
-            bits, categorical, prices, score, changes, best.cost[1], alive, open_, room
+        floor = propagate_prices(
+            boxes, bits, prices, score, changes, best.cost[1], alive, open_, room
         )
         if floor == np.inf:
             continue
         solved = False
         for by_price in (True, False):
             if not solved and choose(bits, prices, room, by_price, best.at) <= changes:
-                accepted = offer(boxes, bits, prices, score, person, everything, best)
+                accepted = offer_point(boxes, bits, prices, score, person, everything, best)
                 solved = accepted and by_price
         if solved or floor > best.cost[1]:
             continue
         i = cut_axis(bits, prices, score, alive, room, best.cost[1] - floor, few)
         if i >= 0:
             limit = dear_above(bits, prices, room, i, few)
-            cut(bits, prices, alive.copy(), open_.copy(), room, i, limit, floor, stack, top)
+            cut_by_price(
+                bits, prices, alive.copy(), open_.copy(), room, i, limit, floor, stack, top
+            )
             top += 2
             dives = True
             continue

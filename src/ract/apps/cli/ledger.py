@@ -1,0 +1,201 @@
+"""``ract promises`` for the ledger itself: verify, publish and back it up, its keys, receipts."""
+
+from __future__ import annotations
+
+import json as json_text
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ract._utils.files import readable
+from ract.apps.cli import options
+from ract.apps.cli.failures import BAD_INPUT, BadInput
+from ract.apps.cli.inputs import open_model
+from ract.apps.cli.ledgers import BROKEN, Where, open_ledger, require_libraries
+from ract.apps.cli.messages import print_summary, refuse_both, say
+from ract.apps.cli.promises import Output, app
+
+command = options.adds_to(app)
+
+
+@command("verify")
+def verify_ledger(
+    *,
+    ledger: Where = "ract-promises.db",
+    head: Annotated[
+        str | None, typer.Option(help="Head that was noted before, which the chain must hold.")
+    ] = None,
+    heads: Annotated[
+        Path | None, typer.Option(help="File of published heads, all of which it must hold.")
+    ] = None,
+    keys: Annotated[
+        Path | None, typer.Option(help="Public keys of the lender, as public-keys prints them.")
+    ] = None,
+    json: options.Json = False,
+) -> None:
+    """Check that the ledger is as it was written and signed; nothing is changed.
+
+    Example: ract promises verify --heads heads.jsonl
+    """
+    with open_ledger(ledger, "read", upgrade=False, keys=keys) as book:
+        from ract.apps.ledger import read_heads
+
+        checked = book.verify(head, heads=() if heads is None else read_heads(heads))
+    summary = {
+        "verified": bool(checked),
+        "events": checked.n_events,
+        "head": checked.head,
+        "faults": list(checked.faults),
+    }
+    print_summary(summary, str(checked), as_json=json)
+    if not checked:
+        raise typer.Exit(BAD_INPUT)
+
+
+@command("check")
+def check_candidate(
+    candidate: Annotated[Path, typer.Argument(metavar="CANDIDATE", help="Model file.")],
+    *,
+    ledger: Where = "ract-promises.db",
+    share: Annotated[
+        float, typer.Option(min=0, max=1, help="Share of promises that must be kept.")
+    ] = 1.0,
+    output: Output = None,
+    plot: options.Picture = None,
+    json: options.Json = False,
+) -> None:
+    """Put every open promise before a model that may replace the one of today.
+
+    Example: ract promises check candidate.ract -o checked.csv --plot checked.svg
+    """
+    from ract.apps.cli.outputs import check_picture, picture, table_writer
+
+    refuse_both(output, json)
+    check_picture(plot)
+    model = open_model(candidate).model
+    with open_ledger(ledger, "read") as book:
+        from ract.apps.ledger.guard import check
+
+        found = check(book, model)
+    if output is not None:
+        with table_writer(output) as write:
+            write(found.table)
+    if plot is not None:
+        from ract.evaluation.plots import PromisesDisplay
+
+        with picture(plot) as ax:
+            PromisesDisplay.from_check(found, ax=ax)
+    summary = {"promises": found.n_promises, "kept": int(found.kept.sum()), "share": found.share}
+    print_summary(summary, str(found), as_json=json)
+    if found.share < share:
+        raise typer.Exit(BROKEN)
+
+
+@command("publish")
+def publish_ledger(
+    to: Annotated[str, typer.Argument(metavar="PLACE", help="File or URL for heads.")],
+    *,
+    ledger: Where = "ract-promises.db",
+) -> None:
+    """Publish the signed head of the ledger: append it to a file, or send it to an address.
+
+    Example: ract promises publish heads.jsonl
+    """
+    with open_ledger(ledger, "read") as book:
+        from ract.apps.ledger import publish_head
+
+        head = book.head()
+    if head is None:
+        raise BadInput("The ledger is empty; there is no head to publish.")
+    publish_head(head, to)
+    say(f"Event {head.number}, signed by key {head.key}, is published: {head.hash}.")
+
+
+@command("backup")
+def backup(
+    to: Annotated[Path, typer.Argument(metavar="FILE", help="New file.")],
+    *,
+    ledger: Where = "ract-promises.db",
+) -> None:
+    """Copy a ledger to a new file while others go on writing, and verify the copy.
+
+    Keys are not copied. For PostgreSQL: pg_dump --format=custom --file=FILE DATABASE.
+
+    Example: ract promises backup copy.db
+    """
+    with open_ledger(ledger, "read") as book:
+        book.store.back_up(to)
+        ring = book.store.ring
+    with open_ledger(str(to), "read", keys=ring) as copy:
+        checked = copy.verify()
+    say(f"{to}: {checked}")
+    if not checked:
+        raise typer.Exit(BAD_INPUT)
+
+
+@command("new-keys")
+def new_keys(
+    path: Annotated[Path, typer.Argument(metavar="FILE", help="New file.")],
+) -> None:
+    """Make keys for a ledger that is not there yet; RACT_LEDGER_KEY says where they lie.
+
+    Example: ract promises new-keys ledger.key
+    """
+    require_libraries()
+    from ract.apps.ledger import KeyRing
+
+    if path.exists():
+        raise BadInput(f"{path} is there already.")
+    KeyRing.new(path).save()
+    say(f"{path} is made. Back it up: without it nothing can be written to its ledger.")
+
+
+@command("rotate-key")
+def rotate_key(*, ledger: Where = "ract-promises.db") -> None:
+    """Sign with a new key from now on; the one before is valid for another week.
+
+    Example: ract promises rotate-key
+    """
+    with open_ledger(ledger) as book:
+        ring = book.store.ring.rotated()
+        ring.save()
+    say(f"Key {ring.keys[-1].id} signs from now on. Back up {ring.path}.")
+
+
+@command("public-keys")
+def public_keys(*, ledger: Where = "ract-promises.db") -> None:
+    """Print the public keys of a ledger, for those who verify it or a receipt.
+
+    Example: ract promises public-keys
+    """
+    with open_ledger(ledger, "read") as book:
+        typer.echo(book.store.ring.text(private=False), nl=False)
+
+
+@command("receipt")
+def receipt(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Receipt of a promise.")],
+    *,
+    keys: Annotated[Path, typer.Option(help="Public keys of the lender.", show_default=False)],
+) -> None:
+    """Check the receipt of a promise, without the ledger.
+
+    Example: ract promises receipt receipt.json --keys public.json
+    """
+    require_libraries()
+    from ract.apps.ledger import KeyRing, check_receipt
+
+    with readable(file):
+        text = file.read_text(encoding="utf-8")
+    with readable(keys):
+        ring = KeyRing.read(keys.read_text(encoding="utf-8"), keys)
+    try:
+        held = json_text.loads(text)
+        faults = check_receipt(held, ring)
+    except (ValueError, TypeError):
+        faults = ["This is not a receipt of a promise."]
+    if faults:
+        raise BadInput(f"{file}: {' '.join(faults)}")
+    said = json_text.loads(held["details"])
+    say(f"Genuine: a promise to {said['person']} until {said['expires'][:10]}: {said['plan']}")

@@ -1,0 +1,51 @@
+from .guard import Check as Check
+from .guard import check as check
+from .ledger import Erased as Erased
+from .ledger import Ledger as Ledger
+from .outcomes import PromiseOutcomes as PromiseOutcomes
+from .outcomes import promise_outcomes as promise_outcomes
+from .outcomes import record_outcomes as record_outcomes
+from .promise import Case as Case
+from .promise import Promise as Promise
+from .promise import Redemption as Redemption
+from .promise import Verification as Verification
+from .region import Limit as Limit
+from .region import Region as Region
+from .requests import Conflict as Conflict
+from .requests import Request as Request
+from .ring import Head as Head
+from .ring import KeyRing as KeyRing
+from .ring import publish_head as publish_head
+from .ring import read_heads as read_heads
+from .store import LedgerChanged as LedgerChanged
+from .store import LedgerUnavailable as LedgerUnavailable
+from .training import Refit as Refit
+from .training import refit as refit
+from .verify import check_receipt as check_receipt
+
+__all__ = [
+    "Case",
+    "Check",
+    "Conflict",
+    "Erased",
+    "Head",
+    "KeyRing",
+    "Ledger",
+    "LedgerChanged",
+    "LedgerUnavailable",
+    "Limit",
+    "Promise",
+    "PromiseOutcomes",
+    "Redemption",
+    "Refit",
+    "Region",
+    "Request",
+    "Verification",
+    "check",
+    "check_receipt",
+    "promise_outcomes",
+    "publish_head",
+    "read_heads",
+    "record_outcomes",
+    "refit",
+]

@@ -1,1 +1,0 @@
-"""Exact search by a constraint solver, for costs and constraints that go across features."""

@@ -1,0 +1,38 @@
+"""Routes are plain functions; FastAPI sees their parameters, and the request before them."""
+
+import inspect
+
+from fastapi import Request
+from pydantic import BaseModel
+
+from ract.apps.web.keys import Caller
+from ract.apps.web.routes import Visit, _as_endpoint
+from ract.apps.web.views import View
+
+
+def test_an_endpoint_has_the_parameters_of_its_function():
+    class Typed(BaseModel):
+        n: int
+
+    def double(caller: Caller, id: str, body: BaseModel, times: int = 2) -> int:
+        """Doubles."""
+        return times
+
+    async def endpoint(request, **given):
+        return double(None, **given)
+
+    _as_endpoint(endpoint, double, Typed)
+    found = inspect.signature(endpoint)
+    assert (endpoint.__name__, endpoint.__doc__) == ("double", "Doubles.")
+    assert {name: one.annotation for name, one in found.parameters.items()} == {
+        "request": Request,
+        "id": str,
+        "body": Typed,
+        "times": int,
+    }
+    assert found.parameters["times"].default == 2 and found.return_annotation is int
+
+
+def test_the_last_value_of_a_field_counts():
+    visit = Visit(View(None, "en"), Caller("1", "applicant", "applicant", "c"), {"a": ["1", "2"]})
+    assert (visit["a"], visit["b"], visit.fields) == ("2", "", {"a": "2"})

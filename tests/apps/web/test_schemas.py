@@ -1,0 +1,23 @@
+"""Types of requests and answers: described with those of the model."""
+
+import json
+
+
+def test_the_description_has_types_of_the_model_and_examples(served):
+    described = served("GET", "/openapi.json").json()
+    values = described["components"]["schemas"]["Values"]
+    assert values["properties"]["Purpose"]["enum"] == [
+        "NewCar",
+        "UsedCar",
+        "Renovation",
+        "Business",
+    ]
+    assert (
+        values["properties"]["Age"]["type"] == "integer" and values["additionalProperties"] is False
+    )
+    example = values["examples"][0]
+    answer = served("POST", "/decide", json={"people": [{"values": example}]})
+    assert answer.status_code == 200
+    assert "bearer" in json.dumps(described["components"]["securitySchemes"])
+    assert {"/decide", "/plans", "/promises", "/audit"} <= set(described["paths"])
+    assert not any(path.startswith(("/my", "/desk")) for path in described["paths"])

@@ -1,0 +1,55 @@
+"""Which way is better, by the values of a column."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.metrics import roc_auc_score
+
+from ract.data.actions.changes import auc_with_and_without, share_of_zeros, trend
+
+
+def test_chance_rarely_makes_a_trend():
+    """In 200 tables of 20 columns that tell nothing, about 2 should have one."""
+    rng = np.random.default_rng(1)
+    tables = [
+        any(trend(rng.normal(size=300), rng.random(300) < 0.4, 20) for _ in range(20))
+        for _ in range(200)
+    ]
+    assert sum(tables) <= 8
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_a_trend_has_a_sign_and_holes_do_not_count(sign):
+    rng = np.random.default_rng(2)
+    values = rng.normal(size=400)
+    desired = sign * values + rng.normal(size=400) > 0
+    values[::7] = np.nan
+    found = trend(values, desired)
+    assert found.rises == (sign > 0) and 0.7 < found.area < 0.9
+    known = ~np.isnan(values)
+    assert found.area == pytest.approx(roc_auc_score(desired[known], sign * values[known]))
+
+
+def test_what_turns_is_no_trend():
+    rng = np.random.default_rng(3)
+    values = rng.uniform(0, 1, 2000)
+    desired = rng.random(2000) < np.where(values < 0.75, values, 0.1)
+    assert trend(values, rng.random(2000) < values).rises
+    assert trend(values, desired) is None
+    assert trend(values[:30], desired[:30]) is None  # too few
+
+
+def test_many_zeros():
+    assert share_of_zeros(pd.Series([0, 0, 0, 1, 2, 3, 4, None])) == pytest.approx(3 / 7)
+    assert share_of_zeros(pd.Series([0, 0, 0, 1])) == 0  # a flag
+    assert share_of_zeros(pd.Series(range(10))) == 0
+
+
+def test_what_a_column_is_worth():
+    rng = np.random.default_rng(4)
+    frame = pd.DataFrame({"age": rng.normal(size=600), "town": rng.choice(["a", "b"], 600)})
+    desired = frame["age"].to_numpy() + rng.normal(size=600) > 0
+    with_age, without = auc_with_and_without(frame, desired, {"age"})
+    assert with_age > 0.75 and abs(without - 0.5) < 0.08
+    assert auc_with_and_without(frame, desired, {"age", "town"}) is None
+    assert auc_with_and_without(frame.head(40), desired[:40], {"age"}) is None

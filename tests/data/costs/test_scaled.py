@@ -1,0 +1,64 @@
+"""Effort as distance on the scale of each column."""
+
+import numpy as np
+import pytest
+
+from ract.data.costs import make_cost
+from ract.data.costs.scaled import ScaledCost, median_of
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_weighted_median_is_that_of_repeated_people(seed):
+    rng = np.random.default_rng(seed)
+    column, times = rng.normal(size=9), rng.integers(1, 4, 9)
+    expected = np.median(np.repeat(column, times))
+    assert median_of(column, times.astype(float)) == pytest.approx(expected)
+
+
+def test_the_deviation_takes_the_place_of_a_median_deviation_of_nothing():
+    column = np.array([0.0, 0.0, 0.0, 8.0])
+    factor = ScaledCost("mad").fit([column], np.ones(1)).factors[0]
+    assert factor == pytest.approx(1 / column.std())
+
+
+def test_scaled_costs_by_hand():
+    X = np.array([[0.0, 0.0], [1.0, 0.0], [4.0, 0.0], [10.0, 1.0]])
+    start, stop = [[0.0, 0.0]], [[5.0, 1.0]]
+    weights = np.array([2.0, 1.0])
+    range_max = ScaledCost("range").fit(X.T, weights).between(start, stop)
+    assert range_max == [1.0]  # max(2 * 5 / 10, 1)
+    assert ScaledCost("range", norm="l1").fit(X.T, weights).between(start, stop) == [2.0]
+    added = ScaledCost([1.0, 0.5], norm="l1").fit(X.T, weights).between(start, stop)
+    np.testing.assert_allclose(added, [10.0 + 2.0])
+    mad = ScaledCost("mad").fit(X.T, np.ones(2))
+    np.testing.assert_allclose(mad.factors, [1 / 2.0, 1 / X[:, 1].std()])
+
+
+@pytest.mark.parametrize("name", ["range", "std", "mad", "l1"])
+@pytest.mark.parametrize("offset", [0.0, 2.0**52, -(2.0**52), 1e9])
+def test_scaled_costs_do_not_depend_on_where_a_column_lies(name, offset):
+    column = np.arange(16.0)
+    near = make_cost(name).fit([column], np.ones(1))
+    far = make_cost(name).fit([column + offset], np.ones(1))
+    start, stop = np.meshgrid(column, column)
+    start, stop = start.reshape(-1, 1), stop.reshape(-1, 1)
+    moved = far.between(start + offset, stop + offset)
+    np.testing.assert_allclose(moved, near.between(start, stop), rtol=1e-9)
+
+
+def test_given_scales_do_not_depend_on_where_a_column_lies():
+    column = 2.0**52 + np.arange(16.0)
+    cost = ScaledCost([15.0]).fit([column], np.ones(1))
+    assert cost.between(column[:1, None], column[1:2, None])[0] == pytest.approx(1 / 15)
+
+
+@pytest.mark.parametrize("outlier", [-(2.0**52), -(2.0**53), 2.0**51, -(2.0**41)])
+@pytest.mark.parametrize("size", [13, 14])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_an_outlier_does_not_round_what_a_column_far_from_zero_costs(outlier, size, weighted):
+    near = np.append(np.arange(float(size)), outlier)
+    unit = np.median(np.abs(near - np.median(near)))
+    weight = np.ones(len(near)) if weighted else None
+    cost = make_cost("mad").fit([near + 2.0**52], np.ones(1), weight)
+    start, stop = near[:-2, None] + 2.0**52, near[1:-1, None] + 2.0**52
+    np.testing.assert_allclose(cost.between(start, stop), 1 / unit, rtol=1e-9)

@@ -1,0 +1,35 @@
+"""Models of other libraries decide here as they do there."""
+
+import numpy as np
+import pytest
+from sklearn.ensemble import RandomForestClassifier
+
+from ract import ActionSpace, Feature, import_model
+from ract._utils.errors import InvalidSpec
+from ract.models.examples import loans_tree
+
+PEOPLE = np.random.default_rng(0).normal(size=(200, 3))
+FOREST = RandomForestClassifier(n_estimators=5, random_state=0).fit(PEOPLE, PEOPLE[:, 0] > 0)
+SPACE = ActionSpace([Feature("x0")], desired=True, limits=None)
+
+
+def test_decisions_and_probabilities_are_those_of_the_library():
+    imported = import_model(FOREST, PEOPLE, SPACE)
+    assert imported.source == "sklearn.RandomForestClassifier" and imported.n_features_in_ == 3
+    np.testing.assert_array_equal(imported.predict(PEOPLE), FOREST.predict(PEOPLE))
+    ours, theirs = (model.predict_proba(PEOPLE) for model in (imported, FOREST))
+    np.testing.assert_array_equal(ours[:, 1], theirs[:, 1])
+    np.testing.assert_array_equal(ours[:, 0], 1 - theirs[:, 1])
+    assert imported.score(PEOPLE, PEOPLE[:, 0] > 0) == FOREST.score(PEOPLE, PEOPLE[:, 0] > 0)
+
+
+@pytest.mark.parametrize("budget", [-1, True, "1", np.nan])
+def test_a_budget_is_a_number_of_zero_or_more(budget):
+    with pytest.raises(InvalidSpec, match="budget must be a number of 0 or more"):
+        import_model(FOREST, PEOPLE, SPACE, budget=budget)
+
+
+def test_what_is_ours_need_not_be_imported():
+    model, loans = loans_tree(max_depth=2)
+    with pytest.raises(InvalidSpec, match="is one of ract's own"):
+        import_model(model, loans.frame)

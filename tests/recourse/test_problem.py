@@ -1,0 +1,81 @@
+"""Problems: made from a model and keywords, read once, with the budget and cost that hold."""
+
+import dataclasses
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.tree import DecisionTreeClassifier
+
+from ract import ActionSpace, Feature, RecourseTreeClassifier
+from ract._utils.errors import InvalidData, InvalidSpec
+from ract.recourse.problem import RecourseProblem, own_budget
+
+PEOPLE = pd.DataFrame({"age": [30, 40, 50, 60] * 5, "income": np.arange(20.0)})
+APPROVED = (PEOPLE["income"] >= 10).astype(int)
+SPACE = ActionSpace([Feature("age", change="fixed"), Feature("income")], limits=None)
+PLAIN = DecisionTreeClassifier(max_depth=1).fit(PEOPLE, APPROVED)
+OWN = RecourseTreeClassifier(SPACE, desired=1, max_depth=1, budget=0.4).fit(PEOPLE, APPROVED)
+
+
+def test_a_problem_stands_for_its_model_and_keywords():
+    problem = RecourseProblem(PLAIN, SPACE, budget=0.2)
+    assert RecourseProblem.of(problem, {"budget": None}, "f") is problem
+    with pytest.raises(InvalidSpec, match="f was given a RecourseProblem, which says 'budget'"):
+        RecourseProblem.of(problem, {"budget": 0.3}, "f")
+    with pytest.raises(TypeError, match=r"f\(\) got an unexpected keyword argument 'budge'"):
+        RecourseProblem.of(PLAIN, {"budge": 0.3}, "f")
+
+
+def test_the_same_model_and_reference_are_read_once_until_it_is_fitted_again():
+    model = DecisionTreeClassifier(max_depth=1).fit(PEOPLE, APPROVED)
+    keywords = {"actions": SPACE, "reference": PEOPLE}
+    problem = RecourseProblem.of(model, keywords, "f")
+    assert RecourseProblem.of(model, keywords, "f") is problem
+    first, second = (problem.encoded(PEOPLE.head(n)) for n in (2, 3))
+    assert first.tree is second.tree and first.cost is second.cost
+    model.fit(PEOPLE, 1 - APPROVED)
+    again = problem.encoded(PEOPLE.head(2))
+    assert again.tree is not first.tree
+    np.testing.assert_array_equal(again.decide(), [True, True])
+    assert not first.decide().any()
+
+
+def test_the_budget_is_the_one_given_or_that_of_training():
+    assert own_budget(OWN) == 0.4 and own_budget(OWN, 0.1) == 0.1
+    assert own_budget(PLAIN) == np.inf
+    with pytest.raises(InvalidSpec, match="budget must be 0 or more"):
+        own_budget(PLAIN, -1)
+    assert RecourseProblem(OWN).encoded(PEOPLE).budget == 0.4
+
+
+def test_costs_are_those_of_training_or_learned_from_the_reference():
+    assert RecourseProblem(OWN).encoded(PEOPLE).cost is OWN.cost_
+    learned = RecourseProblem(PLAIN, SPACE, reference=PEOPLE).encoded(PEOPLE.head(1)).cost
+    change = learned.between(np.array([[30.0, 0.0]]), np.array([[30.0, 10.0]]))
+    assert change == pytest.approx(0.5)  # ten of twenty people lie between
+
+
+def test_invalid_rows_are_set_aside_with_labels_of_the_others():
+    table = PEOPLE.head(4).astype(object)
+    table.loc[1, "income"] = "much"
+    question, invalid = RecourseProblem(OWN).encoded_valid(table)
+    assert question.labels.tolist() == invalid.valid.tolist() == [0, 2, 3]
+    assert list(invalid.messages) == [1]
+    for refused in (RecourseProblem(OWN).encoded, lambda X: strictly(X)):
+        with pytest.raises(InvalidData):
+            refused(table)
+    assert RecourseProblem(OWN).encoded_valid(PEOPLE)[1] is None
+
+
+def strictly(X):
+    return RecourseProblem(OWN).encoded_valid(X, strict=True)
+
+
+def test_columns_in_another_order_and_models_of_other_columns_are_refused():
+    with pytest.raises(InvalidData, match="in another order than in training"):
+        RecourseProblem(OWN).encoded(PEOPLE[["income", "age"]])
+    with pytest.raises(InvalidSpec, match="The list of models is empty"):
+        RecourseProblem([]).encoded(PEOPLE)
+    wider = dataclasses.replace(RecourseProblem(OWN), model=[OWN, PLAIN])
+    assert len(wider.encoded(PEOPLE).each) == 2
