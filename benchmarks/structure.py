@@ -2,7 +2,7 @@
 
     python benchmarks/structure.py [FOLDER]
 
-FOLDER is a checkout, this one by default; an older one may lack names that the walks need.
+FOLDER is a checkout, this one by default; 0.2 and later can be counted.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ import sys
 import tokenize
 import tomllib
 from collections import defaultdict
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -89,37 +88,120 @@ def loaded(root: Path, statement: str) -> int:
     return int(found.stdout)
 
 
-def walked(call: Callable[[], Any]) -> int:
-    """Files of the package in which a function ran."""
-    seen: set[str] = set()
-
-    def trace(frame: Any, event: str, _: Any) -> None:
-        name = frame.f_code.co_filename
-        if event == "call" and "/ract/" in name:
-            seen.add(name)
-
-    sys.setprofile(trace)
+# Each walk is a statement that is run twice, the first time so that everything is loaded and compiled.
+# Names are those of 0.3 where there are such, else those of 0.2.
+PREPARED = """
+import json, os, sys, tempfile, warnings
+warnings.simplefilter("ignore")
+from pathlib import Path
+from ract import RecourseForestClassifier, save_model
+try:
+    from ract import load_loans
+except ImportError:
+    from ract.datasets import load_loans
+folder = Path(tempfile.mkdtemp())
+os.chdir(folder)
+loans = load_loans(400)
+model = RecourseForestClassifier(loans.actions, n_estimators=5, random_state=0)
+model.fit(loans.frame, loans.target)
+refused = loans.frame[model.predict(loans.frame) != "approved"].head(2)
+"""
+COMMAND = """
+try:
+    from ract.apps.cli import main
+except ImportError:
+    from ract.cli import main
+loans.frame.assign(Decision=loans.target).to_csv("data.csv", index=False)
+loans.actions.to_toml("actions.toml")
+def call():
+    sys.argv = "ract fit data.csv --target Decision --actions actions.toml -o m.ract".split()
     try:
-        call()
-    finally:
-        sys.setprofile(None)
-    return len(seen)
+        main()
+    except SystemExit as end:
+        assert not end.code, end.code
+"""
+SERVICE = """
+try:
+    from ract.apps.web import App, Settings
+    from ract.apps.web.service import publish_model as publish
+    from ract.apps.web.state import ServiceState as State
+    from ract.apps.ledger import Ledger
+except ImportError:
+    from ract.serve import App, Settings
+    from ract.serve.service import publish
+    from ract.serve.state import State
+    from ract.promises import Ledger
+from fastapi.testclient import TestClient
+from inspect import signature
+def save(path):
+    try:
+        save_model(model, path, keep_reference=loans.frame)
+    except TypeError:
+        save_model(model.set_params(keep_reference=True).fit(loans.frame, loans.target), path)
+def by(function):
+    return {"by": "Test"} if "by" in signature(function).parameters else {}
+save(folder / "model.ract")
+content = (folder / "model.ract").read_bytes()
+settings = Settings(str(folder / "promises.db"), str(folder / "model.ract"))
+with Ledger(settings.ledger) as ledger:
+    state = State(ledger.store)
+    publish(ledger, state, content, **by(publish))
+    key = state.add_key("case-worker", "Someone", **by(state.add_key))
+client = TestClient(App(settings), base_url="http://127.0.0.1")
+client.__enter__()
+numbers = iter(range(9))
+values = [row.to_dict() for _, row in refused.round(0).iterrows()]
+def call():
+    person = {"person": f"A-{next(numbers)}", "values": values[0]}
+    headers = {"authorization": f"Bearer {key}"}
+    answer = client.post("/promises", json={"people": [person]}, headers=headers)
+    assert answer.status_code == 201, answer.text
+"""
+WALKS = {
+    "forest.fit": "call = lambda: model.fit(loans.frame, loans.target)",
+    "recourse()[0].describe()": "call = lambda: model.recourse(refused)[0].describe()",
+    "ract fit": COMMAND,
+    "a promise by the service": SERVICE,
+}
+# Threads that a service starts are traced too: the profile is there before they are.
+TRACER = """
+import threading
+files, made, counting = set(), set(), []
+def trace(frame, event, _):
+    name = frame.f_code.co_filename
+    if not counting or event != "call":
+        return
+    if "/ract/" in name:
+        files.add(name)
+    if frame.f_code.co_name == "__init__" and "self" in frame.f_locals:
+        kind = type(frame.f_locals["self"])
+        if kind.__module__.startswith("ract."):
+            made.add((kind.__module__, kind.__qualname__))
+threading.setprofile(trace)
+"""
+COUNTED = """
+call()
+counting.append(True)
+sys.setprofile(trace)
+call()
+sys.setprofile(None)
+counting.clear()
+print("counted", len(files), len(made), flush=True)
+os._exit(0)
+"""
 
 
-def walks() -> dict[str, int]:
-    """Two walks from call to result, second time round, so that nothing is compiled."""
-    from ract import RecourseForestClassifier
-    from ract.data.datasets import load_loans
-
-    loans = load_loans(400)
-    model = RecourseForestClassifier(loans.actions, n_estimators=5, random_state=0)
-    model.fit(loans.frame, loans.target)
-    refused = loans.frame[model.predict(loans.frame) != loans.desired].head(2)
-    model.recourse(refused)[0].describe()
-    return {
-        "forest.fit": walked(lambda: model.fit(loans.frame, loans.target)),
-        "recourse()[0].describe()": walked(lambda: model.recourse(refused)[0].describe()),
-    }
+def walked(root: Path, walk: str) -> tuple[int, int]:
+    """Files in which a function ran, and classes of the package that were instantiated."""
+    found = subprocess.run(
+        [sys.executable, "-c", PREPARED + TRACER + walk + COUNTED], capture_output=True, text=True,
+        env={"PYTHONPATH": str(root / "src"), "PATH": "", "HOME": "/tmp"},
+    )  # fmt: skip
+    last = found.stdout.splitlines()[-1:]
+    if not last or not last[0].startswith("counted"):
+        raise SystemExit(f"A walk ended: {found.stderr[-2000:]}")
+    files, classes = last[0].split()[1:]
+    return int(files), int(classes)
 
 
 def main() -> None:
@@ -127,12 +209,13 @@ def main() -> None:
     root = Path(sys.argv[1]).resolve() if len(sys.argv) > 1 else HERE
     for name, value in counts(root).items():
         print(f"{name:<34} {value}")
-    print(f"{'modules that ract.models loads':<34} {loaded(root, 'import ract.models')}")
-    if root == HERE:
-        forest = loaded(root, "from ract import RecourseForestClassifier")
-        print(f"{'... with the forest':<34} {forest}")
-        for name, files in walks().items():
-            print(f"{'walk: ' + name:<34} {files} files")
+    if (root / "src" / "ract" / "models").exists():
+        print(f"{'modules that ract.models loads':<34} {loaded(root, 'import ract.models')}")
+    forest = "from ract import RecourseForestClassifier"
+    print(f"{'... with the forest':<34} {loaded(root, forest)}")
+    for name, walk in WALKS.items():
+        files, classes = walked(root, walk)
+        print(f"{'walk: ' + name:<34} {files} files, {classes} classes")
 
 
 if __name__ == "__main__":
