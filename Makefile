@@ -25,6 +25,9 @@ ifneq ($(and $(SHARED),$(wildcard $(SHARED)/reference/.)),)
 export RACT_RECORDED ?= $(SHARED)/reference
 endif
 
+# Compiled modules are kept: without them each process that tests start would compile them anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 # Archives are dated by the last commit, so that building twice gives the same bytes.
 export SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null || echo 1767225600)
 # The environment into which what was built is installed, apart from this repository.

@@ -21,6 +21,11 @@ _state = hashlib.sha256(b"".join(path.read_bytes() for path in _sources)).hexdig
 _kept = ROOT / ".numba_cache" / f"{_state}-{version('numba')}"
 os.environ.setdefault("NUMBA_CACHE_DIR", str(_kept))
 
+# Models of other libraries are small here, and each core has its own worker: threads would mostly
+# wait for each other, at full speed. Read when those libraries are loaded, in subprocesses too.
+for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+    os.environ.setdefault(_name, "1")
+
 import numpy as np  # noqa: E402
 import pytest  # noqa: E402
 

@@ -1,8 +1,11 @@
 """Builders that tests of the experiments share."""
 
+import dataclasses
+
 import numpy as np
 import pandas as pd
 
+from experiments.benchmark.models import MODELS
 from experiments.data import DATA
 from experiments.paper import reproduce as repro
 from experiments.paper.grow import Grower, Growth
@@ -37,6 +40,14 @@ def made_up(n_people=150, seed=0):
     return Dataset(
         "made up", frame, target, "yes", ActionSpace(features, "yes", limits=None), "Made up."
     )
+
+
+def with_few_trees(*names):
+    """Models of the benchmark, by name, with ten trees each."""
+    return [
+        dataclasses.replace(model, options={**model.options, "n_estimators": 10})
+        for model in (MODELS[name] for name in names)
+    ]
 
 
 def fold_of(population, experiment, data, number):

@@ -3,6 +3,7 @@ import pickle
 import sys
 import warnings
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -11,7 +12,10 @@ import pytest
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn.utils.estimator_checks import (
+    check_sample_weight_equivalence_on_dense_data,
+    parametrize_with_checks,
+)
 
 from ract import (
     ActionSpace,
@@ -54,17 +58,28 @@ def expected_failures(estimator):
     return DRAWN_ALIKE | (BY_REPLICATES if estimator.n_replicates else {})
 
 
-@parametrize_with_checks(
-    [
-        SecondClassBooster(**SMALL, n_replicates=2),
-        SecondClassBooster(**SMALL, n_replicates=0),
-        # Leaves of at least five people count repeated rows, which a weight is not.
-        SecondClassBooster(**{**SMALL, "min_samples_leaf": 1}, **PLAIN),
-    ],
-    expected_failed_checks=expected_failures,
-)
+def checks_of(*estimators):
+    return parametrize_with_checks(list(estimators), expected_failed_checks=expected_failures)
+
+
+@checks_of(SecondClassBooster(**SMALL, n_replicates=2))
 def test_scikit_learn_estimator_checks(estimator, check):
     seeded(check)(estimator)
+
+
+@pytest.mark.slow
+@checks_of(
+    SecondClassBooster(**SMALL, n_replicates=0),
+    # Leaves of at least five people count repeated rows, which a weight is not.
+    SecondClassBooster(**{**SMALL, "min_samples_leaf": 1}, **PLAIN),
+)
+def test_scikit_learn_estimator_checks_of_other_settings(estimator, check):
+    seeded(check)(estimator)
+
+
+def test_a_weight_of_a_plain_booster_is_a_repeated_row():
+    plain = SecondClassBooster(**{**SMALL, "min_samples_leaf": 1}, **PLAIN)
+    seeded(partial(check_sample_weight_equivalence_on_dense_data, "plain"))(plain)
 
 
 @pytest.fixture(scope="module")

@@ -31,11 +31,18 @@ NOT_OF_FORESTS = {
 }
 
 
-@parametrize_with_checks(
-    [SecondClassForest(n_estimators=5), SecondClassForest(n_estimators=5, recourse_weight=0)],
-    expected_failed_checks=lambda _: NOT_OF_FORESTS,
-)
+def checks_of(estimator):
+    return parametrize_with_checks([estimator], expected_failed_checks=lambda _: NOT_OF_FORESTS)
+
+
+@checks_of(SecondClassForest(n_estimators=5))
 def test_scikit_learn_estimator_checks(estimator, check):
+    seeded(check)(estimator)
+
+
+@pytest.mark.slow
+@checks_of(SecondClassForest(n_estimators=5, recourse_weight=0))
+def test_scikit_learn_estimator_checks_without_recourse(estimator, check):
     seeded(check)(estimator)
 
 

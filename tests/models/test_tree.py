@@ -20,18 +20,23 @@ from tests import naive
 from tests.builders import SecondClassTree, quick_of, seeded
 
 
-@parametrize_with_checks(
-    [SecondClassTree(), SecondClassTree(criterion="error", recourse_weight=0.0)],
-    expected_failed_checks=lambda tree: {
-        "check_class_weight_classifiers": "leaves of one person fit everyone, whatever they weigh",
-        **(
-            {"check_classifiers_train": "labels decide, probabilities are shares of leaves"}
-            if tree.recourse_weight
-            else {}
-        ),
-    },
-)
+def checks_of(tree):
+    known = {
+        "check_class_weight_classifiers": "leaves of one person fit everyone, whatever they weigh"
+    }
+    if tree.recourse_weight:
+        known["check_classifiers_train"] = "labels decide, probabilities are shares of leaves"
+    return parametrize_with_checks([tree], expected_failed_checks=lambda _: known)
+
+
+@checks_of(SecondClassTree())
 def test_scikit_learn_estimator_checks(estimator, check):
+    seeded(check)(estimator)
+
+
+@pytest.mark.slow
+@checks_of(SecondClassTree(criterion="error", recourse_weight=0.0))
+def test_scikit_learn_estimator_checks_of_errors(estimator, check):
     seeded(check)(estimator)
 
 

@@ -28,7 +28,7 @@ from ract.evaluation import metrics
 from ract.recourse.find import find_recourse
 from ract.recourse.plausible.plausibility import Plausibility
 from tests import naive
-from tests.builders import random_table
+from tests.builders import quick_of, random_table
 
 
 def random_model(rng):
@@ -80,7 +80,7 @@ def changed_sets(model, own, X):
     ]
 
 
-@pytest.mark.parametrize("block", range(8))
+@pytest.mark.parametrize("block", quick_of(3, range(8)))
 def test_plans_reasons_and_alternatives_equal_brute_force(block):
     seen = set()
     for seed in range(15):

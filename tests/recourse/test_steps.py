@@ -96,7 +96,7 @@ def least_cost(ensembles, encoder, cost, own, matrix):
 
 @pytest.mark.parametrize("adds_up", [False, True])
 @pytest.mark.parametrize("combine", ["votes", "sum", "mean"])
-@pytest.mark.parametrize("seed", quick_of(30, range(200)))
+@pytest.mark.parametrize("seed", quick_of(12, range(200)))
 def test_exact_search_lands_on_the_cheapest_round_values(seed, combine, adds_up):
     rng = np.random.default_rng(seed)
     encoder, matrix, ensemble, cost = stepped_problem(

@@ -118,8 +118,8 @@ def test_trade_offs_and_other_kinds_of_model(case):
     for kind in ("tree", "boosting"):
         run("fit", folder / "train.csv", *table, "--model", kind, "--n-estimators", 5,
             "--lasting", 0, "-o", folder / f"{kind}.ract", *ONE_JOB)  # fmt: skip
-        run("audit", folder / f"{kind}.ract", folder / "new.csv", "--training",
-            folder / "train.csv", "-o", folder / f"{kind}.html", *ONE_JOB)  # fmt: skip
+        run("audit", folder / f"{kind}.ract", folder / "new.csv", "-o", folder / f"{kind}.html",
+            *ONE_JOB)  # fmt: skip
 
 
 def test_models_come_in_and_go_out(case):

@@ -9,7 +9,7 @@ from experiments.benchmark import run as bench
 from experiments.benchmark.models import MODELS
 from experiments.data import DATA
 from experiments.pages.benchmark_page import benchmark_page
-from tests.experiments.builders import made_up
+from tests.experiments.builders import made_up, with_few_trees
 
 
 def test_the_benchmark_tests_every_model_alike(tmp_path, small, monkeypatch):
@@ -18,7 +18,7 @@ def test_the_benchmark_tests_every_model_alike(tmp_path, small, monkeypatch):
     for name, fewer in (("N_ASKED", 20), ("MAX_PEOPLE", 4), ("STRENGTHS", (0.0, 0.7))):
         monkeypatch.setattr(bench, name, fewer)
     few = ("ract", "ract-paper", "forest-leaf5", "lightgbm-monotone", "robust-votes", "xgboost")
-    models = [MODELS[name] for name in few]
+    models = with_few_trees(*few)
     data = [DATA["compas"]]
     store = bench.benchmark(models, data, tmp_path, n_folds=1, progress=False)
     rows, lasting = store.read("benchmark", "compas"), store.read("lasting", "compas")
@@ -33,7 +33,7 @@ def test_the_benchmark_tests_every_model_alike(tmp_path, small, monkeypatch):
     assert (lasting["Plans"] + lasting["Unknown"] <= lasting["Refused"]).all()
     text = benchmark_page(store)
     assert "XGBoost" in text and "lasting, calibrated" in text
-    bench.benchmark([MODELS["forest-leaf5"]], data, tmp_path, n_folds=2, progress=False)
+    bench.benchmark(with_few_trees("forest-leaf5"), data, tmp_path, n_folds=2, progress=False)
     assert len(store.read("benchmark", "compas")) == len(rows) + 1
 
 

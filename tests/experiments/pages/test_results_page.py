@@ -3,11 +3,10 @@
 import pytest
 
 from experiments.benchmark import run as bench
-from experiments.benchmark.models import MODELS
 from experiments.data import DATA
 from experiments.pages.results_page import results_page
 from experiments.paper.recorded import Recorded
-from tests.experiments.builders import run_small
+from tests.experiments.builders import run_small, with_few_trees
 
 RABIT_ROWS = """\
 Fold,Model,AUC,"AUC, deciding",Accuracy,Accepted,By leaves,Exact,Unknown,Lasting,\
@@ -24,7 +23,7 @@ def test_pages_and_figures_are_written_from_the_stored_results(
         monkeypatch.setattr(bench, name, fewer)
     out = tmp_path / "ours"
     store = run_small(out, ("forests", "trees", "complexity", "exact"), n_folds=2)
-    models = [MODELS["ract"], MODELS["forest"]]
+    models = with_few_trees("ract", "forest")
     bench.benchmark(models, [DATA["compas"]], out, n_folds=2, progress=False)
     page = tmp_path / "docs" / "results.md"
     page.parent.mkdir()

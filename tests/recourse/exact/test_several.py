@@ -58,7 +58,7 @@ def check_accepted(encoder, models, cost, people, solutions, **limits):
 
 
 @pytest.mark.parametrize("mix", MIXES, ids="+".join)
-@pytest.mark.parametrize("block", quick_of(2, range(20)))
+@pytest.mark.parametrize("block", quick_of(1, range(20)))
 def test_several_models_equal_brute_force(mix, block):
     """20 problems."""
     for seed in range(20):

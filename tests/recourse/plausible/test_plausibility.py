@@ -29,7 +29,7 @@ def lending():
     matrix = model.encoder_.matrix(loans.frame)
     problem = CellProblem(model.ensemble_, model.encoder_.axes, model.cost_)
     refused = matrix[1000:][~model.ensemble_.decide(matrix[1000:])]
-    return model, problem, matrix[:1000], refused[:60]
+    return model, problem, matrix[:1000], refused[:25]
 
 
 @pytest.mark.parametrize("method", METHODS)
