@@ -119,7 +119,7 @@ def _register(name: str, *honours: str) -> Callable[[Solve], Solve]:
 FOR_SEVERAL = "max_changes", "max_nodes"
 RULED_SEVERAL = (*FOR_SEVERAL, "n_alternatives", "prefer")
 RULED = (*RULED_SEVERAL, "ranges", "at_least", "strength='most'")
-EXACT = (*RULED, "margin")
+EXACT = (*RULED, "margin", "levels")
 
 
 @_register("additive", *EXACT)
@@ -129,7 +129,12 @@ def _exact(task: Task, people: np.ndarray) -> Answers:
     # Searches for a strength and for the decision may differ; the cells are the same.
     search = exact_search(question.goal, task.axes, question.cost)
     decision = exact_search(question.ensemble, task.axes, question.cost)
-    explainer = Explainer(search, batch, question.budget, options, question.rules, decision)
+    stronger = [
+        exact_search(question.ensemble.stronger(strength), task.axes, question.cost)
+        for strength in options.levels.strengths(question.ensemble)
+    ]
+    asked = batch, question.budget, options, question.rules
+    explainer = Explainer(search, *asked, decision, stronger)
     strongest, prefer = options.strongest, options.prefer
     search.fill(batch, strongest=strongest, prefer=prefer, then=explainer.explain)
     return batch.answers

@@ -11,6 +11,7 @@ import numpy as np
 from ract._utils.errors import InvalidSpec, listing
 from ract._utils.renamed import refuse_removed
 from ract.recourse.common.limits import Limits, check_count
+from ract.recourse.levels import Levels
 
 TIME_LIMIT = 10.0  # seconds per person, by default
 METHODS = ("exact", "leaves")
@@ -32,6 +33,7 @@ class Options:
     plausibility: Any = None
     effects: Any = None
     strongest: bool = False
+    levels: Levels = Levels()
 
     @classmethod
     def of(cls, **keywords: Any) -> Options:

@@ -174,6 +174,18 @@ class Answers:
                     setattr(self, column.name, self._blank(column.name, new))
                 getattr(self, column.name)[rows] = new
 
+    def replace(self, rows: np.ndarray, others: Answers, chosen: np.ndarray) -> None:
+        """Put chosen rows of others, with what is kept by row, in the place of some rows."""
+        for row, k in zip(rows.tolist(), chosen.tolist(), strict=True):
+            for mine, theirs in (
+                (self.obstacles, others.obstacles),
+                (self.alternatives, others.alternatives),
+            ):
+                mine.pop(row, None)
+                if k in theirs:
+                    mine[row] = theirs[k]  # type: ignore[index]
+        self.put(rows, others.take(chosen))
+
     def scattered(self, rows: np.ndarray, n: int) -> Answers:
         """The answers in their places among n rows; the other rows are invalid."""
         n_columns = self.values.shape[1]

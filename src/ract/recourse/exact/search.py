@@ -19,7 +19,7 @@ from ract.recourse.common.answers import Answer
 from ract.recourse.common.limits import Limits, ceilings_of
 from ract.recourse.common.problem import CellProblem
 from ract.recourse.common.search import Batch, RecourseSearch
-from ract.recourse.exact.cheapest import PREFERRED, Descent
+from ract.recourse.exact.cheapest import Descent, preferred
 from ract.recourse.exact.decide import Model, ModelDescent
 from ract.recourse.exact.strongest import find_strongest_point
 from ract.trees.ensemble import TreeEnsemble
@@ -124,15 +124,15 @@ class ExactSearch(CellSearch[ModelDescent]):
     def _in(self, problem: CellProblem) -> Self:
         """The search in a problem of the same cells."""
         other = copy(self)
-        for name in ("refusing", "graded", "released"):
+        for name in ("graded", "released"):
             vars(other).pop(name, None)
         other.problem, other.model = problem, Model.of(problem)
         return other
 
-    @cached_property
+    @property
     def refusing(self) -> Model:
         """The model the other way round, simplified: undesired points are wanted."""
-        refusing = self.model.refusing()
+        refusing = self.model.refusing
         refusing.simplified  # noqa: B018
         return refusing
 
@@ -174,8 +174,7 @@ class ExactSearch(CellSearch[ModelDescent]):
             budget, most = batch.budgets[i], None
             if strongest:
                 person, most = find_strongest_point(person, people[i], budget, max_nodes)
-            find = person.cheapest if prefer is None else partial(PREFERRED[prefer], person)
-            found = find(budget, max_nodes, answers.bound[i])
+            found = preferred(prefer, person, budget, max_nodes, answers.bound[i])
             if most is not None and most.point is not None:
                 proved = (most.status, found.status) == (Status.OPTIMAL, Status.OPTIMAL)
                 best = most if found.point is None else found

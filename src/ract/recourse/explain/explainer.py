@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cache, cached_property, partial
 from itertools import combinations
 
 import numpy as np
@@ -16,7 +16,9 @@ from ract.recourse.common.answers import Answer, Answers
 from ract.recourse.common.limits import LARGEST, ceilings_of
 from ract.recourse.common.problem import CellProblem
 from ract.recourse.common.search import Batch
-from ract.recourse.exact.decide import ModelDescent
+from ract.recourse.exact import search as exact
+from ract.recourse.exact.cheapest import preferred
+from ract.recourse.exact.decide import Model, ModelDescent
 from ract.recourse.exact.search import ExactSearch
 from ract.recourse.explain.alternatives import Candidate, diverse, without_changes
 from ract.recourse.explain.ranges import Certifier
@@ -43,6 +45,8 @@ class Explainer:
         The rules of the action space, which those of the search may differ from.
     decision : ExactSearch
         The search before the model's own decision, which may need less than plans must win.
+    stronger : sequence of ExactSearch
+        In the same trees, which must add up to more and more: the levels of the options.
     """
 
     def __init__(
@@ -53,8 +57,10 @@ class Explainer:
         options: Options,
         rules: Sequence[Axis],
         decision: ExactSearch,
+        stronger: Sequence[ExactSearch] = (),
     ) -> None:
         self._search, self._problem, self._options = search, search.problem, options
+        self._stronger = stronger
         self._rules, self._axes, self._decision = rules, search.problem.grid.axes, decision
         self._robust = options.margin > 0 or options.at_least
         if options.margin > 0 or options.ranges:
@@ -67,6 +73,7 @@ class Explainer:
         self._people, self._answers = batch.people, batch.answers
         self._budget = float(ceilings_of(budget, 1)[0])
         self._max_nodes = min(batch.limits.nodes(MAX_NODES), MAX_NODES)
+        self._limits = batch.limits
         self._low, self._high = batch.answers.add_ends(search.problem.n_features)
         self._answers.beyond = self._beyond = np.zeros(len(batch.people), bool)
 
@@ -77,17 +84,15 @@ class Explainer:
             answers.obstacles[i] = self._obstacle(self._people[i], asking)
         if found.point is None:
             return
-        first = self._plan_that_holds(self._people[i], asking, found)
-        if first is None and options.margin > 0:
+        cheapest, usual = found, cache(partial(self._plan, self._people[i], asking, found))
+        weaker, (asking, found, first) = asking, self._strongest(i, asking, found, usual)
+        if first is None:
             answers.withdraw(np.array([i]), self._people)
             return
-        if first is None:
-            values, cost = answers.values[i], float(answers.cost[i])
-            first = Candidate(values, cost, found.point, asking.own, found.bound)
-        elif self._robust:
-            answers.values[i], answers.cost[i] = first.values, first.cost
-            if first.cost > answers.bound[i]:
-                answers.status[i] = Status.FOUND
+        answers.values[i], answers.cost[i] = first.values, first.cost
+        answers.status[i], answers.bound[i] = found.status, found.bound
+        if first.cost > found.bound:
+            answers.status[i] = Status.FOUND
         if options.n_alternatives > 0:
 
             def solve(unchanged: frozenset[int], least: float) -> Candidate | None:
@@ -98,8 +103,51 @@ class Explainer:
 
             others = diverse(first, solve, options.n_alternatives + 1)[1:]
             answers.alternatives[i] = self._table(self._people[i], asking, others)
+        if options.levels.beside and found is not cheapest and (smaller := usual()) is not None:
+            beside = self._table(self._people[i], weaker, [smaller])
+            beside.status[:], beside.bound[:] = cheapest.status, cheapest.bound
+            beside.weaker = np.ones(1, bool)
+            others = answers.alternatives.get(i)
+            answers.alternatives[i] = beside if others is None else others.with_rows(beside)
         self._low[i], self._high[i] = self._ends(asking, first)
         self._beyond[i] = first.beyond
+
+    def _strongest(
+        self, i: int, asking: ModelDescent, found: Answer, usual: Callable[[], Candidate | None]
+    ) -> tuple[ModelDescent, Answer, Candidate | None]:
+        """Person i before the highest level of which there is a plan, and that plan.
+
+        The highest that is not ruled out comes first, since most people reach it; then levels are
+        bisected. A plan that holds for everyone who does more is kept unless the other does, too.
+        """
+        levels, best = self._stronger, None
+        if levels:
+            most = asking.most(self._budget)
+            levels = [one for one in levels if one.model.least <= most]
+        reached, missed, at = -1, len(levels), len(levels) - 1
+        least = 0.0 if self._options.prefer == "fewest" else found.bound
+        while missed - reached > 1 and not asking.stop[0]:
+            person = asking.before(levels[at].model)
+            limits = self._budget, self._limits.nodes(exact.MAX_NODES), least
+            answer = preferred(self._options.prefer, person, *limits)
+            plan = self._plan(self._people[i], person, answer)
+            safe = plan is not None and (plan.beyond or not self._options.at_least)
+            if plan is not None and (safe or (first := usual()) is None or not first.beyond):
+                reached, best = at, (person, answer, plan)
+            else:
+                missed = at
+            at = (reached + missed) // 2
+        return (asking, found, usual()) if best is None else best
+
+    def _plan(
+        self, person: np.ndarray, asking: ModelDescent, found: Answer
+    ) -> Candidate | None:
+        """The plan that holds, or without a margin the one that was found."""
+        plan = self._plan_that_holds(person, asking, found)
+        if plan is not None or found.point is None or self._options.margin > 0:
+            return plan
+        values = self._problem.values_of(person, asking.own, found.point)
+        return Candidate(values, found.cost, found.point, asking.own, found.bound)
 
     def _plan_that_holds(
         self, person: np.ndarray, asking: ModelDescent, found: Answer
@@ -112,13 +160,20 @@ class Explainer:
             values = problem.values_of(person, own, found.point)
             return Candidate(values, found.cost, found.point, own, found.bound)
         beyond = self._decision.refusing if self._options.at_least else None
-        search = RobustSearch(self._search, self._options.margin, self._max_nodes, beyond)
+        model = self._decided(asking)
+        search = RobustSearch(model, self._options.margin, self._max_nodes, beyond)
         holding = search.solve(person, asking, self._budget, found)
         if holding is None:
             return None
         values, point = holding
-        cost = float(problem.cost.between(person[None], values[None])[0])
+        cost = asking.cost_of(point)
+        if self._options.margin > 0:
+            cost = float(problem.cost.between(person[None], values[None])[0])
         return Candidate(values, cost, point, own, found.bound, self._options.at_least)
+
+    def _decided(self, asking: ModelDescent) -> Model:
+        """Before what a plan holds: the level that it has, or what was asked for."""
+        return asking.model if self._stronger else self._search.model
 
     def _table(self, person: np.ndarray, asking: ModelDescent, plans: list[Candidate]) -> Answers:
         table = Answers.unknown(np.tile(person, (len(plans), 1)))
@@ -143,7 +198,7 @@ class Explainer:
             wide = np.flatnonzero((point != asking.own) & ~self._problem.categorical).tolist()
         if len(wide):
             also = categories_beyond(self._problem, asking, point) if beyond else {}
-            refusing = (self._decision if beyond else self._search).refusing
+            refusing = self._decision.refusing if beyond else self._decided(asking).refusing
             certifier = Certifier(refusing, also=also, stop=asking.stop)
             lowest, highest = certifier.widen(asking.own, lowest, highest, asking.costs, wide)
         n, grid = self._problem.n_features, self._problem.grid
