@@ -307,9 +307,7 @@ class Prices:
             entered[lacking] = np.nan if handed is None else handed.values
         return np.where(cell == own, values[:, None], entered)
 
-    def value_in(
-        self, a: int, values: np.ndarray, cells: np.ndarray, to: np.ndarray
-    ) -> np.ndarray:
+    def value_in(self, a: int, values: np.ndarray, cells: np.ndarray, to: np.ndarray) -> np.ndarray:
         """What ``entered`` holds of one cell for each person, which they can enter.
 
         to : int (people,)

@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -344,3 +344,49 @@ def confirm_plans(question: Question, answers: Answers) -> None:
             "reported as unknown.",
             stacklevel=5,
         )
+
+
+def highest(
+    answers: Answers,
+    ask: Callable[[float, np.ndarray], Any],
+    strengths: list[float],
+    *,
+    beside: bool,
+) -> None:
+    """Put plans of the highest of several strengths in the place of the cheapest.
+
+    One whole question after the other, for what does not try levels person by person.
+
+    Parameters
+    ----------
+    answers : Answers
+        The cheapest plans, which are replaced.
+    ask : callable
+        The ``Recourse`` of a strength for some rows.
+    strengths : list of float
+        Ascending.
+    beside : bool
+        As in ``Levels``.
+    """
+    n, rows = (
+        len(answers.status),
+        np.flatnonzero(answers.found & (answers.status != Status.ACCEPTED)),
+    )
+    cheapest, safe = answers.take(np.arange(n)), answers.beyond
+    reached, missed = np.full(n, -1), np.full(n, len(strengths))
+    level = missed - 1
+    while len(rows := rows[missed[rows] - reached[rows] > 1]):
+        now = level[rows[0]]
+        asked = rows[level[rows] == now]
+        again = ask(strengths[now], asked).answers
+        better = again.found
+        if safe is not None and again.beyond is not None:
+            better = better & (again.beyond | ~safe[asked])
+        reached[asked[better]], missed[asked[~better]] = now, now
+        level[asked] = (reached[asked] + missed[asked]) // 2
+        answers.replace(asked[better], again, np.flatnonzero(better))
+    for row in np.flatnonzero(reached >= 0).tolist() if beside else ():
+        plan = cheapest.take(np.array([row]))
+        plan.weaker = np.ones(1, bool)
+        before = answers.alternatives.get(row)
+        answers.alternatives[row] = plan if before is None else before.with_rows(plan)

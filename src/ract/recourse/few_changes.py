@@ -12,7 +12,7 @@ import pandas as pd
 from ract._utils.typing import TableLike
 from ract._utils.validation import is_missing
 from ract.recourse.find import find_recourse
-from ract.recourse.levels import Levels
+from ract.recourse.options import Levels
 from ract.recourse.plan import Plan
 from ract.recourse.reasons.person import PersonReasons
 from ract.recourse.result import Recourse

@@ -14,9 +14,8 @@ from ract.data.actions.pace import whole_months
 from ract.recourse.common.answers import Answers
 from ract.recourse.common.limits import Limits, check_budget
 from ract.recourse.common.overrides import Override, rows_by_rules
-from ract.recourse.dispatch import Entry, Task, answer, confirm_plans, resolved, search_for
-from ract.recourse.levels import Levels, highest
-from ract.recourse.options import TIME_LIMIT, Options, refuse_relations
+from ract.recourse.dispatch import Entry, Task, answer, confirm_plans, highest, resolved, search_for
+from ract.recourse.options import TIME_LIMIT, Levels, Options, refuse_relations
 from ract.recourse.plausible.plausibility import Plausibility
 from ract.recourse.problem import PROBLEM_KEYWORDS, ModelLike, ProblemKeywords, RecourseProblem
 from ract.recourse.question import PlanJudge, Question
@@ -67,7 +66,7 @@ def find_recourse(
         votes of a forest, of desired people in a single tree's leaf, the mean probability or the
         sigmoid of a score. Stronger plans cost more and last longer when the model is trained
         again. "most" gives the strongest plan within the budget, the cheapest of them if there
-        are several; ``ract.recourse.levels.Levels`` the highest of some that each person can have.
+        are several; ``ract.recourse.options.Levels`` the highest of some that each person can have.
     lasting : float, optional
         The probability with which plans are to be accepted by the model trained again, on other
         people: plans have the strength that is needed for it, as measured when the model was
@@ -278,7 +277,9 @@ class Inquiry:
         if in_time is None and not single and "levels" in self.search.honours:
             options = replace(self.options, levels=levels)
             return replace(self, options=options).answered()
-        return highest(ask, levels)
+        found, strengths = ask(None), levels.strengths(ensemble)
+        highest(found.answers, ask, strengths, beside=levels.beside)
+        return found
 
     def _plans(
         self, strength: float | str | None, least: float | np.ndarray, most: float | np.ndarray

@@ -21,9 +21,8 @@ from ract.notices import Notices, NoticeSettings
 from ract.notices.language import BUILT_IN
 from ract.recourse.few_changes import few_changes, with_lasting
 from ract.recourse.find import Inquiry
-from ract.recourse.levels import Levels
 from ract.recourse.levers import Levers, find_levers
-from ract.recourse.options import Options
+from ract.recourse.options import Levels, Options
 from ract.recourse.plan import Plan
 from ract.recourse.problem import RecourseProblem
 from ract.recourse.question import Question

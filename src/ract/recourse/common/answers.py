@@ -177,13 +177,12 @@ class Answers:
     def replace(self, rows: np.ndarray, others: Answers, chosen: np.ndarray) -> None:
         """Put chosen rows of others, with what is kept by row, in the place of some rows."""
         for row, k in zip(rows.tolist(), chosen.tolist(), strict=True):
-            for mine, theirs in (
-                (self.obstacles, others.obstacles),
-                (self.alternatives, others.alternatives),
-            ):
-                mine.pop(row, None)
-                if k in theirs:
-                    mine[row] = theirs[k]  # type: ignore[index]
+            self.obstacles.pop(row, None)
+            self.alternatives.pop(row, None)
+            if k in others.obstacles:
+                self.obstacles[row] = others.obstacles[k]
+            if k in others.alternatives:
+                self.alternatives[row] = others.alternatives[k]
         self.put(rows, others.take(chosen))
 
     def scattered(self, rows: np.ndarray, n: int) -> Answers:

@@ -122,7 +122,7 @@ class CellProblem:
             axis, rows = self.grid.axes[a], np.flatnonzero(moved[:, a])
             columns, to = list(axis.columns), points[rows, a]
             if axis.is_categorical:
-                values[np.ix_(rows, columns)] = to[:, None] == np.arange(len(columns))
+                values[rows[:, None], columns] = to[:, None] == np.arange(len(columns))
             else:
                 before = people[rows, columns[0]], cells[rows, a]
                 values[rows, columns[0]] = self.prices.value_in(a, *before, to)

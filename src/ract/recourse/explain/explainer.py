@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import cache, cached_property, partial
+from functools import cache, cached_property
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 
@@ -27,6 +28,9 @@ from ract.recourse.options import Options
 from ract.recourse.plan import Obstacle
 
 MAX_NODES = 200_000
+# The highest level is tried before the cheapest plan is found with so many nodes of the search, and
+# in a model of so many nodes of trees.
+QUICK_NODES, QUICK_SIZE = 200, 100_000
 # Sets of features whose release is tried, of two features or more.
 MOST_SETS = 120
 
@@ -73,24 +77,24 @@ class Explainer:
         self._people, self._answers = batch.people, batch.answers
         self._budget = float(ceilings_of(budget, 1)[0])
         self._max_nodes = min(batch.limits.nodes(MAX_NODES), MAX_NODES)
-        self._limits = batch.limits
+        self._nodes = batch.limits.nodes(exact.MAX_NODES)
         self._low, self._high = batch.answers.add_ends(search.problem.n_features)
         self._answers.beyond = self._beyond = np.zeros(len(batch.people), bool)
 
-    def explain(self, i: int, asking: ModelDescent, found: Answer) -> None:
-        """Everything that was asked for about person i, after what the search found."""
-        answers, options = self._answers, self._options
+    def explain(self, i: int, asking: ModelDescent, ask: Callable[[], Answer]) -> None:
+        """Find and write down everything that was asked for about person i."""
+        answers, options, usual = self._answers, self._options, asking
+        cheapest = cache(lambda: self._plan(self._people[i], usual, ask()))
+        asking, found, first = self._highest(i, asking, ask, cheapest)
+        answers.status[i], answers.nodes[i] = found.status, found.nodes
+        answers.cost[i], answers.bound[i] = found.cost, found.bound
         if found.status == Status.NONE and options.explain:
             answers.obstacles[i] = self._obstacle(self._people[i], asking)
-        if found.point is None:
-            return
-        cheapest, usual = found, cache(partial(self._plan, self._people[i], asking, found))
-        weaker, (asking, found, first) = asking, self._strongest(i, asking, found, usual)
         if first is None:
-            answers.withdraw(np.array([i]), self._people)
+            if found.point is not None:
+                answers.withdraw(np.array([i]), self._people)
             return
         answers.values[i], answers.cost[i] = first.values, first.cost
-        answers.status[i], answers.bound[i] = found.status, found.bound
         if first.cost > found.bound:
             answers.status[i] = Status.FOUND
         if options.n_alternatives > 0:
@@ -103,45 +107,59 @@ class Explainer:
 
             others = diverse(first, solve, options.n_alternatives + 1)[1:]
             answers.alternatives[i] = self._table(self._people[i], asking, others)
-        if options.levels.beside and found is not cheapest and (smaller := usual()) is not None:
-            beside = self._table(self._people[i], weaker, [smaller])
-            beside.status[:], beside.bound[:] = cheapest.status, cheapest.bound
-            beside.weaker = np.ones(1, bool)
-            others = answers.alternatives.get(i)
-            answers.alternatives[i] = beside if others is None else others.with_rows(beside)
+        if options.levels.beside and asking is not usual and (smaller := cheapest()) is not None:
+            beside = self._table(self._people[i], usual, [smaller])
+            beside.weaker, beside.bound[:] = np.ones(1, bool), ask().bound
+            before = answers.alternatives.get(i)
+            answers.alternatives[i] = beside if before is None else before.with_rows(beside)
         self._low[i], self._high[i] = self._ends(asking, first)
         self._beyond[i] = first.beyond
 
-    def _strongest(
-        self, i: int, asking: ModelDescent, found: Answer, usual: Callable[[], Candidate | None]
+    def _highest(
+        self,
+        i: int,
+        asking: ModelDescent,
+        ask: Callable[[], Answer],
+        cheapest: Callable[[], Candidate | None],
     ) -> tuple[ModelDescent, Answer, Candidate | None]:
         """Person i before the highest level of which there is a plan, and that plan.
 
-        The highest that is not ruled out comes first, since most people reach it; then levels are
-        bisected. A plan that holds for everyone who does more is kept unless the other does, too.
+        The highest that is not ruled out comes first, since most people reach it: with few nodes,
+        so that time is left to find any plan at all. Then levels are bisected. A plan that holds
+        for everyone who does more is kept unless the other does, too.
         """
-        levels, best = self._stronger, None
+        levels, prefer, tried = self._stronger, self._options.prefer, {}
         if levels:
-            most = asking.most(self._budget)
-            levels = [one for one in levels if one.model.least <= most]
-        reached, missed, at = -1, len(levels), len(levels) - 1
-        least = 0.0 if self._options.prefer == "fewest" else found.bound
-        while missed - reached > 1 and not asking.stop[0]:
-            person = asking.before(levels[at].model)
-            limits = self._budget, self._limits.nodes(exact.MAX_NODES), least
-            answer = preferred(self._options.prefer, person, *limits)
-            plan = self._plan(self._people[i], person, answer)
-            safe = plan is not None and (plan.beyond or not self._options.at_least)
-            if plan is not None and (safe or (first := usual()) is None or not first.beyond):
-                reached, best = at, (person, answer, plan)
-            else:
-                missed = at
-            at = (reached + missed) // 2
-        return (asking, found, usual()) if best is None else best
+            inside = asking.most(self._budget)
+            levels = [one for one in levels if one.model.least <= inside]
 
-    def _plan(
-        self, person: np.ndarray, asking: ModelDescent, found: Answer
-    ) -> Candidate | None:
+        def at_level(k: int, least: float, nodes: int) -> tuple[ModelDescent, Answer, Any]:
+            person = asking.before(levels[k].model)
+            answer = preferred(prefer, person, self._budget, nodes, least)
+            return person, answer, self._plan(self._people[i], person, answer)
+
+        reached, missed, at, safe = -1, len(levels), len(levels) - 1, not self._options.at_least
+        if levels and len(self._problem.forest.axis) <= QUICK_SIZE:
+            top = at_level(at, 0.0, min(QUICK_NODES, self._nodes))
+            if top[1].status == Status.OPTIMAL and top[2] is not None and (safe or top[2].beyond):
+                return top
+            tried = {at: top} if top[1].status in (Status.OPTIMAL, Status.NONE) else {}
+        found, best = ask(), None
+        least = 0.0 if prefer == "fewest" else found.bound
+        while found.point is not None and missed - reached > 1 and not asking.stop[0]:
+            level = tried.get(at) or at_level(at, least, self._nodes)
+            plan = level[2]
+            if plan is not None and not (safe or plan.beyond):
+                usual = cheapest()
+                plan = None if usual is not None and usual.beyond else plan
+            if plan is None:
+                missed = at
+            else:
+                reached, best = at, level
+            at = (reached + missed) // 2
+        return (asking, found, cheapest()) if best is None else best
+
+    def _plan(self, person: np.ndarray, asking: ModelDescent, found: Answer) -> Candidate | None:
         """The plan that holds, or without a margin the one that was found."""
         plan = self._plan_that_holds(person, asking, found)
         if plan is not None or found.point is None or self._options.margin > 0:

@@ -15,7 +15,7 @@ short of a value that they hand in, nor goes further than it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
