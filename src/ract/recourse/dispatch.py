@@ -20,7 +20,6 @@ from ract.data.costs import FittedCost
 from ract.data.effects import effects_of
 from ract.data.encoder import Axis
 from ract.data.grid import Grid
-from ract.recourse.additive.objective import adds_up
 from ract.recourse.additive.search import AdditiveSearch, SeveralAdditiveSearch
 from ract.recourse.causal.search import CausalSearch
 from ract.recourse.common.answers import Answers, differs
@@ -188,6 +187,11 @@ def ruled_search(question: Question, axes: tuple[Axis, ...]) -> RuledSearch:
 def exact_search(trees: TreeEnsemble, axes: tuple[Axis, ...], cost: FittedCost) -> ExactSearch:
     """The exact search for a cost that is a maximum or a sum."""
     return (AdditiveSearch if adds_up(cost) else ExactSearch).prepared(trees, axes, cost)
+
+
+def adds_up(cost: FittedCost) -> bool:
+    """Whether a cost is a sum over features, with whatever else can be had in cells."""
+    return cost.norm in ("l1", "combined")
 
 
 def several_search(question: Question, axes: tuple[Axis, ...]) -> SeveralSearch:

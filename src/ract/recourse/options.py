@@ -73,8 +73,8 @@ class Options:
         return cls(limits=limited, **keywords)
 
     def __post_init__(self) -> None:
-        refuse_removed(f"method={self.method!r}")
         if self.method not in METHODS:
+            refuse_removed(f"method={self.method!r}")
             raise InvalidSpec(f"method must be one of {listing(METHODS)}, got {self.method!r}.")
         if self.prefer not in PREFERENCES:
             raise InvalidSpec(f"prefer must be 'cheapest' or 'fewest', got {self.prefer!r}.")
