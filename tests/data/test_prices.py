@@ -26,6 +26,20 @@ def test_nobody_who_may_only_rise_goes_down():
     np.testing.assert_array_equal(values, [[np.nan, 4.0, 6.0]])
 
 
+@pytest.mark.parametrize("step", [None, 2.0])
+def test_the_value_in_one_cell_is_that_of_all_cells(step):
+    feature = Feature("x", "integer", "any", 0, 40, step=step, max_change=15)
+    axis = Encoder.of_space(ActionSpace([feature]), ["x"]).axes[0]
+    cuts, cost = np.array([2.0, 5.0, 11.0, 30.0]), LinearCost("max", np.array([0.1]))
+    prices = Grid([axis], (cuts,)).price(cost)
+    people = np.array([0.0, 3.0, 7.0, 13.0, 35.0])
+    cells = prices.grid.cells([people])[0].astype(int)
+    every = prices.entered(0, people, cells)
+    who, to = np.nonzero(~np.isnan(every) & (np.arange(every.shape[1]) != cells[:, None]))
+    assert len(who) > 5
+    np.testing.assert_array_equal(prices.value_in(0, people[who], cells[who], to), every[who, to])
+
+
 def test_reach_is_what_the_budget_leaves():
     people = [np.array([0.0, 1.0, 4.0, 9.0])]
     reach = PRICES.reach(people, PRICES.grid.cells(people), 0.2)

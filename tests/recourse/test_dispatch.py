@@ -5,13 +5,15 @@ import dataclasses
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.ensemble import GradientBoostingClassifier
 
-from ract import ActionSpace, Feature, RecourseTreeClassifier
+from ract import ActionSpace, Feature, RecourseTreeClassifier, import_model, load_loans
 from ract._utils.errors import InvalidSpec
 from ract._utils.status import Status
 from ract.recourse.common.answers import Answers
 from ract.recourse.dispatch import SEARCHES, Task, answer, confirm_plans, search_for
-from ract.recourse.options import Options
+from ract.recourse.find import inquire
+from ract.recourse.options import Levels, Options
 from ract.recourse.problem import RecourseProblem
 
 PEOPLE = pd.DataFrame({"age": [30.0, 40.0, 50.0, 60.0] * 5, "income": np.arange(20.0)})
@@ -110,3 +112,31 @@ def test_plans_must_have_the_strength_that_was_asked_for():
     with pytest.warns(UserWarning, match="did not confirm 1 of 1 plans"):
         confirm_plans(asked, answers)
     assert not answers.found.any()
+
+
+def test_levels_asked_one_after_the_other_are_those_of_one_search():
+    """The searches that try levels person by person, and whole questions about each level."""
+    loans = load_loans(400)
+    space = ActionSpace(loans.actions.features, loans.desired)
+    numbers = loans.frame[["Income", "Debt", "Savings", "LoanAmount"]]
+    space = ActionSpace([f for f in space if f.name in numbers], loans.desired)
+    booster = GradientBoostingClassifier(n_estimators=15, random_state=0)
+    model = import_model(booster.fit(numbers, loans.target), numbers, space)
+    people = numbers[model.predict(numbers) != loans.desired].head(40)
+    levels, n_stronger = Levels((0.1, 0.3, 0.6), beside=True), 0
+    for options in ({}, {"at_least": True}, {"prefer": "fewest"}, {"margin": 0.1}):
+        inquiry = inquire(model, people, max_changes=2, explain=False, **options)
+        entry = inquiry.search
+        assert "levels" in entry.honours
+        whole = dataclasses.replace(
+            inquiry, search=entry._replace(honours=entry.honours - {"levels"})
+        )
+        once, asked = inquiry.at_levels(levels), whole.at_levels(levels)
+        np.testing.assert_allclose(once.cost, asked.cost, rtol=1e-9)
+        np.testing.assert_allclose(once.strength, asked.strength, atol=1e-9)
+        for one, other in zip(once, asked, strict=True):
+            assert [p.cost for p in one.alternatives] == pytest.approx(
+                [p.cost for p in other.alternatives]
+            )
+            n_stronger += len(one.alternatives)
+    assert n_stronger > 20

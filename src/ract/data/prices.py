@@ -307,6 +307,23 @@ class Prices:
             entered[lacking] = np.nan if handed is None else handed.values
         return np.where(cell == own, values[:, None], entered)
 
+    def value_in(self, a: int, values: np.ndarray, cells: np.ndarray, to: np.ndarray) -> np.ndarray:
+        """What ``entered`` holds of one cell for each person, which they can enter.
+
+        to : int (people,)
+            Cells other than their own.
+        """
+        entries, handed = self.entries[a], self.handed_in[a]
+        assert entries is not None
+        lacking = cells == self.grid.missing_cell[a]
+        if self.grid.axes[a].feature.is_stepped:
+            entered = self._landed(a, values, cells, to)
+        else:
+            entered = np.where(to > cells, entries.above[to], entries.below[to])
+        if lacking.any():
+            entered[lacking] = np.nan if handed is None else handed.values[to[lacking]]
+        return entered
+
     def of_person(self, person: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Cost and cheapest value of every cell for one person.
 

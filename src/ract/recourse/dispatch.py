@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,7 +20,6 @@ from ract.data.costs import FittedCost
 from ract.data.effects import effects_of
 from ract.data.encoder import Axis
 from ract.data.grid import Grid
-from ract.recourse.additive.objective import adds_up
 from ract.recourse.additive.search import AdditiveSearch, SeveralAdditiveSearch
 from ract.recourse.causal.search import CausalSearch
 from ract.recourse.common.answers import Answers, differs
@@ -119,7 +118,7 @@ def _register(name: str, *honours: str) -> Callable[[Solve], Solve]:
 FOR_SEVERAL = "max_changes", "max_nodes"
 RULED_SEVERAL = (*FOR_SEVERAL, "n_alternatives", "prefer")
 RULED = (*RULED_SEVERAL, "ranges", "at_least", "strength='most'")
-EXACT = (*RULED, "margin")
+EXACT = (*RULED, "margin", "levels")
 
 
 @_register("additive", *EXACT)
@@ -129,7 +128,12 @@ def _exact(task: Task, people: np.ndarray) -> Answers:
     # Searches for a strength and for the decision may differ; the cells are the same.
     search = exact_search(question.goal, task.axes, question.cost)
     decision = exact_search(question.ensemble, task.axes, question.cost)
-    explainer = Explainer(search, batch, question.budget, options, question.rules, decision)
+    stronger = [
+        exact_search(question.ensemble.stronger(strength), task.axes, question.cost)
+        for strength in options.levels.strengths(question.ensemble)
+    ]
+    asked = batch, question.budget, options, question.rules
+    explainer = Explainer(search, *asked, decision, stronger)
     strongest, prefer = options.strongest, options.prefer
     search.fill(batch, strongest=strongest, prefer=prefer, then=explainer.explain)
     return batch.answers
@@ -183,6 +187,11 @@ def ruled_search(question: Question, axes: tuple[Axis, ...]) -> RuledSearch:
 def exact_search(trees: TreeEnsemble, axes: tuple[Axis, ...], cost: FittedCost) -> ExactSearch:
     """The exact search for a cost that is a maximum or a sum."""
     return (AdditiveSearch if adds_up(cost) else ExactSearch).prepared(trees, axes, cost)
+
+
+def adds_up(cost: FittedCost) -> bool:
+    """Whether a cost is a sum over features, with whatever else can be had in cells."""
+    return cost.norm in ("l1", "combined")
 
 
 def several_search(question: Question, axes: tuple[Axis, ...]) -> SeveralSearch:
@@ -339,3 +348,49 @@ def confirm_plans(question: Question, answers: Answers) -> None:
             "reported as unknown.",
             stacklevel=5,
         )
+
+
+def highest(
+    answers: Answers,
+    ask: Callable[[float, np.ndarray], Any],
+    strengths: list[float],
+    *,
+    beside: bool,
+) -> None:
+    """Put plans of the highest of several strengths in the place of the cheapest.
+
+    One whole question after the other, for what does not try levels person by person.
+
+    Parameters
+    ----------
+    answers : Answers
+        The cheapest plans, which are replaced.
+    ask : callable
+        The ``Recourse`` of a strength for some rows.
+    strengths : list of float
+        Ascending.
+    beside : bool
+        As in ``Levels``.
+    """
+    n, rows = (
+        len(answers.status),
+        np.flatnonzero(answers.found & (answers.status != Status.ACCEPTED)),
+    )
+    cheapest, safe = answers.take(np.arange(n)), answers.beyond
+    reached, missed = np.full(n, -1), np.full(n, len(strengths))
+    level = missed - 1
+    while len(rows := rows[missed[rows] - reached[rows] > 1]):
+        now = level[rows[0]]
+        asked = rows[level[rows] == now]
+        again = ask(strengths[now], asked).answers
+        better = again.found
+        if safe is not None and again.beyond is not None:
+            better = better & (again.beyond | ~safe[asked])
+        reached[asked[better]], missed[asked[~better]] = now, now
+        level[asked] = (reached[asked] + missed[asked]) // 2
+        answers.replace(asked[better], again, np.flatnonzero(better))
+    for row in np.flatnonzero(reached >= 0).tolist() if beside else ():
+        plan = cheapest.take(np.array([row]))
+        plan.weaker = np.ones(1, bool)
+        before = answers.alternatives.get(row)
+        answers.alternatives[row] = plan if before is None else before.with_rows(plan)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any
 
@@ -11,8 +11,8 @@ import pandas as pd
 
 from ract._utils.typing import TableLike
 from ract._utils.validation import is_missing
-from ract.recourse.common.answers import Answers
 from ract.recourse.find import find_recourse
+from ract.recourse.options import Levels
 from ract.recourse.plan import Plan
 from ract.recourse.reasons.person import PersonReasons
 from ract.recourse.result import Recourse
@@ -42,12 +42,25 @@ def recourse_of(model: Any, X: TableLike, options: dict[str, Any]) -> Recourse:
         Of ``find_recourse``.
     """
     for_people = SHAPES_PLANS.isdisjoint(options) and model.encoder_.space.is_limited
-    curve = getattr(model, "lasting_", None)
-    if curve is not None:
-        options = options | curve.default(options | ({"at_least": True} if for_people else {}))
+    options = with_lasting(model, options, {"at_least": True} if for_people else {})
     if for_people:
         return plans_for_people(partial(find_recourse, model), X, **options)
     return find_recourse(model, X, **options)
+
+
+def with_lasting(
+    model: Any, options: dict[str, Any], more: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    """The options with what a model that was measured gives by default: plans that last.
+
+    more: options that will be added. Levels say nothing of the strength.
+    """
+    curve = getattr(model, "lasting_", None)
+    if curve is None:
+        return options
+    said = {k: value for k, value in options.items() if not isinstance(value, Levels)}
+    default: dict[str, Any] = curve.default(said | dict(more or {}))
+    return options | default
 
 
 def few_changes(
@@ -91,17 +104,11 @@ def few_changes(
     """
     if max_changes is None:
         return find(X, max_changes=None, **options)
+    asked = options | {"max_changes": max_changes, "explain": False}
+    if all(options.get(name) is None for name in ("strength", "lasting")):
+        asked["strength"] = Levels(STRONGER, beside=smaller)
     # Who has no plan here is asked about again, and only then is it explained.
-    found = find(X, max_changes=max_changes, **options | {"explain": False})
-    if _may_be_stronger(found, options):
-        cheapest = found.answers.take(np.arange(len(X)))
-        asked = options | {"max_changes": max_changes, "explain": False}
-        stronger = _strengthen(find, X, found, asked)
-        for row in stronger.tolist() if smaller else ():
-            plan = cheapest.take(np.array([row]))
-            plan.weaker = np.ones(1, bool)
-            further = found.answers.alternatives.get(row)
-            found.answers.alternatives[row] = plan if further is None else further.with_rows(plan)
+    found = find(X, **asked)
     enough = found.found if found.question.lasting is None else found.lasts
     rest = np.flatnonzero(~enough & ~found.accepted & ~found.invalid)
     if not len(rest):
@@ -110,7 +117,7 @@ def few_changes(
     better, answers = np.flatnonzero(~found.found[rest] | again.lasts), found.answers
     rows = rest[better].tolist()
     few = {row: answers.take(np.array([row])) for row in rows if answers.found[row]}
-    _replace(answers, rest[better], again.answers, better)
+    answers.replace(rest[better], again.answers, better)
     answers.alternatives.update(few)
     return Recourse(found.question, answers, found.invalid_rows)
 
@@ -129,54 +136,6 @@ def plans_for_people(find: Callable[..., Recourse], X: TableLike, **options: Any
     if isinstance(X, pd.DataFrame) and X.index.is_unique:
         return few_changes(find, X, **options)
     return find(X, max_changes=MAX_CHANGES, **options)
-
-
-def _may_be_stronger(found: Recourse, options: dict[str, Any]) -> bool:
-    """Whether the strength of plans is left to us."""
-    question = found.question
-    asked = any(options.get(name) is not None for name in ("strength", "lasting"))
-    asked = asked or question.lasting is not None
-    return not asked and not question.also and question.encoder.space.is_limited
-
-
-def _strengthen(
-    find: Callable[..., Recourse], X: pd.DataFrame, found: Recourse, options: dict[str, Any]
-) -> np.ndarray:
-    """Give everyone with a plan the strongest that they can have; the rows that have another now.
-
-    The highest of a few levels is asked for first, since most people reach it; then levels are
-    bisected. A plan that holds for everyone who does more is not given up for a stronger one.
-    """
-    answers, ensemble = found.answers, found.question.ensemble
-    safe = answers.beyond
-    reached, missed = np.full(len(X), -1), np.full(len(X), len(STRONGER))
-    rows = np.flatnonzero(found.found)
-    level = np.full(len(X), len(STRONGER) - 1)
-    while len(rows := rows[missed[rows] - reached[rows] > 1]):
-        now = level[rows[0]]
-        asked = rows[level[rows] == now]
-        strength = ensemble.strength_above(STRONGER[now])
-        again = _asked_again(find, X, asked, options | {"strength": strength})
-        better = again.found
-        if safe is not None and again.answers.beyond is not None:
-            better = better & (again.answers.beyond | ~safe[asked])
-        reached[asked[better]], missed[asked[~better]] = now, now
-        level[asked] = (reached[asked] + missed[asked]) // 2
-        _replace(answers, asked[better], again.answers, np.flatnonzero(better))
-    return np.flatnonzero(reached >= 0)
-
-
-def _replace(answers: Answers, rows: np.ndarray, new: Answers, chosen: np.ndarray) -> None:
-    """Put other answers, with their obstacles and alternatives, in the place of these."""
-    part = new.take(chosen)
-    for row, k in zip(rows.tolist(), chosen.tolist(), strict=True):
-        answers.obstacles.pop(row, None)
-        answers.alternatives.pop(row, None)
-        if k in new.obstacles:
-            answers.obstacles[row] = new.obstacles[k]
-        if k in new.alternatives:
-            answers.alternatives[row] = new.alternatives[k]
-    answers.put(rows, part)
 
 
 def _asked_again(
@@ -226,7 +185,7 @@ def along_reasons(
     again = few_changes(find, X.iloc[rows], **options | {"overrides": rules, "explain": False})
     better = np.flatnonzero(again.found & (again.lasts | ~plans.lasts[rows]))
     again.answers.alternatives.clear()
-    _replace(plans.answers, np.array(rows)[better], again.answers, better)
+    plans.answers.replace(np.array(rows)[better], again.answers, better)
     return Recourse(plans.question, plans.answers, plans.invalid_rows)
 
 

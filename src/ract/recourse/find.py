@@ -14,8 +14,8 @@ from ract.data.actions.pace import whole_months
 from ract.recourse.common.answers import Answers
 from ract.recourse.common.limits import Limits, check_budget
 from ract.recourse.common.overrides import Override, rows_by_rules
-from ract.recourse.dispatch import Entry, Task, answer, confirm_plans, resolved, search_for
-from ract.recourse.options import TIME_LIMIT, Options, refuse_relations
+from ract.recourse.dispatch import Entry, Task, answer, confirm_plans, highest, resolved, search_for
+from ract.recourse.options import TIME_LIMIT, Levels, Options, refuse_relations
 from ract.recourse.plausible.plausibility import Plausibility
 from ract.recourse.problem import PROBLEM_KEYWORDS, ModelLike, ProblemKeywords, RecourseProblem
 from ract.recourse.question import PlanJudge, Question
@@ -30,7 +30,7 @@ def find_recourse(
     model: ModelLike,
     X: TableLike,
     *,
-    strength: float | str | None = None,
+    strength: float | str | Levels | None = None,
     lasting: float | None = None,
     earned: PlanJudge | None = None,
     method: str = "exact",
@@ -66,7 +66,7 @@ def find_recourse(
         votes of a forest, of desired people in a single tree's leaf, the mean probability or the
         sigmoid of a score. Stronger plans cost more and last longer when the model is trained
         again. "most" gives the strongest plan within the budget, the cheapest of them if there
-        are several.
+        are several; ``ract.recourse.options.Levels`` the highest of some that each person can have.
     lasting : float, optional
         The probability with which plans are to be accepted by the model trained again, on other
         people: plans have the strength that is needed for it, as measured when the model was
@@ -166,7 +166,10 @@ def find_recourse(
     question, invalid = asked.encoded_valid(X, strict=strict)
     rules = overrides if invalid is None else invalid.without(overrides)
     inquiry = Inquiry.about(question, options, earned=earned, overrides=rules)
-    if by is None and not earliest:
+    if isinstance(strength, Levels):
+        in_time = None if by is None and not earliest else (last, earliest)
+        found = inquiry.at_levels(strength, lasting, in_time)
+    elif by is None and not earliest:
         found = inquiry.answered(strength, lasting)
     else:
         found = inquiry.in_time(last, strength, lasting, earliest=earliest)
@@ -245,6 +248,38 @@ class Inquiry:
             found = replace(self, options=options)._plans(needed, least, most)
         question = replace(self.question.at_strength(needed), lasting=lasting)
         return Recourse(question, self._or_strongest(found))
+
+    def at_levels(
+        self,
+        levels: Levels,
+        lasting: float | None = None,
+        in_time: tuple[int, bool] | None = None,
+    ) -> Recourse:
+        """Plans of the highest of several levels that each person can have.
+
+        in_time: the last month, and whether those of the earliest are asked for.
+
+        Who asks for plans that last or for several models, and whose action space does not limit
+        changes, gets the cheapest.
+        """
+
+        def ask(strength: float | None, rows: np.ndarray | None = None) -> Recourse:
+            part = self if rows is None else self.of(rows)
+            if in_time is None:
+                return part.answered(strength, lasting)
+            return part.in_time(in_time[0], strength, lasting, earliest=in_time[1])
+
+        question = self.question
+        if lasting is not None or question.also or not question.encoder.space.is_limited:
+            return ask(None)
+        ensemble = question.ensemble
+        single = ensemble.combine == "votes" and ensemble.n_trees == 1  # leaves, not sums
+        if in_time is None and not single and "levels" in self.search.honours:
+            options = replace(self.options, levels=levels)
+            return replace(self, options=options).answered()
+        found, strengths = ask(None), levels.strengths(ensemble)
+        highest(found.answers, ask, strengths, beside=levels.beside)
+        return found
 
     def _plans(
         self, strength: float | str | None, least: float | np.ndarray, most: float | np.ndarray

@@ -11,10 +11,40 @@ import numpy as np
 from ract._utils.errors import InvalidSpec, listing
 from ract._utils.renamed import refuse_removed
 from ract.recourse.common.limits import Limits, check_count
+from ract.trees.ensemble import TreeEnsemble
 
 TIME_LIMIT = 10.0  # seconds per person, by default
 METHODS = ("exact", "leaves")
 PREFERENCES = (None, "cheapest", "fewest")
+
+
+@dataclass(frozen=True)
+class Levels:
+    """Several strengths, of which a plan has the highest that the person can have.
+
+    A plan that holds for everyone who does more is not given up for a stronger one that does not.
+
+    Parameters
+    ----------
+    shares : tuple of float
+        Of the way from what the decision needs to certainty, ascending.
+    beside : bool
+        Keep the cheapest plan as a further one (``Plan.smaller``) where a stronger one is given.
+
+    Examples
+    --------
+    >>> from ract.trees.ensemble import TreeEnsemble
+    >>> forest = TreeEnsemble.joined([TreeEnsemble.stump(0, cut) for cut in range(4)], 3)
+    >>> Levels((0.0, 0.4)).strengths(forest)
+    [0.75, 0.85]
+    """
+
+    shares: tuple[float, ...] = ()
+    beside: bool = False
+
+    def strengths(self, ensemble: TreeEnsemble) -> list[float]:
+        """The strengths of a model."""
+        return [ensemble.strength_above(share) for share in self.shares]
 
 
 @dataclass(frozen=True)
@@ -32,6 +62,7 @@ class Options:
     plausibility: Any = None
     effects: Any = None
     strongest: bool = False
+    levels: Levels = field(default_factory=Levels)
 
     @classmethod
     def of(cls, **keywords: Any) -> Options:
@@ -42,8 +73,8 @@ class Options:
         return cls(limits=limited, **keywords)
 
     def __post_init__(self) -> None:
-        refuse_removed(f"method={self.method!r}")
         if self.method not in METHODS:
+            refuse_removed(f"method={self.method!r}")
             raise InvalidSpec(f"method must be one of {listing(METHODS)}, got {self.method!r}.")
         if self.prefer not in PREFERENCES:
             raise InvalidSpec(f"prefer must be 'cheapest' or 'fewest', got {self.prefer!r}.")

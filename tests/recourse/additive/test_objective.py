@@ -5,7 +5,8 @@ import pytest
 
 from ract._utils.errors import InvalidSpec
 from ract.data.costs import CombinedCost, LinearCost, make_cost
-from ract.recourse.additive.objective import Objective, adds_up
+from ract.recourse.additive.objective import Objective
+from ract.recourse.dispatch import adds_up
 
 OWN = np.array([0, 1])
 EFFORTS = np.array([[0.0, 1.0, 2.0], [4.0, 0.0, np.inf]])

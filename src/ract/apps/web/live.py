@@ -19,10 +19,10 @@ from ract.io.load import from_bytes
 from ract.models.judge import OutcomeJudge
 from ract.notices import Notices, NoticeSettings
 from ract.notices.language import BUILT_IN
-from ract.recourse.few_changes import few_changes
+from ract.recourse.few_changes import few_changes, with_lasting
 from ract.recourse.find import Inquiry
 from ract.recourse.levers import Levers, find_levers
-from ract.recourse.options import Options
+from ract.recourse.options import Levels, Options
 from ract.recourse.plan import Plan
 from ract.recourse.problem import RecourseProblem
 from ract.recourse.question import Question
@@ -157,15 +157,16 @@ class Live:
         """
         overrides = {i: self._override(one) for i, one in enumerate(rules)}
         frame, matrix = self.frame(rows), self.matrix(rows)
-        curve = getattr(self.model, "lasting_", None)
 
         def find(some: pd.DataFrame, **how: Any) -> Recourse:
-            how |= {} if curve is None else curve.default(how)
+            how = with_lasting(self.model, how)
             strength, lasting = how.pop("strength", None), how.pop("lasting", None)
             asked = self.question if months is None else within_months(self.question, months)
             question = replace(asked, people=some, matrix=matrix[some.index])
             own = how.pop("overrides", None)
             inquiry = Inquiry.about(question, Options.of(**how), overrides=own)
+            if isinstance(strength, Levels):
+                return inquiry.at_levels(strength, lasting)
             return inquiry.answered(strength, lasting)
 
         options |= {"overrides": {i: own for i, own in overrides.items() if own}}

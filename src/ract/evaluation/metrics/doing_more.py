@@ -129,7 +129,7 @@ def proved_safe(
     status = np.full(len(further.target), Status.NONE, dtype=object)
     for ensemble in ensembles:
         problem = CellProblem(ensemble, encoder.axes, cost)
-        certifier = Certifier(Model.of(problem).refusing(), MAX_NODES)
+        certifier = Certifier(Model.of(problem).refusing, MAX_NODES)
         for i in range(len(status)):
             if status[i] == Status.NONE:
                 status[i] = certifier.refused_among(*_cells(problem, further, i))

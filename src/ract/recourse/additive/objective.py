@@ -11,11 +11,6 @@ from ract._utils.errors import InvalidSpec
 from ract.data.costs import FittedCombined, FittedCost
 
 
-def adds_up(cost: FittedCost) -> bool:
-    """Whether a cost is a sum over features, with whatever else can be had in cells."""
-    return cost.norm in ("l1", "combined")
-
-
 class CellPrices(NamedTuple):
     """A point costs the sum of its cells' prices and the largest of their sizes.
 

@@ -174,6 +174,17 @@ class Answers:
                     setattr(self, column.name, self._blank(column.name, new))
                 getattr(self, column.name)[rows] = new
 
+    def replace(self, rows: np.ndarray, others: Answers, chosen: np.ndarray) -> None:
+        """Put chosen rows of others, with what is kept by row, in the place of some rows."""
+        for row, k in zip(rows.tolist(), chosen.tolist(), strict=True):
+            self.obstacles.pop(row, None)
+            self.alternatives.pop(row, None)
+            if k in others.obstacles:
+                self.obstacles[row] = others.obstacles[k]
+            if k in others.alternatives:
+                self.alternatives[row] = others.alternatives[k]
+        self.put(rows, others.take(chosen))
+
     def scattered(self, rows: np.ndarray, n: int) -> Answers:
         """The answers in their places among n rows; the other rows are invalid."""
         n_columns = self.values.shape[1]

@@ -117,22 +117,20 @@ class CellProblem:
 
     def values(self, people: np.ndarray, cells: np.ndarray, points: np.ndarray) -> np.ndarray:
         """Encoded values of points: the cheapest of each cell that differs from the own one."""
-        values = np.array(people, dtype=np.float64)
-        for i in np.flatnonzero((points != cells).any(axis=1)):
-            values[i] = self.values_of(values[i], cells[i], points[i])
+        values, moved = np.array(people, dtype=np.float64), points != cells
+        for a in np.flatnonzero(moved.any(axis=0)).tolist():
+            axis, rows = self.grid.axes[a], np.flatnonzero(moved[:, a])
+            columns, to = list(axis.columns), points[rows, a]
+            if axis.is_categorical:
+                values[rows[:, None], columns] = to[:, None] == np.arange(len(columns))
+            else:
+                before = people[rows, columns[0]], cells[rows, a]
+                values[rows, columns[0]] = self.prices.value_in(a, *before, to)
         return values
 
     def values_of(self, person: np.ndarray, own: np.ndarray, point: np.ndarray) -> np.ndarray:
         """Encoded values of one person's point."""
-        values = person.copy()
-        for a in np.flatnonzero(point != own).tolist():
-            axis, to = self.grid.axes[a], int(point[a])
-            columns = list(axis.columns)
-            if axis.is_categorical:
-                values[columns] = np.arange(len(columns)) == to
-            else:
-                values[columns] = self.prices.entered(a, person[columns], own[[a]])[0, to]
-        return values
+        return self.values(person[None], own[None], point[None])[0]
 
     def handed_in(self, own: np.ndarray, point: np.ndarray) -> list[int]:
         """The ordinal axes on which a person without a value hands one in at a point."""

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -138,11 +138,18 @@ class Squeeze:
 
     def forest(self, forest: Forest) -> Forest:
         """The same trees in the cells that are kept."""
-        cell = forest.cell.copy()
-        for a, kept in self.kept.items():
-            nodes = forest.axis == a
-            cell[nodes] = np.searchsorted(kept, forest.cell[nodes], side="right") - 1
+        cell, splits = forest.cell.copy(), np.flatnonzero(forest.axis >= 0)
+        cell[splits] = self.numbers[forest.axis[splits], cell[splits]]
         return forest._replace(cell=cell)
+
+    @cached_property
+    def numbers(self) -> np.ndarray:
+        """By axis and cell: how many of the cells up to it are kept, less one."""
+        cells = np.arange(int(self.n_cells.max()), dtype=np.int32)
+        numbers = np.tile(cells, (len(self.n_cells), 1))
+        for a, kept in self.kept.items():
+            numbers[a] = np.searchsorted(kept, cells, side="right") - 1
+        return numbers
 
     def point(self, cells: np.ndarray) -> np.ndarray:
         """The numbers of a point's cells, which are kept."""
@@ -205,7 +212,18 @@ class Descent(ABC):
         if squeeze is None:
             return None
         own, costs = squeeze.point(self.own), squeeze.rows(self.costs, np.inf)
-        return replace(self, model=self.model.squeezed(squeeze), own=own, costs=costs), squeeze
+        person = replace(self, model=self.model.squeezed(squeeze), own=own, costs=costs)
+        vars(person)["squeezed"] = None  # nothing more can be left out
+        return person, squeeze
+
+    def before(self, model: Any) -> Self:
+        """The same person before a model of the same trees, which must add up to something else."""
+        other = replace(self, model=model)
+        vars(other)["squeezed"] = None
+        if self.squeezed is not None:
+            person, squeeze = self.squeezed
+            vars(other)["squeezed"] = person.before(person.model.deciding_as(model)), squeeze
+        return other
 
     def cheapest(self, budget: float, max_nodes: int, least: float = 0.0) -> Answer:
         """Their cheapest point of cells within a budget, if none costs less than is known."""
@@ -306,4 +324,12 @@ def fewest_of_cheapest(person: Any, budget: float, max_nodes: int, least: float 
     return best._replace(status=status, bound=bound, nodes=nodes)
 
 
-PREFERRED = {"fewest": fewest_first, "cheapest": fewest_of_cheapest}
+def preferred(
+    prefer: str | None, person: Any, budget: float, max_nodes: int, least: float = 0.0
+) -> Answer:
+    """The action that ``prefer`` of ``ract.find_recourse`` asks for; others as above."""
+    if prefer is None:
+        answer: Answer = person.cheapest(budget, max_nodes, least)
+        return answer
+    find = fewest_first if prefer == "fewest" else fewest_of_cheapest
+    return find(person, budget, max_nodes, least)

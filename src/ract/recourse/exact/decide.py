@@ -92,6 +92,12 @@ class Model:
         vars(model)["simplified"] = self.simplified  # what the trees hold is the same
         return model
 
+    def deciding_as(self, other: Model) -> Model:
+        """The same trees, which must add up to as much as those of another model."""
+        model = Model(self.problem, self.forest, other.rule, (self.deciding[0], other.deciding[1]))
+        vars(model)["simplified"] = self.simplified
+        return model
+
     def squeezed(self, squeeze: Squeeze) -> Model:
         """The same model without some cells."""
         forest, (deciding, rule) = squeeze.forest(self.forest), self.deciding
@@ -101,6 +107,7 @@ class Model:
         vars(model)["simplified"] = replace(left, forest=squeeze.forest(left.forest))
         return model
 
+    @cached_property
     def refusing(self) -> Model:
         """The other way round: undesired points are wanted."""
         forest, rule = self.forest, self.rule
@@ -241,6 +248,21 @@ class ModelDescent(Descent):
         whole = self.model.simplified
         return self.model.within(whole, self.own, self.costs, budget, self.changes)
 
+    def most(self, budget: float) -> float:
+        """What no point within a budget adds up to more than."""
+        if self.squeezed is not None:
+            return self.squeezed[0].most(budget)
+        left = self.inside(budget)
+        boxes = None if self.model.by_votes else boxes_of(self, left.forest, 0, left.box)
+        return left.best if boxes is None else min(left.best, left.constant + self._most(boxes))
+
+    def _most(self, boxes: LeafBoxes) -> float:
+        """What the best leaves of sums add up to at most, with so few changes."""
+        if self.changes >= len(self.own):
+            return np.inf
+        value = self.model.rule.weight[boxes.label]
+        return float(most_with_few(boxes, value, self.changes) + ROUNDING * np.abs(value).sum())
+
     def look(
         self, left: Left, max_nodes: int, point: np.ndarray, budget: float = np.inf
     ) -> tuple[int, int]:
@@ -266,10 +288,8 @@ class ModelDescent(Descent):
             answer = decide_votes(boxes, n_trees, int(needed), self.changes, *limits)
             return answer
         value = model.rule.weight[boxes.label]
-        if self.changes < len(self.own) and max_nodes > 0:
-            most = most_with_few(boxes, value, self.changes)
-            if most < needed - ROUNDING * np.abs(value).sum():
-                return Status.NONE, 1
+        if max_nodes > 0 and self._most(boxes) < needed:
+            return Status.NONE, 1
         decides = model.decides_by
         answer = decide_sums(boxes, n_trees, value, needed, self.changes, *decides, *limits)
         return answer

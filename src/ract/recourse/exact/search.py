@@ -19,7 +19,7 @@ from ract.recourse.common.answers import Answer
 from ract.recourse.common.limits import Limits, ceilings_of
 from ract.recourse.common.problem import CellProblem
 from ract.recourse.common.search import Batch, RecourseSearch
-from ract.recourse.exact.cheapest import PREFERRED, Descent
+from ract.recourse.exact.cheapest import Descent, preferred
 from ract.recourse.exact.decide import Model, ModelDescent
 from ract.recourse.exact.strongest import find_strongest_point
 from ract.trees.ensemble import TreeEnsemble
@@ -124,15 +124,15 @@ class ExactSearch(CellSearch[ModelDescent]):
     def _in(self, problem: CellProblem) -> Self:
         """The search in a problem of the same cells."""
         other = copy(self)
-        for name in ("refusing", "graded", "released"):
+        for name in ("graded", "released"):
             vars(other).pop(name, None)
         other.problem, other.model = problem, Model.of(problem)
         return other
 
-    @cached_property
+    @property
     def refusing(self) -> Model:
         """The model the other way round, simplified: undesired points are wanted."""
-        refusing = self.model.refusing()
+        refusing = self.model.refusing
         refusing.simplified  # noqa: B018
         return refusing
 
@@ -158,12 +158,13 @@ class ExactSearch(CellSearch[ModelDescent]):
         *,
         strongest: bool = False,
         prefer: str | None = None,
-        then: Callable[[int, ModelDescent, Answer], None] | None = None,
+        then: Callable[[int, ModelDescent, Callable[[], Answer]], None] | None = None,
     ) -> None:
         """Fill the table, which may know bounds of costs already.
 
         ``prefer``: "fewest" changes, then the cheapest; "cheapest", then the fewest changes.
-        ``then`` is called after each person, while their costs are at hand.
+        ``then`` is called for each person in place of writing down their action, while their costs
+        are at hand; it asks for that action if it needs it.
         """
         if strongest and self.graded is not self:
             return self.graded.fill(batch, strongest=True, prefer=prefer, then=then)
@@ -171,19 +172,24 @@ class ExactSearch(CellSearch[ModelDescent]):
         max_nodes = batch.limits.nodes(MAX_NODES)
 
         def search(i: int, person: ModelDescent) -> None:
-            budget, most = batch.budgets[i], None
+            budget, least, most = batch.budgets[i], answers.bound[i], None
             if strongest:
                 person, most = find_strongest_point(person, people[i], budget, max_nodes)
-            find = person.cheapest if prefer is None else partial(PREFERRED[prefer], person)
-            found = find(budget, max_nodes, answers.bound[i])
-            if most is not None and most.point is not None:
+
+            @cache
+            def ask() -> Answer:
+                found = preferred(prefer, person, budget, max_nodes, least)
+                if most is None or most.point is None:
+                    return found
                 proved = (most.status, found.status) == (Status.OPTIMAL, Status.OPTIMAL)
                 best = most if found.point is None else found
                 status = Status.OPTIMAL if proved else Status.FOUND
-                found = best._replace(status=status, nodes=most.nodes + found.nodes)
-            self._write(batch, i, person, found)
-            if then is not None:
-                then(i, person, found)
+                return best._replace(status=status, nodes=most.nodes + found.nodes)
+
+            if then is None:
+                self._write(batch, i, person, ask())
+            else:
+                then(i, person, ask)
 
         answers.seconds = self.for_each(search, people, batch.limits)
 

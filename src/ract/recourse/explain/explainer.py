@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 
@@ -16,7 +17,9 @@ from ract.recourse.common.answers import Answer, Answers
 from ract.recourse.common.limits import LARGEST, ceilings_of
 from ract.recourse.common.problem import CellProblem
 from ract.recourse.common.search import Batch
-from ract.recourse.exact.decide import ModelDescent
+from ract.recourse.exact import search as exact
+from ract.recourse.exact.cheapest import preferred
+from ract.recourse.exact.decide import Model, ModelDescent
 from ract.recourse.exact.search import ExactSearch
 from ract.recourse.explain.alternatives import Candidate, diverse, without_changes
 from ract.recourse.explain.ranges import Certifier
@@ -25,6 +28,9 @@ from ract.recourse.options import Options
 from ract.recourse.plan import Obstacle
 
 MAX_NODES = 200_000
+# The highest level is tried before the cheapest plan is found with so many nodes of the search, and
+# in a model of so many nodes of trees.
+QUICK_NODES, QUICK_SIZE = 200, 100_000
 # Sets of features whose release is tried, of two features or more.
 MOST_SETS = 120
 
@@ -43,6 +49,8 @@ class Explainer:
         The rules of the action space, which those of the search may differ from.
     decision : ExactSearch
         The search before the model's own decision, which may need less than plans must win.
+    stronger : sequence of ExactSearch
+        In the same trees, which must add up to more and more: the levels of the options.
     """
 
     def __init__(
@@ -53,8 +61,10 @@ class Explainer:
         options: Options,
         rules: Sequence[Axis],
         decision: ExactSearch,
+        stronger: Sequence[ExactSearch] = (),
     ) -> None:
         self._search, self._problem, self._options = search, search.problem, options
+        self._stronger = stronger
         self._rules, self._axes, self._decision = rules, search.problem.grid.axes, decision
         self._robust = options.margin > 0 or options.at_least
         if options.margin > 0 or options.ranges:
@@ -67,27 +77,26 @@ class Explainer:
         self._people, self._answers = batch.people, batch.answers
         self._budget = float(ceilings_of(budget, 1)[0])
         self._max_nodes = min(batch.limits.nodes(MAX_NODES), MAX_NODES)
+        self._nodes = batch.limits.nodes(exact.MAX_NODES)
         self._low, self._high = batch.answers.add_ends(search.problem.n_features)
         self._answers.beyond = self._beyond = np.zeros(len(batch.people), bool)
 
-    def explain(self, i: int, asking: ModelDescent, found: Answer) -> None:
-        """Everything that was asked for about person i, after what the search found."""
-        answers, options = self._answers, self._options
+    def explain(self, i: int, asking: ModelDescent, ask: Callable[[], Answer]) -> None:
+        """Find and write down everything that was asked for about person i."""
+        answers, options, usual = self._answers, self._options, asking
+        cheapest = cache(lambda: self._plan(self._people[i], usual, ask()))
+        asking, found, first = self._highest(i, asking, ask, cheapest)
+        answers.status[i], answers.nodes[i] = found.status, found.nodes
+        answers.cost[i], answers.bound[i] = found.cost, found.bound
         if found.status == Status.NONE and options.explain:
             answers.obstacles[i] = self._obstacle(self._people[i], asking)
-        if found.point is None:
-            return
-        first = self._plan_that_holds(self._people[i], asking, found)
-        if first is None and options.margin > 0:
-            answers.withdraw(np.array([i]), self._people)
-            return
         if first is None:
-            values, cost = answers.values[i], float(answers.cost[i])
-            first = Candidate(values, cost, found.point, asking.own, found.bound)
-        elif self._robust:
-            answers.values[i], answers.cost[i] = first.values, first.cost
-            if first.cost > answers.bound[i]:
-                answers.status[i] = Status.FOUND
+            if found.point is not None:
+                answers.withdraw(np.array([i]), self._people)
+            return
+        answers.values[i], answers.cost[i] = first.values, first.cost
+        if first.cost > found.bound:
+            answers.status[i] = Status.FOUND
         if options.n_alternatives > 0:
 
             def solve(unchanged: frozenset[int], least: float) -> Candidate | None:
@@ -98,8 +107,65 @@ class Explainer:
 
             others = diverse(first, solve, options.n_alternatives + 1)[1:]
             answers.alternatives[i] = self._table(self._people[i], asking, others)
+        if options.levels.beside and asking is not usual and (smaller := cheapest()) is not None:
+            beside = self._table(self._people[i], usual, [smaller])
+            beside.weaker, beside.bound[:] = np.ones(1, bool), ask().bound
+            before = answers.alternatives.get(i)
+            answers.alternatives[i] = beside if before is None else before.with_rows(beside)
         self._low[i], self._high[i] = self._ends(asking, first)
         self._beyond[i] = first.beyond
+
+    def _highest(
+        self,
+        i: int,
+        asking: ModelDescent,
+        ask: Callable[[], Answer],
+        cheapest: Callable[[], Candidate | None],
+    ) -> tuple[ModelDescent, Answer, Candidate | None]:
+        """Person i before the highest level of which there is a plan, and that plan.
+
+        The highest that is not ruled out comes first, since most people reach it: with few nodes,
+        so that time is left to find any plan at all. Then levels are bisected. A plan that holds
+        for everyone who does more is kept unless the other does, too.
+        """
+        levels, prefer, tried = self._stronger, self._options.prefer, {}
+        if levels:
+            inside = asking.most(self._budget)
+            levels = [one for one in levels if one.model.least <= inside]
+
+        def at_level(k: int, least: float, nodes: int) -> tuple[ModelDescent, Answer, Any]:
+            person = asking.before(levels[k].model)
+            answer = preferred(prefer, person, self._budget, nodes, least)
+            return person, answer, self._plan(self._people[i], person, answer)
+
+        reached, missed, at, safe = -1, len(levels), len(levels) - 1, not self._options.at_least
+        if levels and len(self._problem.forest.axis) <= QUICK_SIZE:
+            top = at_level(at, 0.0, min(QUICK_NODES, self._nodes))
+            if top[1].status == Status.OPTIMAL and top[2] is not None and (safe or top[2].beyond):
+                return top
+            tried = {at: top} if top[1].status in (Status.OPTIMAL, Status.NONE) else {}
+        found, best = ask(), None
+        least = 0.0 if prefer == "fewest" else found.bound
+        while found.point is not None and missed - reached > 1 and not asking.stop[0]:
+            level = tried.get(at) or at_level(at, least, self._nodes)
+            plan = level[2]
+            if plan is not None and not (safe or plan.beyond):
+                usual = cheapest()
+                plan = None if usual is not None and usual.beyond else plan
+            if plan is None:
+                missed = at
+            else:
+                reached, best = at, level
+            at = (reached + missed) // 2
+        return (asking, found, cheapest()) if best is None else best
+
+    def _plan(self, person: np.ndarray, asking: ModelDescent, found: Answer) -> Candidate | None:
+        """The plan that holds, or without a margin the one that was found."""
+        plan = self._plan_that_holds(person, asking, found)
+        if plan is not None or found.point is None or self._options.margin > 0:
+            return plan
+        values = self._problem.values_of(person, asking.own, found.point)
+        return Candidate(values, found.cost, found.point, asking.own, found.bound)
 
     def _plan_that_holds(
         self, person: np.ndarray, asking: ModelDescent, found: Answer
@@ -112,13 +178,20 @@ class Explainer:
             values = problem.values_of(person, own, found.point)
             return Candidate(values, found.cost, found.point, own, found.bound)
         beyond = self._decision.refusing if self._options.at_least else None
-        search = RobustSearch(self._search, self._options.margin, self._max_nodes, beyond)
+        model = self._decided(asking)
+        search = RobustSearch(model, self._options.margin, self._max_nodes, beyond)
         holding = search.solve(person, asking, self._budget, found)
         if holding is None:
             return None
         values, point = holding
-        cost = float(problem.cost.between(person[None], values[None])[0])
+        cost = asking.cost_of(point)
+        if self._options.margin > 0:
+            cost = float(problem.cost.between(person[None], values[None])[0])
         return Candidate(values, cost, point, own, found.bound, self._options.at_least)
+
+    def _decided(self, asking: ModelDescent) -> Model:
+        """Before what a plan holds: the level that it has, or what was asked for."""
+        return asking.model if self._stronger else self._search.model
 
     def _table(self, person: np.ndarray, asking: ModelDescent, plans: list[Candidate]) -> Answers:
         table = Answers.unknown(np.tile(person, (len(plans), 1)))
@@ -143,7 +216,7 @@ class Explainer:
             wide = np.flatnonzero((point != asking.own) & ~self._problem.categorical).tolist()
         if len(wide):
             also = categories_beyond(self._problem, asking, point) if beyond else {}
-            refusing = (self._decision if beyond else self._search).refusing
+            refusing = self._decision.refusing if beyond else self._decided(asking).refusing
             certifier = Certifier(refusing, also=also, stop=asking.stop)
             lowest, highest = certifier.widen(asking.own, lowest, highest, asking.costs, wide)
         n, grid = self._problem.n_features, self._problem.grid

@@ -15,7 +15,7 @@ short of a value that they hand in, nor goes further than it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -23,7 +23,6 @@ from ract.data.actions.steps import first_above, last_below
 from ract.recourse.common.answers import Answer
 from ract.recourse.common.problem import CellProblem
 from ract.recourse.exact.decide import Model, ModelDescent
-from ract.recourse.exact.search import ExactSearch
 from ract.recourse.explain.ranges import Certifier
 
 # How much more of the vote to ask for, when the cheapest plan does not hold.
@@ -36,7 +35,8 @@ class RobustSearch:
 
     Parameters
     ----------
-    search : ExactSearch
+    model : Model
+        Before which plans hold though changes fall short.
     margin : float
         Between 0 and 1.
     max_nodes : int
@@ -45,7 +45,7 @@ class RobustSearch:
         goes further than they ask.
     """
 
-    search: ExactSearch
+    model: Model
     margin: float
     max_nodes: int
     beyond: Model | None = None
@@ -53,7 +53,7 @@ class RobustSearch:
     @property
     def problem(self) -> CellProblem:
         """The model and what its cells cost."""
-        return self.search.problem
+        return self.model.problem
 
     def solve(
         self, person: np.ndarray, asking: ModelDescent, budget: float, found: Answer
@@ -131,7 +131,7 @@ class RobustSearch:
                 short[j] = np.ceil(short[j]) if up else np.floor(short[j])
         cells = self.problem.cells(np.stack([short, values]))
         lowest, highest = cells.min(axis=0), cells.max(axis=0)
-        certifier = Certifier(self.search.refusing, self.max_nodes, stop=asking.stop)
+        certifier = Certifier(self.model.refusing, self.max_nodes, stop=asking.stop)
         if not certifier.holds(lowest, highest):
             return False
         return self.beyond is None or self._goes_on(cells[0], cells[1], asking)
@@ -155,7 +155,7 @@ def needing_more(person: ModelDescent, share: float) -> ModelDescent:
     more = share * float(np.ptp(rule.weight)) * (n_trees if rule.divisor == 1 else 1)
     if model.by_votes:
         more = float(np.ceil(share * n_trees))
-    return replace(person, model=model.needing(rule.cutoff + more))
+    return person.before(model.needing(rule.cutoff + more))
 
 
 def furthest(problem: CellProblem, asking: ModelDescent, point: np.ndarray) -> np.ndarray:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,7 @@ from ract._utils.status import Status
 from ract.recourse.common.answers import Answer, Answers
 from ract.recourse.common.limits import Limits, ceilings_of
 from ract.recourse.common.search import Batch, RecourseSearch
-from ract.recourse.exact.cheapest import PREFERRED
+from ract.recourse.exact.cheapest import preferred
 from ract.recourse.exact.search import MAX_NODES, ExactSearch
 from ract.recourse.exact.several import SeveralSearch
 from ract.recourse.explain.alternatives import Candidate, diverse
@@ -59,8 +58,7 @@ class RuledSearch(RecourseSearch):
             budget, most = batch.budgets[i], None
             if strongest:
                 person, most = find_strongest_ruled(person, budget, max_nodes)
-            find = person.cheapest if prefer is None else partial(PREFERRED[prefer], person)
-            found = find(budget, max_nodes, answers.bound[i])
+            found = preferred(prefer, person, budget, max_nodes, answers.bound[i])
             if most is not None and most.values is not None:
                 proved = (most.status, found.status) == (Status.OPTIMAL, Status.OPTIMAL)
                 best = most if found.values is None else found
