@@ -128,7 +128,7 @@ class Store:
         with self.snapshot() if mode == "read" else self.writing() as db:
             names = sa.inspect(db).get_table_names()
             if mode != "create" and version.name not in names:
-                raise InvalidFile(f"{_shown(str(self.engine.url))} holds no ledger.")
+                raise InvalidFile(f"{self._file or _shown(str(self.engine.url))} holds no ledger.")
             self._read_keys(db, keys, mode, is_new=events.name not in names)
             if mode == "read":
                 if check_version(db, version, 2) < 2:
@@ -344,8 +344,10 @@ def _as_sentences(engine: sa.Engine) -> Iterator[None]:
     except DBAPIError as error:
         cause = " ".join(str(error.orig).split())
         where = engine.url.render_as_string(hide_password=True)
-        if "file is not a database" in cause:
-            raise InvalidFile(f"{engine.url.database} is not a ledger.") from None
+        if "file is not a database" in cause or "malformed" in cause:
+            raise InvalidFile(
+                f"{engine.url.database} is not a ledger, or damaged: {cause}."
+            ) from None
         raise LedgerUnavailable(f"The ledger {where} does not answer: {cause}") from None
 
 

@@ -19,7 +19,7 @@ Network = IPv4Network | IPv6Network
 
 HEADER_SECONDS = 10.0  # in which the header of a request must have come
 MOST = 1000  # connections of one worker process
-MOST_OF_ONE = 100  # of one address, unless it is a proxy that is trusted
+MOST_OF_ONE = 300  # of one address, unless it is a proxy that is trusted
 
 
 class Connection(H11Protocol):

@@ -98,7 +98,6 @@ class Edge:
         """Answer a request."""
         started, status, begun = perf_counter(), 500, False
         request = Request(scope, receive)
-        self._under_way += 1
         scope.setdefault("state", {})
 
         async def dressed(message: Message) -> None:
@@ -110,7 +109,11 @@ class Edge:
 
         try:
             body = await self._admitted(request)
-            await self._app(scope, _replayed(body, receive), dressed)
+            self._under_way += 1  # whoever has sent all of a request: the others wait for nobody
+            try:
+                await self._app(scope, _replayed(body, receive), dressed)
+            finally:
+                self._under_way -= 1
         except ConnectionError:
             status = 499  # nobody waits for an answer
         except Exception as error:
@@ -123,7 +126,6 @@ class Edge:
                 if isinstance(error, (TooLarge, TimeoutError, Denied)):  # its body was not read
                     answer.headers["connection"] = "close"
                 await answer(scope, receive, dressed)
-        self._under_way -= 1
         seconds = perf_counter() - started
         route = getattr(scope.get("route"), "path", "other")
         who = getattr(scope["state"].get("who"), "id", "-")
