@@ -21,6 +21,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import quote
@@ -319,7 +320,7 @@ def _prepare_sqlite(engine: sa.Engine, *, reads: bool) -> None:
         connection.isolation_level = None  # transactions begin where the event below says
         settings: tuple[str, ...] = ("journal_mode=WAL", "synchronous=FULL", "secure_delete=ON")
         if reads:
-            connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
+            connection.text_factory = partial(str, encoding="utf-8", errors="replace")
             settings = ("query_only=ON",)
         for setting in settings:
             connection.execute(f"PRAGMA {setting}").close()
