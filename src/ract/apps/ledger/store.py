@@ -41,7 +41,7 @@ from ract.apps.ledger.chain import (
     stamp,
 )
 from ract.apps.ledger.ring import VARIABLE, KeyRing
-from ract.apps.ledger.tables import check_version, events, migrate, schema, version
+from ract.apps.ledger.tables import NEWEST, check_version, events, migrate, schema, version
 
 Mode = Literal["create", "write", "read"]
 Keys = str | Path | KeyRing | None
@@ -132,13 +132,13 @@ class Store:
                 raise InvalidFile(f"{self._file or _shown(str(self.engine.url))} holds no ledger.")
             self._read_keys(db, keys, mode, is_new=events.name not in names)
             if mode == "read":
-                if check_version(db, version, 2) < 2:
+                if check_version(db, version) < NEWEST:
                     raise OldLedger(
                         "This ledger was written by ract 0.2, whose events are not signed; open it "
                         "once to write, as ract promises open does, and they are."
                     )
             else:
-                migrate(db, version, schema, (lambda db: upgrade(db, self),))
+                migrate(db, version, schema, lambda db: upgrade(db, self))
         if version.name in names and mode != "read":
             self.tidy()  # an old ledger may have held secrets
 

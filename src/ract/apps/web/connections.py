@@ -12,6 +12,7 @@ from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from typing import ClassVar
 
 from uvicorn.protocols.http.h11_impl import H11Protocol
+from uvicorn.supervisors import Multiprocess
 
 from ract._utils.errors import InvalidSpec
 
@@ -68,6 +69,16 @@ class Connection(H11Protocol):
 
     def _is_trusted(self) -> bool:
         return any(ip_address(self._address or "::") in network for network in self.trusted)
+
+
+class Workers(Multiprocess):
+    """uvicorn's worker processes; when they end, nobody is left waiting for one to accept them."""
+
+    def terminate_all(self) -> None:
+        """Refuse connections from now on, and end the processes."""
+        for socket in self.sockets:
+            socket.close()
+        super().terminate_all()
 
 
 def trust(proxies: Iterable[str]) -> None:

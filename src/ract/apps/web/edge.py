@@ -17,6 +17,7 @@ from prometheus_client import CollectorRegistry, Counter, Histogram, generate_la
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import Collector
+from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -114,7 +115,7 @@ class Edge:
                 await self._app(scope, _replayed(body, receive), dressed)
             finally:
                 self._under_way -= 1
-        except ConnectionError:
+        except (ClientDisconnect, ConnectionError):
             status = 499  # nobody waits for an answer
         except Exception as error:
             if not isinstance(error, (Denied, TooLarge, OSError)):
@@ -175,21 +176,16 @@ class TooLarge(Exception):
 
 
 async def _body(request: Request, most: int) -> bytes:
-    said = request.headers.get("content-length", "0")
-    parts, size, more = [], int(said) if said.isdigit() else 0, True
+    said, body = request.headers.get("content-length", "0"), bytearray()
+    size = int(said) if said.isdigit() else 0
+    if size <= most:
+        async for part in request.stream():
+            body += part
+            if (size := len(body)) > most:
+                break
     if size > most:
         raise TooLarge(f"A request has at most {most:,} bytes.")
-    size = 0
-    while more:
-        message = await request.receive()
-        if message["type"] == "http.disconnect":
-            raise ConnectionError
-        parts.append(message.get("body", b""))
-        size += len(parts[-1])
-        more = message.get("more_body", False)
-        if size > most:
-            raise TooLarge(f"A request has at most {most:,} bytes.")
-    return b"".join(parts)
+    return bytes(body)
 
 
 def _replayed(body: bytes, receive: Receive) -> Receive:
