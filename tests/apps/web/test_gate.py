@@ -124,7 +124,12 @@ def test_everyone_may_do_what_their_role_says_and_nothing_without_a_key(served, 
     known = {re.sub("0|A-0", "{id}", path) for _, path, _ in ROUTES}
     unknown = {re.sub(r"{[\w:]+}", "{id}", path) for path in paths} - known
     pages = ("/my", "/desk", "/auditor", "/login", "/logout")
-    assert {p for p in unknown if not p.startswith(pages)} <= {"/health", "/", "/people", "/people/{id}"}
+    assert {p for p in unknown if not p.startswith(pages)} <= {
+        "/health",
+        "/",
+        "/people",
+        "/people/{id}",
+    }
 
 
 def test_keys_end_and_wrong_ones_are_counted(served):

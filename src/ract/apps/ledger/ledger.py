@@ -7,10 +7,9 @@ import json
 import secrets
 from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pandas as pd
 from sqlalchemy import Connection, func, insert, select, update
@@ -41,8 +40,7 @@ if TYPE_CHECKING:
 Values = Mapping[str, Any] | pd.Series
 
 
-@dataclass(frozen=True)
-class Erased:
+class Erased(NamedTuple):
     """What became of a person's data: how many promises and cases, and whether journals are clean.
 
     Without ``everywhere`` SQLite's journal still holds them, because somebody reads from it; they

@@ -13,6 +13,7 @@ from sqlalchemy import ColumnElement, Connection, select
 
 from ract._utils.errors import InvalidSpec
 from ract.apps.ledger import chain, tables
+from ract.apps.ledger.cases import NotFound
 from ract.apps.ledger.entries import end_of, zone_of
 from ract.apps.ledger.promise import ERASED, OFFERED, OPEN, WITHDRAWN, Promise, Redemption
 from ract.apps.ledger.region import Region
@@ -38,7 +39,7 @@ class Shelf:
         """A promise by its number."""
         found = self.all(db, tables.promises.c.id == id)
         if not found:
-            raise InvalidSpec(f"There is no promise {id!r} in this ledger.")
+            raise NotFound(f"There is no promise {id!r} in this ledger.")
         return found[0]
 
     def all(self, db: Connection, *conditions: ColumnElement[bool]) -> list[Promise]:

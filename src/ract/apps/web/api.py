@@ -209,9 +209,9 @@ def api_routes(gate: Gate) -> APIRouter:
 
     @route("DELETE", "/people", summary="Erase a person whose key no path can hold, such as ..")
     @route("DELETE", "/people/{person:path}", summary="Erase a person")
-    def erase(caller: Caller, person: str) -> ledger.Erased:
+    def erase(caller: Caller, person: str) -> schemas.ErasedAnswer:
         """Remove everything that is kept of a person; the ledger still verifies."""
-        return service.ledger.erase(person, by=caller.name)
+        return schemas.ErasedAnswer(**service.ledger.erase(person, by=caller.name)._asdict())
 
     @route("GET", "/audit", AUDITOR, kind="long", summary="Numbers for auditors")
     def audit(caller: Caller) -> schemas.AuditAnswer:

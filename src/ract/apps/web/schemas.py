@@ -216,6 +216,14 @@ class JobAnswer(BaseModel):
     promises: list[PromiseAnswer] = []
 
 
+class ErasedAnswer(BaseModel):
+    """What was removed of a person."""
+
+    promises: int
+    cases: int
+    everywhere: bool = Field(description="False if SQLite's journal still holds it for now.")
+
+
 class LinkAnswer(BaseModel):
     """A link to one case for its applicant."""
 
