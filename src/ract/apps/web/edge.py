@@ -9,7 +9,8 @@ import asyncio
 import logging
 import os
 import traceback
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext, suppress
 from time import perf_counter
 
 from fastapi import Request
@@ -110,11 +111,8 @@ class Edge:
 
         try:
             body = await self._admitted(request)
-            self._under_way += 1  # whoever has sent all of a request: the others wait for nobody
-            try:
+            with self._working(request):
                 await self._app(scope, _replayed(body, receive), dressed)
-            finally:
-                self._under_way -= 1
         except (ClientDisconnect, ConnectionError):
             status = 499  # nobody waits for an answer
         except Exception as error:
@@ -137,21 +135,28 @@ class Edge:
     async def _admitted(self, request: Request) -> bytes:
         """The body of a request, once it is known who asks."""
         path, most = request.url.path, self._gate.settings.max_bytes
-        if self._under_way > AT_ONCE * self._gate.settings.threads and path != "/health":
-            raise Denied("Too much is being asked at once; try again.", 503, 1)
         is_link = request.method == "GET" and path.startswith("/my/")
         if path in OPEN or path.startswith("/static/"):
             most = SMALL
         elif not is_link or request.cookies or "authorization" in request.headers:
-            try:
+            with self._working(request), suppress(Denied) if is_link else nullcontext():
                 request.state.who = await self._gate.identify(request)
-            except Denied:
-                if not is_link:
-                    raise
         async with asyncio.timeout(self._gate.settings.time_limit):
             body = await _body(request, most)
         self._check_fields(body)
         return body
+
+    @contextmanager
+    def _working(self, request: Request) -> Iterator[None]:
+        """Count what is worked on, which waiting for a body is not; too much is refused unread."""
+        is_full = self._under_way >= AT_ONCE * self._gate.settings.threads
+        if is_full and request.url.path != "/health":
+            raise Denied("Too much is being asked at once; try again.", 503, 1)
+        self._under_way += 1
+        try:
+            yield
+        finally:
+            self._under_way -= 1
 
     def _check_fields(self, body: bytes) -> None:
         """Refuse more fields than people can have, before they are looked at."""
