@@ -82,4 +82,5 @@ def test_many_redeem_at_once(where, plans):
         assert sorted(accepted) == [False, False, False, True]
         with ledger.store.reading() as db:
             chosen = select(events.c.kind).where(events.c.subject == promise.id)
+            chosen = chosen.order_by(events.c.number)
             assert db.execute(chosen).scalars().all() == ["offered", "redeemed"]

@@ -171,6 +171,17 @@ def test_a_forged_promise_is_seen_and_not_redeemed(ledger, plans, signs):
     assert ledger.redeem(made[0].person, made[0].after).accepted
 
 
+def test_a_promise_that_was_reopened_and_redeemed_again_shows(ledger, plans):
+    """By someone who writes to the database, and takes its constraint away too."""
+    made = ledger.offer(plans, expires=DAYS)[0]
+    ledger.redeem(made.person, made.after)
+    with ledger.store.engine.begin() as db:
+        db.execute(text("DROP INDEX ract_one_end"))
+        db.execute(text("UPDATE ract_promises SET status = 'open'"))
+    ledger.redeem(made.person, made.after)
+    assert "ends a promise that is not open" in str(ledger.verify())
+
+
 def test_what_was_published_shows_a_tail_that_was_cut_and_history_that_was_rewritten(
     ledger, plans, tmp_path
 ):

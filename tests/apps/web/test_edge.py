@@ -46,6 +46,83 @@ def test_the_body_of_someone_unknown_is_never_read(served):
     assert asyncio.run(ask()) == 401
 
 
+def test_bodies_that_never_come_keep_nobody_waiting(serve, people):
+    """Strangers begin to log in and send nothing more; whoever has a key is answered."""
+    import asyncio
+
+    served = serve(time_limit=3)
+
+    async def ask():
+        waits = asyncio.Event()
+        scope = {
+            "type": "http", "method": "POST", "path": "/login", "raw_path": b"/login",
+            "query_string": b"", "headers": [(b"content-length", b"100")], "scheme": "http",
+            "client": ("10.0.0.9", 1), "server": ("127.0.0.1", 80), "root_path": "",
+        }  # fmt: skip
+
+        async def receive():
+            await waits.wait()
+
+        async def begin(sent):
+            async def send(message):
+                sent.append(message)
+
+            await served.app(dict(scope), receive, send)
+
+        answers = [[] for _ in range(100)]
+        strangers = [asyncio.create_task(begin(sent)) for sent in answers]
+        await asyncio.sleep(0)
+        body = {"people": [{"values": people[0]}]}
+        found = await asyncio.to_thread(served, "POST", "/decide", json=body)
+        await asyncio.gather(*strangers)
+        return found.status_code, {sent[0]["status"] for sent in answers}
+
+    assert asyncio.run(ask()) == (200, {408})
+
+
+def test_a_burst_is_refused_before_it_is_known_who_asks(serve, people, monkeypatch):
+    """Of twenty at once, one thread works on four; the others are refused meanwhile."""
+    import asyncio
+
+    served = serve(threads=1)
+
+    async def ask():
+        real, go = served.app.gate.identify, asyncio.Event()
+
+        async def identify(request):
+            await go.wait()
+            return await real(request)
+
+        monkeypatch.setattr(served.app.gate, "identify", identify)
+        key = f"Bearer {served.keys['auditor']}".encode()
+        scope = {
+            "type": "http", "method": "GET", "path": "/openapi.json", "raw_path": b"/openapi.json",
+            "query_string": b"", "headers": [(b"authorization", key)], "scheme": "http",
+            "client": ("10.0.0.9", 1), "server": ("127.0.0.1", 80), "root_path": "",
+        }  # fmt: skip
+        answers = [[] for _ in range(20)]
+
+        async def receive():
+            return {"type": "http.request", "body": b"", "more_body": False}
+
+        async def begin(sent):
+            async def send(message):
+                sent.append(message)
+
+            await served.app(dict(scope), receive, send)
+
+        asked = [asyncio.create_task(begin(sent)) for sent in answers]
+        _, waiting = await asyncio.wait(asked, return_when=asyncio.FIRST_COMPLETED)
+        while len(waiting) > 4:
+            _, waiting = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+        go.set()
+        await asyncio.gather(*asked)
+        return sorted(sent[0]["status"] for sent in answers)
+
+    statuses = asyncio.run(ask())
+    assert statuses[4:] == [503] * 16 and set(statuses[:4]) <= {200, 503}
+
+
 def test_fields_and_faults_are_limited_before_anything_is_validated(served, people):
     many = {f"unknown{k}": 1 for k in range(40_000)}
     answer = served("POST", "/decide", json={"people": [{"values": people[0] | many}]})

@@ -189,7 +189,7 @@ def often(few):
     return pytest.mark.parametrize("n_kills", [few, pytest.param(KILLS, marks=pytest.mark.slow)])
 
 
-@often(2)
+@often(1)
 def test_workers_that_are_killed_lose_nothing(n_kills, files, promisable, tmp_path, run_service):
     where = f"sqlite:///{tmp_path / 'promises.db'}"
     with ExitStack() as stack:

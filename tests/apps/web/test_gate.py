@@ -31,6 +31,17 @@ def test_searches_of_one_caller_leave_those_of_others(serve, people):
     assert served("POST", "/decide", json=body).status_code == 200
 
 
+def test_a_link_may_ask_less_often_than_a_key(serve, people):
+    """Thirty connections of one applicant kept others waiting with requests that were refused."""
+    served = serve(per_minute=500)
+    _, _, decision = first_refused(served, people)
+    link, _ = served.service.link(served.service.cases.get(decision["case"]))
+    token, path = link.rpartition("/")[2], f"/promises/{'0' * 32}"
+    statuses = [served("GET", path, token).status_code for _ in range(11)]
+    assert statuses == [404] * 10 + [429]
+    assert served("GET", path).status_code == 404
+
+
 def test_a_queue_that_would_be_too_long_is_not_joined():
     queue, go = Queue(1, wait=0.5), threading.Event()
     queue.each = 0.2
@@ -83,6 +94,7 @@ ROUTES = [
     ("POST", "/cases/0/link", {"case-worker"}),
     ("DELETE", "/cases/0/link", {"case-worker"}),
     ("DELETE", "/people/A-0", set()),
+    ("DELETE", "/people?person=..", set()),
     ("GET", "/audit", {"auditor"}),
     ("POST", "/reload", set()),
     ("GET", "/metrics", {"auditor"}),
@@ -112,7 +124,12 @@ def test_everyone_may_do_what_their_role_says_and_nothing_without_a_key(served, 
     known = {re.sub("0|A-0", "{id}", path) for _, path, _ in ROUTES}
     unknown = {re.sub(r"{[\w:]+}", "{id}", path) for path in paths} - known
     pages = ("/my", "/desk", "/auditor", "/login", "/logout")
-    assert {p for p in unknown if not p.startswith(pages)} <= {"/health", "/", "/people/{id}"}
+    assert {p for p in unknown if not p.startswith(pages)} <= {
+        "/health",
+        "/",
+        "/people",
+        "/people/{id}",
+    }
 
 
 def test_keys_end_and_wrong_ones_are_counted(served):

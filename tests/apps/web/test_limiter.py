@@ -11,7 +11,7 @@ def test_limits_are_shared_between_processes_and_count_seconds(tmp_path):
     most = per_minute("search", 1000)
     for limiter in (one, other, one):
         limiter.check(most, "a")
-        limiter.add(most, "a", 400)
+        limiter.hit(most, "a", cost=400)
     for limiter in (one, other):
         with pytest.raises(Denied) as refused:
             limiter.check(most, "a")

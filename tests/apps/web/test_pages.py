@@ -39,6 +39,17 @@ def redeeming(promise, now, evidence="seen"):
     return given
 
 
+def test_everyone_is_led_to_their_own_pages_only(served):
+    for role, there in (("case-worker", ["/desk"]), ("auditor", ["/auditor"])):
+        sign_in(served, role)
+        page = served.client.get(there[0]).text
+        assert re.findall(r'href="(/desk|/auditor)"', page) == there
+    sign_in(served, "admin")
+    assert re.findall(r'href="(/desk|/auditor)"', served.client.get("/desk").text) == [
+        "/desk", "/auditor",
+    ]  # fmt: skip
+
+
 def test_the_story_of_an_applicant_without_a_script(served, refused):
     client, service = served.client, served.service
     page = client.get("/my").text

@@ -69,7 +69,7 @@ def start(
     ] = 30,
     time_limit: Annotated[float, typer.Option(min=0.1, help="Seconds for a request.")] = 10.0,
     per_minute: Annotated[
-        int, typer.Option(min=1, help="Requests a minute of one key or link.")
+        int, typer.Option(min=1, help="Requests a minute of one key; a link has 1/50.")
     ] = 6000,
     search_seconds: Annotated[
         float, typer.Option(min=1, help="Seconds of searches a minute of one key; a link has 1/5.")
@@ -323,9 +323,8 @@ def _run(
 
     import uvicorn
     from uvicorn.config import LOGGING_CONFIG
-    from uvicorn.supervisors import Multiprocess
 
-    from ract.apps.web.connections import Connection
+    from ract.apps.web.connections import Connection, Workers
 
     logging = copy.deepcopy(LOGGING_CONFIG)
     logging["loggers"]["ract.apps.web"] = {
@@ -351,7 +350,7 @@ def _run(
     server = uvicorn.Server(config)
     run: Callable[[], None] = partial(server.run, sockets=[socket])
     if workers > 1:
-        run = Multiprocess(config, sockets=[socket]).run  # which has a use of its own for SIGHUP
+        run = Workers(config, sockets=[socket]).run  # which has a use of its own for SIGHUP
     if reread is not None:
         _on_hangup(reread)
     with suppress(KeyboardInterrupt):

@@ -105,10 +105,10 @@ def check(ledger: Ledger | Sequence[Promise], candidate: Any) -> Check:
             f"got {type(candidate).__name__}."
         )
     promises = ledger.each_open() if isinstance(ledger, Ledger) else iter(ledger)
-    judge, parts = _Judge(candidate), [pd.DataFrame(columns=COLUMNS)]
+    judge, parts = _Judge(candidate), []
     while part := list(islice(promises, PART)):
         parts.append(pd.DataFrame(judge.rows(part), columns=COLUMNS))
-    return Check(pd.concat(parts[1:], ignore_index=True) if len(parts) > 1 else parts[0])
+    return Check(pd.concat(parts or [pd.DataFrame(columns=COLUMNS)], ignore_index=True))
 
 
 class _Judge:

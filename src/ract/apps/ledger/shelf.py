@@ -13,6 +13,7 @@ from sqlalchemy import ColumnElement, Connection, select
 
 from ract._utils.errors import InvalidSpec
 from ract.apps.ledger import chain, tables
+from ract.apps.ledger.cases import NotFound
 from ract.apps.ledger.entries import end_of, zone_of
 from ract.apps.ledger.promise import ERASED, OFFERED, OPEN, WITHDRAWN, Promise, Redemption
 from ract.apps.ledger.region import Region
@@ -38,7 +39,7 @@ class Shelf:
         """A promise by its number."""
         found = self.all(db, tables.promises.c.id == id)
         if not found:
-            raise InvalidSpec(f"There is no promise {id!r} in this ledger.")
+            raise NotFound(f"There is no promise {id!r} in this ledger.")
         return found[0]
 
     def all(self, db: Connection, *conditions: ColumnElement[bool]) -> list[Promise]:
@@ -59,24 +60,19 @@ class Shelf:
 
         Their signatures are checked when they are redeemed.
         """
-        table, events = tables.promises.c, tables.events.c
+        table = tables.promises.c
         with self._store.reading() as db:
-            chosen = (
-                select(table.id)
-                .join(tables.events, events.subject == table.id)
-                .where(events.kind == OFFERED, table.status == OPEN)
-                .order_by(table.expires, events.number)
-            )
+            chosen = select(table.id).where(table.status == OPEN).order_by(table.expires, table.id)
             ids = db.execute(chosen).scalars().all()
         for first in range(0, len(ids), PAGE):
-            part = ids[first : first + PAGE]
+            places = {id: place for place, id in enumerate(ids[first : first + PAGE])}
             with self._store.reading() as db:
-                rows = db.execute(offers(table.status == OPEN, table.id.in_(part))).all()
-            found = {row.subject: row for row in rows}
-            for row in (found[id] for id in part if id in found):
-                promise = self._promise(row[0], chain.Event(*row[1:]), signed=False)
-                if promise.expires >= now:
-                    yield promise
+                rows = db.execute(offers(table.id.in_(places))).all()
+            for row in sorted(rows, key=lambda row: places[row.subject]):
+                if row.status == OPEN:  # asked in SQL, SQLite would go through all open ones
+                    promise = self._promise(row[0], chain.Event(*row[1:]), signed=False)
+                    if promise.expires >= now:
+                        yield promise
 
     def nearest(
         self, db: Connection, person: str, values: Mapping[str, Any], only: str | None

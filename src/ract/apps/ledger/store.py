@@ -21,6 +21,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import quote
@@ -40,7 +41,7 @@ from ract.apps.ledger.chain import (
     stamp,
 )
 from ract.apps.ledger.ring import VARIABLE, KeyRing
-from ract.apps.ledger.tables import check_version, events, migrate, schema, version
+from ract.apps.ledger.tables import NEWEST, check_version, events, migrate, schema, version
 
 Mode = Literal["create", "write", "read"]
 Keys = str | Path | KeyRing | None
@@ -128,16 +129,16 @@ class Store:
         with self.snapshot() if mode == "read" else self.writing() as db:
             names = sa.inspect(db).get_table_names()
             if mode != "create" and version.name not in names:
-                raise InvalidFile(f"{_shown(str(self.engine.url))} holds no ledger.")
+                raise InvalidFile(f"{self._file or _shown(str(self.engine.url))} holds no ledger.")
             self._read_keys(db, keys, mode, is_new=events.name not in names)
             if mode == "read":
-                if check_version(db, version, 2) < 2:
+                if check_version(db, version) < NEWEST:
                     raise OldLedger(
                         "This ledger was written by ract 0.2, whose events are not signed; open it "
                         "once to write, as ract promises open does, and they are."
                     )
             else:
-                migrate(db, version, schema, (lambda db: upgrade(db, self),))
+                migrate(db, version, schema, lambda db: upgrade(db, self))
         if version.name in names and mode != "read":
             self.tidy()  # an old ledger may have held secrets
 
@@ -319,7 +320,7 @@ def _prepare_sqlite(engine: sa.Engine, *, reads: bool) -> None:
         connection.isolation_level = None  # transactions begin where the event below says
         settings: tuple[str, ...] = ("journal_mode=WAL", "synchronous=FULL", "secure_delete=ON")
         if reads:
-            connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
+            connection.text_factory = partial(str, encoding="utf-8", errors="replace")
             settings = ("query_only=ON",)
         for setting in settings:
             connection.execute(f"PRAGMA {setting}").close()
@@ -344,8 +345,10 @@ def _as_sentences(engine: sa.Engine) -> Iterator[None]:
     except DBAPIError as error:
         cause = " ".join(str(error.orig).split())
         where = engine.url.render_as_string(hide_password=True)
-        if "file is not a database" in cause:
-            raise InvalidFile(f"{engine.url.database} is not a ledger.") from None
+        if "file is not a database" in cause or "malformed" in cause:
+            raise InvalidFile(
+                f"{engine.url.database} is not a ledger, or damaged: {cause}."
+            ) from None
         raise LedgerUnavailable(f"The ledger {where} does not answer: {cause}") from None
 
 

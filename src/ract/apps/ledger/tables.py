@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import sqlalchemy as sa
 
 from ract._utils.errors import InvalidFile
 
+NEWEST = 2  # version of the tables; those of 0.2 are 1
 BATCH = 1000  # rows that are read at once
 
 schema = sa.MetaData()
@@ -86,36 +87,24 @@ def migrate(
     db: sa.Connection,
     version: sa.Table,
     tables: sa.MetaData,
-    steps: Sequence[Callable[[sa.Connection], None]],
+    upgrade: Callable[[sa.Connection], None],
 ) -> None:
-    """Make the tables, or run the steps that a database has not seen.
-
-    Parameters
-    ----------
-    db : Connection
-        With which nobody else writes.
-    version : Table
-        Of the numbers of the steps that were run; making the tables of 0.2 was the first.
-    tables : MetaData
-        As they are after all steps.
-    steps : sequence of callables
-    """
+    """Make the tables, or bring those of 0.2 to what they are now; nobody else writes meanwhile."""
     version.create(db, checkfirst=True)
-    newest = len(steps) + 1
-    seen = check_version(db, version, newest)
+    seen = check_version(db, version)
     if seen == 0:
         tables.create_all(db)
-    for step in steps[seen - 1 :] if seen else ():
-        step(db)
-    if seen < newest:
-        db.execute(sa.insert(version).values(version=newest))
+    elif seen < NEWEST:
+        upgrade(db)
+    if seen < NEWEST:
+        db.execute(sa.insert(version).values(version=NEWEST))
 
 
-def check_version(db: sa.Connection, version: sa.Table, newest: int) -> int:
-    """How many steps a database has seen; those that this version does not know are refused."""
+def check_version(db: sa.Connection, version: sa.Table) -> int:
+    """The version of a database's tables; 0 if it has none. A newer one than ours is refused."""
     seen = int(db.execute(sa.select(sa.func.max(version.c.version))).scalar() or 0)
-    if seen > newest:
+    if seen > NEWEST:
         raise InvalidFile(
-            f"This ledger was written by a newer ract (schema {seen}; this one knows {newest})."
+            f"This ledger was written by a newer ract (schema {seen}; this one knows {NEWEST})."
         )
     return seen

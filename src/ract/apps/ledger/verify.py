@@ -64,6 +64,8 @@ class _Walk:
             known = (None, None) if said is None else (said["person"], said["expires"])
             self.standing[event.subject] = *known, OPEN
         elif event.kind in ("redeemed", "withdrawn", "expired"):
+            if before[2] != OPEN:
+                self.faults.append(f"Event {event.number} ends a promise that is not open.")
             self.standing[event.subject] = *before[:2], event.kind
         elif event.kind == "decided":
             self.standing[event.subject] = (

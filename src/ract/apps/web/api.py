@@ -207,6 +207,7 @@ def api_routes(gate: Gate) -> APIRouter:
         """End every link to a case."""
         service.state.end_links(own_case(caller, id).id)
 
+    @route("DELETE", "/people", summary="Erase a person whose key no path can hold, such as ..")
     @route("DELETE", "/people/{person:path}", summary="Erase a person")
     def erase(caller: Caller, person: str) -> schemas.ErasedAnswer:
         """Remove everything that is kept of a person; the ledger still verifies."""

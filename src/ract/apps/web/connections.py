@@ -12,6 +12,7 @@ from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from typing import ClassVar
 
 from uvicorn.protocols.http.h11_impl import H11Protocol
+from uvicorn.supervisors import Multiprocess
 
 from ract._utils.errors import InvalidSpec
 
@@ -19,7 +20,7 @@ Network = IPv4Network | IPv6Network
 
 HEADER_SECONDS = 10.0  # in which the header of a request must have come
 MOST = 1000  # connections of one worker process
-MOST_OF_ONE = 100  # of one address, unless it is a proxy that is trusted
+MOST_OF_ONE = 300  # of one address, unless it is a proxy that is trusted
 
 
 class Connection(H11Protocol):
@@ -68,6 +69,16 @@ class Connection(H11Protocol):
 
     def _is_trusted(self) -> bool:
         return any(ip_address(self._address or "::") in network for network in self.trusted)
+
+
+class Workers(Multiprocess):
+    """uvicorn's worker processes; when they end, nobody is left waiting for one to accept them."""
+
+    def terminate_all(self) -> None:
+        """Refuse connections from now on, and end the processes."""
+        for socket in self.sockets:
+            socket.close()
+        super().terminate_all()
 
 
 def trust(proxies: Iterable[str]) -> None:

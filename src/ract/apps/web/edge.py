@@ -9,7 +9,8 @@ import asyncio
 import logging
 import os
 import traceback
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext, suppress
 from time import perf_counter
 
 from fastapi import Request
@@ -17,6 +18,7 @@ from prometheus_client import CollectorRegistry, Counter, Histogram, generate_la
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import Collector
+from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -98,7 +100,6 @@ class Edge:
         """Answer a request."""
         started, status, begun = perf_counter(), 500, False
         request = Request(scope, receive)
-        self._under_way += 1
         scope.setdefault("state", {})
 
         async def dressed(message: Message) -> None:
@@ -110,8 +111,9 @@ class Edge:
 
         try:
             body = await self._admitted(request)
-            await self._app(scope, _replayed(body, receive), dressed)
-        except ConnectionError:
+            with self._working(request):
+                await self._app(scope, _replayed(body, receive), dressed)
+        except (ClientDisconnect, ConnectionError):
             status = 499  # nobody waits for an answer
         except Exception as error:
             if not isinstance(error, (Denied, TooLarge, OSError)):
@@ -123,7 +125,6 @@ class Edge:
                 if isinstance(error, (TooLarge, TimeoutError, Denied)):  # its body was not read
                     answer.headers["connection"] = "close"
                 await answer(scope, receive, dressed)
-        self._under_way -= 1
         seconds = perf_counter() - started
         route = getattr(scope.get("route"), "path", "other")
         who = getattr(scope["state"].get("who"), "id", "-")
@@ -134,21 +135,28 @@ class Edge:
     async def _admitted(self, request: Request) -> bytes:
         """The body of a request, once it is known who asks."""
         path, most = request.url.path, self._gate.settings.max_bytes
-        if self._under_way > AT_ONCE * self._gate.settings.threads and path != "/health":
-            raise Denied("Too much is being asked at once; try again.", 503, 1)
         is_link = request.method == "GET" and path.startswith("/my/")
         if path in OPEN or path.startswith("/static/"):
             most = SMALL
         elif not is_link or request.cookies or "authorization" in request.headers:
-            try:
+            with self._working(request), suppress(Denied) if is_link else nullcontext():
                 request.state.who = await self._gate.identify(request)
-            except Denied:
-                if not is_link:
-                    raise
         async with asyncio.timeout(self._gate.settings.time_limit):
             body = await _body(request, most)
         self._check_fields(body)
         return body
+
+    @contextmanager
+    def _working(self, request: Request) -> Iterator[None]:
+        """Count what is worked on, which waiting for a body is not; too much is refused unread."""
+        is_full = self._under_way >= AT_ONCE * self._gate.settings.threads
+        if is_full and request.url.path != "/health":
+            raise Denied("Too much is being asked at once; try again.", 503, 1)
+        self._under_way += 1
+        try:
+            yield
+        finally:
+            self._under_way -= 1
 
     def _check_fields(self, body: bytes) -> None:
         """Refuse more fields than people can have, before they are looked at."""
@@ -173,21 +181,16 @@ class TooLarge(Exception):
 
 
 async def _body(request: Request, most: int) -> bytes:
-    said = request.headers.get("content-length", "0")
-    parts, size, more = [], int(said) if said.isdigit() else 0, True
+    said, body = request.headers.get("content-length", "0"), bytearray()
+    size = int(said) if said.isdigit() else 0
+    if size <= most:
+        async for part in request.stream():
+            body += part
+            if (size := len(body)) > most:
+                break
     if size > most:
         raise TooLarge(f"A request has at most {most:,} bytes.")
-    size = 0
-    while more:
-        message = await request.receive()
-        if message["type"] == "http.disconnect":
-            raise ConnectionError
-        parts.append(message.get("body", b""))
-        size += len(parts[-1])
-        more = message.get("more_body", False)
-        if size > most:
-            raise TooLarge(f"A request has at most {most:,} bytes.")
-    return b"".join(parts)
+    return bytes(body)
 
 
 def _replayed(body: bytes, receive: Receive) -> Receive:

@@ -27,6 +27,7 @@ LINK_COOKIE, SESSION_COOKIE = "ract_link", "ract_session"
 WRONG_PER_MINUTE = 30  # keys that one address may try
 SEARCHING = 4  # one in so many threads may look for plans
 LONG = 600.0  # seconds for what an auditor or an administrator asks
+LINK_REQUESTS = 50  # of a key's requests, a link has one in so many
 LINK_SHARE = 5  # of a key's seconds of searches, a link has one in so many
 LINK_AT_ONCE = 2  # searches of one link, under way or waiting
 WAIT = 0.5  # seconds that a search may wait for others before it is refused at once
@@ -99,6 +100,7 @@ class Gate:
             name: per_minute(name, most)
             for name, most in (
                 ("requests", settings.per_minute),
+                ("requests by link", settings.per_minute / LINK_REQUESTS),
                 ("wrong", WRONG_PER_MINUTE),
                 ("search", seconds),
                 ("search by link", seconds / LINK_SHARE),
@@ -169,7 +171,7 @@ class Gate:
         try:
             return work(caller)
         finally:
-            self._limiter.add(most, caller.id, math.ceil(1000 * (thread_time() - begun)))
+            self._limiter.hit(most, caller.id, cost=math.ceil(1000 * (thread_time() - begun)))
 
     async def in_thread(
         self, call: Callable[[], Answer], kind: Kind = "quick", units: int = 1
@@ -204,7 +206,8 @@ class Gate:
 
     def _identify(self, request: Request) -> Caller:
         caller = self._shown(request)
-        self._limiter.count(self._most["requests"], caller.id)
+        what = "requests" if caller.case is None else "requests by link"
+        self._limiter.count(self._most[what], caller.id)
         return caller
 
     def _shown(self, request: Request) -> Caller:

@@ -86,8 +86,8 @@ class SharedCounts(Storage):
         self._db.close()
 
 
-class Limiter:
-    """So much a minute for each caller.
+class Limiter(FixedWindowRateLimiter):
+    """So much a minute for each caller; ``hit`` counts what is known when it is done.
 
     Examples
     --------
@@ -102,25 +102,21 @@ class Limiter:
 
     def __init__(self, path: str = ":memory:") -> None:
         self._counts = SharedCounts(path)
-        self._windows = FixedWindowRateLimiter(self._counts)
+        super().__init__(self._counts)
 
-    def count(self, most: RateLimitItem, who: str, cost: int = 1) -> None:
+    def count(self, most: RateLimitItem, who: str) -> None:
         """Count something, and refuse it if that is more than there may be."""
-        if not self._windows.hit(most, who, cost=cost):
-            self._refuse(most, who)
+        if not self.hit(most, who):
+            raise self._denied(most, who)
 
     def check(self, most: RateLimitItem, who: str) -> None:
         """Refuse something of which there was too much already."""
-        if not self._windows.test(most, who):
-            self._refuse(most, who)
+        if not self.test(most, who):
+            raise self._denied(most, who)
 
-    def add(self, most: RateLimitItem, who: str, cost: int) -> None:
-        """Count what something has cost, which is known when it is done."""
-        self._windows.hit(most, who, cost=cost)
-
-    def _refuse(self, most: RateLimitItem, who: str) -> None:
-        left = self._windows.get_window_stats(most, who).reset_time - time.time()
-        raise Denied("Too many requests; please wait a little.", 429, max(1, round(left)))
+    def _denied(self, most: RateLimitItem, who: str) -> Denied:
+        left = self.get_window_stats(most, who).reset_time - time.time()
+        return Denied("Too many requests; please wait a little.", 429, max(1, round(left)))
 
     def close(self) -> None:
         """Close the file."""

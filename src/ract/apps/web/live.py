@@ -115,11 +115,6 @@ class Live:
         """Values of nobody, for trying the model and for its description."""
         return _example(self.values)
 
-    @property
-    def gives_reasons(self) -> bool:
-        """Whether the model has kept people to compare with."""
-        return getattr(self.model, "reference_", None) is not None
-
     def frame(self, rows: Rows) -> pd.DataFrame:
         """People as a table of the model's columns."""
         return _frame(self.model, rows)
@@ -194,7 +189,7 @@ class Live:
 
     def reasons(self, frame: pd.DataFrame, seconds: float) -> Any:
         """Why one person was refused; None where that cannot be said."""
-        if not self.gives_reasons:
+        if getattr(self.model, "reference_", None) is None:  # nobody to compare with
             return None
         found = self.model.reasons(frame, n_jobs=1, time_limit=min(SECONDS, seconds))[0]
         return found if found.reasons else None

@@ -244,7 +244,6 @@ def _case(view: View, case: Case, values: dict[str, Any] | None = None, **more: 
     now = values or case.reported or case.values
     shown = {
         "heading": t.case_title.format(case.person),
-        "staff": True,
         "id": case.id,
         "date": view.day(case.at),
         "accepted": case.accepted,
@@ -275,7 +274,6 @@ def _auditor(router: APIRouter, gate: Gate) -> None:
         measured = getattr(service.live.model, "lasting_", None) is not None
         shown = {
             "heading": t.audit_title,
-            "staff": True,
             "audit": found,
             "counts": [(getattr(t, name), n) for name, n in found.promises.items()],
             "earned": [(getattr(t, k), n) for k, n in (found.earned or {}).items()],

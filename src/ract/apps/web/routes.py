@@ -141,7 +141,8 @@ def view_of(request: Request, service: Service) -> View:
     """Pages in the language that someone chose, or that their browser asks for."""
     chosen = request.query_params.get("language") or request.cookies.get(LANGUAGE_COOKIE)
     asked = request.headers.get("accept-language", "")
-    return View(service, best_language(f"{chosen or ''},{asked}"))
+    role = getattr(getattr(request.state, "who", None), "role", "")
+    return View(service, best_language(f"{chosen or ''},{asked}"), role)
 
 
 def page_of(request: Request, view: View, text: str) -> Response:

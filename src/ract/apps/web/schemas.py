@@ -270,30 +270,22 @@ class ProblemAnswer(BaseModel):
     detail: str
 
 
+CHANGE = ("feature", "before", "after", "goal", "low", "high")
+PLAN = ("status", "cost", "strength", "lasting", "at_least")
+
+
 def plan_answer(plan: Plan, person: str | None) -> PlanAnswer:
     """A plan as data."""
-    changes = [
-        ChangeAnswer(
-            feature=change.feature,
-            before=plain_value(change.before),
-            after=plain_value(change.after),
-            goal=plain_value(change.goal),
-            low=change.low,
-            high=change.high,
-            text=change.describe(),
-        )
-        for change in plan.changes
-    ]
+    changes = []
+    for change in plan.changes:
+        said: dict[str, Any] = {name: plain_value(getattr(change, name)) for name in CHANGE}
+        changes.append(ChangeAnswer(text=change.describe(), **said))
     return PlanAnswer(
         person=person,
-        status=plan.status,
         text=plan.describe(),
-        cost=_finite(plan.cost),
-        strength=_finite(plan.strength),
-        lasting=plan.lasting,
-        at_least=plan.at_least,
         changes=changes,
         alternatives=[plan_answer(other, person) for other in plan.alternatives],
+        **{name: _finite(getattr(plan, name)) for name in PLAN},
     )
 
 
@@ -311,5 +303,5 @@ def promise_answer(promise: Promise) -> PromiseAnswer:
     )
 
 
-def _finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None
+def _finite(value: Any) -> Any:
+    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import os
 from dataclasses import asdict, dataclass
-from typing import Any
+
+from pydantic import TypeAdapter
 
 VARIABLE = "RACT_SERVE"
 
@@ -43,7 +44,7 @@ class Settings:
     max_people : int
         People in a request.
     per_minute : int
-        Requests a minute of one key or link.
+        Requests a minute of one key; a link has a fiftieth of them.
     search_seconds : float
         Seconds of searches a minute of one key; a link has a fifth of it.
     threads : int
@@ -53,9 +54,9 @@ class Settings:
 
     Examples
     --------
-    >>> settings = Settings("promises.db", promise_days=90)
-    >>> Settings.from_text(settings.to_text()) == settings
-    True
+    >>> settings = Settings("promises.db", public_url="https://loans.example.org")
+    >>> settings.secure, settings.promise_days
+    (True, 180)
     """
 
     ledger: str
@@ -87,13 +88,6 @@ class Settings:
         return json.dumps(asdict(self))
 
     @classmethod
-    def from_text(cls, text: str) -> Settings:
-        """From JSON."""
-        held = json.loads(text).items()
-        given: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in held}
-        return cls(**given)
-
-    @classmethod
     def from_environment(cls) -> Settings:
         """What the process that started this one has left."""
-        return cls.from_text(os.environ[VARIABLE])
+        return TypeAdapter(cls).validate_json(os.environ[VARIABLE])

@@ -96,7 +96,7 @@ class ServiceState:
     def __init__(self, store: Store) -> None:
         self.store = store
         with store.writing() as db:
-            migrate(db, version, schema, (_upgrade,))
+            migrate(db, version, schema, _upgrade)
 
     def add_key(self, role: Role, name: str, *, by: str, days: int | None = None) -> str:
         """A new key, which is shown once: only its hash is kept."""
@@ -204,8 +204,18 @@ class ServiceState:
 
     def model_number(self) -> int:
         """The number of the model that decides; 0 if there is none yet."""
+        return self._newest()[0]
+
+    def is_current(self, content: bytes) -> bool:
+        """Whether a model file is the one that decides already."""
+        return self._newest()[1] == _hash(content)
+
+    def _newest(self) -> tuple[int, str]:
+        """Number and hash of the model that decides."""
+        chosen = sa.select(models.c.number, models.c.hash).order_by(models.c.number.desc()).limit(1)
         with self.store.reading() as db:
-            return int(db.execute(sa.select(sa.func.max(models.c.number))).scalar() or 0)
+            row = db.execute(chosen).first()
+        return (0, "") if row is None else (int(row.number), str(row.hash))
 
     def model(self) -> tuple[int, bytes]:
         """The model that decides: its number and its file."""
@@ -218,12 +228,6 @@ class ServiceState:
         if _hash(row.content) != row.hash:
             raise InvalidSpec(f"Model {row.number} is not as it was written.")
         return int(row.number), bytes(row.content)
-
-    def is_current(self, content: bytes) -> bool:
-        """Whether a model file is the one that decides already."""
-        newest = sa.select(models.c.hash).order_by(models.c.number.desc()).limit(1)
-        with self.store.reading() as db:
-            return db.execute(newest).scalar() == _hash(content)
 
     def add_job(self, id: str, key: str) -> None:
         """Keep that a job has begun."""

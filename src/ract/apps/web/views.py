@@ -23,6 +23,7 @@ from ract._utils.errors import InvalidData
 from ract._utils.templates import Templates
 from ract._utils.validation import is_missing
 from ract.apps.ledger import Case, Limit, Promise
+from ract.apps.web.keys import ADMIN, AUDITOR, WORKER
 from ract.apps.web.live import Bounds, Live, PersonalRules
 from ract.apps.web.service import Service, Ways, token_of
 from ract.data.actions import Feature
@@ -66,10 +67,13 @@ class View:
     service : Service
     language : str
         One of those that are built in.
+    role : str
+        Of who asks; "" if that is not known.
     """
 
     service: Service
     language: str
+    role: str = ""
 
     @property
     def live(self) -> Live:
@@ -88,7 +92,8 @@ class View:
 
     def page(self, template: str, /, **values: Any) -> str:
         """A whole page."""
-        common = {"t": self.t, "languages": LANGUAGES, "staff": False, "heading": ""}
+        common = {"t": self.t, "languages": LANGUAGES, "heading": ""}
+        common["desk"], common["audit"] = (self.role in (one, ADMIN) for one in (WORKER, AUDITOR))
         common["lang"] = self.notices.language.tag
         common["creditor"] = single_line(self.notices.settings.details.creditor)
         return templates().render(template, common | values)

@@ -91,8 +91,8 @@ def _alone(view: View, levers: Levers, name: str) -> dict[str, Any]:
     if not enough:
         text = t.lever_open if enough is None else t.lever_no
         return {"text": text.format(label), "good": False}
-    plan = levers.plans[levers.sets.index((name,))]
-    return {"text": t.lever_alone.format(label, joined(view, changes_of(view, plan))), "good": True}
+    (change,) = levers.plans[levers.sets.index((name,))].changes
+    return {"text": t.lever_alone.format(label, view.value(change.goal)), "good": True}
 
 
 def changes_of(view: View, plan: Plan) -> list[str]:
