@@ -149,7 +149,7 @@ def test_no_way_that_is_not_safe_stands_beside_one_that_is():
     safe = replace(PLAN, changes=(DEBT, PURPOSE), cost=0.25, at_least=True)
     text = prose(notices().render(replace(PLAN, alternatives=(safe,)), form="text"))
     assert "Income" not in text.split("WHAT WE LOOKED AT")[0]
-    assert "You may do more than this: we have checked that it does not harm." in text
+    assert "You may do more than this: we have checked that it does no harm." in text
     alone = prose(notices().render(PLAN, form="text"))
     assert "and not what lies beyond them. Please ask us before you do more." in alone
     category = replace(PLAN, changes=(PURPOSE,))
@@ -240,12 +240,12 @@ def test_a_missing_value_is_asked_for_in_its_own_words():
     plan = replace(PLAN, changes=(SUPPLIED, DEBT), at_least=True)
     said = {language: prose(notices(language).render(plan, form="text")) for language in LANGUAGES}
     for language, now, needed in (
-        ("en", "(Now not given)", "tell us; it must be from 44,513 to 90,000 "),
-        ("de", "(Jetzt nicht angegeben)", "bitte angeben; nötig ist: 44.513 bis 90.000 "),
+        ("en", "(now not given)", "tell us; it must be from 44,513 to 90,000 "),
+        ("de", "(jetzt nicht angegeben)", "bitte angeben; nötig ist: 44.513 bis 90.000 "),
         ("fr", "hui non indiqué)", "à nous indiquer ; il faut de 44 513 à 90 000 "),
     ):
         assert now in said[language] and needed in said[language]
-    more = "You may change more than is needed: we have checked that this does not harm."
+    more = "You may change more than is needed: we have checked that this does no harm."
     assert f"We may ask you to show it. {more} What you tell us must" in said["en"]
     assert "zu belegen. Sie dürfen auch mehr ändern:" in said["de"]
     assert "de le prouver. Vous pouvez changer plus :" in said["fr"]
@@ -356,24 +356,51 @@ def test_a_notice_says_how_long_its_ways_hold():
 @pytest.mark.parametrize(
     ("language", "said"),
     [
-        ("en", "Way 2 asks for less and would meet"),
-        ("de", "Weg 2 verlangt weniger und würde die heutigen Kriterien auch erfüllen."),
-        ("fr", "La voie 2 demande moins et remplirait aussi"),
+        (
+            "en",
+            "Way 1 asks for less and would meet today’s criteria as well. If they are renewed "
+            "before you are there, way 2 is more likely",
+        ),
+        (
+            "de",
+            "Weg 1 verlangt weniger und würde die heutigen Kriterien auch erfüllen. Falls sie "
+            "sich ändern, bevor Sie so weit sind, reicht Weg 2 eher.",
+        ),
+        (
+            "fr",
+            "La voie 1 demande moins et remplirait aussi les critères d’aujourd’hui. S’ils "
+            "changent avant que vous y soyez, la voie 2 a plus",
+        ),
     ],
 )
 def test_a_smaller_way_is_named_only_where_it_is_smaller(language, said):
-    [change] = PLAN.changes[:1]
-    strong = replace(PLAN, changes=(change,), cost=0.3, strength=0.8, alternatives=())
-    less = replace(strong, cost=0.1, strength=0.6, smaller=True)
+    strong = replace(PLAN, changes=(DEBT,), cost=0.3, strength=0.8, alternatives=())
+    less = replace(
+        strong,
+        changes=(replace(DEBT, after=800.0, high=800.0),),
+        cost=0.1,
+        strength=0.6,
+        smaller=True,
+    )
 
-    def text(way):
+    def text(way, form="text"):
         plan = replace(strong, alternatives=(way,))
-        return prose(notices(language).render(plan, form="text"))
+        return prose(notices(language).render(plan, form=form))
 
     assert said in text(less)
+    assert "<details>" not in text(less, "html")  # the stronger one stands beside it
     assert said not in text(replace(less, cost=0.4))
     assert said not in text(replace(less, strength=0.9))
     assert said not in text(replace(less, smaller=False))
+
+
+def test_several_changes_are_said_to_be_needed_together():
+    both = replace(PLAN, changes=(DEBT, PURPOSE), alternatives=())
+    assert "If all of this changes, and all else" in prose(notices().render(both))
+    two = prose(notices().render(replace(both, alternatives=(replace(PLAN, changes=(INCOME,)),))))
+    assert "A way of several lines needs all of them." in two
+    one = replace(PLAN, changes=(DEBT,), alternatives=())
+    assert "If this changes, and all else" in prose(notices().render(one))
 
 
 def none(**obstacle):
@@ -382,8 +409,8 @@ def none(**obstacle):
 
 
 def test_what_the_operator_barred_is_not_called_a_fact_of_life():
-    both = none(features=("Age",), options=("Income", "Debt"))
-    assert "The decision depends on: Age. We cannot ask you to change this." in both
+    both = none(features=("Purpose",), options=("Income", "Debt"))
+    assert "The decision depends on: Purpose. We cannot ask you to change this." in both
     assert "We left these out of the search: Income, Debt." in both
     only = none(options=("Income",))
     assert "depends on" not in only and "limit of our criteria" not in only
@@ -392,6 +419,19 @@ def test_what_the_operator_barred_is_not_called_a_fact_of_life():
     assert "With more effort there is a way." in dear and "depends on" not in dear
     unknown = notices().render(replace(PLAN, status="unknown", changes=()))
     assert "we have not shown that there is none" in unknown
+
+
+def test_what_blocks_is_what_was_a_reason_and_never_a_protected_attribute():
+    assert "depends on" not in none(features=("Age",))
+    assert "depends on: Debt." in prose(none(features=("Age", "Debt")))
+    blocked = Obstacle(("Purpose", "Debt"), True, np.inf)
+    plan = replace(PLAN, status="none", changes=(), obstacle=blocked)
+    given = REASONS.reasons[0]
+    for feature, said in (("Debt", "Debt."), ("Income", "Purpose, Debt.")):
+        reason = replace(given, feature=feature, direction="too high", tied_with=())
+        why = replace(REASONS, reasons=(reason,))
+        text = prose(notices().render(plan, why, "text"))
+        assert f"depends on: {said}" in text
 
 
 def test_who_decides_and_how_to_contest_it():
