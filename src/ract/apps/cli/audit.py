@@ -20,20 +20,13 @@ def audit_model(
         Path, typer.Option("-o", "--output", help="HTML page to write.", show_default=False)
     ],
     *,
-    target: Annotated[
-        str | None,
-        typer.Option(help="Column of the true classes; by default that of training, if present."),
-    ] = None,
+    target: str | None = None,
     groups: options.Groups = None,
     training: options.TrainingOutcomes = None,
     bound: options.Bound,
-    max_people: Annotated[
-        int, typer.Option(help="For how many people plans are sought; the bound is on all.")
-    ] = 5000,
-    title: Annotated[str, typer.Option(help="Title of the page.")] = "Recourse audit",
-    templates: Annotated[
-        Path | None, typer.Option(help="Folder of Jinja2 templates that replace the page's own.")
-    ] = None,
+    max_people: int = 5000,
+    title: str = "Recourse audit",
+    templates: Path | None = None,
     id: options.Id = None,
     strict: options.Strict = False,
     json: options.Json = False,

@@ -22,28 +22,13 @@ def certify_model(
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help="JSON record to write.")
     ] = None,
-    check: Annotated[
-        Path | None,
-        typer.Option(
-            help="Check this record again instead of making one, with the options it was made with."
-        ),
-    ] = None,
+    check: Path | None = None,
     groups: options.Groups = None,
     training: options.Training = None,
     bound: options.Bound,
-    max_risk: Annotated[
-        float | None, typer.Option(help="Refuse if there are too few people to show this risk.")
-    ] = None,
-    witnesses: Annotated[
-        Path | None,
-        typer.Option(
-            help="Write everyone's action to this file, which holds people's values; with --check, "
-            "check those in it."
-        ),
-    ] = None,
-    keep: Annotated[
-        bool, typer.Option("--keep", help="Keep the record in the model file too.")
-    ] = False,
+    max_risk: float | None = None,
+    witnesses: Path | None = None,
+    keep: bool = False,
     strict: options.Strict = False,
     json: options.Json = False,
     csv: options.Csv,

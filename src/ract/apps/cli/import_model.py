@@ -35,28 +35,16 @@ def import_file(
     ],
     output: options.ModelOutput,
     *,
-    target: Annotated[
-        str | None, typer.Option(help="Column of REFERENCE that is not a feature.")
-    ] = None,
+    target: str | None = None,
     actions: options.Actions = None,
     desired: options.Desired = None,
     drop: options.Drop = None,
-    threshold: Annotated[
-        float | None, typer.Option(help="Decide by this probability, not by the model's own rule.")
-    ] = None,
-    cost: Annotated[
-        str,
-        typer.Option(
-            help="Measure of effort: percentile, relative, kernel-percentile, range, std, mad, l1, "
-            "log-percentile."
-        ),
-    ] = "percentile",
+    threshold: float | None = None,
+    cost: str = "percentile",
     exact_costs: options.ExactCosts = False,
     keep_reference: options.KeepReference = False,
     budget: options.Budget = None,
-    trust: Annotated[
-        bool, typer.Option("--trust", help="Load a pickle, which runs whatever code is in it.")
-    ] = False,
+    trust: bool = False,
     json: options.Json = False,
     csv: options.Csv,
 ) -> None:

@@ -40,9 +40,7 @@ command = options.adds_to(app)
 class NoticeOptions(PlanOptions):
     """Up to three plans of up to three changes for each person."""
 
-    max_changes: Annotated[
-        int | None, typer.Option(help="How many features plans change, unless only more would do.")
-    ] = 3
+    max_changes: int | None = 3
     n_alternatives: Annotated[
         int, typer.Option(min=0, max=2, help="Further plans for each person.")
     ] = 2
@@ -53,13 +51,8 @@ class NoticeOptions(PlanOptions):
 class Comparison:
     """Whom refused people are compared with."""
 
-    reference: Annotated[
-        str | None,
-        typer.Option(help="Table of people to compare with; those that the model kept, if any."),
-    ] = None
-    against: Annotated[
-        str, typer.Option(help="Whom of them: margin (of acceptance), accepted or mean (everyone).")
-    ] = "margin"
+    reference: str | None = None
+    against: str = "margin"
 
 
 @command("write")
@@ -76,17 +69,11 @@ def write_notices(
         ),
     ],
     *,
-    without_reasons: Annotated[
-        bool, typer.Option("--without-reasons", help="Say only what each person can do.")
-    ] = False,
+    without_reasons: bool = False,
     comparison: Comparison,
     pages: options.NoticePages,
-    form: Annotated[
-        list[str] | None, typer.Option(help="html, text or json; html by default. May be repeated.")
-    ] = None,
-    date: Annotated[
-        str | None, typer.Option(help="Date of the decisions, as 2026-12-31; today by default.")
-    ] = None,
+    form: list[str] | None = None,
+    date: str | None = None,
     plans: NoticeOptions,
     id: options.Id = None,
     json: options.Json = False,
@@ -157,13 +144,11 @@ def propose_settings(
     model: options.ModelPath,
     *,
     output: Annotated[str, typer.Option("-o", "--output", help="File; - to print it.")] = "-",
-    codes: Annotated[
-        str, typer.Option(help="List that codes are from: regulation-b, hmda or none.")
-    ] = "regulation-b",
-    language: Annotated[str, typer.Option(help="Of the sentences: en, de, fr or another.")] = "en",
-    creditor: Annotated[str, typer.Option(help="Your name.")] = "",
-    address: Annotated[str, typer.Option(help="Your address.")] = "",
-    contact: Annotated[str, typer.Option(help="How to reach you: telephone, e-mail.")] = "",
+    codes: str = "regulation-b",
+    language: str = "en",
+    creditor: str = "",
+    address: str = "",
+    contact: str = "",
     json: options.Json = False,
 ) -> None:
     """Write a file of codes and sentences for the reasons of a model, to be edited.
@@ -199,9 +184,7 @@ def check_settings(
         Path, typer.Argument(help="File of ract notice init.", show_default=False)
     ] = Path("notice.toml"),
     *,
-    pack: Annotated[
-        list[str], typer.Option(help="Body of rules, such as eu-ccd2. May be repeated.")
-    ],
+    pack: list[str],
     json: options.Json = False,
 ) -> None:
     """Check that a file of codes has what a body of rules asks a notice to say.

@@ -6,16 +6,19 @@ a command takes the dataclass as one parameter, and ``with_option_groups`` shows
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import tomllib
+from collections.abc import Callable, Iterable
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from functools import wraps
 from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, TypeVar, get_type_hints
+from typing import Annotated, Any, ClassVar, TypeVar, get_origin, get_type_hints
 
 import typer
 from typer.core import TyperGroup
 
+# By command or group of options, and by option: the file keeps texts out of signatures.
+HELP = tomllib.loads(Path(__file__).with_name("help.toml").read_text("utf-8"))
 Command = TypeVar("Command", bound=Callable[..., None])
 
 DataFile = Annotated[
@@ -191,8 +194,7 @@ def with_option_groups(command: Callable[..., None]) -> Callable[..., None]:
         if name in groups:
             parameters += _fields(groups[name])
         else:
-            annotation = hints[name]
-            parameters.append(parameter.replace(kind=Parameter.KEYWORD_ONLY, annotation=annotation))
+            parameters.append(_option([command], name, hints[name], parameter.default))
 
     @wraps(command)
     def run(**given: Any) -> None:
@@ -207,14 +209,23 @@ def with_option_groups(command: Callable[..., None]) -> Callable[..., None]:
 def _fields(group: Any) -> list[Parameter]:
     hints = get_type_hints(group, include_extras=True)
     return [
-        Parameter(
+        _option(
+            group.__mro__,
             field.name,
-            Parameter.KEYWORD_ONLY,
-            default=Parameter.empty if field.default is MISSING else field.default,
-            annotation=hints[field.name],
+            hints[field.name],
+            Parameter.empty if field.default is MISSING else field.default,
         )
         for field in fields(group)
     ]
+
+
+def _option(owners: Iterable[Any], name: str, hint: Any, default: Any) -> Parameter:
+    """An option; what is no more than its help, and a flag, need not say how it is written."""
+    if get_origin(hint) is not Annotated:
+        said = next(text for owner in owners if (text := HELP.get(owner.__name__, {}).get(name)))
+        names = [f"--{name.replace('_', '-')}"] if default is False else []
+        hint = Annotated[hint, typer.Option(*names, help=said)]
+    return Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=hint)
 
 
 def strength_of(given: str | None) -> float | str | None:

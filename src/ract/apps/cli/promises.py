@@ -41,22 +41,12 @@ def offer_promises(
         str, typer.Option(help="Last day (2027-06-30), or how long (180d).", show_default=False)
     ],
     ledger: Where = "ract-promises.db",
-    by: Annotated[str, typer.Option(help="Who makes the promises; you by default.")] = "",
-    zone: Annotated[str, typer.Option(help="Time zone in which the last day ends.")] = "UTC",
-    pin: Annotated[
-        list[str] | None,
-        typer.Option(help="Feature that must not change, such as the loan's amount."),
-    ] = None,
-    also: Annotated[
-        list[Path] | None,
-        typer.Option(help="Model file: plans serve in this model too. May be given again."),
-    ] = None,
-    lasting: Annotated[
-        float | None, typer.Option(help="Probability that plans outlast a retrained model.")
-    ] = None,
-    max_changes: Annotated[
-        int | None, typer.Option(help="How many features a plan may change.")
-    ] = None,
+    by: str = "",
+    zone: str = "UTC",
+    pin: list[str] | None = None,
+    also: list[Path] | None = None,
+    lasting: float | None = None,
+    max_changes: int | None = None,
     time_limit: options.TimeLimit = 10.0,
     n_jobs: options.NJobs = -1,
     json: options.Json = False,
@@ -223,9 +213,7 @@ def show_outcomes(
     ] = None,
     *,
     ledger: Where = "ract-promises.db",
-    model: Annotated[
-        Path | None, typer.Option(help="Model file that has kept a judge (ract fit --keep-judge).")
-    ] = None,
+    model: Path | None = None,
     confidence: Annotated[float, typer.Option(min=0, max=1, help="Of intervals.")] = 0.95,
     output: Output = None,
     json: options.Json = False,

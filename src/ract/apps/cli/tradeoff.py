@@ -18,15 +18,10 @@ def tradeoff(
     output: options.TableOutput = "-",
     plot: options.Picture = None,
     model: options.ModelKind = "forest",
-    param: Annotated[str, typer.Option(help="Parameter to vary.")] = "recourse_weight",
-    values: Annotated[
-        str, typer.Option(help="Values of the parameter, with commas between.")
-    ] = "0,0.01,0.03,0.1,0.3,1",
+    param: str = "recourse_weight",
+    values: str = "0,0.01,0.03,0.1,0.3,1",
     cv: Annotated[int, typer.Option(min=2, help="Number of folds.")] = 5,
-    strength: Annotated[
-        str | None,
-        typer.Option(help="Measure lasting recourse too, for plans of this strength, or 'most'."),
-    ] = None,
+    strength: str | None = None,
     n_estimators: options.NEstimators = 100,
     budget: options.Budget = None,
     random_state: options.RandomState = 0,
