@@ -23,14 +23,14 @@ def certify_model(
         Path | None, typer.Option("-o", "--output", help="JSON record to write.")
     ] = None,
     check: Path | None = None,
-    groups: options.Groups = None,
-    training: options.Training = None,
+    groups: str | None = None,
+    training: str | None = None,
     bound: options.Bound,
     max_risk: float | None = None,
     witnesses: Path | None = None,
     keep: bool = False,
-    strict: options.Strict = False,
-    json: options.Json = False,
+    strict: bool = False,
+    json: bool = False,
     csv: options.Csv,
 ) -> None:
     """Bound the share of a population without recourse, from people who were held out.

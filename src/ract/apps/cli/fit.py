@@ -33,15 +33,15 @@ NOT_OF_ESTIMATORS = ("class_weight", "keep_reference", "exact_costs", "max_auc_l
 class Parameters:
     """Parameters of the estimators."""
 
-    n_estimators: options.NEstimators = 100
-    budget: options.Budget = None
+    n_estimators: int = 100
+    budget: float | None = None
     recourse_weight: str | None = None
     min_recourse: float | None = None
     max_auc_loss: float | None = None
     lasting: float | None = None
-    keep_reference: options.KeepReference = False
+    keep_reference: bool = False
     cost: str = "percentile"
-    exact_costs: options.ExactCosts = False
+    exact_costs: bool = False
     criterion: str = "gini"
     max_depth: int | None = None
     min_samples_leaf: int | None = None
@@ -53,14 +53,14 @@ class Parameters:
     confidence: float | None = None
     oob_score: bool = True
     random_state: options.RandomState = 0
-    n_jobs: options.NJobs = -1
+    n_jobs: int = -1
 
 
 def fit_model(
     table: options.TrainingData,
     output: options.ModelOutput,
     *,
-    actions: options.Actions = None,
+    actions: Path | None = None,
     model: str | None = None,
     parameters: Parameters,
     weights: str | None = None,
@@ -71,7 +71,7 @@ def fit_model(
         typer.Option(min=0, max=1, help="With --promises: share of them that must be kept."),
     ] = 1.0,
     keep_judge: bool = False,
-    json: options.Json = False,
+    json: bool = False,
     csv: options.Csv,
 ) -> None:
     """Train a model and write it to a model file.

@@ -29,7 +29,7 @@ def propose_actions(
         int | None, typer.Option(min=2, help="Put categories of fewer people than this together.")
     ] = None,
     rare_name: str = "other",
-    json: options.Json = False,
+    json: bool = False,
     csv: options.Csv,
 ) -> None:
     """Write an action file for a table, to be edited.

@@ -44,7 +44,7 @@ class NoticeOptions(PlanOptions):
     n_alternatives: Annotated[
         int, typer.Option(min=0, max=2, help="Further plans for each person.")
     ] = 2
-    time_limit: options.TimeLimit = 0.03
+    time_limit: float = 0.03
 
 
 @dataclass(frozen=True)
@@ -75,8 +75,8 @@ def write_notices(
     form: list[str] | None = None,
     date: str | None = None,
     plans: NoticeOptions,
-    id: options.Id = None,
-    json: options.Json = False,
+    id: str | None = None,
+    json: bool = False,
     csv: options.Csv,
 ) -> None:
     """Write a notice for each person who is refused: the reasons, and what would have changed it.
@@ -149,7 +149,7 @@ def propose_settings(
     creditor: str = "",
     address: str = "",
     contact: str = "",
-    json: options.Json = False,
+    json: bool = False,
 ) -> None:
     """Write a file of codes and sentences for the reasons of a model, to be edited.
 
@@ -185,7 +185,7 @@ def check_settings(
     ] = Path("notice.toml"),
     *,
     pack: list[str],
-    json: options.Json = False,
+    json: bool = False,
 ) -> None:
     """Check that a file of codes has what a body of rules asks a notice to say.
 

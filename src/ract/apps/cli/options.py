@@ -17,7 +17,7 @@ from typing import Annotated, Any, ClassVar, TypeVar, get_origin, get_type_hints
 import typer
 from typer.core import TyperGroup
 
-# By command or group of options, and by option: the file keeps texts out of signatures.
+# By command or group of options, or for every one: the file keeps texts out of signatures.
 HELP = tomllib.loads(Path(__file__).with_name("help.toml").read_text("utf-8"))
 Command = TypeVar("Command", bound=Callable[..., None])
 
@@ -45,71 +45,10 @@ TableOutput = Annotated[
 Picture = Annotated[
     Path | None, typer.Option(help="Picture to write: PNG, SVG or PDF by its suffix.")
 ]
-Actions = Annotated[
-    Path | None, typer.Option(help="Action file; without one everything may change.")
-]
-Desired = Annotated[
-    str | None, typer.Option(help="Class that people want; the action file may name it instead.")
-]
-Drop = Annotated[
-    list[str] | None,
-    typer.Option(help="Column to leave out, such as a customer number. May be given again."),
-]
-Strength = Annotated[
-    str | None,
-    typer.Option(help="What plans must win, up to 1: the share of votes, for a forest; or 'most'."),
-]
-Id = Annotated[
-    str | None,
-    typer.Option(help="Column that names the people; by default they are numbered from 0."),
-]
-Groups = Annotated[
-    str | None, typer.Option(help="Column of groups to compare; it need not be a feature.")
-]
 Training = Annotated[
     str | None, typer.Option(help="Training table, to notice people who are in both tables.")
 ]
-TrainingOutcomes = Annotated[
-    str | None,
-    typer.Option(
-        help="Training table, to notice people who are in both tables and, if it has the target, "
-        "to judge which plans are earned."
-    ),
-]
-ModelKind = Annotated[str, typer.Option(help="forest, tree or boosting.")]
-NEstimators = Annotated[int, typer.Option(help="Trees of a forest or booster.")]
-ExactCosts = Annotated[
-    bool,
-    typer.Option(
-        "--exact-costs", help="Keep costs to the last value, single people's values included."
-    ),
-]
-KeepReference = Annotated[
-    bool,
-    typer.Option(
-        "--keep-reference",
-        help="Keep the rows of at most 100 people at the margin of acceptance in the file, whom "
-        "ract reasons compares others with.",
-    ),
-]
-Budget = Annotated[
-    float | None,
-    typer.Option(
-        help="Largest acceptable cost of an action; by default 0.3, or 1 where the action file "
-        "limits changes."
-    ),
-]
-ModelBudget = Annotated[
-    float | None,
-    typer.Option(help="Largest acceptable cost of an action; by default that of the model."),
-]
-TimeLimit = Annotated[float, typer.Option(help="Seconds for the search of each person.")]
 RandomState = Annotated[int, typer.Option(min=0, help="Seed; the same gives the same result.")]
-NJobs = Annotated[int, typer.Option(help="Threads; -1 for one per core.")]
-Strict = Annotated[
-    bool,
-    typer.Option("--strict", help="Stop at a row that cannot be read, instead of marking it."),
-]
 Json = Annotated[bool, typer.Option("--json", help="Print the summary as JSON on standard output.")]
 
 
@@ -146,18 +85,18 @@ class TrainingData:
 
     data: DataFile
     target: Annotated[str, typer.Option(help="Column of the classes to learn.", show_default=False)]
-    desired: Desired = None
-    drop: Drop = None
+    desired: str | None = None
+    drop: list[str] | None = None
 
 
 @dataclass(frozen=True)
 class Bound:
     """How the share of people without recourse is bounded."""
 
-    budget: ModelBudget = None
+    budget: float | None = None
     confidence: Annotated[float, typer.Option(help="Confidence of the bounds.")] = 0.95
-    time_limit: TimeLimit = 10.0
-    n_jobs: NJobs = -1
+    time_limit: float = 10.0
+    n_jobs: int = -1
 
 
 class WithDefault(TyperGroup):
@@ -222,7 +161,8 @@ def _fields(group: Any) -> list[Parameter]:
 def _option(owners: Iterable[Any], name: str, hint: Any, default: Any) -> Parameter:
     """An option; what is no more than its help, and a flag, need not say how it is written."""
     if get_origin(hint) is not Annotated:
-        said = next(text for owner in owners if (text := HELP.get(owner.__name__, {}).get(name)))
+        of = [HELP.get(owner.__name__, {}) for owner in owners]
+        said = next(texts[name] for texts in (*of, HELP["every"]) if name in texts)
         names = [f"--{name.replace('_', '-')}"] if default is False else []
         hint = Annotated[hint, typer.Option(*names, help=said)]
     return Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=hint)

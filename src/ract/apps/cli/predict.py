@@ -16,9 +16,9 @@ def predict(
     people: options.PeopleFile,
     *,
     output: options.TableOutput = "-",
-    id: options.Id = None,
-    strict: options.Strict = False,
-    json: options.Json = False,
+    id: str | None = None,
+    strict: bool = False,
+    json: bool = False,
     csv: options.Csv,
 ) -> None:
     """Write what a model decides about each person.

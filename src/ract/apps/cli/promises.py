@@ -47,9 +47,9 @@ def offer_promises(
     also: list[Path] | None = None,
     lasting: float | None = None,
     max_changes: int | None = None,
-    time_limit: options.TimeLimit = 10.0,
-    n_jobs: options.NJobs = -1,
-    json: options.Json = False,
+    time_limit: float = 10.0,
+    n_jobs: int = -1,
+    json: bool = False,
     csv: options.Csv,
 ) -> None:
     """Find a plan for everyone who is refused, and promise it.
@@ -216,7 +216,7 @@ def show_outcomes(
     model: Path | None = None,
     confidence: Annotated[float, typer.Option(min=0, max=1, help="Of intervals.")] = 0.95,
     output: Output = None,
-    json: options.Json = False,
+    json: bool = False,
     csv: options.Csv,
 ) -> None:
     """Say how many redeemed promises were repaid, beside what a judge predicts.

@@ -17,10 +17,10 @@ class ReasonOptions:
 
     against: str = "margin"
     max_reasons: int = 4
-    budget: options.ModelBudget = None
-    time_limit: options.TimeLimit = 10.0
-    n_jobs: options.NJobs = -1
-    strict: options.Strict = False
+    budget: float | None = None
+    time_limit: float = 10.0
+    n_jobs: int = -1
+    strict: bool = False
 
 
 def explain_refusals(
@@ -30,11 +30,11 @@ def explain_refusals(
     reference: str | None = None,
     output: options.TableOutput = "-",
     report: str | None = None,
-    groups: options.Groups = None,
+    groups: str | None = None,
     replicates: int = 0,
     search: ReasonOptions,
-    id: options.Id = None,
-    json: options.Json = False,
+    id: str | None = None,
+    json: bool = False,
     csv: options.Csv,
 ) -> None:
     """Say why people were refused, and whether a reason can be mended.

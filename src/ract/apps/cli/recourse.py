@@ -40,8 +40,8 @@ def find_plans(
     engine: str | None = None,
     scheduler: str | None = None,
     search: RecourseOptions,
-    id: options.Id = None,
-    json: options.Json = False,
+    id: str | None = None,
+    json: bool = False,
     csv: options.Csv,
 ) -> None:
     """Find what each person can do to get the desired class.

@@ -23,19 +23,19 @@ if TYPE_CHECKING:
 class PlanOptions:
     """Which plans are sought; parameters of ``recourse`` in Python."""
 
-    budget: options.ModelBudget = None
+    budget: float | None = None
     max_changes: int | None = None
-    strength: options.Strength = None
+    strength: str | None = None
     lasting: float | None = None
     n_alternatives: int = 0
     margin: float = 0.0
     by: str | None = None
     features: list[str] | None = None
     forbidden: list[str] | None = None
-    strict: options.Strict = False
-    time_limit: options.TimeLimit = 10.0
+    strict: bool = False
+    time_limit: float = 10.0
     max_nodes: int | None = None
-    n_jobs: options.NJobs = -1
+    n_jobs: int = -1
 
     def parameters(self, space: ActionSpace, *, for_people: bool) -> dict[str, Any]:
         """The parameters of ``recourse``; plans that people read say which values will do.
