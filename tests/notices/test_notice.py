@@ -139,7 +139,7 @@ def test_a_reason_says_in_which_way_it_is():
     without = replace(REASONS, reasons=(helpless, REASONS.reasons[2]))
     nothing = replace(PLAN, changes=(), status="none", obstacle=Obstacle((), True, np.inf))
     text = prose(notices().render(nothing, without, "text"))
-    assert "We used: 900. We do not ask you to change this." in text and "helps" not in text
+    assert "We used: 900. What we could ask of you here would not be enough." in text
     late = replace(REASONS.reasons[2], feature="LatePayments", value=2)
     text = prose(notices().render(PLAN, replace(REASONS, reasons=(late,)), "text"))
     assert "This depends on the past, which we cannot ask you to change." in text
@@ -409,8 +409,8 @@ def none(**obstacle):
 
 
 def test_what_the_operator_barred_is_not_called_a_fact_of_life():
-    both = none(features=("Purpose",), options=("Income", "Debt"))
-    assert "The decision depends on: Purpose. We cannot ask you to change this." in both
+    both = none(features=("LatePayments",), options=("Income", "Debt"))
+    assert "The decision depends on: Late payments. We cannot ask you to change this." in both
     assert "We left these out of the search: Income, Debt." in both
     only = none(options=("Income",))
     assert "depends on" not in only and "limit of our criteria" not in only
@@ -421,17 +421,42 @@ def test_what_the_operator_barred_is_not_called_a_fact_of_life():
     assert "we have not shown that there is none" in unknown
 
 
-def test_what_blocks_is_what_was_a_reason_and_never_a_protected_attribute():
+def test_what_blocks_is_what_nobody_can_change_and_never_a_protected_attribute():
     assert "depends on" not in none(features=("Age",))
-    assert "depends on: Debt." in prose(none(features=("Age", "Debt")))
+    said = prose(none(features=("Age", "Income", "LatePayments")))
+    assert "depends on: Late payments. We cannot ask you to change this." in said
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_where_nothing_may_change_only_what_was_a_reason_blocks(language):
+    one = notices(language)
+    one.used = tuple(feature.fixed() for feature in one.used)
     blocked = Obstacle(("Purpose", "Debt"), True, np.inf)
     plan = replace(PLAN, status="none", changes=(), obstacle=blocked)
-    given = REASONS.reasons[0]
-    for feature, said in (("Debt", "Debt."), ("Income", "Purpose, Debt.")):
-        reason = replace(given, feature=feature, direction="too high", tied_with=())
-        why = replace(REASONS, reasons=(reason,))
-        text = prose(notices().render(plan, why, "text"))
-        assert f"depends on: {said}" in text
+    texts = {}
+    for feature, way in (("Debt", "too high"), ("Income", "too low")):
+        given = replace(
+            REASONS.reasons[0], feature=feature, direction=way, tied_with=(), changeable=False
+        )
+        text = prose(one.render(plan, replace(REASONS, reasons=(given,)), "text"))
+        texts[feature, way] = text.partition({"en": "depends on: ", "de": "hängt hieran: ",
+                                              "fr": "tient à ceci : "}[language])[2]  # fmt: skip
+    assert texts["Debt", "too high"].startswith("Debt. ")
+    assert texts["Income", "too low"].startswith("Purpose, Debt. ")
+    assert {"en": "Nothing that we look at", "de": "Nichts von dem, was wir ansehen",
+            "fr": "Rien de ce que nous regardons"}[language] in text  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("language", "said"),
+    [("en", "would not be enough."), ("de", "würde nicht reichen."), ("fr", "ne suffirait pas.")],
+)
+def test_where_nothing_is_enough_no_reason_says_that_we_do_not_ask(language, said):
+    reason = replace(REASONS.reasons[1], tied_with=(), with_others=False)
+    assert reason.mending == "not at all"
+    why = replace(REASONS, reasons=(reason,))
+    plan = replace(PLAN, status="none", changes=(), obstacle=Obstacle((), True, np.inf))
+    assert said in prose(notices(language).render(plan, why, "text"))
 
 
 def test_who_decides_and_how_to_contest_it():

@@ -48,7 +48,9 @@ def test_the_plan_that_is_only_just_enough_stands_before_the_stronger_one():
     assert [way.smaller for way in ways_of(strong)] == [True, False]
     why = reasons(Reason("Income", 41000, 45000, -0.2, 0.5, "too low", alone=True, asked=True))
     both = replace(strong, alternatives=(less, replace(PLAN, strength=0.8)))
-    assert features(ways_of(both, why)) == [["Income"], ["Debt"], ["Debt"]]
+    assert [(way.cost, way.smaller) for way in ways_of(both, why)] == [
+        (0.2, False), (0.05, True), (0.1, False),
+    ]  # fmt: skip
     nearly = replace(less, changes=changed(599.0).changes)
     assert [way.smaller for way in ways_of(replace(strong, alternatives=(nearly,)))] == [False]
 

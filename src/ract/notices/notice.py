@@ -184,7 +184,7 @@ class Notices:
             "plans": [{"changes": [self.change(change) for change in way.changes]} for way in ways],
             "several": any(len(asked_of(way)) > 1 for way in ways),
             # What is only just enough stands beside what is stronger; further ways are folded.
-            "open": 2 if any(way.smaller for way in ways[:2]) else 1,
+            "open": 2 if any(way.smaller for way in ways) else 1,
             "beyond": _beyond(ways),
             **_lasting(plan, ways),
             **self._time(ways),
@@ -212,10 +212,16 @@ class Notices:
         }
 
     def _holding(self, obstacle: Obstacle | None, reasons: PersonReasons | None) -> list[str]:
-        """What blocks a person, as far as it was a reason; protected attributes are not named."""
-        free = () if obstacle is None else obstacle.features
-        named = [name for name in free if name not in self._protected]
-        why = {reason.feature for reason in (() if reasons is None else reasons.reasons)}
+        """What blocks a person and cannot be asked of them, as far as it was a reason.
+
+        Neither what may change a little, nor what they have not told us, nor what is protected.
+        """
+        given = () if reasons is None else reasons.reasons
+        untold = {reason.feature for reason in given if reason.direction == "missing"}
+        free = {f.name for f in self.used if f.actionable or f.may_supply}
+        held = () if obstacle is None else obstacle.features
+        named = [name for name in held if name not in {*self._protected, *untold, *free}]
+        why = {reason.feature for reason in given}
         return [name for name in named if name in why] or named
 
     def _labels(self, features: Iterable[str]) -> list[str]:
@@ -347,8 +353,8 @@ def _advice(reason: Reason, ways: Sequence[Plan]) -> tuple[str, list[str]]:
     """What to say about changing a feature, and in which of the ways it is.
 
     "alone": one way is this change and nothing else; "part" of ways; "not needed" in the ways that
-    there are; "past" or "fixed": nobody is asked to change it; "not asked": it would not help; ""
-    where there is nothing to say.
+    there are; "past" or "fixed": nobody is asked to change it; "not asked": it would not help, and
+    "not enough" if nothing would; "" where there is nothing to say.
     """
     name, mending = reason.feature, _mending(reason)
     if mending == "fixed":
@@ -361,7 +367,7 @@ def _advice(reason: Reason, ways: Sequence[Plan]) -> tuple[str, list[str]]:
     if part:
         return "part", part
     if mending == "not at all":
-        return "not asked", []
+        return ("not asked" if ways else "not enough"), []
     return ("not needed" if ways else ""), []
 
 

@@ -23,9 +23,9 @@ NEARLY_ALL = 0.75
 def ways_of(plan: Plan, reasons: PersonReasons | None = None) -> list[Plan]:
     """What a notice offers: at most three plans, in their order.
 
-    First comes a change that a reason says is enough alone, then few changes; of as many changes,
-    the plan that is only just enough today comes before those that are stronger, then little
-    effort. Plans that go against a reason are left out if there are others, and so are plans of
+    First comes a change that a reason says is enough alone, then few changes, then little effort.
+    The plan that is only just enough today comes first of those with as many changes, and else
+    second, so that it stands beside a stronger one. Plans that go against a reason are left out if there are others, and so are plans of
     more than three changes, plans of which it is not proved that doing more is fine, and plans that
     ask for nearly all of one before them.
 
@@ -49,7 +49,9 @@ def ways_of(plan: Plan, reasons: PersonReasons | None = None) -> list[Plan]:
     usual = _without_needless(sorted((way for way in ways if not way.smaller), key=order))
     usual = usual[:MOST_PLANS]
     smaller = [way for way in ways if way.smaller and all(_is_less(way, one) for one in usual)]
-    return sorted([*usual[: MOST_PLANS - len(smaller)], *smaller], key=order)
+    usual = usual[: MOST_PLANS - len(smaller)]
+    ahead = bool(smaller and usual and order(usual[0]) < order(smaller[0]))
+    return [*usual[:ahead], *smaller, *usual[ahead:]]
 
 
 def asked_of(way: Plan) -> list[str]:
