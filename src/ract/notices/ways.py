@@ -25,9 +25,9 @@ def ways_of(plan: Plan, reasons: PersonReasons | None = None) -> list[Plan]:
 
     First comes a change that a reason says is enough alone, then few changes, then little effort.
     The plan that is only just enough today comes first of those with as many changes, and else
-    second, so that it stands beside a stronger one. Plans that go against a reason are left out if there are others, and so are plans of
-    more than three changes, plans of which it is not proved that doing more is fine, and plans that
-    ask for nearly all of one before them.
+    second, so that it stands beside a stronger one. Left out, if there are others, are plans that
+    go against a reason, that have more than three changes, or of which it is not proved that doing
+    more is fine; and plans that ask for nearly all of one before them.
 
     Parameters
     ----------
