@@ -44,7 +44,7 @@ class NoticeOptions(PlanOptions):
     n_alternatives: Annotated[
         int, typer.Option(min=0, max=2, help="Further plans for each person.")
     ] = 2
-    time_limit: float = 0.03
+    time_limit: float = 1.0
 
 
 @dataclass(frozen=True)
