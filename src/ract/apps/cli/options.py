@@ -6,7 +6,6 @@ a command takes the dataclass as one parameter, and ``with_option_groups`` shows
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Callable, Iterable
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from functools import wraps
@@ -17,8 +16,10 @@ from typing import Annotated, Any, ClassVar, TypeVar, get_origin, get_type_hints
 import typer
 from typer.core import TyperGroup
 
+from ract._utils.toml import parsed_toml, read_toml
+
 # By command or group of options, or for every one: the file keeps texts out of signatures.
-HELP = tomllib.loads(Path(__file__).with_name("help.toml").read_text("utf-8"))
+HELP = read_toml(Path(__file__).with_name("help.toml"), parsed_toml)
 Command = TypeVar("Command", bound=Callable[..., None])
 
 DataFile = Annotated[
