@@ -222,7 +222,7 @@ class Notices:
         held = () if obstacle is None else obstacle.features
         named = [name for name in held if name not in {*self._protected, *untold, *free}]
         why = {reason.feature for reason in given}
-        return [name for name in named if name in why] or named
+        return named if reasons is None else [name for name in named if name in why]
 
     def _labels(self, features: Iterable[str]) -> list[str]:
         return [single_line(self.settings.label(name)) for name in features]
