@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from ract.apps.cli import options
 from ract.apps.cli.inputs import format_of, open_model
@@ -16,9 +13,7 @@ from ract.apps.cli.messages import percent, print_summary, say_if_unrestricted
 def audit_model(
     model: options.ModelPath,
     people: options.PeopleFile,
-    output: Annotated[
-        Path, typer.Option("-o", "--output", help="HTML page to write.", show_default=False)
-    ],
+    output: Path,
     *,
     target: str | None = None,
     groups: str | None = None,

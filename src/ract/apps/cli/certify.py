@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
@@ -19,9 +19,7 @@ def certify_model(
     model: options.ModelPath,
     people: options.PeopleFile,
     *,
-    output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="JSON record to write.")
-    ] = None,
+    output: Path | None = None,
     check: Path | None = None,
     groups: str | None = None,
     training: str | None = None,

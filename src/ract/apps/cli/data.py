@@ -26,7 +26,7 @@ def data(
         str | None,
         typer.Argument(help="loans, fico, compas, credit, bail or adult; without one, a list."),
     ] = None,
-    output: options.TableOutput = "-",
+    output: str = "-",
     actions: Path | None = None,
     n_people: Annotated[int, typer.Option(min=1, help="How many people; loans only.")] = 5000,
     random_state: options.RandomState = 0,

@@ -58,7 +58,7 @@ class Parameters:
 
 def fit_model(
     table: options.TrainingData,
-    output: options.ModelOutput,
+    output: Path,
     *,
     actions: Path | None = None,
     model: str | None = None,

@@ -33,7 +33,7 @@ def import_file(
             help="CSV or Parquet file of people from whom costs are learned; - for standard input.",
         ),
     ],
-    output: options.ModelOutput,
+    output: Path,
     *,
     target: str | None = None,
     actions: Path | None = None,

@@ -16,9 +16,7 @@ from ract.apps.cli.messages import print_summary, refuse_both, say
 def propose_actions(
     table: options.TrainingData,
     *,
-    output: Annotated[
-        str, typer.Option("-o", "--output", help="Action file; - to print it.")
-    ] = "-",
+    output: str = "-",
     fixed: list[str] | None = None,
     increase: list[str] | None = None,
     decrease: list[str] | None = None,

@@ -21,7 +21,7 @@ def leak(
     ] = None,
     *,
     queries: Annotated[int, typer.Option(min=10, help="How many people to ask about.")] = 1000,
-    output: options.TableOutput = "-",
+    output: str = "-",
     random_state: options.RandomState = 0,
     json: bool = False,
     csv: options.Csv,

@@ -59,15 +59,8 @@ class Comparison:
 def write_notices(
     model: options.ModelPath,
     people: options.PeopleFile,
-    output: Annotated[
-        Path, typer.Option("-o", "--output", help="Folder for the notices.", show_default=False)
-    ],
-    reasons: Annotated[
-        Path,
-        typer.Option(
-            help="File of ract notice init: codes, sentences, your details.", show_default=False
-        ),
-    ],
+    output: Path,
+    reasons: Path,
     *,
     without_reasons: bool = False,
     comparison: Comparison,
@@ -143,7 +136,7 @@ def _compared(
 def propose_settings(
     model: options.ModelPath,
     *,
-    output: Annotated[str, typer.Option("-o", "--output", help="File; - to print it.")] = "-",
+    output: str = "-",
     codes: str = "regulation-b",
     language: str = "en",
     creditor: str = "",

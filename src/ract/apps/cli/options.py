@@ -37,12 +37,6 @@ PeopleFolder = Annotated[
     ),
 ]
 ModelPath = Annotated[Path, typer.Argument(metavar="MODEL", help="Model file.")]
-ModelOutput = Annotated[
-    Path, typer.Option("-o", "--output", help="Model file to write.", show_default=False)
-]
-TableOutput = Annotated[
-    str, typer.Option("-o", "--output", help="CSV, Parquet or JSON file; - to print CSV.")
-]
 Picture = Annotated[
     Path | None, typer.Option(help="Picture to write: PNG, SVG or PDF by its suffix.")
 ]
@@ -57,24 +51,18 @@ Json = Annotated[bool, typer.Option("--json", help="Print the summary as JSON on
 class Csv:
     """How a CSV file is written, where it differs from the action file or the model."""
 
-    delimiter: Annotated[
-        str | None, typer.Option(help="Column separator of CSV files; recognised by default.")
-    ] = None
-    decimal: Annotated[str | None, typer.Option(help="Decimal mark of CSV files.")] = None
-    thousands: Annotated[str | None, typer.Option(help="Thousands mark of CSV files.")] = None
-    encoding: Annotated[str | None, typer.Option(help="Text encoding of CSV files.")] = None
+    delimiter: str | None = None
+    decimal: str | None = None
+    thousands: str | None = None
+    encoding: str | None = None
 
 
 @dataclass(frozen=True)
 class NoticePages:
     """How notices are written, with reasons or without."""
 
-    language: Annotated[
-        str | None, typer.Option(help="Of notices: en, de, fr, or another with a template.")
-    ] = None
-    template: Annotated[
-        Path | None, typer.Option(help="Folder of Jinja2 templates that replace those of notices.")
-    ] = None
+    language: str | None = None
+    template: Path | None = None
     replace: Annotated[
         bool, typer.Option("--replace", help="Remove the notices that the folder holds.")
     ] = False
@@ -85,7 +73,7 @@ class TrainingData:
     """A table with a target, the features in it, and the class that people want."""
 
     data: DataFile
-    target: Annotated[str, typer.Option(help="Column of the classes to learn.", show_default=False)]
+    target: str
     desired: str | None = None
     drop: list[str] | None = None
 
@@ -95,7 +83,7 @@ class Bound:
     """How the share of people without recourse is bounded."""
 
     budget: float | None = None
-    confidence: Annotated[float, typer.Option(help="Confidence of the bounds.")] = 0.95
+    confidence: float = 0.95
     time_limit: float = 10.0
     n_jobs: int = -1
 
@@ -164,8 +152,10 @@ def _option(owners: Iterable[Any], name: str, hint: Any, default: Any) -> Parame
     if get_origin(hint) is not Annotated:
         of = [HELP.get(owner.__name__, {}) for owner in owners]
         said = next(texts[name] for texts in (*of, HELP["every"]) if name in texts)
-        names = [f"--{name.replace('_', '-')}"] if default is False else []
-        hint = Annotated[hint, typer.Option(*names, help=said)]
+        names = ["-o", "--output"] if name == "output" else []
+        names += [f"--{name.replace('_', '-')}"] if default is False else []
+        shown = default is not Parameter.empty
+        hint = Annotated[hint, typer.Option(*names, help=said, show_default=shown)]
     return Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=hint)
 
 

@@ -15,7 +15,7 @@ def predict(
     model: options.ModelPath,
     people: options.PeopleFile,
     *,
-    output: options.TableOutput = "-",
+    output: str = "-",
     id: str | None = None,
     strict: bool = False,
     json: bool = False,

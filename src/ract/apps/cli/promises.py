@@ -36,10 +36,8 @@ def offer_promises(
     model: options.ModelPath,
     people: options.PeopleFile,
     *,
-    id: Annotated[str, typer.Option(help="Column of the people's keys.", show_default=False)],
-    expires: Annotated[
-        str, typer.Option(help="Last day (2027-06-30), or how long (180d).", show_default=False)
-    ],
+    id: str,
+    expires: str,
     ledger: Where = "ract-promises.db",
     by: str = "",
     zone: str = "UTC",
@@ -88,7 +86,7 @@ def offer_promises(
 def redeem_promises(
     people: options.PeopleFile,
     *,
-    id: Annotated[str, typer.Option(help="Column of the people's keys.", show_default=False)],
+    id: str,
     ledger: Where = "ract-promises.db",
     output: Output = "-",
     csv: options.Csv,
@@ -123,7 +121,7 @@ def redeem_promises(
 def withdraw_promise(
     promise: Annotated[str, typer.Argument(metavar="PROMISE", help="Number of the promise.")],
     *,
-    reason: Annotated[str, typer.Option(help="Why; it is kept.", show_default=False)],
+    reason: str,
     ledger: Where = "ract-promises.db",
 ) -> None:
     """Take back an open promise.

@@ -28,7 +28,7 @@ def explain_refusals(
     people: options.PeopleFile,
     *,
     reference: str | None = None,
-    output: options.TableOutput = "-",
+    output: str = "-",
     report: str | None = None,
     groups: str | None = None,
     replicates: int = 0,

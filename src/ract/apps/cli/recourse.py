@@ -5,9 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from ract.apps.cli import options
 from ract.apps.cli.inputs import format_of, open_model
@@ -29,14 +26,7 @@ def find_plans(
     people: options.PeopleFolder,
     *,
     also: list[Path] | None = None,
-    output: Annotated[
-        str | None,
-        typer.Option(
-            "-o",
-            "--output",
-            help="CSV, Parquet or JSON file, or a folder for the plans of a folder; - prints CSV.",
-        ),
-    ] = None,
+    output: str | None = None,
     engine: str | None = None,
     scheduler: str | None = None,
     search: RecourseOptions,

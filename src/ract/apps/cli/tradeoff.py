@@ -16,7 +16,7 @@ def tradeoff(
     table: options.TrainingData,
     *,
     actions: Path | None = None,
-    output: options.TableOutput = "-",
+    output: str = "-",
     plot: Path | None = None,
     model: str = "forest",
     param: str = "recourse_weight",
