@@ -139,7 +139,7 @@ def test_a_reason_says_in_which_way_it_is():
     without = replace(REASONS, reasons=(helpless, REASONS.reasons[2]))
     nothing = replace(PLAN, changes=(), status="none", obstacle=Obstacle((), True, np.inf))
     text = prose(notices().render(nothing, without, "text"))
-    assert "We used: 900. We do not ask you to change this." in text and "helps" not in text
+    assert "We used: 900. What we could ask of you here would not be enough." in text
     late = replace(REASONS.reasons[2], feature="LatePayments", value=2)
     text = prose(notices().render(PLAN, replace(REASONS, reasons=(late,)), "text"))
     assert "This depends on the past, which we cannot ask you to change." in text
@@ -149,7 +149,7 @@ def test_no_way_that_is_not_safe_stands_beside_one_that_is():
     safe = replace(PLAN, changes=(DEBT, PURPOSE), cost=0.25, at_least=True)
     text = prose(notices().render(replace(PLAN, alternatives=(safe,)), form="text"))
     assert "Income" not in text.split("WHAT WE LOOKED AT")[0]
-    assert "You may do more than this: we have checked that it does not harm." in text
+    assert "You may do more than this: we have checked that it does no harm." in text
     alone = prose(notices().render(PLAN, form="text"))
     assert "and not what lies beyond them. Please ask us before you do more." in alone
     category = replace(PLAN, changes=(PURPOSE,))
@@ -240,12 +240,12 @@ def test_a_missing_value_is_asked_for_in_its_own_words():
     plan = replace(PLAN, changes=(SUPPLIED, DEBT), at_least=True)
     said = {language: prose(notices(language).render(plan, form="text")) for language in LANGUAGES}
     for language, now, needed in (
-        ("en", "(Now not given)", "tell us; it must be from 44,513 to 90,000 "),
-        ("de", "(Jetzt nicht angegeben)", "bitte angeben; nötig ist: 44.513 bis 90.000 "),
+        ("en", "(now not given)", "tell us; it must be from 44,513 to 90,000 "),
+        ("de", "(jetzt nicht angegeben)", "bitte angeben; nötig ist: 44.513 bis 90.000 "),
         ("fr", "hui non indiqué)", "à nous indiquer ; il faut de 44 513 à 90 000 "),
     ):
         assert now in said[language] and needed in said[language]
-    more = "You may change more than is needed: we have checked that this does not harm."
+    more = "You may change more than is needed: we have checked that this does no harm."
     assert f"We may ask you to show it. {more} What you tell us must" in said["en"]
     assert "zu belegen. Sie dürfen auch mehr ändern:" in said["de"]
     assert "de le prouver. Vous pouvez changer plus :" in said["fr"]
@@ -356,24 +356,49 @@ def test_a_notice_says_how_long_its_ways_hold():
 @pytest.mark.parametrize(
     ("language", "said"),
     [
-        ("en", "Way 2 asks for less and would meet"),
-        ("de", "Weg 2 verlangt weniger und würde die heutigen Kriterien auch erfüllen."),
-        ("fr", "La voie 2 demande moins et remplirait aussi"),
+        (
+            "en",
+            "If they are renewed before you are there, way 2 is more likely",
+        ),
+        (
+            "de",
+            "Weg 1 verlangt weniger und würde die heutigen Kriterien auch erfüllen. Falls sie "
+            "sich ändern, bevor Sie so weit sind, reicht Weg 2 eher.",
+        ),
+        (
+            "fr",
+            "changent avant que vous y soyez, la voie 2 a plus",
+        ),
     ],
 )
 def test_a_smaller_way_is_named_only_where_it_is_smaller(language, said):
-    [change] = PLAN.changes[:1]
-    strong = replace(PLAN, changes=(change,), cost=0.3, strength=0.8, alternatives=())
-    less = replace(strong, cost=0.1, strength=0.6, smaller=True)
+    strong = replace(PLAN, changes=(DEBT,), cost=0.3, strength=0.8, alternatives=())
+    less = replace(
+        strong,
+        changes=(replace(DEBT, after=800.0, high=800.0),),
+        cost=0.1,
+        strength=0.6,
+        smaller=True,
+    )
 
-    def text(way):
+    def text(way, form="text"):
         plan = replace(strong, alternatives=(way,))
-        return prose(notices(language).render(plan, form="text"))
+        return prose(notices(language).render(plan, form=form))
 
     assert said in text(less)
+    assert "<details>" not in text(less, "html")  # the stronger one stands beside it
     assert said not in text(replace(less, cost=0.4))
     assert said not in text(replace(less, strength=0.9))
     assert said not in text(replace(less, smaller=False))
+
+
+def test_several_changes_are_said_to_be_needed_together():
+    both = replace(PLAN, changes=(DEBT, PURPOSE), alternatives=())
+    assert "If all of this changes, and all else" in prose(notices().render(both))
+    two = prose(notices().render(replace(both, alternatives=(replace(PLAN, changes=(INCOME,)),))))
+    assert "A way of several lines needs all of them." in two
+    one = replace(PLAN, changes=(DEBT,), alternatives=())
+    assert "If this changes, and all else" in prose(notices().render(one))
 
 
 def none(**obstacle):
@@ -382,8 +407,8 @@ def none(**obstacle):
 
 
 def test_what_the_operator_barred_is_not_called_a_fact_of_life():
-    both = none(features=("Age",), options=("Income", "Debt"))
-    assert "The decision depends on: Age. We cannot ask you to change this." in both
+    both = none(features=("LatePayments",), options=("Income", "Debt"))
+    assert "The decision depends on: Late payments. We cannot ask you to change this." in both
     assert "We left these out of the search: Income, Debt." in both
     only = none(options=("Income",))
     assert "depends on" not in only and "limit of our criteria" not in only
@@ -392,6 +417,45 @@ def test_what_the_operator_barred_is_not_called_a_fact_of_life():
     assert "With more effort there is a way." in dear and "depends on" not in dear
     unknown = notices().render(replace(PLAN, status="unknown", changes=()))
     assert "we have not shown that there is none" in unknown
+
+
+def test_what_blocks_is_what_nobody_can_change_and_never_a_protected_attribute():
+    assert "depends on" not in none(features=("Age",))
+    said = prose(none(features=("Age", "Income", "LatePayments")))
+    assert "depends on: Late payments. We cannot ask you to change this." in said
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_where_nothing_may_change_only_what_was_a_reason_blocks(language):
+    one = notices(language)
+    one.used = tuple(feature.fixed() for feature in one.used)
+    blocked = Obstacle(("Purpose", "Debt"), True, np.inf)
+    plan = replace(PLAN, status="none", changes=(), obstacle=blocked)
+    texts = {}
+    for feature, way in (("Debt", "too high"), ("Income", "too low")):
+        given = replace(
+            REASONS.reasons[0], feature=feature, direction=way, tied_with=(), changeable=False
+        )
+        text = prose(one.render(plan, replace(REASONS, reasons=(given,)), "text"))
+        texts[feature, way] = text.partition({"en": "depends on: ", "de": "hängt hieran: ",
+                                              "fr": "tient à ceci : "}[language])[2]  # fmt: skip
+    assert texts["Debt", "too high"].startswith("Debt. ")
+    assert texts["Income", "too low"] == ""
+    assert "Purpose, Debt. " in prose(one.render(plan, form="text"))
+    assert {"en": "Nothing that we look at", "de": "Nichts von dem, was wir ansehen",
+            "fr": "Rien de ce que nous regardons"}[language] in text  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("language", "said"),
+    [("en", "would not be enough."), ("de", "würde nicht reichen."), ("fr", "ne suffirait pas.")],
+)
+def test_where_nothing_is_enough_no_reason_says_that_we_do_not_ask(language, said):
+    reason = replace(REASONS.reasons[1], tied_with=(), with_others=False)
+    assert reason.mending == "not at all"
+    why = replace(REASONS, reasons=(reason,))
+    plan = replace(PLAN, status="none", changes=(), obstacle=Obstacle((), True, np.inf))
+    assert said in prose(notices(language).render(plan, why, "text"))
 
 
 def test_who_decides_and_how_to_contest_it():

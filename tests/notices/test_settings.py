@@ -9,7 +9,7 @@ from ract._utils.errors import InvalidSpec
 from ract.data.datasets import load_loans
 from ract.notices import Code, Details, FeatureText, NoticeSettings
 from ract.notices.settings import directions_of, used_features
-from ract.notices.standard import FORM_C_1, HMDA
+from ract.notices.standard import LISTS
 
 LOANS = load_loans(800)
 MODEL = RecourseTreeClassifier(LOANS.actions, max_depth=5).fit(LOANS.frame, LOANS.target)
@@ -24,7 +24,7 @@ def test_what_is_suggested_is_complete_and_survives_its_file(codes, language, tm
     assert NoticeSettings.from_toml(tmp_path / "codes.toml") == settings
     pairs = {(f.name, way) for f in used_features(MODEL) for way in directions_of(f)}
     assert pairs == {(name, way) for name, text in settings.features.items() for way in text.codes}
-    known = {"regulation-b": FORM_C_1, "hmda": HMDA}
+    known = LISTS
     for text in settings.features.values():
         for code in text.codes.values():
             assert 1 <= code.hmda <= 9
@@ -92,5 +92,5 @@ def test_unknown_lists_and_bytes_are_refused(tmp_path):
     with pytest.raises(InvalidSpec, match="codes must be one of 'regulation-b', 'hmda', 'none'"):
         NoticeSettings.suggest(MODEL, codes="fed")
     (tmp_path / "codes.toml").write_bytes(b"\xff")
-    with pytest.raises(InvalidSpec, match=r"is not UTF-8 text\.$"):
+    with pytest.raises(InvalidSpec, match=r"is not UTF-8 text: "):
         NoticeSettings.from_toml(tmp_path / "codes.toml")

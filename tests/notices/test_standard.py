@@ -3,12 +3,12 @@
 import pytest
 
 from ract._utils.errors import InvalidSpec
-from ract.notices.standard import FORM_C_1, HMDA, check_list, reasons_for, spoken
+from ract.notices.standard import LISTS, check_list, reasons_for, spoken
 
 
 def test_the_lists_are_those_of_the_forms():
-    assert len(FORM_C_1) == 24 and len(HMDA) == 9
-    assert FORM_C_1[-1] == HMDA[-1] == "Other"
+    assert len(LISTS["regulation-b"]) == 24 and len(LISTS["hmda"]) == 9
+    assert LISTS["regulation-b"][-1] == LISTS["hmda"][-1] == "Other"
 
 
 @pytest.mark.parametrize("name", ["AmountOverdue", "late_payments", "arrears", "n_missed", "derog"])

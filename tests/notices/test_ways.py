@@ -38,6 +38,37 @@ def test_what_a_reason_says_is_enough_comes_before_what_is_cheaper():
     assert features(ways_of(replace(CHEAP, alternatives=(PLAN,)))) == [["Debt"], ["Income"]]
 
 
+def changed(after, *further, **given):
+    return replace(PLAN, changes=(replace(DEBT, after=after, high=after), *further), **given)
+
+
+def test_the_plan_that_is_only_just_enough_stands_before_the_stronger_one():
+    less = changed(800.0, cost=0.05, strength=0.6, smaller=True)
+    strong = changed(500.0, cost=0.1, strength=0.8, alternatives=(less,))
+    assert [way.smaller for way in ways_of(strong)] == [True, False]
+    why = reasons(Reason("Income", 41000, 45000, -0.2, 0.5, "too low", alone=True, asked=True))
+    both = replace(strong, alternatives=(less, replace(PLAN, strength=0.8)))
+    assert [(way.cost, way.smaller) for way in ways_of(both, why)] == [
+        (0.2, False), (0.05, True), (0.1, False),
+    ]  # fmt: skip
+    nearly = replace(less, changes=changed(599.0).changes)
+    assert [way.smaller for way in ways_of(replace(strong, alternatives=(nearly,)))] == [False]
+
+
+def test_a_way_that_asks_for_nearly_all_of_another_one_and_more_is_left_out():
+    cheap = changed(500.0, cost=0.1)
+    for after, n_ways in ((600.0, 1), (620.0, 2)):  # three quarters of the way, and less
+        more = changed(after, PURPOSE, cost=0.2)
+        assert len(ways_of(replace(cheap, alternatives=(more,)))) == n_ways
+
+
+def test_more_than_three_changes_are_offered_only_to_who_has_nothing_else():
+    names = ("Savings", "Rent", "Loans", "Time")
+    four = replace(PLAN, changes=tuple(replace(INCOME, feature=name) for name in names))
+    assert features(ways_of(replace(four, alternatives=(CHEAP,)))) == [["Debt"]]
+    assert features(ways_of(four)) == [list(names)]
+
+
 def test_at_most_three_are_offered():
     names = ("Debt", "Savings", "Rent", "Loans")
     plans = [replace(CHEAP, changes=(replace(DEBT, feature=name),)) for name in names]

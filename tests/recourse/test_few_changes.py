@@ -76,8 +76,9 @@ def test_the_cheapest_plan_stands_beside_a_stronger_one(booster):
             assert way == found[i].alternatives[-1]
             assert way.cost == cheapest.cost[i] and way.strength < found[i].strength
             assert way.changes == cheapest[i].changes and way.at_least == cheapest[i].at_least
-            assert ways_of(found[i])[-1] == way
-            n_beside += 1
+            ways = ways_of(found[i])  # without it, if it asks for nearly as much
+            assert way not in ways[2:]
+            n_beside += way in ways[:2]
     assert n_beside > 5
     plain = few_changes(booster.recourse, people, at_least=True, n_alternatives=1)
     assert not any(way.smaller for plan in plain for way in plan.alternatives)

@@ -20,9 +20,9 @@ from ract.data.actions.names import past_by_name, protected_feature
 from ract.notices.language import BUILT_IN, Language, single_line
 from ract.notices.record import notice_record
 from ract.notices.settings import Code, NoticeSettings, TreeClassifier, used_features
-from ract.notices.ways import is_safe, only_change, ways_of
+from ract.notices.ways import asked_of, is_safe, only_change, ways_of
 from ract.recourse.few_changes import against
-from ract.recourse.plan import Change, Plan
+from ract.recourse.plan import Change, Obstacle, Plan
 from ract.recourse.reasons.person import PersonReasons, Reason
 from ract.trees.fingerprint import model_fingerprint
 
@@ -182,11 +182,15 @@ class Notices:
             "tied": any(reason["tied"] for reason in said),
             "contrary": self._labels(contrary),
             "plans": [{"changes": [self.change(change) for change in way.changes]} for way in ways],
+            "several": any(len(asked_of(way)) > 1 for way in ways),
+            # What is only just enough stands beside what is stronger; further ways are folded.
+            "open": 2 if any(way.smaller for way in ways) else 1,
             "beyond": _beyond(ways),
             **_lasting(plan, ways),
             **self._time(ways),
             "unknown": plan.status == Status.UNKNOWN.word,
-            "held": self._labels(() if obstacle is None else obstacle.features),
+            "held": self._labels(self._holding(obstacle, reasons)),
+            "none_free": not any(f.actionable or f.may_supply for f in self.used),
             "barred": self._labels(() if obstacle is None else obstacle.options),
             "dearer": obstacle is not None and math.isfinite(obstacle.budget),
             "used": self._labels([feature.name for feature in self.used]),
@@ -206,6 +210,19 @@ class Notices:
             "ready": self._day_after(math.ceil(longest.month * MONTH)),
             "over": self._day_after(math.floor(over * MONTH)),
         }
+
+    def _holding(self, obstacle: Obstacle | None, reasons: PersonReasons | None) -> list[str]:
+        """What blocks a person and cannot be asked of them, as far as it was a reason.
+
+        Neither what may change a little, nor what they have not told us, nor what is protected.
+        """
+        given = () if reasons is None else reasons.reasons
+        untold = {reason.feature for reason in given if reason.direction == "missing"}
+        free = {f.name for f in self.used if f.actionable or f.may_supply}
+        held = () if obstacle is None else obstacle.features
+        named = [name for name in held if name not in {*self._protected, *untold, *free}]
+        why = {reason.feature for reason in given}
+        return named if reasons is None else [name for name in named if name in why]
 
     def _labels(self, features: Iterable[str]) -> list[str]:
         return [single_line(self.settings.label(name)) for name in features]
@@ -302,14 +319,15 @@ def _check_refused(plan: Plan, reasons: PersonReasons | None) -> None:
 
 
 def _lasting(plan: Plan, ways: list[Plan]) -> dict[str, Any]:
-    """Of 100 cases, in how many ways last; which ways, if not all; or that it is not known."""
+    """In how many of 100 cases ways last; which ways, if not all; which is only just enough."""
     last = [str(k) for k, way in enumerate(ways, 1) if way.lasting is not None]
+    smaller = next((k for k, way in enumerate(ways, 1) if way.smaller), 0)
     weaker = any(way.needed is not None and way.strength < way.needed for way in ways)
     return {
         "lasting": str(math.floor(100 * plan.lasting + 1e-9)) if last and plan.lasting else "",
         "lasting_ways": last if 0 < len(last) < len(ways) else [],
         "unsure": weaker and not last,
-        "smaller": len(ways) > 1 and ways[-1].smaller and not last,
+        "smaller": smaller if len(ways) > 1 and not last else 0,
     }
 
 
@@ -335,8 +353,8 @@ def _advice(reason: Reason, ways: Sequence[Plan]) -> tuple[str, list[str]]:
     """What to say about changing a feature, and in which of the ways it is.
 
     "alone": one way is this change and nothing else; "part" of ways; "not needed" in the ways that
-    there are; "past" or "fixed": nobody is asked to change it; "not asked": it would not help; ""
-    where there is nothing to say.
+    there are; "past" or "fixed": nobody is asked to change it; "not asked": it would not help, and
+    "not enough" if nothing would; "" where there is nothing to say.
     """
     name, mending = reason.feature, _mending(reason)
     if mending == "fixed":
@@ -349,7 +367,7 @@ def _advice(reason: Reason, ways: Sequence[Plan]) -> tuple[str, list[str]]:
     if part:
         return "part", part
     if mending == "not at all":
-        return "not asked", []
+        return ("not asked" if ways else "not enough"), []
     return ("not needed" if ways else ""), []
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import datetime
-import tomllib
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 
 from ract._utils.errors import InvalidSpec, listing
+from ract._utils.toml import parsed_toml, read_toml
 from ract.notices.settings import NoticeSettings
 
 
@@ -58,8 +58,8 @@ class Pack:
 @cache
 def packs() -> dict[str, Pack]:
     """Every pack, by its name."""
-    text = files("ract.notices").joinpath("packs.toml").read_text(encoding="utf-8")
-    return {name: Pack(name, **table) for name, table in tomllib.loads(text).items()}
+    tables = read_toml(Path(__file__).with_name("packs.toml"), parsed_toml)
+    return {name: Pack(name, **table) for name, table in tables.items()}
 
 
 def pack(name: str) -> Pack:

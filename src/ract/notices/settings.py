@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
@@ -12,6 +11,7 @@ import numpy as np
 import tomli_w
 
 from ract._utils.errors import InvalidSpec, listing, refuse_unknown
+from ract._utils.toml import parsed_toml, read_toml
 from ract.data.actions import Feature
 from ract.data.encoder import Encoder
 from ract.notices.language import Language
@@ -212,20 +212,12 @@ class NoticeSettings:
     @classmethod
     def from_toml(cls, path: str | Path) -> NoticeSettings:
         """Settings from a file."""
-        try:
-            return cls.from_toml_text(Path(path).read_text(encoding="utf-8"))
-        except UnicodeDecodeError:
-            raise InvalidSpec(f"{path} is not UTF-8 text.") from None
-        except InvalidSpec as error:
-            raise InvalidSpec(f"{path}: {error}") from None
+        return read_toml(path, cls.from_toml_text)
 
     @classmethod
     def from_toml_text(cls, text: str) -> NoticeSettings:
         """Settings from the text of a file; what it does not know is refused."""
-        try:
-            document = tomllib.loads(text)
-        except (ValueError, RecursionError) as error:
-            raise InvalidSpec(f"Malformed TOML: {' '.join(str(error).split())}.") from None
+        document = parsed_toml(text)
         refuse_unknown("The file", document, ("language", "notice", "words", "features"))
         language = _typed(document.get("language", "en"), str, "language")
         Language(language)

@@ -1,61 +1,17 @@
-"""Built-in lists of reasons, and which of them the name of a feature suggests.
-
-The reasons of Regulation B's sample form C-1 (12 CFR part 1002, appendix C) are numbered here in
-the order of the form, which has no numbers itself. HMDA's codes are those of Regulation C
-(12 CFR 1003.4(a)(16)).
-"""
+"""Built-in lists of reasons (``standard.toml``), and which of them a feature's name suggests."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Collection
 from dataclasses import dataclass
+from pathlib import Path
 
 from ract._utils.errors import InvalidSpec, listing
+from ract._utils.toml import parsed_toml, read_toml
 
-FORM_C_1 = (
-    "Credit application incomplete",
-    "Insufficient number of credit references provided",
-    "Unacceptable type of credit references provided",
-    "Unable to verify credit references",
-    "Temporary or irregular employment",
-    "Unable to verify employment",
-    "Length of employment",
-    "Income insufficient for amount of credit requested",
-    "Excessive obligations in relation to income",
-    "Unable to verify income",
-    "Length of residence",
-    "Temporary residence",
-    "Unable to verify residence",
-    "No credit file",
-    "Limited credit experience",
-    "Poor credit performance with us",
-    "Delinquent past or present credit obligations with others",
-    "Collection action or judgment",
-    "Garnishment or attachment",
-    "Foreclosure or repossession",
-    "Bankruptcy",
-    "Number of recent inquiries on credit bureau report",
-    "Value or type of collateral not sufficient",
-    "Other",
-)
-
-HMDA = (
-    "Debt-to-income ratio",
-    "Employment history",
-    "Credit history",
-    "Collateral",
-    "Insufficient cash (downpayment, closing costs)",
-    "Unverifiable information",
-    "Credit application incomplete",
-    "Mortgage insurance denied",
-    "Other",
-)
-
-LISTS = {"regulation-b": FORM_C_1, "hmda": HMDA}
-
-OTHER_C_1, OTHER_HMDA = len(FORM_C_1), len(HMDA)
-
+LISTS: dict[str, list[str]] = read_toml(Path(__file__).with_name("standard.toml"), parsed_toml)
+OTHER_C_1, OTHER_HMDA = map(len, LISTS.values())
 
 _AMOUNT = (
     r"(loan|credit|requested|financed).*amount|^amount$|amount (requested|of credit)|principal"

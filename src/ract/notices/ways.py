@@ -9,22 +9,25 @@ from typing import Any
 
 import pandas as pd
 
-from ract.recourse.few_changes import against, few_changes
+from ract.recourse.few_changes import MAX_CHANGES, against, few_changes
 from ract.recourse.plan import Change, Plan
 from ract.recourse.reasons import Reasons
 from ract.recourse.reasons.person import PersonReasons
 from ract.recourse.result import Recourse
 
 MOST_PLANS = 3
+# Who goes three quarters of the way to each value of a plan, and changes more, has no other plan.
+NEARLY_ALL = 0.75
 
 
 def ways_of(plan: Plan, reasons: PersonReasons | None = None) -> list[Plan]:
     """What a notice offers: at most three plans, in their order.
 
     First comes a change that a reason says is enough alone, then few changes, then little effort.
-    Plans that go against a reason are left out if there are others, and so are plans of which it is
-    not proved that doing more is fine; a plan that asks for all of one before it goes too. One
-    that asks for less, but is only just enough, comes last.
+    The plan that is only just enough today comes first of those with as many changes, and else
+    second, so that it stands beside a stronger one. Left out, if there are others, are plans that
+    go against a reason, that have more than three changes, or of which it is not proved that doing
+    more is fine; and plans that ask for nearly all of one before them.
 
     Parameters
     ----------
@@ -35,22 +38,31 @@ def ways_of(plan: Plan, reasons: PersonReasons | None = None) -> list[Plan]:
     ways = [way for way in (plan, *plan.alternatives) if way.changes]
     ways = [way for way in ways if not against(way, reasons)] or ways
     ways = [way for way in ways if is_safe(way)] or ways
+    ways = [way for way in ways if len(asked_of(way)) <= MAX_CHANGES] or ways
     first = {name: k for k, name in enumerate(sufficient(reasons))}
 
-    def order(way: Plan) -> tuple[int, int, float]:
-        asked = [change.feature for change in way.changes if not change.by_itself]
+    def order(way: Plan) -> tuple[bool, int, bool, int, float]:
+        asked = asked_of(way)
         rank = first.get(asked[0], len(first)) if len(asked) == 1 else len(first)
-        return rank, len(asked), way.cost
+        return rank == len(first), len(asked), not way.smaller, rank, way.cost
 
     usual = _without_needless(sorted((way for way in ways if not way.smaller), key=order))
     usual = usual[:MOST_PLANS]
     smaller = [way for way in ways if way.smaller and all(_is_less(way, one) for one in usual)]
-    return [*usual[: MOST_PLANS - len(smaller)], *smaller]
+    usual = usual[: MOST_PLANS - len(smaller)]
+    ahead = bool(smaller and usual and order(usual[0]) < order(smaller[0]))
+    return [*usual[:ahead], *smaller, *usual[ahead:]]
+
+
+def asked_of(way: Plan) -> list[str]:
+    """The features that a plan asks to change; others may follow from them."""
+    return [change.feature for change in way.changes if not change.by_itself]
 
 
 def _is_less(way: Plan, other: Plan) -> bool:
-    """Whether a plan costs less than another one, and wins less."""
-    return way.cost < other.cost and way.strength < other.strength
+    """Whether a plan costs clearly less than another one, and wins less."""
+    less = way.cost < other.cost and way.strength < other.strength
+    return less and not _asks_for_all(way, other)
 
 
 def is_safe(way: Plan) -> bool:
@@ -67,7 +79,7 @@ def sufficient(reasons: PersonReasons | None) -> list[str]:
 
 def only_change(way: Plan, feature: str) -> bool:
     """Whether a plan asks for a change of this feature and nothing else."""
-    return [change.feature for change in way.changes if not change.by_itself] == [feature]
+    return asked_of(way) == [feature]
 
 
 def with_sufficient(
@@ -122,7 +134,7 @@ def _with_way(plan: Plan, way: Plan) -> Plan:
 
 
 def _without_needless(ways: Sequence[Plan]) -> list[Plan]:
-    """Ways in their order, but none that asks for all of one before it and is no better."""
+    """Ways in their order, but none that asks for nearly all of an earlier one and is no better."""
     kept: list[Plan] = []
     for way in ways:
         if not any(
@@ -136,7 +148,7 @@ def _without_needless(ways: Sequence[Plan]) -> list[Plan]:
 
 
 def _asks_for_all(way: Plan, other: Plan) -> bool:
-    """Whether who goes a way does all that another one asks for."""
+    """Whether who goes a way does nearly all that another one asks for."""
     changes = {change.feature: change for change in way.changes}
     return all(
         needed.feature in changes and _does(changes[needed.feature], needed)
@@ -146,14 +158,14 @@ def _asks_for_all(way: Plan, other: Plan) -> bool:
 
 
 def _does(change: Change, needed: Change) -> bool:
-    """Whether a change is as much as another one of the same feature."""
+    """Whether a change is nearly as much as another one of the same feature."""
     if needed.switch or change.by_itself:
         return bool(change.after == needed.after)
     if needed.supplied:
         (low, high), (least, most) = (_proved(one) for one in (change, needed))
         return least <= low and high <= most
     own, goal, least = (float(v) for v in (needed.before, change.goal, needed.goal))
-    return goal >= least if least > own else goal <= least
+    return (goal - own) / (least - own) >= NEARLY_ALL if least != own else True
 
 
 def _proved(change: Change) -> tuple[float, float]:

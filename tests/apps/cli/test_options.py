@@ -1,5 +1,7 @@
 """Options have the same names and the same help in every command."""
 
+import contextlib
+import importlib
 import inspect
 from dataclasses import fields
 
@@ -35,6 +37,31 @@ def test_options_of_every_command(command):
     csv = {f"--{field.name}" for field in fields(options.Csv)}
     assert given & csv == (csv if reads else set())
     assert "Example: ract " in CliRunner().invoke(app, [command, "--help"]).output
+
+
+def test_every_text_of_the_help_file_is_of_an_option(monkeypatch):
+    read = set()
+
+    class Noted(dict):
+        def __getitem__(self, key):
+            read.add((self.name, key))
+            return super().__getitem__(key)
+
+    noted = {}
+    for name, texts in options.HELP.items():
+        noted[name] = Noted(texts)
+        noted[name].name = name
+    monkeypatch.setattr(options, "HELP", noted)
+    for module in ("audit", "certify", "data", "fit", "import_model", "init", "notice", "predict",
+                   "promises", "reasons", "recourse", "tradeoff", "demo", "export", "leak",
+                   "warmup"):  # fmt: skip
+        held = vars(importlib.import_module(f"ract.apps.cli.{module}")).values()
+        for command in held:
+            command = getattr(command, "__wrapped__", command)
+            if inspect.isfunction(command) and command.__module__ == f"ract.apps.cli.{module}":
+                with contextlib.suppress(StopIteration):  # no command
+                    options.with_option_groups(command)
+    assert read == {(name, key) for name, texts in options.HELP.items() for key in texts}
 
 
 @pytest.mark.parametrize(

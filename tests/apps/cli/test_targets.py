@@ -127,6 +127,7 @@ def test_models_come_in_and_go_out(case):
 
     folder, run, desired = case
     run("export", folder / "m.ract", "-o", folder / "m.json")
+    run("leak", folder / "m.ract", folder / "new.csv", "--queries", 20, "-o", folder / "leak.csv")
     table = pd.read_csv(folder / "train.csv")
     model = DecisionTreeClassifier(max_depth=3).fit(table[["income", "debt"]], table["out"])
     joblib.dump(model, folder / "other.joblib")

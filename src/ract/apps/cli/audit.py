@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from ract.apps.cli import options
 from ract.apps.cli.inputs import format_of, open_model
@@ -16,27 +13,18 @@ from ract.apps.cli.messages import percent, print_summary, say_if_unrestricted
 def audit_model(
     model: options.ModelPath,
     people: options.PeopleFile,
-    output: Annotated[
-        Path, typer.Option("-o", "--output", help="HTML page to write.", show_default=False)
-    ],
+    output: Path,
     *,
-    target: Annotated[
-        str | None,
-        typer.Option(help="Column of the true classes; by default that of training, if present."),
-    ] = None,
-    groups: options.Groups = None,
-    training: options.TrainingOutcomes = None,
+    target: str | None = None,
+    groups: str | None = None,
+    training: str | None = None,
     bound: options.Bound,
-    max_people: Annotated[
-        int, typer.Option(help="For how many people plans are sought; the bound is on all.")
-    ] = 5000,
-    title: Annotated[str, typer.Option(help="Title of the page.")] = "Recourse audit",
-    templates: Annotated[
-        Path | None, typer.Option(help="Folder of Jinja2 templates that replace the page's own.")
-    ] = None,
-    id: options.Id = None,
-    strict: options.Strict = False,
-    json: options.Json = False,
+    max_people: int = 5000,
+    title: str = "Recourse audit",
+    templates: Path | None = None,
+    id: str | None = None,
+    strict: bool = False,
+    json: bool = False,
     csv: options.Csv,
 ) -> None:
     """Write a page: accuracy, recourse with a bound, groups, costs, people without recourse.

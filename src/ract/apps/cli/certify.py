@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
@@ -19,33 +19,16 @@ def certify_model(
     model: options.ModelPath,
     people: options.PeopleFile,
     *,
-    output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="JSON record to write.")
-    ] = None,
-    check: Annotated[
-        Path | None,
-        typer.Option(
-            help="Check this record again instead of making one, with the options it was made with."
-        ),
-    ] = None,
-    groups: options.Groups = None,
-    training: options.Training = None,
+    output: Path | None = None,
+    check: Path | None = None,
+    groups: str | None = None,
+    training: str | None = None,
     bound: options.Bound,
-    max_risk: Annotated[
-        float | None, typer.Option(help="Refuse if there are too few people to show this risk.")
-    ] = None,
-    witnesses: Annotated[
-        Path | None,
-        typer.Option(
-            help="Write everyone's action to this file, which holds people's values; with --check, "
-            "check those in it."
-        ),
-    ] = None,
-    keep: Annotated[
-        bool, typer.Option("--keep", help="Keep the record in the model file too.")
-    ] = False,
-    strict: options.Strict = False,
-    json: options.Json = False,
+    max_risk: float | None = None,
+    witnesses: Path | None = None,
+    keep: bool = False,
+    strict: bool = False,
+    json: bool = False,
     csv: options.Csv,
 ) -> None:
     """Bound the share of a population without recourse, from people who were held out.

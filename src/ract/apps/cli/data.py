@@ -26,13 +26,11 @@ def data(
         str | None,
         typer.Argument(help="loans, fico, compas, credit, bail or adult; without one, a list."),
     ] = None,
-    output: options.TableOutput = "-",
-    actions: Annotated[
-        Path | None, typer.Option(help="Also write the action file of the data set here.")
-    ] = None,
+    output: str = "-",
+    actions: Path | None = None,
     n_people: Annotated[int, typer.Option(min=1, help="How many people; loans only.")] = 5000,
     random_state: options.RandomState = 0,
-    id: Annotated[str | None, typer.Option(help="Also name the people, in this column.")] = None,
+    id: str | None = None,
 ) -> None:
     """Write a data set to a file.
 

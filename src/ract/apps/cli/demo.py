@@ -20,9 +20,7 @@ def demo(
         float, typer.Option(min=0.0, help="Largest acceptable cost of an action.")
     ] = 0.3,
     random_state: options.RandomState = 0,
-    output: Annotated[Path, typer.Option("-o", "--output", help="Audit page to write.")] = Path(
-        "ract-demo.html"
-    ),
+    output: Path = Path("ract-demo.html"),
 ) -> None:
     """Train a plain and a recourse-aware forest on built-in data and show people what to do.
 

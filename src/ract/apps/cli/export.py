@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from ract._utils.files import write_whole
 from ract.apps.cli import options
@@ -18,12 +16,7 @@ ENDS = (".onnx", ".json", ".joblib")
 
 def export(
     model: options.ModelPath,
-    output: Annotated[
-        Path,
-        typer.Option(
-            "-o", "--output", show_default=False, help="File that ends in .onnx, .json or .joblib."
-        ),
-    ],
+    output: Path,
 ) -> None:
     """Write a model for other programs.
 

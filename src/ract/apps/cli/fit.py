@@ -33,135 +33,45 @@ NOT_OF_ESTIMATORS = ("class_weight", "keep_reference", "exact_costs", "max_auc_l
 class Parameters:
     """Parameters of the estimators."""
 
-    n_estimators: options.NEstimators = 100
-    budget: options.Budget = None
-    recourse_weight: Annotated[
-        str | None,
-        typer.Option(
-            help="Weight of recourse against accuracy; 0 is a plain model, auto finds the weight "
-            "that --min-recourse or --max-auc-loss needs. By default 0.1, for boosting 0.25."
-        ),
-    ] = None
-    min_recourse: Annotated[
-        float | None,
-        typer.Option(
-            help="Share of people who must have recourse: the goal of auto, 0.95 by default; "
-            "without auto, leaves are relabelled until they have."
-        ),
-    ] = None
-    max_auc_loss: Annotated[
-        float | None, typer.Option(help="With auto: the most recourse at this loss of AUC.")
-    ] = None
-    lasting: Annotated[
-        float | None,
-        typer.Option(
-            help="Measure how strong plans must be to last with this probability when the model "
-            "is trained again on other people; 0 does not. By default 0.9, or 0 for boosting."
-        ),
-    ] = None
-    keep_reference: options.KeepReference = False
-    cost: Annotated[
-        str,
-        typer.Option(
-            help="Measure of effort: percentile, relative, kernel-percentile, range, std or mad."
-        ),
-    ] = "percentile"
-    exact_costs: options.ExactCosts = False
-    criterion: Annotated[str, typer.Option(help="gini, entropy or error.")] = "gini"
-    max_depth: Annotated[
-        int | None, typer.Option(help="Largest depth of a tree; no limit by default.")
-    ] = None
-    min_samples_leaf: Annotated[
-        int | None,
-        typer.Option(
-            help="People in a leaf; by default 20 for forests, 1 for trees, 50 for boosting."
-        ),
-    ] = None
-    min_leaf_share: Annotated[
-        float | None,
-        typer.Option(
-            help="Least share of desired people in a leaf that is labelled desired; 0 by default, "
-            "chosen with auto and --lasting."
-        ),
-    ] = None
-    threshold: Annotated[
-        float | None,
-        typer.Option(
-            help="Probability, or mean share of the leaves, from which on the desired class is "
-            "given; by default the majority of the trees decides."
-        ),
-    ] = None
-    approval_rate: Annotated[
-        float | None,
-        typer.Option(help="Choose the threshold so that about this share of people is accepted."),
-    ] = None
-    max_bad_rate: Annotated[
-        float | None,
-        typer.Option(
-            help="Choose the lowest threshold at which at most this share of the accepted turns "
-            "out undesired."
-        ),
-    ] = None
-    class_weight: Annotated[
-        str | None,
-        typer.Option(
-            help="balanced, or weights such as 'refused=5,approved=1'; errors count as much."
-        ),
-    ] = None
-    confidence: Annotated[
-        float | None,
-        typer.Option(
-            help="With --min-recourse, --model tree: confidence that it holds for the population."
-        ),
-    ] = None
-    oob_score: Annotated[
-        bool, typer.Option(help="Measure a forest on people whom its trees have not seen.")
-    ] = True
+    n_estimators: int = 100
+    budget: float | None = None
+    recourse_weight: str | None = None
+    min_recourse: float | None = None
+    max_auc_loss: float | None = None
+    lasting: float | None = None
+    keep_reference: bool = False
+    cost: str = "percentile"
+    exact_costs: bool = False
+    criterion: str = "gini"
+    max_depth: int | None = None
+    min_samples_leaf: int | None = None
+    min_leaf_share: float | None = None
+    threshold: float | None = None
+    approval_rate: float | None = None
+    max_bad_rate: float | None = None
+    class_weight: str | None = None
+    confidence: float | None = None
+    oob_score: bool = True
     random_state: options.RandomState = 0
-    n_jobs: options.NJobs = -1
+    n_jobs: int = -1
 
 
 def fit_model(
     table: options.TrainingData,
-    output: options.ModelOutput,
+    output: Path,
     *,
-    actions: options.Actions = None,
-    model: Annotated[
-        str | None,
-        typer.Option(
-            help="forest, tree or boosting; by default boosting where the action file limits "
-            "changes, as ract init writes it, and no option of forests is given; else a forest."
-        ),
-    ] = None,
+    actions: Path | None = None,
+    model: str | None = None,
     parameters: Parameters,
-    weights: Annotated[
-        str | None,
-        typer.Option(help="Column of how much each person counts; it is no feature."),
-    ] = None,
-    monotone: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Feature that may only help or only harm: Income=+1, Debt=-1. May be given again."
-        ),
-    ] = None,
-    promises: Annotated[
-        str | None,
-        typer.Option(
-            help="Ledger, a file or the address of a database: train so that its open promises "
-            "are kept."
-        ),
-    ] = None,
+    weights: str | None = None,
+    monotone: list[str] | None = None,
+    promises: str | None = None,
     promises_share: Annotated[
         float,
         typer.Option(min=0, max=1, help="With --promises: share of them that must be kept."),
     ] = 1.0,
-    keep_judge: Annotated[
-        bool,
-        typer.Option(
-            "--keep-judge", help="Keep a judge of outcomes in the file, which ract audit reads."
-        ),
-    ] = False,
-    json: options.Json = False,
+    keep_judge: bool = False,
+    json: bool = False,
     csv: options.Csv,
 ) -> None:
     """Train a model and write it to a model file.

@@ -33,31 +33,19 @@ def import_file(
             help="CSV or Parquet file of people from whom costs are learned; - for standard input.",
         ),
     ],
-    output: options.ModelOutput,
+    output: Path,
     *,
-    target: Annotated[
-        str | None, typer.Option(help="Column of REFERENCE that is not a feature.")
-    ] = None,
-    actions: options.Actions = None,
-    desired: options.Desired = None,
-    drop: options.Drop = None,
-    threshold: Annotated[
-        float | None, typer.Option(help="Decide by this probability, not by the model's own rule.")
-    ] = None,
-    cost: Annotated[
-        str,
-        typer.Option(
-            help="Measure of effort: percentile, relative, kernel-percentile, range, std, mad, l1, "
-            "log-percentile."
-        ),
-    ] = "percentile",
-    exact_costs: options.ExactCosts = False,
-    keep_reference: options.KeepReference = False,
-    budget: options.Budget = None,
-    trust: Annotated[
-        bool, typer.Option("--trust", help="Load a pickle, which runs whatever code is in it.")
-    ] = False,
-    json: options.Json = False,
+    target: str | None = None,
+    actions: Path | None = None,
+    desired: str | None = None,
+    drop: list[str] | None = None,
+    threshold: float | None = None,
+    cost: str = "percentile",
+    exact_costs: bool = False,
+    keep_reference: bool = False,
+    budget: float | None = None,
+    trust: bool = False,
+    json: bool = False,
     csv: options.Csv,
 ) -> None:
     """Take over a model of another library.

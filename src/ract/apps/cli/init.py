@@ -16,34 +16,18 @@ from ract.apps.cli.messages import print_summary, refuse_both, say
 def propose_actions(
     table: options.TrainingData,
     *,
-    output: Annotated[
-        str, typer.Option("-o", "--output", help="Action file; - to print it.")
-    ] = "-",
-    fixed: Annotated[
-        list[str] | None, typer.Option(help="Feature that nobody can change. May be given again.")
-    ] = None,
-    increase: Annotated[
-        list[str] | None, typer.Option(help="Feature that can only go up. May be given again.")
-    ] = None,
-    decrease: Annotated[
-        list[str] | None, typer.Option(help="Feature that can only go down. May be given again.")
-    ] = None,
-    order: Annotated[
-        list[str] | None,
-        typer.Option(help="Order of text: 'School=none<middle<high'. May be given again."),
-    ] = None,
-    keep: Annotated[
-        list[str] | None,
-        typer.Option(help="Column to keep, whatever it looks like. May be given again."),
-    ] = None,
-    dates: Annotated[
-        str | None, typer.Option(help="Read dates as years or days since; left out by default.")
-    ] = None,
+    output: str = "-",
+    fixed: list[str] | None = None,
+    increase: list[str] | None = None,
+    decrease: list[str] | None = None,
+    order: list[str] | None = None,
+    keep: list[str] | None = None,
+    dates: str | None = None,
     rare: Annotated[
         int | None, typer.Option(min=2, help="Put categories of fewer people than this together.")
     ] = None,
-    rare_name: Annotated[str, typer.Option(help="The name of these categories.")] = "other",
-    json: options.Json = False,
+    rare_name: str = "other",
+    json: bool = False,
     csv: options.Csv,
 ) -> None:
     """Write an action file for a table, to be edited.

@@ -21,9 +21,9 @@ def leak(
     ] = None,
     *,
     queries: Annotated[int, typer.Option(min=10, help="How many people to ask about.")] = 1000,
-    output: options.TableOutput = "-",
+    output: str = "-",
     random_state: options.RandomState = 0,
-    json: options.Json = False,
+    json: bool = False,
     csv: options.Csv,
 ) -> None:
     """Rebuild a model from its decisions and plans, and say how well the copy agrees with it.

@@ -40,56 +40,36 @@ command = options.adds_to(app)
 class NoticeOptions(PlanOptions):
     """Up to three plans of up to three changes for each person."""
 
-    max_changes: Annotated[
-        int | None, typer.Option(help="How many features plans change, unless only more would do.")
-    ] = 3
+    max_changes: int | None = 3
     n_alternatives: Annotated[
         int, typer.Option(min=0, max=2, help="Further plans for each person.")
     ] = 2
-    time_limit: options.TimeLimit = 0.03
+    time_limit: float = 1.0
 
 
 @dataclass(frozen=True)
 class Comparison:
     """Whom refused people are compared with."""
 
-    reference: Annotated[
-        str | None,
-        typer.Option(help="Table of people to compare with; those that the model kept, if any."),
-    ] = None
-    against: Annotated[
-        str, typer.Option(help="Whom of them: margin (of acceptance), accepted or mean (everyone).")
-    ] = "margin"
+    reference: str | None = None
+    against: str = "margin"
 
 
 @command("write")
 def write_notices(
     model: options.ModelPath,
     people: options.PeopleFile,
-    output: Annotated[
-        Path, typer.Option("-o", "--output", help="Folder for the notices.", show_default=False)
-    ],
-    reasons: Annotated[
-        Path,
-        typer.Option(
-            help="File of ract notice init: codes, sentences, your details.", show_default=False
-        ),
-    ],
+    output: Path,
+    reasons: Path,
     *,
-    without_reasons: Annotated[
-        bool, typer.Option("--without-reasons", help="Say only what each person can do.")
-    ] = False,
+    without_reasons: bool = False,
     comparison: Comparison,
     pages: options.NoticePages,
-    form: Annotated[
-        list[str] | None, typer.Option(help="html, text or json; html by default. May be repeated.")
-    ] = None,
-    date: Annotated[
-        str | None, typer.Option(help="Date of the decisions, as 2026-12-31; today by default.")
-    ] = None,
+    form: list[str] | None = None,
+    date: str | None = None,
     plans: NoticeOptions,
-    id: options.Id = None,
-    json: options.Json = False,
+    id: str | None = None,
+    json: bool = False,
     csv: options.Csv,
 ) -> None:
     """Write a notice for each person who is refused: the reasons, and what would have changed it.
@@ -156,15 +136,13 @@ def _compared(
 def propose_settings(
     model: options.ModelPath,
     *,
-    output: Annotated[str, typer.Option("-o", "--output", help="File; - to print it.")] = "-",
-    codes: Annotated[
-        str, typer.Option(help="List that codes are from: regulation-b, hmda or none.")
-    ] = "regulation-b",
-    language: Annotated[str, typer.Option(help="Of the sentences: en, de, fr or another.")] = "en",
-    creditor: Annotated[str, typer.Option(help="Your name.")] = "",
-    address: Annotated[str, typer.Option(help="Your address.")] = "",
-    contact: Annotated[str, typer.Option(help="How to reach you: telephone, e-mail.")] = "",
-    json: options.Json = False,
+    output: str = "-",
+    codes: str = "regulation-b",
+    language: str = "en",
+    creditor: str = "",
+    address: str = "",
+    contact: str = "",
+    json: bool = False,
 ) -> None:
     """Write a file of codes and sentences for the reasons of a model, to be edited.
 
@@ -199,10 +177,8 @@ def check_settings(
         Path, typer.Argument(help="File of ract notice init.", show_default=False)
     ] = Path("notice.toml"),
     *,
-    pack: Annotated[
-        list[str], typer.Option(help="Body of rules, such as eu-ccd2. May be repeated.")
-    ],
-    json: options.Json = False,
+    pack: list[str],
+    json: bool = False,
 ) -> None:
     """Check that a file of codes has what a body of rules asks a notice to say.
 

@@ -6,16 +6,20 @@ a command takes the dataclass as one parameter, and ``with_option_groups`` shows
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from functools import wraps
 from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, TypeVar, get_type_hints
+from typing import Annotated, Any, ClassVar, TypeVar, get_origin, get_type_hints
 
 import typer
 from typer.core import TyperGroup
 
+from ract._utils.toml import parsed_toml, read_toml
+
+# By command or group of options, or for every one: the file keeps texts out of signatures.
+HELP = read_toml(Path(__file__).with_name("help.toml"), parsed_toml)
 Command = TypeVar("Command", bound=Callable[..., None])
 
 DataFile = Annotated[
@@ -33,80 +37,13 @@ PeopleFolder = Annotated[
     ),
 ]
 ModelPath = Annotated[Path, typer.Argument(metavar="MODEL", help="Model file.")]
-ModelOutput = Annotated[
-    Path, typer.Option("-o", "--output", help="Model file to write.", show_default=False)
-]
-TableOutput = Annotated[
-    str, typer.Option("-o", "--output", help="CSV, Parquet or JSON file; - to print CSV.")
-]
 Picture = Annotated[
     Path | None, typer.Option(help="Picture to write: PNG, SVG or PDF by its suffix.")
-]
-Actions = Annotated[
-    Path | None, typer.Option(help="Action file; without one everything may change.")
-]
-Desired = Annotated[
-    str | None, typer.Option(help="Class that people want; the action file may name it instead.")
-]
-Drop = Annotated[
-    list[str] | None,
-    typer.Option(help="Column to leave out, such as a customer number. May be given again."),
-]
-Strength = Annotated[
-    str | None,
-    typer.Option(help="What plans must win, up to 1: the share of votes, for a forest; or 'most'."),
-]
-Id = Annotated[
-    str | None,
-    typer.Option(help="Column that names the people; by default they are numbered from 0."),
-]
-Groups = Annotated[
-    str | None, typer.Option(help="Column of groups to compare; it need not be a feature.")
 ]
 Training = Annotated[
     str | None, typer.Option(help="Training table, to notice people who are in both tables.")
 ]
-TrainingOutcomes = Annotated[
-    str | None,
-    typer.Option(
-        help="Training table, to notice people who are in both tables and, if it has the target, "
-        "to judge which plans are earned."
-    ),
-]
-ModelKind = Annotated[str, typer.Option(help="forest, tree or boosting.")]
-NEstimators = Annotated[int, typer.Option(help="Trees of a forest or booster.")]
-ExactCosts = Annotated[
-    bool,
-    typer.Option(
-        "--exact-costs", help="Keep costs to the last value, single people's values included."
-    ),
-]
-KeepReference = Annotated[
-    bool,
-    typer.Option(
-        "--keep-reference",
-        help="Keep the rows of at most 100 people at the margin of acceptance in the file, whom "
-        "ract reasons compares others with.",
-    ),
-]
-Budget = Annotated[
-    float | None,
-    typer.Option(
-        help="Largest acceptable cost of an action; by default 0.3, or 1 where the action file "
-        "limits changes."
-    ),
-]
-ModelBudget = Annotated[
-    float | None,
-    typer.Option(help="Largest acceptable cost of an action; by default that of the model."),
-]
-TimeLimit = Annotated[float, typer.Option(help="Seconds for the search of each person.")]
 RandomState = Annotated[int, typer.Option(min=0, help="Seed; the same gives the same result.")]
-NJobs = Annotated[int, typer.Option(help="Threads; -1 for one per core.")]
-Strict = Annotated[
-    bool,
-    typer.Option("--strict", help="Stop at a row that cannot be read, instead of marking it."),
-]
 Json = Annotated[bool, typer.Option("--json", help="Print the summary as JSON on standard output.")]
 
 
@@ -114,24 +51,18 @@ Json = Annotated[bool, typer.Option("--json", help="Print the summary as JSON on
 class Csv:
     """How a CSV file is written, where it differs from the action file or the model."""
 
-    delimiter: Annotated[
-        str | None, typer.Option(help="Column separator of CSV files; recognised by default.")
-    ] = None
-    decimal: Annotated[str | None, typer.Option(help="Decimal mark of CSV files.")] = None
-    thousands: Annotated[str | None, typer.Option(help="Thousands mark of CSV files.")] = None
-    encoding: Annotated[str | None, typer.Option(help="Text encoding of CSV files.")] = None
+    delimiter: str | None = None
+    decimal: str | None = None
+    thousands: str | None = None
+    encoding: str | None = None
 
 
 @dataclass(frozen=True)
 class NoticePages:
     """How notices are written, with reasons or without."""
 
-    language: Annotated[
-        str | None, typer.Option(help="Of notices: en, de, fr, or another with a template.")
-    ] = None
-    template: Annotated[
-        Path | None, typer.Option(help="Folder of Jinja2 templates that replace those of notices.")
-    ] = None
+    language: str | None = None
+    template: Path | None = None
     replace: Annotated[
         bool, typer.Option("--replace", help="Remove the notices that the folder holds.")
     ] = False
@@ -142,19 +73,19 @@ class TrainingData:
     """A table with a target, the features in it, and the class that people want."""
 
     data: DataFile
-    target: Annotated[str, typer.Option(help="Column of the classes to learn.", show_default=False)]
-    desired: Desired = None
-    drop: Drop = None
+    target: str
+    desired: str | None = None
+    drop: list[str] | None = None
 
 
 @dataclass(frozen=True)
 class Bound:
     """How the share of people without recourse is bounded."""
 
-    budget: ModelBudget = None
-    confidence: Annotated[float, typer.Option(help="Confidence of the bounds.")] = 0.95
-    time_limit: TimeLimit = 10.0
-    n_jobs: NJobs = -1
+    budget: float | None = None
+    confidence: float = 0.95
+    time_limit: float = 10.0
+    n_jobs: int = -1
 
 
 class WithDefault(TyperGroup):
@@ -191,8 +122,7 @@ def with_option_groups(command: Callable[..., None]) -> Callable[..., None]:
         if name in groups:
             parameters += _fields(groups[name])
         else:
-            annotation = hints[name]
-            parameters.append(parameter.replace(kind=Parameter.KEYWORD_ONLY, annotation=annotation))
+            parameters.append(_option([command], name, hints[name], parameter.default))
 
     @wraps(command)
     def run(**given: Any) -> None:
@@ -207,14 +137,26 @@ def with_option_groups(command: Callable[..., None]) -> Callable[..., None]:
 def _fields(group: Any) -> list[Parameter]:
     hints = get_type_hints(group, include_extras=True)
     return [
-        Parameter(
+        _option(
+            group.__mro__,
             field.name,
-            Parameter.KEYWORD_ONLY,
-            default=Parameter.empty if field.default is MISSING else field.default,
-            annotation=hints[field.name],
+            hints[field.name],
+            Parameter.empty if field.default is MISSING else field.default,
         )
         for field in fields(group)
     ]
+
+
+def _option(owners: Iterable[Any], name: str, hint: Any, default: Any) -> Parameter:
+    """An option; what is no more than its help, and a flag, need not say how it is written."""
+    if get_origin(hint) is not Annotated:
+        of = [HELP.get(owner.__name__, {}) for owner in owners]
+        said = next(texts[name] for texts in (*of, HELP["every"]) if name in texts)
+        names = ["-o", "--output"] if name == "output" else []
+        names += [f"--{name.replace('_', '-')}"] if default is False else []
+        shown = default is not Parameter.empty
+        hint = Annotated[hint, typer.Option(*names, help=said, show_default=shown)]
+    return Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=hint)
 
 
 def strength_of(given: str | None) -> float | str | None:

@@ -15,10 +15,10 @@ def predict(
     model: options.ModelPath,
     people: options.PeopleFile,
     *,
-    output: options.TableOutput = "-",
-    id: options.Id = None,
-    strict: options.Strict = False,
-    json: options.Json = False,
+    output: str = "-",
+    id: str | None = None,
+    strict: bool = False,
+    json: bool = False,
     csv: options.Csv,
 ) -> None:
     """Write what a model decides about each person.

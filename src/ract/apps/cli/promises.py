@@ -36,30 +36,18 @@ def offer_promises(
     model: options.ModelPath,
     people: options.PeopleFile,
     *,
-    id: Annotated[str, typer.Option(help="Column of the people's keys.", show_default=False)],
-    expires: Annotated[
-        str, typer.Option(help="Last day (2027-06-30), or how long (180d).", show_default=False)
-    ],
+    id: str,
+    expires: str,
     ledger: Where = "ract-promises.db",
-    by: Annotated[str, typer.Option(help="Who makes the promises; you by default.")] = "",
-    zone: Annotated[str, typer.Option(help="Time zone in which the last day ends.")] = "UTC",
-    pin: Annotated[
-        list[str] | None,
-        typer.Option(help="Feature that must not change, such as the loan's amount."),
-    ] = None,
-    also: Annotated[
-        list[Path] | None,
-        typer.Option(help="Model file: plans serve in this model too. May be given again."),
-    ] = None,
-    lasting: Annotated[
-        float | None, typer.Option(help="Probability that plans outlast a retrained model.")
-    ] = None,
-    max_changes: Annotated[
-        int | None, typer.Option(help="How many features a plan may change.")
-    ] = None,
-    time_limit: options.TimeLimit = 10.0,
-    n_jobs: options.NJobs = -1,
-    json: options.Json = False,
+    by: str = "",
+    zone: str = "UTC",
+    pin: list[str] | None = None,
+    also: list[Path] | None = None,
+    lasting: float | None = None,
+    max_changes: int | None = None,
+    time_limit: float = 10.0,
+    n_jobs: int = -1,
+    json: bool = False,
     csv: options.Csv,
 ) -> None:
     """Find a plan for everyone who is refused, and promise it.
@@ -98,7 +86,7 @@ def offer_promises(
 def redeem_promises(
     people: options.PeopleFile,
     *,
-    id: Annotated[str, typer.Option(help="Column of the people's keys.", show_default=False)],
+    id: str,
     ledger: Where = "ract-promises.db",
     output: Output = "-",
     csv: options.Csv,
@@ -133,7 +121,7 @@ def redeem_promises(
 def withdraw_promise(
     promise: Annotated[str, typer.Argument(metavar="PROMISE", help="Number of the promise.")],
     *,
-    reason: Annotated[str, typer.Option(help="Why; it is kept.", show_default=False)],
+    reason: str,
     ledger: Where = "ract-promises.db",
 ) -> None:
     """Take back an open promise.
@@ -223,12 +211,10 @@ def show_outcomes(
     ] = None,
     *,
     ledger: Where = "ract-promises.db",
-    model: Annotated[
-        Path | None, typer.Option(help="Model file that has kept a judge (ract fit --keep-judge).")
-    ] = None,
+    model: Path | None = None,
     confidence: Annotated[float, typer.Option(min=0, max=1, help="Of intervals.")] = 0.95,
     output: Output = None,
-    json: options.Json = False,
+    json: bool = False,
     csv: options.Csv,
 ) -> None:
     """Say how many redeemed promises were repaid, beside what a judge predicts.

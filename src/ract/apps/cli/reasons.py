@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from ract.apps.cli import options
 from ract.apps.cli.failures import BadInput
@@ -17,46 +15,26 @@ from ract.apps.cli.messages import print_summary, refuse_both, say_if_unrestrict
 class ReasonOptions:
     """Which reasons are given; parameters of ``ract.find_reasons``."""
 
-    against: Annotated[
-        str, typer.Option(help="Whom people are compared with: margin, accepted or mean.")
-    ] = "margin"
-    max_reasons: Annotated[int, typer.Option(help="How many reasons to give at most.")] = 4
-    budget: options.ModelBudget = None
-    time_limit: options.TimeLimit = 10.0
-    n_jobs: options.NJobs = -1
-    strict: options.Strict = False
+    against: str = "margin"
+    max_reasons: int = 4
+    budget: float | None = None
+    time_limit: float = 10.0
+    n_jobs: int = -1
+    strict: bool = False
 
 
 def explain_refusals(
     model: options.ModelPath,
     people: options.PeopleFile,
     *,
-    reference: Annotated[
-        str | None,
-        typer.Option(
-            help="Table of people to compare with, such as the training table; by default those "
-            "that the model has kept."
-        ),
-    ] = None,
-    output: options.TableOutput = "-",
-    report: Annotated[
-        str | None,
-        typer.Option(
-            help="CSV, Parquet or JSON file: how often each reason is given and can be mended, "
-            "with --groups by group."
-        ),
-    ] = None,
-    groups: options.Groups = None,
-    replicates: Annotated[
-        int,
-        typer.Option(
-            help="With --report: fit the model again on so many parts of the reference table, "
-            "which needs the target, and compare its reasons."
-        ),
-    ] = 0,
+    reference: str | None = None,
+    output: str = "-",
+    report: str | None = None,
+    groups: str | None = None,
+    replicates: int = 0,
     search: ReasonOptions,
-    id: options.Id = None,
-    json: options.Json = False,
+    id: str | None = None,
+    json: bool = False,
     csv: options.Csv,
 ) -> None:
     """Say why people were refused, and whether a reason can be mended.

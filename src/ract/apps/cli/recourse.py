@@ -5,9 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from ract.apps.cli import options
 from ract.apps.cli.inputs import format_of, open_model
@@ -19,46 +16,22 @@ from ract.apps.cli.searching import PlanOptions, Searched
 class RecourseOptions(PlanOptions):
     """Which plans are sought, and what is said about them."""
 
-    ranges: Annotated[
-        bool, typer.Option("--ranges", help="Widen the range of each value; notices do.")
-    ] = False
-    at_least: Annotated[
-        bool,
-        typer.Option("--at-least", help="Plans hold for everyone who does more; notices do."),
-    ] = False
-    explain: Annotated[bool, typer.Option(help="Say why, where there is no plan.")] = True
+    ranges: bool = False
+    at_least: bool = False
+    explain: bool = True
 
 
 def find_plans(
     model: options.ModelPath,
     people: options.PeopleFolder,
     *,
-    also: Annotated[
-        list[Path] | None,
-        typer.Option(help="Model file: plans serve in this model too. May be given again."),
-    ] = None,
-    output: Annotated[
-        str | None,
-        typer.Option(
-            "-o",
-            "--output",
-            help="CSV, Parquet or JSON file, or a folder for the plans of a folder; - prints CSV.",
-        ),
-    ] = None,
-    engine: Annotated[
-        str | None,
-        typer.Option(
-            help="local or dask: plans of Parquet files in parts, into a folder; a run that was "
-            "stopped goes on."
-        ),
-    ] = None,
-    scheduler: Annotated[
-        str | None,
-        typer.Option(help="With --engine dask: its address, tcp://host:8786; else this machine."),
-    ] = None,
+    also: list[Path] | None = None,
+    output: str | None = None,
+    engine: str | None = None,
+    scheduler: str | None = None,
     search: RecourseOptions,
-    id: options.Id = None,
-    json: options.Json = False,
+    id: str | None = None,
+    json: bool = False,
     csv: options.Csv,
 ) -> None:
     """Find what each person can do to get the desired class.

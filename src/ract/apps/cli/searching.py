@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from ract.apps.cli import options
 from ract.apps.cli.failures import BadInput
@@ -25,37 +23,19 @@ if TYPE_CHECKING:
 class PlanOptions:
     """Which plans are sought; parameters of ``recourse`` in Python."""
 
-    budget: options.ModelBudget = None
-    max_changes: Annotated[
-        int | None, typer.Option(help="How many features a plan may change.")
-    ] = None
-    strength: options.Strength = None
-    lasting: Annotated[
-        float | None,
-        typer.Option(
-            help="Probability that plans outlast a retrained model; that of training by default."
-        ),
-    ] = None
-    n_alternatives: Annotated[int, typer.Option(help="Further plans for each person.")] = 0
-    margin: Annotated[
-        float, typer.Option(help="Plans hold if changes fall short by up to this share.")
-    ] = 0.0
-    by: Annotated[
-        str | None, typer.Option(help="Time that plans may take, such as '6 months'.")
-    ] = None
-    features: Annotated[
-        list[str] | None, typer.Option(help="Only this feature may change. May be given again.")
-    ] = None
-    forbidden: Annotated[
-        list[str] | None, typer.Option(help="This feature may not change. May be given again.")
-    ] = None
-    strict: options.Strict = False
-    time_limit: options.TimeLimit = 10.0
-    max_nodes: Annotated[
-        int | None,
-        typer.Option(help="Nodes of each question of a search: a limit that no clock decides."),
-    ] = None
-    n_jobs: options.NJobs = -1
+    budget: float | None = None
+    max_changes: int | None = None
+    strength: str | None = None
+    lasting: float | None = None
+    n_alternatives: int = 0
+    margin: float = 0.0
+    by: str | None = None
+    features: list[str] | None = None
+    forbidden: list[str] | None = None
+    strict: bool = False
+    time_limit: float = 10.0
+    max_nodes: int | None = None
+    n_jobs: int = -1
 
     def parameters(self, space: ActionSpace, *, for_people: bool) -> dict[str, Any]:
         """The parameters of ``recourse``; plans that people read say which values will do.

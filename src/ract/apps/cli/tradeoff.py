@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -14,24 +15,19 @@ from ract.apps.cli.messages import print_summary, refuse_both, say_if_unrestrict
 def tradeoff(
     table: options.TrainingData,
     *,
-    actions: options.Actions = None,
-    output: options.TableOutput = "-",
-    plot: options.Picture = None,
-    model: options.ModelKind = "forest",
-    param: Annotated[str, typer.Option(help="Parameter to vary.")] = "recourse_weight",
-    values: Annotated[
-        str, typer.Option(help="Values of the parameter, with commas between.")
-    ] = "0,0.01,0.03,0.1,0.3,1",
+    actions: Path | None = None,
+    output: str = "-",
+    plot: Path | None = None,
+    model: str = "forest",
+    param: str = "recourse_weight",
+    values: str = "0,0.01,0.03,0.1,0.3,1",
     cv: Annotated[int, typer.Option(min=2, help="Number of folds.")] = 5,
-    strength: Annotated[
-        str | None,
-        typer.Option(help="Measure lasting recourse too, for plans of this strength, or 'most'."),
-    ] = None,
-    n_estimators: options.NEstimators = 100,
-    budget: options.Budget = None,
+    strength: str | None = None,
+    n_estimators: int = 100,
+    budget: float | None = None,
     random_state: options.RandomState = 0,
-    n_jobs: options.NJobs = -1,
-    json: options.Json = False,
+    n_jobs: int = -1,
+    json: bool = False,
     csv: options.Csv,
 ) -> None:
     """Measure what a parameter costs and gives, by cross-validation.

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from time import perf_counter
 
-from ract.apps.cli import options
 from ract.apps.cli.messages import print_summary
 
 
-def warmup(json: options.Json = False) -> None:
+def warmup(json: bool = False) -> None:
     """Compile everything now, for container images.
 
     Compiled code is kept in NUMBA_CACHE_DIR if that is set, else beside the package, in the

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 
@@ -16,6 +17,7 @@ from threadpoolctl import threadpool_limits
 from ract._utils.typing import Label
 from ract.data.actions.columns import Findings
 from ract.data.actions.feature import Change, Feature
+from ract.data.actions.infer import HALF
 from ract.data.actions.names import (
     IDENTIFIER,
     better_way,
@@ -30,6 +32,9 @@ from ract.data.actions.space import ActionSpace
 CHANCE, SMALLEST_TREND = 0.01, 0.03
 N_BINS, FEWEST_IN_BIN, AGAINST = 8, 20, 3.0
 FEWEST_ROWS = 50
+
+# Years; a time that is longer counts months. And what is an amount rather than a small count.
+LONGEST_LIFE, SMALLEST_AMOUNT = 100.0, 20.0
 
 MANY_ZEROS, FEW_VALUES = 0.3, 3
 
@@ -76,6 +81,8 @@ def propose_changes(
                 feature = _directed(feature, known, space.desired, found)
         _note_zeros(feature, X, found)
         _note_time(feature, found)
+        if feature.use and feature.actionable and feature.is_number and not feature.columns:
+            feature = _within_reason(feature, X[feature.name], found)
         features.append(feature)
     proposed = space.with_features(features)
     _note_auc(proposed, X, wanted, found)
@@ -92,6 +99,36 @@ def _note_time(feature: Feature, found: Findings) -> None:
         why, what = "more of it takes its time", "pace"
     said = f'if it counts {unit}s, {why}: {what} = 1 with per = "{unit}".'
     found.note(feature.name, said, say=False)
+
+
+def _within_reason(feature: Feature, column: pd.Series, found: Findings) -> Feature:
+    """Narrower limits than the size rule's: a share of the person's own amount, two years' wait.
+
+    The size rule counts half of the column's median, which is more than an income far below it.
+    """
+    values = column.dropna().to_numpy(np.float64)
+    low, median, high = np.percentile(values, (25, 50, 75))
+    most = _short(high - low) if high > low else None
+    unit = unit_of_time(feature.name) if feature.change == "increase" else None
+    if unit is not None:
+        longest = 24.0 if unit == "month" or values.max() > LONGEST_LIFE else 2.0
+        found.note(feature.name, "nobody is asked to wait longer than two years.", say=False)
+        return replace(feature, max_relative=HALF, max_change=min(longest, most or longest))
+    if values.min() <= 0 or median < SMALLEST_AMOUNT:
+        return feature
+    found.note(
+        feature.name,
+        "nobody is asked for more than half of their own value: with median = 0 that of the "
+        "column does not count.",
+        say=False,
+    )
+    return replace(feature, max_relative=HALF, max_change=most, median=0.0)
+
+
+def _short(number: float) -> float:
+    """A positive number with two digits, rounded down."""
+    unit = 10.0 ** (math.floor(math.log10(number)) - 1)
+    return round(math.floor(number / unit + 1e-9) * unit, 12)
 
 
 def _fixed(feature: Feature, found: Findings, keep: Collection[str]) -> Feature:

@@ -277,6 +277,9 @@ def _notes(frame: pd.DataFrame, found: Findings, space: ActionSpace) -> list[str
         _listed("proposed as fixed: ", fixed, "."),
         *(f"proposed to {way} only: {listing(names, 30)}." for way, names in ways.items() if names),
         f"without a direction: {listing(found.undirected, 30)}." if found.undirected else "",
+        ""
+        if any(feature.actionable and feature.use for feature in space)
+        else "nothing may change: nobody who is refused will have a plan.",
         _listed("missing values: ", counts, f", of {len(frame)} rows."),
     ]
     return [text for text in sentences if text] + found.said

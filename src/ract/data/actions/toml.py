@@ -46,6 +46,7 @@ HEADER = """\
 #   use            false keeps it out of the model altogether
 #   max_change     how far a number may move from the person's own value
 #   max_relative   the same as a share of that value, or of the median where that is larger
+#   median         0 for the share of their own value alone; by default the column's
 #   step           a number ends at its multiples when it changes; larger changes at larger steps
 #   unit, label    what texts call it
 # Above all features, rules = ["Debt <= 0.5 * Income", "if Job changes then Tenure changes",
