@@ -185,8 +185,9 @@ def _answers(
     yield DECISIONS, None
     yield CHEAPEST, find_recourse(model, asked, **plain)
     space = model.encoder_.space
-    for given, limits, steps in ((LIMITED, "size", space.steps), (ROUND, space.limits, "round")):
-        other = ActionSpace(space.features, space.desired, limits, steps, space.rules)
+    limited = ActionSpace(space.features, space.desired, "size", space.steps, space.rules)
+    rounded = ActionSpace(space.features, space.desired, space.limits, "round", space.rules)
+    for given, other in ((LIMITED, limited), (ROUND, rounded)):
         yield given, find_recourse(model, asked, **plain | {"actions": other.complete(asked)})
     yield RANGES, find_recourse(model, asked, **plain | {"ranges": True})
     yield STRONGEST, find_recourse(model, asked, **plain | {"strength": "most"})
