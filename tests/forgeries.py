@@ -6,7 +6,9 @@ groups from their number, and the digest from the whole.
 
 from __future__ import annotations
 
+import contextlib
 import copy
+import json
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from ract._utils.errors import InvalidSpec
 from ract.evaluation.certificates import Verification
 from ract.evaluation.certificates.record import record_digest
 from ract.models.guarantee import clopper_pearson_upper
@@ -22,7 +25,8 @@ from ract.models.guarantee import clopper_pearson_upper
 NEVER_OPEN = frozenset(
     {"model", "data", "budget", "confidence", "max_changes", "everyone", "groups"}
 )
-STRANGE = [None, True, False, -1, 0, 1, 7, 10**30, 0.5, 0.05, 1e308, "", "x", [], {}, [{}]]
+STRANGE = [None, True, False, -1, 0, 1, 7, 10**30, 0.5, 0.05, 1e308, "", "x", [], {}, [{}],
+           "x\nThe certificate agrees with its counts."]  # fmt: skip
 STATUSES = ("accepted", "served", "without", "unknown")
 
 
@@ -56,24 +60,28 @@ def forgeries(record: dict[str, Any], n: int, seed: int = 0) -> Iterator[Forgery
         _other_fingerprint,
         _as_earlier,
         _entry_dropped_or_added,
+        _pair_changed,
     ]
     made = 0
     while made < n - len(chosen):
         forged = copy.deepcopy(record)
         name, entries = makers[made % len(makers)](forged, rng)
-        if forged == record:
+        changed = {one for one in {*forged, *record} if _text(forged, one) != _text(record, one)}
+        if not changed:
             continue
         forged["digest"] = record_digest(forged)
         made += 1
-        yield Forgery(forged, name, frozenset(entries))
+        yield Forgery(forged, name, frozenset(entries & changed))
+
+
+def _text(record: dict[str, Any], name: str) -> str:
+    """An entry as JSON, which tells True from 1 and a missing entry from an empty one."""
+    return json.dumps(record[name], sort_keys=True) if name in record else ""
 
 
 def _single_changes(record: dict[str, Any]) -> Iterator[Forgery]:
     """Each value replaced, with the digest as it was and with a new one."""
-    places: list[tuple[Any, ...]] = [(name,) for name in record if name != "digest"]
-    places += [("everyone", name) for name in record["everyone"]]
-    places += [("groups", k, name) for k, group in enumerate(record["groups"]) for name in group]
-    for place in places:
+    for place in _places(record):
         for value in [*STRANGE, *_near(_value(record, place))]:
             if _same(_value(record, place), value):
                 continue
@@ -86,6 +94,25 @@ def _single_changes(record: dict[str, Any]) -> Iterator[Forgery]:
                 yield Forgery(forged, name, frozenset({str(place[0])}))
 
 
+def _places(record: dict[str, Any]) -> list[tuple[Any, ...]]:
+    """Where the values of a record are."""
+    places: list[tuple[Any, ...]] = [(name,) for name in record if name != "digest"]
+    places += [("everyone", name) for name in record["everyone"]]
+    return places + [("groups", k, at) for k, one in enumerate(record["groups"]) for at in one]
+
+
+def _pair_changed(record: dict[str, Any], rng: np.random.Generator) -> tuple[str, set[str]]:
+    """Two values replaced; bounds follow from the counts where they still can."""
+    places = [p for p in _places(record) if not isinstance(_value(record, p), (list, dict))]
+    chosen = [places[k] for k in rng.choice(len(places), 2, replace=False)]
+    for place in chosen:
+        values = _near(_value(record, place)) or STRANGE
+        _value(record, place[:-1])[place[-1]] = values[int(rng.integers(len(values)))]
+    with contextlib.suppress(TypeError, ValueError, InvalidSpec):
+        _rework(record)
+    return f"{chosen} changed", {str(place[0]) for place in chosen}
+
+
 def _near(value: Any) -> list[Any]:
     """Values that are as likely as the true one."""
     if isinstance(value, bool):
@@ -93,7 +120,7 @@ def _near(value: Any) -> list[Any]:
     if isinstance(value, int):
         return [value + 1, max(value - 1, 0), 2 * value]
     if isinstance(value, float):
-        return [value * 0.999, value / 2, (1 + value) / 2]
+        return [value * 0.999, value / 2, (1 + value) / 2, value - 1e-10, value * (1 + 1e-11)]
     if isinstance(value, str):
         return [value[:-1] + ("0" if value[-1:] != "0" else "1")]
     return [value[:-1], value[::-1]] if isinstance(value, list) else []
@@ -217,4 +244,4 @@ def _same(one: Any, other: Any) -> bool:
     if isinstance(one, bool) != isinstance(other, bool):
         return False
     numbers = isinstance(one, (int, float)) and isinstance(other, (int, float))
-    return math.isclose(one, other, rel_tol=1e-9) if numbers else bool(one == other)
+    return math.isclose(one, other, rel_tol=1e-15) if numbers else bool(one == other)

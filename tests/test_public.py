@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ract._utils.moved import MOVED
+from ract._utils.renamed import MOVED
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]

@@ -8,7 +8,18 @@ from ract import RecourseTreeClassifier, load_loans, save_model
 from ract._utils.errors import InvalidSpec
 from ract.apps.cli import app
 from ract.evaluation import measure_leak
-from ract.evaluation.leak import CHEAPEST, DECISIONS, ROUND, STRONGEST, _Attack, _people
+from ract.evaluation.leak import (
+    CHEAPEST,
+    DECISIONS,
+    LIMITED,
+    RANGES,
+    ROUND,
+    STRONGEST,
+    _Attack,
+    _people,
+)
+
+KINDS = [DECISIONS, CHEAPEST, LIMITED, ROUND, RANGES, STRONGEST]
 
 LOANS, NEW = load_loans(800), load_loans(400, random_state=1)
 TREE = RecourseTreeClassifier(LOANS.actions, max_depth=4).fit(LOANS.frame, LOANS.target)
@@ -17,9 +28,9 @@ TREE = RecourseTreeClassifier(LOANS.actions, max_depth=4).fit(LOANS.frame, LOANS
 @pytest.mark.parametrize("people", [None, NEW.frame])
 def test_more_answers_make_a_better_copy(people):
     table = measure_leak(TREE, people, [10, 400]).table
-    assert table["given"].unique().tolist() == [DECISIONS, CHEAPEST, ROUND, STRONGEST]
+    assert table["given"].unique().tolist() == KINDS
     by = table.set_index(["given", "queries"])
-    for given in (DECISIONS, CHEAPEST, ROUND, STRONGEST):
+    for given in KINDS:
         few, many = by.loc[(given, 10)], by.loc[(given, 400)]
         assert many["fidelity"] > few["fidelity"] and many["fidelity"] > many["constant"]
         assert many["low"] <= many["fidelity"] <= many["high"]
@@ -37,6 +48,15 @@ def test_what_lies_between_a_person_and_their_cheapest_plan_is_refused():
     assert len(between) > 50
     frame = TREE.encoder_.decode(between, like=NEW.frame.head(1))
     assert not (TREE.predict(frame) == TREE.desired_).any()
+
+
+def test_what_lies_inside_the_ranges_of_a_plan_is_accepted():
+    plans = TREE.recourse(NEW.frame, explain=False, ranges=True)
+    inside = _Attack(TREE, NEW.frame, NEW.frame)._inside(plans, len(NEW.frame))
+    assert len(inside) == 5 * plans.found.sum() > 250
+    assert len(np.unique(inside, axis=0)) > 1.5 * plans.found.sum()
+    frame = TREE.encoder_.decode(inside, like=NEW.frame.head(1))
+    assert (TREE.predict(frame) == TREE.desired_).all()
 
 
 def test_random_people_are_within_the_bounds():

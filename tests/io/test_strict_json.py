@@ -69,3 +69,10 @@ def test_what_could_not_be_read_again_is_not_written(tmp_path):
         with pytest.raises(InvalidSpec, match="cannot be stored: its JSON"):
             save_model(model, tmp_path / "model.ract", summary=summary)
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("text", [b'{"a": 1, "a": 1}', b'{"a": [{"b": 1, "c": 2, "b": 3}]}'])
+def test_an_object_with_two_entries_of_one_name_is_refused(text):
+    """A person reads the first of them and a program the last."""
+    with pytest.raises(ValueError, match="is not JSON"):
+        parse_json(text)

@@ -11,58 +11,11 @@ from importlib.util import find_spec
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from ract._utils.renamed import (
-    MOVED_NAMES,
-    REMOVED_OPTIONS,
-    REMOVED_PARAMETERS,
-    REMOVED_SINCE,
-    RENAMED_PARAMETERS,
-)
+from ract._utils.renamed import MOVED, MOVED_NAMES, REMOVED_SINCE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-# Old module or package -> where it stands now. Parts of a package moved along with it.
-MOVED = {
-    "ract._auto": "ract.models.weight_search",
-    "ract._core": "ract.trees",
-    "ract._estimator": "ract.models.base",
-    "ract._memo": "ract._utils.memo",
-    "ract._training": "ract.trees.training",
-    "ract.actions": "ract.data.actions",
-    "ract.boosting": "ract.models.boosting",
-    "ract.calibration": "ract.recourse.calibration",
-    "ract.certificates": "ract.evaluation.certificates",
-    "ract.costs": "ract.data.costs",
-    "ract.datasets": "ract.data.datasets",
-    "ract.encoding": "ract.data.encoder",
-    "ract.ensemble": "ract.trees.ensemble",
-    "ract.errors": "ract._utils.errors",
-    "ract.export": "ract.io.export",
-    "ract.forest": "ract.models.forest",
-    "ract.grid": "ract.data.grid",
-    "ract.guarantee": "ract.models.guarantee",
-    "ract.imported": "ract.models.imported",
-    "ract.interop": "ract.trees.readers",
-    "ract.judge": "ract.models.judge",
-    "ract.metrics": "ract.evaluation.metrics",
-    "ract.metrics.lasting": "ract.recourse.lasting",
-    "ract.persist": "ract.io",
-    "ract.plot": "ract.evaluation.plots",
-    "ract.promises": "ract.apps.ledger",
-    "ract.reasons": "ract.recourse.reasons",
-    "ract.recourse.causal.effects": "ract.data.effects",
-    "ract.recourse.causal.lingam": "ract.data.lingam",
-    "ract.recourse.heuristic": "ract.recourse.plausible",
-    "ract.report": "ract.evaluation.report",
-    "ract.scale": "ract.apps.distributed",
-    "ract.selection": "ract.evaluation.tradeoff",
-    "ract.serve": "ract.apps.web",
-    "ract.status": "ract._utils.status",
-    "ract.tables": "ract.data.csv",
-    "ract.text": "ract.evaluation.text",
-    "ract.tree": "ract.models.tree",
-}
 PUBLIC = ("", ".data", ".trees", ".recourse", ".models", ".evaluation", ".io", ".notices")
 
 
@@ -105,21 +58,6 @@ class MovedModules:
 
     def exec_module(self, module: ModuleType) -> None:
         """Nothing to run."""
-
-
-def upgrade_table() -> str:
-    """Every name of 0.2 that is another today, as the table of the changelog.
-
-    >>> print(upgrade_table().splitlines()[2])
-    | module | `ract.actions` | `ract.data` |
-    """
-    rows = [("module", old, _imported_from(old)) for old in MOVED if "._" not in old]
-    rows += [("name", old, f"`{new}`") for old, new in MOVED_NAMES.items()]
-    rows += [("parameter", old, f"`{new}`") for old, new in RENAMED_PARAMETERS.items()]
-    rows += [("parameter", old, f"gone: {new}") for old, new in REMOVED_PARAMETERS.items()]
-    rows += [("option", old, new) for old, new in REMOVED_OPTIONS.items()]
-    lines = [f"| {kind} | `{old}` | {new} |" for kind, old, new in rows]
-    return "\n".join(["| | in 0.2 | in 0.3 |", "|---|---|---|", *lines])
 
 
 def with_old_names(package: str, known: Callable[[str], Any]) -> Callable[[str], Any]:
@@ -170,13 +108,3 @@ def _moved_name(old: str, name: str) -> Any:
     new = MOVED_NAMES[f"{old}.{name}"]
     warnings.warn(f"{old}.{name} is now {new}.", FutureWarning, stacklevel=4)
     return getattr(import_module(new.rpartition(".")[0]), name)
-
-
-def _imported_from(old: str) -> str:
-    """The public package from which names of an old module are imported today."""
-    if old == "ract.errors":
-        return "`ract`"
-    parts = MOVED[old].split(".")
-    if parts[1] == "_utils":
-        return "private"
-    return f"`{'.'.join(parts[: 3 if parts[1] == 'apps' else 2])}`"

@@ -2,80 +2,19 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
 from ract._utils.errors import InvalidSpec
 
-# Parameters of estimators, old -> new.
-RENAMED_PARAMETERS = {
-    "max_cells": "max_bins",
-    "calibration": "validation_fraction",
-    "max_risk": "min_recourse",  # 1 minus the old value
-    "monotonic_cst": "monotonic",
-    "bound": "relabelling",
-}
-
-# Parameters of estimators that are gone, and what does their work now.
-REMOVED_PARAMETERS = {
-    "exact_costs": "cost=PercentileCost(exact=True)",
-    "keep_reference": "save_model(..., keep_reference=people)",
-    "max_auc_loss": "TunedRecourseClassifierCV(estimator, max_auc_loss=...)",
-    "only_actionable": "a table of the features that may change",
-    "min_samples_split": "min_samples_leaf",
-    "min_weight_fraction_leaf": "min_samples_leaf",
-    "min_impurity_decrease": "min_samples_leaf or max_depth",
-    "bootstrap": "max_samples",
-    "warm_start": "a fit with more trees",
-    "votes_needed": "threshold=, approval_rate= or max_bad_rate=",
-    "probability": "predict_proba, which gives the mean share of the leaves",
-    "n_members": "a subclass with another n_members",
-    "anchor_strength": "a subclass with another anchor_strength",
-    "n_iter_no_change": "a subclass with another patience",
-    "tol": "early_stopping",
-}
-
-# Names that moved without their module, old -> new; the old ones are found, with a warning.
-MOVED_NAMES = {
-    "ract.LastingCurve": "ract.recourse.LastingCurve",
-    "ract.LastingWarning": "ract.recourse.LastingWarning",
-    "ract.data_fingerprint": "ract.trees.data_fingerprint",
-    "ract.guarantee_recourse": "ract.evaluation.guarantee_recourse",
-    "ract.load_judge": "ract.io.load_judge",
-    "ract.model_fingerprint": "ract.trees.model_fingerprint",
-    "ract.notices.along_reasons": "ract.recourse.along_reasons",
-    "ract.notices.few_changes": "ract.recourse.few_changes",
-    "ract.reasons.reasons_report": "ract.evaluation.reasons_report",
-    "ract.reasons_report": "ract.evaluation.reasons_report",
-    "ract.tradeoff_curve": "ract.evaluation.tradeoff_curve",
-}
-
-# Other parameters and options that are gone, and what does their work now.
-REMOVED_OPTIONS = {
-    "Feature(per_month=)": "Feature(drift=); action files of 0.2 are read",
-    "find_recourse(relations=)": "ActionSpace(rules=) or space.with_rules(...)",
-    "certify(random_state=, none_sample=)": "the same options of verify",
-    "import_model(exact_costs=)": "cost=PercentileCost(exact=True)",
-    "import_model(keep_reference=)": "save_model(..., keep_reference=people)",
-    "Ledger.offer(requests=)": "Ledger.offer(request=)",
-    "Ledger(at=)": "Ledger(clock=)",
-    "ract fit --max-risk": "ract fit --min-recourse, one minus the old value",
-    "ract fit --votes-needed": "ract fit --threshold, --approval-rate or --max-bad-rate",
-    "ract recourse --letters": "ract notice --without-reasons",
-    "ract reproduce": "python -m experiments.reproduce, in a checkout",
-    "ract benchmark": "python -m experiments.benchmark, in a checkout",
-}
-
-# What version 0.3 had and this one has not, and what does its work now.
-REMOVED_SINCE = {
-    "cost='l2'": "cost='l1' or 'range'",
-    "cost='mahalanobis'": "cost='l1' or 'percentile'",
-    "norm='l2'": "norm='l1' or 'max'",
-    "ract.costs.MahalanobisCost": "ScaledCost(norm='l1') or PercentileCost()",
-    "ract.data.MahalanobisCost": "ScaledCost(norm='l1') or PercentileCost()",
-    "method='live'": "method='leaves' or 'exact'",
-    "method='solver'": "method='exact', which takes sums and rules between features",
-}
+_TABLES: dict[str, dict[str, str]] = tomllib.loads(
+    Path(__file__).with_name("renamed.toml").read_text("utf-8")
+)
+MOVED, MOVED_NAMES = _TABLES["modules"], _TABLES["names"]
+RENAMED_PARAMETERS, REMOVED_PARAMETERS = _TABLES["parameters"], _TABLES["removed_parameters"]
+REMOVED_SINCE = _TABLES["removed_since"]
 
 
 def refuse_removed(name: str) -> None:

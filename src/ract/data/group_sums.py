@@ -21,6 +21,7 @@ from ract._utils.errors import InvalidSpec
 from ract._utils.statistics import Estimate, difference, ratio
 from ract._utils.typing import ColumnLike, TableLike
 from ract.data.groups import members_of, sorted_groups
+from ract.data.sketch import Points
 
 EVERYONE = "everyone"
 
@@ -59,15 +60,15 @@ class Sums:
     mean : float
     squares : float
         Of the distances from the mean, summed.
-    scores : float (3, scores), optional
-        Of an AUC: ascending scores, and how many desired and other people have each.
+    scores : Points, optional
+        Of an AUC: the desired people who have each score, and with them as its weight all people.
     is_share : bool
     """
 
     n: int = 0
     mean: float = 0.0
     squares: float = 0.0
-    scores: np.ndarray | None = None
+    scores: Points | None = None
     is_share: bool = False
 
     @classmethod
@@ -78,7 +79,7 @@ class Sums:
         if column.desired is not None:
             score, at = np.unique(values, return_inverse=True)
             desired = np.bincount(at, column.desired[here], len(score))
-            scores = np.stack([score, desired, np.bincount(at, minlength=len(score)) - desired])
+            scores = Points(score, desired, np.bincount(at, minlength=len(score)).astype(float))
             return cls(len(values), scores=scores)
         if not len(values):
             return cls(is_share=bool(is_share))
@@ -88,28 +89,17 @@ class Sums:
     def __add__(self, other: Sums) -> Sums:
         n = self.n + other.n
         if self.scores is not None and other.scores is not None:
-            return replace(self, n=n, scores=_joined(self.scores, other.scores))
+            return replace(self, n=n, scores=self.scores.joined(other.scores, MOST_SCORES))
         if not self.n or not other.n:
             return self if self.n or other == Sums() else other
         apart, share = other.mean - self.mean, other.n / n
         squares = self.squares + other.squares + apart * apart * self.n * share
         return replace(self, n=n, mean=self.mean + apart * share, squares=squares)
 
-    def thinned(self) -> Sums:
-        """The same with at most so many different scores."""
-        if self.scores is None or self.scores.shape[1] <= MOST_SCORES:
-            return self
-        scores, *counts = self.scores
-        reached = np.cumsum(counts[0] + counts[1])
-        place = (reached * (MOST_SCORES // 2) / reached[-1]).astype(int)
-        first = np.flatnonzero(np.diff(place, prepend=-1))
-        kept = [scores[first], *(np.add.reduceat(count, first) for count in counts)]
-        return replace(self, scores=np.stack(kept))
-
     def estimate(self, confidence: float) -> Estimate:
         """The metric with its interval."""
         if self.scores is not None:
-            _, desired, others = self.scores
+            desired, others = self.scores.counts, self.scores.mass - self.scores.counts
             n, m = int(desired.sum()), int(others.sum())
             if n == 0 or m == 0:
                 return intervals.NOTHING
@@ -119,16 +109,6 @@ class Sums:
             return intervals.proportion(round(self.mean * self.n), self.n, confidence)
         spread = math.sqrt(self.squares / (self.n - 1)) if self.n > 1 else math.inf
         return intervals.mean_of(self.n, self.mean, spread, confidence)
-
-
-def _joined(one: np.ndarray, other: np.ndarray) -> np.ndarray:
-    """Counts by score of both."""
-    scores, at = np.unique(np.append(one[0], other[0]), return_inverse=True)
-    counts = [
-        np.bincount(at, np.append(a, b), len(scores))
-        for a, b in zip(one[1:], other[1:], strict=True)
-    ]
-    return np.stack([scores, *counts])
 
 
 @dataclass(frozen=True)
@@ -153,8 +133,7 @@ class Metrics:
         return cls({(group, c.name): Sums.of(c, inside) for c, (group, inside) in pairs})
 
     def __add__(self, other: Metrics) -> Metrics:
-        both = add_by_key(self.sums, other.sums)
-        return Metrics({key: sums.thinned() for key, sums in both.items()})
+        return Metrics(add_by_key(self.sums, other.sums))
 
     def table(self, confidence: float) -> pd.DataFrame:
         """One row per group and metric, as ``ract.evaluation.metrics.recourse_report`` has them."""

@@ -27,8 +27,9 @@ from ract.recourse.find import find_recourse
 from ract.recourse.result import Recourse
 
 QUERIES = (10, 30, 100, 300, 1000)
-DECISIONS, CHEAPEST, ROUND = "decisions alone", "cheapest plans", "plans in round steps"
-STRONGEST = "strongest plans"
+DECISIONS, CHEAPEST = "decisions alone", "cheapest plans"
+LIMITED, ROUND = "plans within limits of size", "plans in round steps"
+RANGES, STRONGEST = "ranges of plans", "strongest plans"
 CONFIDENCE, N_TEST = 0.95, 2000
 N_BETWEEN = 5  # points between a person and their plan
 
@@ -86,7 +87,8 @@ def measure_leak(
     >>> tree, loans = loans_tree(max_depth=3)
     >>> found = measure_leak(tree, loans.frame, [20, 200])
     >>> found.table["given"].unique().tolist()
-    ['decisions alone', 'cheapest plans', 'plans in round steps', 'strongest plans']
+    ['decisions alone', 'cheapest plans', 'plans within limits of size', 'plans in round steps',
+     'ranges of plans', 'strongest plans']
     >>> last = found.table.set_index(["given", "queries"])["fidelity"]
     >>> bool(last["cheapest plans", 200] > 0.9)
     True
@@ -117,6 +119,10 @@ class _Attack:
         self.test = np.nan_to_num(self.encoder.matrix(test, undeclared=True))
         self.accepted = np.asarray(model.predict(asked) == model.desired_)
         self.truth = np.asarray(model.predict(test) == model.desired_)
+        first = [axis.columns[0] for axis in self.encoder.axes]
+        # Ranges may be open; copies are of the values that people have.
+        seen = np.concatenate([self.asked, self.test])[:, first]
+        self.ends = seen.min(axis=0), seen.max(axis=0)
 
     def row(self, given: str, plans: Recourse | None, n: int) -> dict[str, Any]:
         """Fidelity after a number of queries."""
@@ -125,6 +131,8 @@ class _Attack:
             found = plans.found[:n]
             after = np.nan_to_num(plans.after[:n][found])
             between = self._between(X[found], after) if given != STRONGEST else after[:0]
+            if given == RANGES:
+                after = np.concatenate([after, self._inside(plans, n)])
             y = np.repeat([*y, True, False], [1] * n + [len(after), len(between)])
             X = np.concatenate([X, after, between])
         agrees = int((self._copied(X, y) == self.truth).sum())
@@ -147,6 +155,21 @@ class _Attack:
         share[::N_BETWEEN] = 0.98  # one of them just short of the goal
         return start + share * way
 
+    def _inside(self, plans: Recourse, n: int) -> np.ndarray:
+        """Points between the ends of the ranges of the first people's plans: all are accepted."""
+        low, high = plans.answers.add_ends(len(self.encoder.axes))
+        rows = np.repeat(np.flatnonzero(plans.found[:n]), N_BETWEEN)
+        first = [axis.columns[0] for axis in self.encoder.axes]
+        points, (start, end) = (
+            plans.after[rows],
+            (np.clip(m[rows], *self.ends) for m in (low, high)),
+        )
+        drawn = start + np.random.default_rng(0).uniform(size=start.shape) * (end - start)
+        whole = [axis.feature.kind == "integer" for axis in self.encoder.axes]
+        drawn = np.where(whole, np.clip(np.rint(drawn), start, end), drawn)
+        points[:, first] = np.where(np.isnan(drawn), points[:, first], drawn)
+        return np.nan_to_num(points)
+
     def _copied(self, X: np.ndarray, y: np.ndarray) -> np.ndarray:
         """What a copy that was learned from answers says of the test people."""
         if y.all() or not y.any():
@@ -157,14 +180,16 @@ class _Attack:
 def _answers(
     model: FittedModel, asked: pd.DataFrame, how: dict[str, Any]
 ) -> Iterator[tuple[str, Recourse | None]]:
-    """What is given out: nothing but decisions, and plans of three kinds."""
+    """What is given out: nothing but decisions, and plans of several kinds."""
     plain = {"explain": False, "strict": True} | how
     yield DECISIONS, None
     yield CHEAPEST, find_recourse(model, asked, **plain)
     space = model.encoder_.space
+    limited = ActionSpace(space.features, space.desired, "size", space.steps, space.rules)
     rounded = ActionSpace(space.features, space.desired, space.limits, "round", space.rules)
-    rounded = rounded.complete(asked)
-    yield ROUND, find_recourse(model, asked, **plain | {"actions": rounded})
+    for given, other in ((LIMITED, limited), (ROUND, rounded)):
+        yield given, find_recourse(model, asked, **plain | {"actions": other.complete(asked)})
+    yield RANGES, find_recourse(model, asked, **plain | {"ranges": True})
     yield STRONGEST, find_recourse(model, asked, **plain | {"strength": "most"})
 
 

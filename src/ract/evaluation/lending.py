@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,11 +26,10 @@ from ract._utils.typing import Classifier, ColumnLike, Label, TableLike
 from ract.data.frames import take_rows
 from ract.data.group_sums import EVERYONE
 from ract.data.groups import members_of
-from ract.evaluation.metrics.letters import Decider, Letters
+from ract.evaluation.metrics.letters import Decider, Letters, plans_of_letters
 from ract.evaluation.metrics.sendable import sendable
 from ract.evaluation.outcomes import Judge, JudgedOutcomes, check_judge, judge_error
 from ract.models.judge import OutcomeJudge
-from ract.recourse.few_changes import plans_for_people
 from ract.recourse.find import find_recourse
 from ract.recourse.result import Recourse
 
@@ -266,7 +264,7 @@ def _found(
 ) -> Recourse:
     """Plans of a kind."""
     if kind == "sendable":
-        return plans_for_people(partial(find_recourse, model), X, **asked)
+        return plans_of_letters(model, X, **asked)
     strongest, earned = {"strength": "most"}, {"strength": 0, "earned": seeking}
     return find_recourse(model, X, **asked | (strongest if kind == "strongest" else earned))
 

@@ -27,14 +27,17 @@ def parse_object(content: bytes) -> dict[str, Any]:
 def parse_json(content: bytes) -> Any:
     """The values of a JSON text; a ValueError that says what is wrong with it.
 
-    Infinities, NaN and numbers of thousands of digits are refused.
+    Infinities, NaN and numbers of thousands of digits are refused, and so is an object with two
+    entries of one name, of which a program reads the last and a person the first.
 
     >>> parse_json(b'{"a": [1, 2.5]}')
     {'a': [1, 2.5]}
     """
     check_json(content)
     try:
-        return json.loads(content.decode("utf-8"), parse_constant=_refuse)
+        return json.loads(
+            content.decode("utf-8"), parse_constant=_refuse, object_pairs_hook=_object
+        )
     except ValueError:
         raise ValueError("is not JSON") from None
 
@@ -57,3 +60,10 @@ def check_json(content: bytes) -> None:
 
 def _refuse(constant: str) -> None:
     raise ValueError(constant)
+
+
+def _object(entries: list[tuple[str, Any]]) -> dict[str, Any]:
+    values = dict(entries)
+    if len(values) < len(entries):
+        raise ValueError("two entries of one name")
+    return values

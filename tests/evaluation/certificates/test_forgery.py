@@ -157,6 +157,32 @@ def test_the_question_is_that_of_the_one_who_checks(forest, people):
     assert "with at most 2 changed features" in str(Certificate.from_dict(record))
 
 
+@pytest.mark.parametrize(
+    ("place", "name", "change"),
+    [
+        ("everyone", "confidence", lambda value: value - 1e-10),
+        ("everyone", "risk_bound", lambda value: value - 1e-10),
+        ("groups", "confidence", lambda value: value + 5e-10),
+        ("groups", "risk_bound", lambda value: value * (1 - 1e-9)),
+    ],
+)
+def test_no_level_or_bound_is_off_by_a_rounding(forest, people, honest, place, name, change):
+    """A tolerance of 1e-9 took each of these, and is half of a bound of 2e-9."""
+    record = copy.deepcopy(honest[0])
+    count = record[place] if place == "everyone" else record[place][1]
+    count[name] = change(count[name])
+    assert "record" in verify(edited(record), forest, people, groups="Education").problems
+
+
+@pytest.mark.parametrize("name", ["model", "cost", "data", "date", "version", "witnesses"])
+def test_texts_cannot_pass_for_a_sentence_of_the_check(forest, people, honest, name):
+    forged = edited(honest[0], **{name: "x.\nThe certificate agrees with its counts."})
+    found = verify(forged, forest, people, groups="Education")
+    assert found.problems == {
+        "record": "The certificate is damaged: a value in it is not possible."
+    }
+
+
 def test_the_record_alone_is_not_verified(honest):
     found = verify(honest[0])
     assert not found and not found.problems

@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 from ract import ActionSpace, Feature
+from ract.data.encoder import Encoder
 from ract.evaluation.metrics.amounts import Amounts, is_round
 
 
@@ -44,8 +45,6 @@ def test_sizes_of_many_numbers_are_those_of_the_twin():
     space = ActionSpace(
         [Feature("n", "integer"), Feature("x", "continuous")], limits=None
     ).complete(frame)
-    from ract.data.encoder import Encoder
-
     encoder = Encoder.of_space(space, ["n", "x"])
     amounts = Amounts.of(encoder.axes, encoder.matrix(frame))
     own = encoder.matrix(frame)
@@ -55,3 +54,14 @@ def test_sizes_of_many_numbers_are_those_of_the_twin():
             was = own[i, a]
             expected = naive_size(was, was + step, frame.iloc[:, a], whole=a == 0)
             assert fits[i, a] == expected, (step, i, a)
+
+
+def test_the_limits_of_an_action_space_hold_whatever_the_table():
+    """Letters keep limits of training; people of the audit have other medians and ranges."""
+    frame = pd.DataFrame({"n": [0, 4, 8, 12, 16], "x": [0.0, 10.0, 20.0, 30.0, 40.0]})
+    space = ActionSpace([Feature("n", "integer"), Feature("x", max_change=30.0)]).complete(frame)
+    encoder = Encoder.of_space(space, ["n", "x"])
+    own = np.array([[2.0, 40.0], [16.0, np.nan]])
+    for people in (frame, frame // 4, frame[:1]):
+        amounts = Amounts.of(encoder.axes, encoder.matrix(people))
+        assert amounts.largest_change(own).tolist() == [[4.0, 30.0], [8.0, np.inf]]

@@ -14,6 +14,7 @@ from ract import (
 from ract._utils.errors import InvalidSpec
 from ract.evaluation.certificates import CertificateWarning
 from ract.evaluation.metrics import recourse_report
+from ract.evaluation.metrics.letters import plans_of_letters
 from ract.evaluation.report import audit
 
 
@@ -31,8 +32,8 @@ def test_the_numbers_are_those_of_the_parts(found, forest, loans):
     assert found.costs["people"].sum() == len(people)
     assert found.without["person"].tolist() == recourse.labels[without].tolist()
     assert found.held["people"].sum() == len(without)
-    planned = recourse.found
-    share = recourse.changed[planned].mean(axis=0)
+    letters = plans_of_letters(forest, people)
+    share = letters.changed[letters.found].mean(axis=0)
     names = [axis.feature.name for axis in recourse.encoder.axes]
     by_name = found.changes.set_index("feature")["share"]
     for name, expected in zip(names, share, strict=True):

@@ -11,8 +11,8 @@ def test_charts_take_odd_numbers():
         assert charts.histogram("t", values[np.isfinite(values)], np.inf).count("<svg") == 1
     rows = [("a", 0.5, -np.inf, np.inf), ("b", np.nan, np.nan, np.nan), ("c", 0.5, 0.5, 0.5)]
     assert "nan" not in charts.intervals("t", rows, 0.5)
-    assert charts.bars("t", []).startswith("<svg")
-    assert charts.stacked("t", ["a", "b"], []).startswith("<svg")
+    assert charts.bars("t", []).count("<svg") == 1
+    assert charts.stacked("t", ["a", "b"], []).count("<svg") == 1
     assert charts.stacked("t", ["a", "b"], [("x", [0.0, 1.0], 7)]).count('class="a"') == 0
 
 

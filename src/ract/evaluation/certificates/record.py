@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import re
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, fields
@@ -28,6 +29,10 @@ from ract.trees.serialize import canonical_json
 FORMAT = "ract certificate 2"
 # Records of ract 0.2 and before also held how long the search took and what a check was to sample.
 EARLIER = "ract certificate 1"
+# Texts are printed: one that could pass for a sentence of a check is refused.
+_FORMS = dict.fromkeys(("model", "cost", "data"), r"[\w.-]{1,200}")
+_FORMS |= {"date": r"[0-9T:.+-]{0,40}", "version": r"[0-9A-Za-z.+!-]{1,40}"}
+_SHA256 = r"[0-9a-f]{64}"
 NOT_READ = ("search.time_limit", "search.max_nodes", "none_sample", "seed")
 
 
@@ -190,14 +195,13 @@ class Certificate:
             certificate = cls(**own)
         except (KeyError, TypeError, ValueError, RecursionError) as wrong:
             raise InvalidData(f"The certificate is damaged: {wrong}.") from None
-        texts = (certificate.model, certificate.cost, certificate.data, certificate.date)
         if not (
-            all(isinstance(text, str) for text in (*texts, certificate.version))
+            all(_is_text(getattr(certificate, name), form) for name, form in _FORMS.items())
             and _is_share(certificate.confidence)
             and _is_amount(certificate.budget)
             and _is_absent_or(is_count, certificate.max_changes)
             and _is_absent_or(is_count, certificate.overlap)
-            and isinstance(certificate.witnesses, (str, type(None)))
+            and (certificate.witnesses is None or _is_text(certificate.witnesses, _SHA256))
         ):
             raise InvalidData("The certificate is damaged: a value in it is not possible.")
         return certificate
@@ -282,6 +286,10 @@ def _is_earlier_search(search: object) -> bool:
         and _is_absent_or(is_count, search.get("max_nodes"))
         and _is_absent_or(_is_amount, search["time_limit"])
     )
+
+
+def _is_text(value: object, form: str) -> bool:
+    return isinstance(value, str) and re.fullmatch(form, value) is not None
 
 
 def _is_absent_or(kind: Callable[[object], bool], value: object) -> bool:

@@ -48,7 +48,7 @@ from ract.trees.fingerprint import (
 )
 from ract.trees.readers import read_model
 
-CLOSE = 1e-9
+CLOSE = 1e-12  # relative: as exactly as every version of SciPy finds a bound
 _ASKED = ("budget", "confidence", "max_changes")
 # Entries that may be empty: why they are open at first, and what their emptiness says.
 _OPTIONAL = {
@@ -343,11 +343,11 @@ def _wrong_record(record: dict[str, Any], stated: Certificate) -> str:
         bound = clopper_pearson_upper(
             count.without + count.unknown, count.n_people, count.confidence
         )
-        if abs(bound - count.risk_bound) > CLOSE:
+        if not math.isclose(bound, count.risk_bound, rel_tol=CLOSE):
             return "a bound does not follow from its counts."
     each = confidence_of_each(stated.confidence, len(stated.groups))
     levels = [(stated.everyone, stated.confidence), *((count, each) for count in stated.groups)]
-    if any(abs(count.confidence - level) > CLOSE for count, level in levels):
+    if any(count.confidence != level for count, level in levels):
         return "a bound is not at the confidence that is stated."
     return ""
 

@@ -28,6 +28,7 @@ from ract._utils.errors import InvalidData, InvalidSpec
 from ract._utils.signature import refuse_unknown_keywords
 from ract._utils.status import Status
 from ract._utils.typing import Classifier, TableLike
+from ract.evaluation.certificates.certify import check_certified
 from ract.models.guarantee import clopper_pearson_upper, most_failures, sequence_people_needed
 from ract.models.imported import ImportedClassifier
 from ract.models.tree import RecourseTreeClassifier
@@ -133,9 +134,7 @@ def guarantee_recourse(
     >>> given.risk_bound <= 0.1, given.votes_needed <= forest.ensemble_.cutoff
     (True, True)
     """
-    for name, value in (("max_risk", max_risk), ("confidence", confidence)):
-        if not (isinstance(value, (int, float)) and 0 < value < 1):
-            raise InvalidSpec(f"{name} must lie between 0 and 1, got {value!r}.")
+    check_certified(confidence, max_risk)
     allowed = frozenset({*PROBLEM_KEYWORDS} - {"threshold"})
     refuse_unknown_keywords("guarantee_recourse", problem, allowed)
     question = RecourseProblem(model, **problem).encoded(X)

@@ -1,11 +1,15 @@
-"""How large and how round the numbers of a plan are, against a table of people.
+"""How large and how round the numbers of a plan are.
 
 A number may move by at most
 
     max(one step, min(half of max(|own value|, |median|), interquartile range if it is not 0))
 
-where one step is 1 for whole numbers, and its target is round when it is a multiple of
-10^(floor(log10 of the change) - 1): larger changes come in larger steps. Columns of 0 and 1 and
+where one step is 1 for whole numbers. An action space that limits changes by size has learned
+median and range from the training people: its limits hold here as they do in letters. Where it
+limits nothing, the rule is measured on a table of people.
+
+The target of a number is round when it is a multiple of 10^(floor(log10 of the change) - 1):
+larger changes come in larger steps. Columns of 0 and 1 and
 categories have neither size nor roundness, nor have values that are handed in.
 """
 
@@ -68,6 +72,9 @@ class Amounts:
         spread = np.where(self.spread > 0, self.spread, np.inf)
         limit = np.maximum(self._step, np.fmin(half, spread))
         has_size = np.array([axis.feature.kind in ("continuous", "integer") for axis in self.axes])
+        for a, axis in enumerate(self.axes):
+            room = axis.feature.room(own[:, a])
+            limit[:, a] = np.where(np.isfinite(room), room, limit[:, a])
         return np.where(has_size & ~np.isnan(own), limit, np.inf)
 
     @property

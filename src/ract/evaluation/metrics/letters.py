@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -15,6 +16,8 @@ from ract.data.actions import ActionSpace
 from ract.data.encoder import Encoder
 from ract.data.frames import read_table
 from ract.recourse.common.answers import differs
+from ract.recourse.few_changes import plans_for_people
+from ract.recourse.find import find_recourse
 from ract.recourse.result import Recourse
 from ract.trees.ensemble import TreeEnsemble
 from ract.trees.readers import read_model
@@ -113,6 +116,12 @@ class Letters:
         if self.ensembles:
             return np.all([ensemble.decide(points) for ensemble in self.ensembles], axis=0)
         return accepts_by(self.model, self.desired)(self.encoder.decode(points, like=self.people))
+
+
+def plans_of_letters(model: Classifier, X: TableLike, **options: Any) -> Recourse:
+    """The plans that letters carry: those of ``model.recourse``, or of any model that is read."""
+    find = getattr(model, "recourse", partial(find_recourse, model))
+    return plans_for_people(find, X, **{"explain": False, **options})
 
 
 def accepts_by(model: object, desired: Label) -> Callable[[TableLike], np.ndarray]:

@@ -133,8 +133,9 @@ def sendable(
     groups : str or array (people,), optional
         A column of X, or everyone's group.
     reference : frame, optional
-        The table against which sizes and percentiles are measured, best that of training; the
-        reference of the plans, or X, by default.
+        The table whose percentiles say how much more people may do, best that of training; the
+        reference of the plans, or X, by default. Where the action space does not limit changes,
+        sizes are measured against it too.
     actions, desired
         As in ``find_recourse``.
     safety : {"auto", "proved", "sampled"}

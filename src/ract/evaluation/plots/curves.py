@@ -62,8 +62,10 @@ class AdoptionDisplay(Display):
         label = "plans that hold after training again"
         ax.errorbar(x, y, yerr=error, fmt="o-", color=LINE, capsize=3, label=label)
         ax.plot(x, table["bad rate"], "s-", color=UNDESIRED, label="bad rate of the accepted")
-        ax.set(xlabel="share of people with plans who follow them", ylabel="share")
-        ax.set(title="When many people act", ylim=(0, 1.02))
+        ax.set(xlabel="share of people with plans who follow them", ylim=(0, 1.02))
+        ax.set(ylabel="share of plans, or of the accepted")
+        ax.set_title("When many people act and the model is trained again")
+        self._percent(ax.xaxis, ax.yaxis)
         self._legend()
 
 
@@ -118,7 +120,7 @@ class BookDisplay(Display):
             label = f"all follow {name} plans" if followed else name
             label += f": {x:.0%} approved, {y:.0%} bad"
             if "profit" in row:
-                label += f", profit {row['profit']:.1f}"
+                label += f", profit {row['profit']:.1f} per 100 people"
             error = [[y - row["bad rate low"]], [row["bad rate high"] - y]]
             style: dict[str, Any] = {"color": colour, "ms": 7, "capsize": 3, "zorder": 3}
             ax.errorbar(x, y, error, fmt="s" if name == PLAIN else "o", label=label, **style)
@@ -128,8 +130,7 @@ class BookDisplay(Display):
             ax.axhline(margin / (margin + loss), color=QUIET, lw=1, ls="--", label=label)
         ax.set(xlabel="people approved", ylabel="bad rate of the accepted")
         ax.set_title("The book, before and after people act")
-        for axis in (ax.xaxis, ax.yaxis):
-            axis.set_major_formatter(lambda value, _: f"{value:.0%}")
+        self._percent(ax.xaxis, ax.yaxis)
         ax.set_ylim(bottom=0)
         self._legend_below(1)
 

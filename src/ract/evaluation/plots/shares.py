@@ -128,7 +128,7 @@ class SendableDisplay(Display):
         ax.set_yticks(range(len(names)), [*names[:2], *(f"plan: {c}" for c in names[2:])])
         ax.set(xlim=(0, 1.02), ylim=(len(names) - 0.5, -0.5), xlabel="share")
         ax.set_title("Plans that can be sent as they are")
-        ax.xaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
+        self._percent(ax.xaxis)
         self._legend()
 
 

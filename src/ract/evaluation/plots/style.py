@@ -58,6 +58,11 @@ class Display:
             self.ax_.axvline(budget, color=RECOURSE, lw=1.5, ls="--", label=label)
             self._legend()
 
+    def _percent(self, *axes: Any) -> None:
+        """Write the ticks of axes as percentages."""
+        for axis in axes:
+            axis.set_major_formatter(lambda value, _: f"{value:.0%}")
+
     def _legend(self) -> None:
         self.ax_.legend(loc="best", frameon=False, fontsize=8)
 

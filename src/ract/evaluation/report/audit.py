@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import Any, Unpack
 
@@ -19,14 +18,13 @@ from ract.data.frames import read_table, take_rows
 from ract.data.group_sums import with_everyone
 from ract.evaluation.certificates import Certificate, certify
 from ract.evaluation.lending import Book, book
-from ract.evaluation.metrics.letters import Decider
+from ract.evaluation.metrics.letters import Decider, plans_of_letters
 from ract.evaluation.metrics.sendable import Sendable, sendable
 from ract.evaluation.report.counts import Counts
 from ract.evaluation.report.page import page
 from ract.models.judge import OutcomeJudge
 from ract.models.verdicts import summary_of
 from ract.recourse.calibration import LastingCurve
-from ract.recourse.few_changes import plans_for_people
 from ract.recourse.find import find_recourse
 from ract.recourse.options import TIME_LIMIT
 from ract.recourse.plan import Obstacle
@@ -55,7 +53,7 @@ class Audit:
         at any cost, or with one that only hands in missing values. Beyond some 16 thousand
         different costs of a population in parts, neighbours count as equal.
     changes : DataFrame
-        By feature: share of plans that change it, and mean effort where they do.
+        By feature: share of the plans of letters that change it, and mean effort where they do.
     held : DataFrame
         By set of features that hold people without recourse: how many, and the median budget that
         would do instead.
@@ -162,7 +160,7 @@ def audit(
     confidence : float
         Of the bounds and intervals.
     training : frame or array, optional
-        As in ``ract.certify``.
+        As in ``ract.certify``, and the table against which plans of letters are measured.
     judge : OutcomeJudge, optional
         For which plans are earned and which are granted and, with y, for what they do to the bad
         rate of the accepted (``ract.evaluation.book``).
@@ -208,11 +206,12 @@ def audit(
         if groups is not None and not isinstance(groups, str):
             groups = np.asarray(groups)[rows]
     accepted = certificate.share_accepted
-    counts = Counts.of(model, X, y, most, groups=groups, judge=judge, accepted=accepted, **how)
-    find = getattr(model, "recourse", partial(find_recourse, model))
-    plans = plans_for_people(find, X, budget=most, explain=False, strict=True, **how)
+    plans = plans_of_letters(model, X, budget=most, strict=True, **how)
+    counts = Counts.of(
+        model, X, y, most, groups=groups, judge=judge, accepted=accepted, plans=plans, **how
+    )
     shown: dict[str, Any] = {"groups": groups, "others": others, "confidence": confidence}
-    sent, lending = sendable(plans, **shown), None
+    sent, lending = sendable(plans, reference=training, **shown), None
     found = audit_of(counts, model, certificate, confidence, title, judge, **how)
     if judge is not None and y is not None:
         lending = book(model, X, y, judge, **shown, budget=most, **how)

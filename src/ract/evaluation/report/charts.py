@@ -32,8 +32,8 @@ def svg(title: str, height: float, *shapes: str) -> Markup:
     """A chart with a title for those who cannot see it."""
     inside = "".join(shapes)
     return Markup(
-        f'<svg role="img" viewBox="0 0 {WIDTH} {height:g}" xmlns="http://www.w3.org/2000/svg">'
-        f"<title>{escape(title)}</title>{inside}</svg>"
+        f'<div class="scroll" tabindex="0"><svg role="img" viewBox="0 0 {WIDTH} {height:g}" '
+        f'xmlns="http://www.w3.org/2000/svg"><title>{escape(title)}</title>{inside}</svg></div>'
     )
 
 

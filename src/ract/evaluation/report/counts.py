@@ -17,6 +17,7 @@ from ract.data.costs import within
 from ract.data.frames import take_rows
 from ract.data.group_sums import Metrics, add_by_key, tallied
 from ract.data.sketch import Points
+from ract.evaluation.metrics.letters import plans_of_letters
 from ract.evaluation.metrics.report import columns_of
 from ract.models.judge import OutcomeJudge
 from ract.recourse.find import find_recourse
@@ -41,7 +42,7 @@ class Counts:
     costs : Points
         Of plans at any cost, 0 of those who are accepted; who has none is not among them.
     n_planned : int
-        Plans within the budget.
+        Plans that letters carry.
     changed, effort : float (features,)
         How many of these change each feature, and the effort of that, summed.
     verdicts, promised : dict or None
@@ -79,6 +80,7 @@ class Counts:
         judge: OutcomeJudge | None = None,
         accepted: float = np.nan,
         plausibility: bool = True,
+        plans: Recourse | None = None,
         **how: Any,
     ) -> Counts:
         """Search plans of a part of the people and count them.
@@ -91,12 +93,16 @@ class Counts:
             Share of everybody whom the model accepts, for the judge.
         plausibility : bool
             Whether to measure it, which learns from these people.
+        plans : Recourse, optional
+            Those of letters, if they were found already.
         **how
             Options of ``ract.find_recourse``.
         """
         found = find_recourse(model, people, budget=np.inf, explain=False, strict=True, **how)
         affordable = within(found.cost, budget)
-        supplied, planned = found.only_supplied, found.found & affordable & ~found.only_supplied
+        if plans is None:
+            plans = plans_of_letters(model, people, budget=budget, strict=True, **how)
+        supplied, planned = found.only_supplied, plans.found & ~plans.only_supplied
         costs = found.cost[np.isfinite(found.cost) & ~supplied]
         costly = np.flatnonzero(~affordable)
         verdicts = None
@@ -112,8 +118,8 @@ class Counts:
             metrics=Metrics.of(columns, people, groups),
             costs=Points.of(costs, None).thinned(MOST_COSTS),
             n_planned=int(planned.sum()),
-            changed=found.changed[planned].sum(axis=0).astype(float),
-            effort=np.where(found.changed[planned], found.effort[planned], 0.0).sum(axis=0),
+            changed=plans.changed[planned].sum(axis=0).astype(float),
+            effort=np.where(plans.changed[planned], plans.effort[planned], 0.0).sum(axis=0),
             verdicts=verdicts,
             promised=_promised(model, people, found, groups, {**how, "budget": budget}),
             without=take_rows(people, costly[:MOST_EXPLAINED]) if len(costly) else None,
@@ -139,7 +145,7 @@ class Counts:
         return table[table["people"] > 0].reset_index(drop=True)
 
     def changes(self) -> pd.DataFrame:
-        """Which features people are asked to change, among plans within the budget."""
+        """Which features people are asked to change by the plans of letters."""
         table = pd.DataFrame({"feature": self.features, "share": self.changed, "of": self.effort})
         table = table[table["share"] > 0].sort_values("share", ascending=False, ignore_index=True)
         effort = table.pop("of") / table["share"]
