@@ -16,6 +16,17 @@ def test_the_changelog_has_the_table_of_old_names():
     )
 
 
+NAMES = Path(__file__).resolve().parents[1] / "data" / "v02" / "names.txt"
+
+
+@pytest.mark.filterwarnings("ignore::FutureWarning")
+@pytest.mark.parametrize("old", NAMES.read_text(encoding="utf-8").split())
+def test_documented_names_of_0_2_are_found_or_in_the_table(old):
+    if f"| name | `{old}` | gone: " not in upgrade_table():
+        where, name = old.rsplit(".", 1)
+        assert getattr(importlib.import_module(where), name)
+
+
 @pytest.mark.parametrize(("old", "new"), MOVED_NAMES.items())
 def test_names_that_moved_are_found_with_a_warning(old, new):
     where, name = old.rsplit(".", 1)

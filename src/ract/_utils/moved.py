@@ -38,6 +38,7 @@ MOVED = {
     "ract.encoding": "ract.data.encoder",
     "ract.ensemble": "ract.trees.ensemble",
     "ract.errors": "ract._utils.errors",
+    "ract.examples": "ract.models.examples",
     "ract.export": "ract.io.export",
     "ract.forest": "ract.models.forest",
     "ract.grid": "ract.data.grid",
@@ -51,9 +52,11 @@ MOVED = {
     "ract.plot": "ract.evaluation.plots",
     "ract.promises": "ract.apps.ledger",
     "ract.reasons": "ract.recourse.reasons",
+    "ract.reasons.stability": "ract.evaluation.reasons_report",
     "ract.recourse.causal.effects": "ract.data.effects",
     "ract.recourse.causal.lingam": "ract.data.lingam",
     "ract.recourse.heuristic": "ract.recourse.plausible",
+    "ract.recourse.heuristic.leaves": "ract.recourse.leaves",
     "ract.report": "ract.evaluation.report",
     "ract.scale": "ract.apps.distributed",
     "ract.selection": "ract.evaluation.tradeoff",
@@ -115,6 +118,11 @@ def upgrade_table() -> str:
     """
     rows = [("module", old, _imported_from(old)) for old in MOVED if "._" not in old]
     rows += [("name", old, f"`{new}`") for old, new in MOVED_NAMES.items()]
+    rows += [
+        ("name", old, f"gone: {new}")
+        for old, new in REMOVED_SINCE.items()
+        if old.startswith("ract.") and old != "ract.data.MahalanobisCost"  # 0.3 alone had it
+    ]
     rows += [("parameter", old, f"`{new}`") for old, new in RENAMED_PARAMETERS.items()]
     rows += [("parameter", old, f"gone: {new}") for old, new in REMOVED_PARAMETERS.items()]
     rows += [("option", old, new) for old, new in REMOVED_OPTIONS.items()]

@@ -66,13 +66,17 @@ REMOVED_OPTIONS = {
     "ract benchmark": "python -m experiments.benchmark, in a checkout",
 }
 
-# What version 0.3 had and this one has not, and what does its work now.
+# What earlier versions had and this one has not, and what does its work now.
 REMOVED_SINCE = {
     "cost='l2'": "cost='l1' or 'range'",
     "cost='mahalanobis'": "cost='l1' or 'percentile'",
     "norm='l2'": "norm='l1' or 'max'",
     "ract.costs.MahalanobisCost": "ScaledCost(norm='l1') or PercentileCost()",
     "ract.data.MahalanobisCost": "ScaledCost(norm='l1') or PercentileCost()",
+    "ract.reasons.ReasonsReport": "what ract.evaluation.reasons_report returns",
+    "ract.recourse.heuristic.live.LiveRegionSearch": "method='exact' or 'leaves'",
+    "ract.recourse.solver.relations.LinearRelation": "ract.data.LinearRelation",
+    "ract.recourse.solver.search.SolverSearch": "method='exact'",
     "method='live'": "method='leaves' or 'exact'",
     "method='solver'": "method='exact', which takes sums and rules between features",
 }
