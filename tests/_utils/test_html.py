@@ -73,6 +73,8 @@ def test_a_table_of_plans_says_when_it_is_not_all(shown):
     few = shown["plans"]._repr_html_()
     assert few.count("<tr>") == 1 + 7 and "the first" not in few
     loans = load_loans(120)
-    plans = RecourseTreeClassifier(loans.actions, max_depth=2).fit(loans.frame, loans.target)
-    many = plans.recourse(loans.frame, explain=False)._repr_html_()
+    tree = RecourseTreeClassifier(loans.actions, max_depth=2).fit(loans.frame, loans.target)
+    many = tree.recourse(loans.frame, explain=False)._repr_html_()
     assert many.count("<tr>") == 1 + 10 and "(the first 10 who are not accepted)" in many
+    reasons = tree.reasons(loans.frame, reference=loans.frame)
+    assert "(the first 10 who are refused)" in reasons._repr_html_()
