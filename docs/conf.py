@@ -39,6 +39,8 @@ myst_heading_anchors = 3
 
 html_theme = "furo"
 html_title = f"ract {release}"
+html_static_path = ["style"]
+html_css_files = ["pages.css"]
 
 # Shapes such as (people, columns) in docstrings are no references.
 suppress_warnings = ["ref.python"]

@@ -29,53 +29,55 @@ from experiments.store import Store
 
 OURS, THEIRS = "#2f6fb0", "#7f7f7f"
 INTRODUCTION = f"""\
-Repeated rows are dropped (COMPAS and Bail have thousands), there are {N_FOLDS} shuffled stratified
-folds, and people with the same features stay in one fold. (Of COMPAS, a third of the distinct rows
-have a twin with the other label; with the twins in different folds scikit-learn's forest has an AUC
-below one half.) One-hot groups change as a whole, and every model is searched exactly, with the
-same cost (percentile, from the training people) and a budget of {BUDGET:g}.
+Repeated rows are dropped (COMPAS and Bail have thousands). There are {N_FOLDS} shuffled stratified
+folds, and people with the same features stay in one fold. (A third of COMPAS's distinct rows have
+a twin with the other label; with the twins in different folds, scikit-learn's forest has an AUC
+below one half.) One-hot groups change as a whole. Every model is searched exactly, with the same
+cost (percentile, from the training people) and a budget of {BUDGET:g}.
 
-The training people of each fold are cut into two halves. A plan is found on a model of one half and
-*lasts* if the same learner, trained on the other half, accepts the person who has carried it out;
-{MAX_PEOPLE} refused test people in either direction, who are in neither half. A search ends after
-{MAX_NODES:,} nodes, not seconds, so that results are the same on every machine. All columns but
-AUC, accuracy, share accepted and fit time (models of all training people of a fold) are shares of
-refused people:
+The training people of each fold are split into two halves. A plan is found for a model of one half
+and *lasts* if the same learner, trained on the other half, accepts the changed person. It is asked
+for {MAX_PEOPLE} refused test people in either direction, who are in neither half. A search ends
+after {MAX_NODES:,} nodes, not seconds, so that results are the same on every machine. AUC,
+accuracy, share accepted and fit time are those of models of all training people of a fold. All
+other columns are shares of refused people:
 
 - *plan today*: there is a plan within the budget;
-- *lasting, best*: and it lasts, at the strength that was best on the other folds;
-- *lasting, calibrated*: at the strength that `ract.calibrate` found on the planner's own half for
-  a promise of {PROMISE:.0%}, with the strongest plan for those who have none of that strength;
-  *without*: without it (published methods: their published setting). For every model it is the
-  cheapest plan of a strength that is calibrated (`rule="strength"`); forests of `ract` now promise
-  their strongest plan instead, of which the next section tells;
-- *kept*: of the plans of that strength, those that last; *promises*: in how many of the two
-  directions of the folds a strength was found at all;
+- *lasting, best*: it lasts too, at the strength that was best on the other folds;
+- *lasting, calibrated*: the same at the strength that `ract.calibrate` found on the planner's half
+  for a promise of {PROMISE:.0%}; who has no plan of that strength gets the strongest one.
+  *without*: the same without those people (published methods: with their published setting). For
+  every model it is the cheapest plan of a strength that is calibrated (`rule="strength"`); forests
+  of `ract` now promise their strongest plan instead ([what promises are
+  worth](results-learners.md));
+- *kept*: the share of plans of that strength that last; *promises*: in how many of the folds'
+  directions a strength was found;
 - *3 changes*: the same with at most three changes;
-- *earned*: plans of the calibrated strength (the strongest ones where there is none) that a judge
-  of outcomes calls earned;
-- *5% more*: of cheapest plans, those that are still accepted when every changed number is taken
+- *earned*: plans of the calibrated strength (the strongest ones where there is none) that an
+  outcome model calls earned;
+- *5% more*: the share of cheapest plans that are still accepted when every changed number moves
   {MORE:.0%} further;
 - *cost*: of plans at the calibrated strength; *unknown*: the search ended at its limit without a
-  plan or a proof that there is none (at the strength, and with the changes, where most are), so
-  that shares of the people are at least what is shown. RobX proves nothing: whom it finds no plan
-  for is unknown.
+  plan or a proof that there is none (largest share over strengths and numbers of changes). Shares
+  of people are therefore lower bounds. RobX proves nothing, so people without a plan are unknown.
 
-A model that the benchmark knows and a table does not show was not run on all folds of it.
+A table shows the models that were run on all of its folds.
 
 Times are seconds of one core: for a fit, and for the search of a plan.
 """
 IN_SHORT = """\
-In short. Plain models are those of other libraries and our forest without a weight on recourse,
-robust methods those of Forel et al. and RobX; each column has the best of them, at the strength or
-setting that is best on the other folds. *Calibrated* is with the strongest plan for those who have
-none of that strength; *promises kept* is without.
+In short. A plan *lasts* if the same learner, trained on other people, accepts it too. Plain models
+are those of other libraries and our forest without a weight on recourse; robust methods are those
+of Forel et al. and RobX. Each column shows the best of them, at the strength or setting that is
+best on the other folds. Columns are shares of refused people with a plan that lasts. *Calibrated*
+counts the strongest plan for people without a plan of the calibrated strength; *promises kept*
+leaves them out.
 """
 
 
 def benchmark_page(store: Store, pictures: dict[str, str] | None = None) -> str:
     """Tables, and pictures by data set (paths in Markdown)."""
-    parts = ["## The honest benchmark: plans that last", INTRODUCTION, *_in_short(store)]
+    parts = ["## The benchmark: plans that last", INTRODUCTION, *_in_short(store)]
     n_before = len(parts)
     for data in DATA.values():
         rows, lasting = store.read(NAME, data.name), store.read(LASTING, data.name)

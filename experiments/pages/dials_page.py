@@ -19,10 +19,10 @@ INTRODUCTION = """\
 ### Accuracy and AUC against lasting recourse, over weight and floor
 
 Forests with every pair of `recourse_weight` and `min_leaf_share` (the floor), on splits other than
-the folds above (`benchmarks/choose_defaults.py`): a fifth of the people for testing, plans of a
-forest of one half of the others, put to a forest of the other half. *lasting*: the share of
-refused people with a plan of a strength that lasts, and at the best strength (*best*); without a
-strongest plan for those who have none.
+the folds above (`benchmarks/choose_defaults.py`): a fifth of the people is for testing; plans are
+found for a forest of one half of the others and given to a forest of the other half. *lasting*:
+the share of refused people with a plan of that strength that lasts; *best*: at the best strength.
+People without a plan of that strength count as without one.
 """
 
 

@@ -47,28 +47,28 @@ def _or(values: Sequence[float]) -> str:
 INTRODUCTION = f"""\
 ## Beside RABIT
 
-RABIT (Kanamori et al., NeurIPS 2025) boosts trees for recourse. By its protocol: random stratified
-splits, a quarter of the people for testing, kernel percentile cost, budget {BUDGET:g}; *recourse*
-is the share of test people who are accepted or have a plan, found one leaf at a time, as its
-recorded results were (it looks at 1000 random leaves, we at all), and by exact search. In three
-of its tables most test rows also stand in training; on *unseen rows* repeats are dropped and nobody
-is tested whose features stand in training. RABIT's results were recorded by its protocol only, on
-ten splits, and none for Credit.
+RABIT (Kanamori et al., NeurIPS 2025) boosts trees for recourse. Its protocol: random stratified
+splits, a quarter of the people for testing, kernel percentile cost, budget {BUDGET:g}. *Recourse*
+is the share of test people who are accepted or have a plan: *by leaves*, found one leaf at a time
+as in its recorded results (RABIT tries 1000 random leaves, ours all), and by *exact* search. In
+three of its tables most test rows also occur in training; for *unseen rows* repeats are dropped
+and nobody is tested whose features occur in training. RABIT's results are recorded for its
+protocol only, on ten splits, and not for Credit.
 
-Plans are asked for {MAX_PEOPLE} refused test people of each split, evenly spread, and a search ends
-after {SECONDS:g} s; *unknown* is the share of these people of whom exact search then could not say
-whether they have a plan, who count as having none. *Lasting*: the share of refused people with a
-plan of a model of one half of the training people that the model of the other half accepts, for
-their cheapest plan and for their *strongest* within the budget. Fit times are of one thread, on a
-busy machine, recorded ones of its authors' machine.
+Plans are found for {MAX_PEOPLE} refused test people of each split, at equal distances in the
+table, and a search ends after {SECONDS:g} s; *unknown* is the share of them for whom exact search
+could not decide by then, and they count as without a plan. *Lasting*: a plan is found for a model
+of one half of the training people; the share of refused people whose plan the model of the other
+half accepts, for their cheapest plan and for their *strongest* one within the budget. Fit times
+are of one thread on a busy machine; recorded ones are of its authors' machine.
 
 LightGBM has its defaults, or is *tuned*: of {len(LEAVES) * len(RATES) * len(FEWEST)} settings
 ({_or(LEAVES)} leaves, learning rate {_or(RATES)}, at least {_or(FEWEST)} people in a leaf, up to
-{MAX_TREES} trees by early stopping) the one with the highest AUC on a fifth of the training people
-of each split, fitted on all of them. `ract boosting` has its defaults; *single* is
-`n_replicates=0`, points lifted to one half, tuned alike without recourse. The time of tuned
-models is without that search. A model whose probabilities come from other trees than its decisions
-has another AUC *of the deciding score*. (`python -m experiments.benchmark --beside-rabit`)
+{MAX_TREES} trees by early stopping), the one with the highest AUC on a fifth of the training
+people of each split, refitted on all of them. `ract boosting` has its defaults; *single* is
+`n_replicates=0` with a target probability of one half, tuned in the same way without recourse.
+Times of tuned models exclude the tuning. *AUC of the deciding score* differs where probabilities
+come from other trees than decisions do. (`python -m experiments.benchmark --beside-rabit`)
 """
 
 

@@ -12,23 +12,25 @@ CHANGES = ("same", "LightGBM", "logistic", "features", "drift")
 LEARNERS = """\
 ## The same learner, or another one
 
-Everything above is about the *same learner and the same population*. Here plans of half of the
-training people's models are put to other models of the other half, that accept as many: LightGBM,
-a logistic regression, the same learner without a quarter of the features, and where bad people
-count twice (`benchmarks/bench_robust_to.py`; raw rows in `results/robust_to`; a forest with the
-defaults, a booster at the forest's approval rate, a booster with limits relative to the person and
-no budget; budget .3 otherwise). Shares of *all* refused people; in brackets of those with a plan.
-*of both*: plans that win .8 of the model and of a plain booster of the same people, as `robust_to`
-requires. *judge's own*: the best points by plain boosters of the judge's own people, whom no model
-of the other half can know: a yardstick.
+The [benchmark](results-benchmark.md) is about the *same learner and the same population*. Here
+plans are found for a model of one half of the training people and given to other models of the
+other half that accept the same share: LightGBM, a logistic regression, the same learner without a
+quarter of the features, and the same learner where bad people count twice (*drift*). The planners
+are a forest with the defaults, a booster at the forest's approval rate, and a booster with limits
+relative to the person and no budget; the budget is .3 otherwise. Numbers are shares of *all*
+refused people, and in brackets of those with a plan. *Strength of both*: plans that win .8 of the
+model and of a plain booster of the same people, as `robust_to` requires. *judge's own*: the best
+points by plain boosters of the other half's people, which no planner can know: an upper reference.
+(`benchmarks/bench_robust_to.py`; rows in `results/robust_to`)
 """
 PROMISES = """\
 ### What promises are worth
 
-Promises of a model of one half, calibrated on that half, put to models of the other half
-(`benchmarks/bench_promise.py`, raw rows in `results/promise`). *same*: the strongest plans of a
-forest are to last with 90%. *all*: plans are to be accepted with 70% by the same learner, a plain
-booster and a logistic regression at once (`robust_to`); LightGBM takes the booster's place here.
+A model of one half makes promises, calibrated on that half; models of the other half decide on the
+promised plans (`benchmarks/bench_promise.py`, rows in `results/promise`). *same*: a forest's
+strongest plans are promised to last with a probability of 90%. *all*: plans are promised to be
+accepted with 70% by the same learner, a plain booster and a logistic regression at once
+(`robust_to`); LightGBM takes the booster's place in the test.
 """
 DIRARTE = """\
 ### DiRARTE's protocol
@@ -38,21 +40,22 @@ No budget, the sum of log-percentile shifts as cost, two halves, ten draws
 where theirs are all). *forest* and *XGBoost* are scikit-learn's and XGBoost's with 100 trees of
 depth 6, for which DiRARTE records: FICO, XGBoost .49 to .59 valid (cost 7.5 to 10, 4 to 4.5
 features changed); FICO, forest .90 to .97 (5.2 to 6.1, 3.4 to 4); Credit, forest .97 to 1.00 (2.1
-to 2.5, 1.4 to 1.5); .07 to .10 seconds a person. Costs are comparable only in kind: percentiles are
-of our training half, searches end after 300 nodes, and action spaces are the paper's. So published
-methods reach 90% and more where there is no budget; the 10 to 59% above are within a budget of .3.
-For *their* models our plans of a strength fall behind that: strength alone does not make plans for
-a plain forest or XGBoost valid. Our own forest reaches .99 on FICO at a cost like theirs, with
-about twice as many changes, and .91 on Credit, below theirs.
+to 2.5, 1.4 to 1.5); .07 to .10 seconds a person. Costs are comparable only in kind: percentiles
+are of our training half, searches end after 300 nodes, and action spaces are the paper's. So
+published methods reach 90% and more where there is no budget; the 10% to 59% of the
+[benchmark](results-benchmark.md) are within a budget of .3. For *their* models our plans of a
+strength fall behind that: strength alone does not make plans for a plain forest or XGBoost valid.
+Our own forest reaches .99 on FICO at a cost like theirs, with about twice as many changes, and .91
+on Credit, below theirs.
 """
 POOL = """\
 ### What the accepted pool may become
 
-If everyone followed their cheapest plans, the bad rate of the accepted pool would rise. Of the
-refused, so many are offered a plan if it may rise by no more than a limit, at the upper end of its
-interval (`ract.evaluation.pool_offers`, `benchmarks/bench_pool_risk.py`, raw rows in
-`results/pool_risk`; forests with the defaults, budget .3, two splits). *rise outside*: by an
-outcome model of people who had no part in it (loans: the truth).
+If everyone followed their cheapest plans, the bad rate of the accepted pool would rise. The table
+shows how many refused people are offered a plan if the rise, at the upper end of its interval,
+must stay within a limit (`ract.evaluation.pool_offers`, `benchmarks/bench_pool_risk.py`, rows in
+`results/pool_risk`; forests with the defaults, budget .3, two splits). *rise outside*: the rise by
+an outcome model of people who were not used otherwise (loans: the true outcomes).
 """
 
 

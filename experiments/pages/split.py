@@ -14,7 +14,7 @@ from ract._utils.files import write_whole
 
 # Where each part begins in the long page, and the page that it goes to.
 PARTS = {
-    "## The honest benchmark": "results-benchmark",
+    "## The benchmark: plans that last": "results-benchmark",
     "## The same learner, or another one": "results-learners",
     "## Beside RABIT": "results-rabit",
     "## The paper's experiments": "results-paper",
@@ -29,6 +29,7 @@ WHAT = {
     "results-numbers": "each recorded mean beside ours, with its interval",
 }
 IN_SHORT = r"^In short\.(?:.*\n)+?\n(?:\|.*\n?)+"
+DIFFERS = r"^## Where ours differs from the paper\n(?:(?!## ).*\n)+"
 COMPARED = r"^## Beside the recorded results\n(?:(?!### ).*\n)+"
 
 
@@ -54,10 +55,10 @@ def write_split(text: str, target: Path) -> None:
 
 
 def _findings(text: str) -> list[str]:
-    """The summary of the benchmark, and how many of the recorded numbers come out again."""
+    """The summary of the benchmark, how many recorded numbers are reproduced, what differs."""
     found = [
         (heading, match[0])
-        for heading, pattern in (("## Plans that last", IN_SHORT), ("", COMPARED))
+        for heading, pattern in (("## Plans that last", IN_SHORT), ("", COMPARED), ("", DIFFERS))
         if (match := re.search(pattern, text, re.MULTILINE))
     ]
     return [part for pair in found for part in pair]

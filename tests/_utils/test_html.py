@@ -5,7 +5,15 @@ from dataclasses import replace
 
 import pytest
 
-from ract import ActionSpace, Feature, RecourseForestClassifier, audit, certify, load_loans
+from ract import (
+    ActionSpace,
+    Feature,
+    RecourseForestClassifier,
+    RecourseTreeClassifier,
+    audit,
+    certify,
+    load_loans,
+)
 
 CHANGES = {"Education": "any"}  # its categories have no order here
 HOSTILE = "<script>alert(1)</script>\x1b[2J&"
@@ -59,3 +67,14 @@ def test_a_space_prints_a_line_for_each_feature(shown):
 def test_a_certificate_shows_its_groups(shown):
     html = shown["certificate"]._repr_html_()
     assert html.count("<tr>") == 1 + 1 + len(shown["certificate"].groups)
+
+
+def test_a_table_of_plans_says_when_it_is_not_all(shown):
+    few = shown["plans"]._repr_html_()
+    assert few.count("<tr>") == 1 + 7 and "the first" not in few
+    loans = load_loans(120)
+    tree = RecourseTreeClassifier(loans.actions, max_depth=2).fit(loans.frame, loans.target)
+    many = tree.recourse(loans.frame, explain=False)._repr_html_()
+    assert many.count("<tr>") == 1 + 10 and "(the first 10 who are not accepted)" in many
+    reasons = tree.reasons(loans.frame, reference=loans.frame)
+    assert "(the first 10 who are refused)" in reasons._repr_html_()

@@ -5,7 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from ract._utils.renamed import MOVED, MOVED_NAMES, REMOVED_PARAMETERS, RENAMED_PARAMETERS
+from ract._utils.renamed import (
+    MOVED,
+    MOVED_NAMES,
+    REMOVED_PARAMETERS,
+    REMOVED_SINCE,
+    RENAMED_PARAMETERS,
+)
 
 # Other parameters and options that are gone, and what does their work now.
 REMOVED_OPTIONS = {
@@ -28,6 +34,11 @@ def upgrade_table() -> str:
     """Every name of 0.2 that is another today, as the table of the changelog."""
     rows = [("module", old, _imported_from(old)) for old in MOVED if "._" not in old]
     rows += [("name", old, f"`{new}`") for old, new in MOVED_NAMES.items()]
+    rows += [
+        ("name", old, f"gone: {new}")
+        for old, new in REMOVED_SINCE.items()
+        if old.startswith("ract.") and old != "ract.data.MahalanobisCost"  # 0.3 alone had it
+    ]
     rows += [("parameter", old, f"`{new}`") for old, new in RENAMED_PARAMETERS.items()]
     rows += [("parameter", old, f"gone: {new}") for old, new in REMOVED_PARAMETERS.items()]
     rows += [("option", old, new) for old, new in REMOVED_OPTIONS.items()]
@@ -48,6 +59,17 @@ def _imported_from(old: str) -> str:
 def test_the_changelog_has_the_table_of_old_names():
     changelog = Path(__file__).resolve().parents[2] / "CHANGELOG.md"
     assert upgrade_table() in changelog.read_text(encoding="utf-8")
+
+
+NAMES = Path(__file__).resolve().parents[1] / "data" / "v02" / "names.txt"
+
+
+@pytest.mark.filterwarnings("ignore::FutureWarning")
+@pytest.mark.parametrize("old", NAMES.read_text(encoding="utf-8").split())
+def test_documented_names_of_0_2_are_found_or_in_the_table(old):
+    if f"| name | `{old}` | gone: " not in upgrade_table():
+        where, name = old.rsplit(".", 1)
+        assert getattr(importlib.import_module(where), name)
 
 
 @pytest.mark.parametrize(("old", "new"), MOVED_NAMES.items())

@@ -296,7 +296,7 @@ class Plan:
             for c, before in zip(self.changes, now, strict=True)
         ]
         caption = f"Person {self.person}: {self.status}, cost {self.cost:.3g}"
-        return html_table(caption, ("feature", "now", "goal", "will do", "effort"), rows)
+        return html_table(caption, ("feature", "now", "goal", "also accepted", "effort"), rows)
 
 
 def class_in_words(label: object) -> str:

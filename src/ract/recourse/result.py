@@ -349,16 +349,21 @@ class Recourse(ByPerson[Plan]):
         return {status.word: counts[status] for status in Status if counts[status]}
 
     def _repr_html_(self) -> str:
-        return html_table(repr(self), ("person", "status", "cost", "plan"), self._first_lines(10))
+        columns = ("person", "status", "cost", "plan")
+        return html_table(self._caption(10), columns, self._first_lines(10))
 
     def __rich__(self) -> Any:
         from rich.table import Table
         from rich.text import Text
 
-        table = Table("person", "status", "cost", "plan", title=repr(self))
+        table = Table("person", "status", "cost", "plan", title=self._caption(10))
         for line in self._first_lines(10):
             table.add_row(*[Text(str(cell)) for cell in line])
         return table
+
+    def _caption(self, n: int) -> str:
+        refused = len(self) - int(self.accepted.sum())
+        return repr(self) + (f" (the first {n} who are not accepted)" if refused > n else "")
 
     def _first_lines(self, n: int) -> list[tuple[Any, ...]]:
         """The first people who are not accepted already."""

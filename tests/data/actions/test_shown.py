@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from ract import ActionSpace
+from ract import ActionSpace, Feature
 
 
 def test_describe_expands_declared_groups():
@@ -21,3 +21,9 @@ def test_describe_expands_declared_groups():
         }
     )
     pd.testing.assert_frame_equal(space.describe(), expected)
+
+
+def test_limits_are_shown_for_what_may_change_only():
+    still, moves = (Feature("a", "integer", change, max_change=3) for change in ("fixed", "any"))
+    assert str(ActionSpace([still])).splitlines()[1] == "  a  integer  not change"
+    assert str(ActionSpace([moves])).splitlines()[1].endswith("by 3 at most")

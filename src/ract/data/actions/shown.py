@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from ract.data.actions.feature import Feature
     from ract.data.actions.space import ActionSpace
 
-COLUMNS = ("feature", "kind", "may", "from", "to", "besides")
+COLUMNS = ("feature", "kind", "may", "from", "to", "further limits")
 _CONSTRAINTS = {
     "any": "Nothing",
     "increase": "Increasing only",
@@ -71,7 +71,7 @@ def _row(feature: Feature) -> tuple[str, ...]:
     if feature.kind in ("binary", "categorical") and feature.change == "any":
         may = "change"
     if feature.is_categorical:
-        may = {"rise": "move later", "fall": "move earlier"}.get(may, may)
+        may = {"rise": "move up", "fall": "move down"}.get(may, may)
         low, high = ", ".join(map(str, feature.categories)), ""
     else:
         low, high = ("" if end is None else f"{end:,g}" for end in (feature.lower, feature.upper))
@@ -80,14 +80,15 @@ def _row(feature: Feature) -> tuple[str, ...]:
 
 def _besides(feature: Feature) -> str:
     """What else limits a change."""
+    moves = feature.actionable
     said = [
-        ("not known to the model", not feature.use),
-        (f"by {feature.max_change or 0:,g} at most", feature.max_change is not None),
-        (f"by {feature.max_relative or 0:.0%} at most", feature.max_relative is not None),
-        (f"steps of {feature.step or 0:,g}", bool(feature.step)),
+        ("not used by the model", not feature.use),
+        (f"by {feature.max_change or 0:,g} at most", moves and feature.max_change is not None),
+        (f"by {feature.max_relative or 0:.0%} at most", moves and feature.max_relative is not None),
+        (f"steps of {feature.step or 0:,g}", moves and bool(feature.step)),
         (f"after {feature.delay:g} months", feature.delay > 0),
         (f"grows by {feature.drift:g} a {feature.per}", feature.drift != 0),
         (f"weight {feature.weight:g}", feature.weight != 1),
-        ("may be handed in", feature.may_supply),
+        ("a missing value may be supplied", feature.may_supply),
     ]
     return ", ".join(text for text, holds in said if holds)

@@ -249,7 +249,8 @@ def _count(values: dict[str, Any]) -> Count:
         and _is_share(count.confidence)
         and _is_amount(count.risk_bound)
     ):
-        raise ValueError(f"the counts of {count.group!r} are not possible")
+        whose = "everyone" if count.group is None else repr(count.group)
+        raise ValueError(f"the counts of {whose} are not possible")
     return count
 
 

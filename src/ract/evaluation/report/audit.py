@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Unpack
@@ -291,8 +292,8 @@ def _holds(obstacle: Obstacle | None) -> str:
     """The features that hold someone, in words."""
     if obstacle is None:
         return "not known"
-    nothing = "no release would do" if obstacle.proved else "not known"
-    return ", ".join(obstacle.features) or nothing
+    nothing = "the budget" if math.isfinite(obstacle.budget) else "no set of features would help"
+    return ", ".join(obstacle.features) or (nothing if obstacle.proved else "not known")
 
 
 def _without(recourse: Recourse | None) -> pd.DataFrame:

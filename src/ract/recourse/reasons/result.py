@@ -157,7 +157,8 @@ class Reasons(ByPerson[PersonReasons]):
             for rank, reason in enumerate(person.reasons, start=1)
         ]
         columns = ("person", "rank", "feature", "value", "usual", "in words")
-        return html_table(repr(self), columns, rows)
+        more = " (the first 10 who are refused)" if int(self.refused.sum()) > 10 else ""
+        return html_table(repr(self) + more, columns, rows)
 
     def _reason(self, row: int, principal: Principal) -> Reason:
         """A reason of someone who was read, in the table's own terms."""
