@@ -88,8 +88,8 @@ def loaded(root: Path, statement: str) -> int:
     return int(found.stdout)
 
 
-# Each walk is a statement that is run twice, the first time so that everything is loaded and compiled.
-# Names are those of 0.3 where there are such, else those of 0.2.
+# Each walk is run twice, the first time so that everything is loaded and compiled. Names are those
+# of 0.3 where there are such, else those of 0.2.
 PREPARED = """
 import json, os, sys, tempfile, warnings
 warnings.simplefilter("ignore")

@@ -11,8 +11,6 @@ from importlib.util import find_spec
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from ract._utils.renamed import MOVED, MOVED_NAMES, REMOVED_SINCE
-
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
@@ -26,8 +24,9 @@ def new_name(module: str) -> str | None:
     'ract.data.costs.percentile'
     """
     package, _, last = module.rpartition(".")
-    if module in MOVED or not package:
-        return MOVED.get(module)
+    moved = _names().MOVED
+    if module in moved or not package:
+        return moved.get(module)
     above = new_name(package)
     return None if above is None else f"{above}.{last}"
 
@@ -64,10 +63,15 @@ def with_old_names(package: str, known: Callable[[str], Any]) -> Callable[[str],
     """The ``__getattr__`` of a package from which names moved: they are found, with a warning."""
 
     def find(name: str) -> Any:
-        _refuse_removed_name(package, name)
-        if f"{package}.{name}" in MOVED_NAMES:
-            return _moved_name(package, name)
-        return known(name)
+        try:
+            return known(name)
+        except AttributeError:
+            if name.startswith("__"):
+                raise
+            _refuse_removed_name(package, name)
+            if f"{package}.{name}" not in _names().MOVED_NAMES:
+                raise
+        return _moved_name(package, name)
 
     return find
 
@@ -78,11 +82,18 @@ def install() -> None:
         sys.meta_path.append(MovedModules())
 
 
+def _names() -> ModuleType:
+    """The tables of old names, read when one is asked for: ``import ract`` goes without them."""
+    from ract._utils import renamed
+
+    return renamed
+
+
 def _passed_on(old: str, name: str) -> Any:
     if name.startswith("__"):
         raise AttributeError(f"module {old!r} has no attribute {name!r}")
     _refuse_removed_name(old, name)
-    if f"{old}.{name}" in MOVED_NAMES:
+    if f"{old}.{name}" in _names().MOVED_NAMES:
         return _moved_name(old, name)
     new = new_name(old)
     try:
@@ -99,12 +110,12 @@ def _passed_on(old: str, name: str) -> Any:
 
 
 def _refuse_removed_name(package: str, name: str) -> None:
-    instead = REMOVED_SINCE.get(f"{package}.{name}")
+    instead = _names().REMOVED_SINCE.get(f"{package}.{name}")
     if instead is not None:
         raise ImportError(f"{package}.{name} is gone; in its place: {instead}.")
 
 
 def _moved_name(old: str, name: str) -> Any:
-    new = MOVED_NAMES[f"{old}.{name}"]
+    new = _names().MOVED_NAMES[f"{old}.{name}"]
     warnings.warn(f"{old}.{name} is now {new}.", FutureWarning, stacklevel=4)
     return getattr(import_module(new.rpartition(".")[0]), name)
