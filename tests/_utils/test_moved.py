@@ -79,3 +79,9 @@ def test_names_that_moved_are_found_with_a_warning(old, new):
         found = getattr(importlib.import_module(where), name)
     package = importlib.import_module(new.rsplit(".", 1)[0])
     assert found is getattr(package, name) and name in package.__all__
+
+
+def test_modules_that_are_nowhere_do_not_ask_for_the_table(monkeypatch):
+    monkeypatch.setattr("ract._utils.moved._names", None)
+    with pytest.raises(ModuleNotFoundError):
+        importlib.import_module("nowhere_to_be_found")

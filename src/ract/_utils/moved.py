@@ -41,6 +41,8 @@ class MovedModules:
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         """The stand-in for a module that moved."""
+        if not fullname.startswith("ract."):
+            return None  # asked while the table itself is imported, too
         new = new_name(fullname)
         try:
             if new is None or find_spec(new) is None:
