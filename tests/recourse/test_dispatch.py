@@ -5,7 +5,7 @@ import dataclasses
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.ensemble import GradientBoostingClassifier
+from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
 
 from ract import ActionSpace, Feature, RecourseTreeClassifier, import_model, load_loans
 from ract._utils.errors import InvalidSpec
@@ -114,14 +114,20 @@ def test_plans_must_have_the_strength_that_was_asked_for():
     assert not answers.found.any()
 
 
-def test_levels_asked_one_after_the_other_are_those_of_one_search():
+@pytest.mark.parametrize(
+    "learner",
+    [
+        GradientBoostingClassifier(n_estimators=15, random_state=0),
+        RandomForestClassifier(15, max_depth=4, random_state=0),
+    ],
+)
+def test_levels_asked_one_after_the_other_are_those_of_one_search(learner):
     """The searches that try levels person by person, and whole questions about each level."""
     loans = load_loans(400)
     space = ActionSpace(loans.actions.features, loans.desired)
     numbers = loans.frame[["Income", "Debt", "Savings", "LoanAmount"]]
     space = ActionSpace([f for f in space if f.name in numbers], loans.desired)
-    booster = GradientBoostingClassifier(n_estimators=15, random_state=0)
-    model = import_model(booster.fit(numbers, loans.target), numbers, space)
+    model = import_model(learner.fit(numbers, loans.target), numbers, space)
     people = numbers[model.predict(numbers) != loans.desired].head(40)
     levels, n_stronger = Levels((0.1, 0.3, 0.6), beside=True), 0
     for options in ({}, {"at_least": True}, {"prefer": "fewest"}, {"margin": 0.1}):

@@ -264,6 +264,8 @@ class Prices:
             feature = grid.axes[a].feature
             if entries is None or not (feature.is_limited or feature.is_stepped):
                 continue
+            if not feature.actionable:  # what nobody enters has no price already
+                continue
             n, column = len(entries.above), grid.axes[a].columns[0]
             entered = self.entered(a, people[:, column], cells[:, a])
             if feature.is_stepped:
@@ -295,7 +297,8 @@ class Prices:
         cell, own = np.arange(len(entries.above)), cells[:, None]
         if feature.is_stepped:
             entered = np.full((len(values), len(cell)), np.nan)
-            who, to = np.nonzero((cell != own) & ~np.isnan(values)[:, None])
+            ways = ((cell > own) & feature.may_rise) | ((cell < own) & feature.may_fall)
+            who, to = np.nonzero(ways & ~np.isnan(values)[:, None])
             entered[who, to] = self._landed(a, values[who], cells[who], to)
         else:
             entered = np.where(cell > own, entries.above, entries.below)

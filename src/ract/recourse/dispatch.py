@@ -129,7 +129,7 @@ def _exact(task: Task, people: np.ndarray) -> Answers:
     search = exact_search(question.goal, task.axes, question.cost)
     decision = exact_search(question.ensemble, task.axes, question.cost)
     stronger = [
-        exact_search(question.ensemble.stronger(strength), task.axes, question.cost)
+        decision.of_goal(question.ensemble.stronger(strength))
         for strength in options.levels.strengths(question.ensemble)
     ]
     asked = batch, question.budget, options, question.rules

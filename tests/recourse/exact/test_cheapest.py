@@ -12,7 +12,7 @@ from ract._utils.status import Status
 from ract.data.costs import make_cost
 from ract.data.encoder import Encoder
 from ract.recourse.common.answers import Answer
-from ract.recourse.exact.cheapest import PREFERRED, Squeeze, cheapest
+from ract.recourse.exact.cheapest import Squeeze, cheapest, preferred
 from ract.recourse.exact.search import ExactSearch
 from tests.builders import random_ensemble, with_random_values
 
@@ -138,11 +138,11 @@ class Menu:
 )
 def test_preferences(prices, fewest, of_cheapest):
     for name, expected in (("fewest", fewest), ("cheapest", of_cheapest)):
-        found = PREFERRED[name](Menu(prices, 4), 1.0, 100)
+        found = preferred(name, Menu(prices, 4), 1.0, 100)
         assert (int(found.point.sum()), found.cost) == expected
         assert found.status == Status.OPTIMAL and found.bound == found.cost
-    assert PREFERRED["fewest"](Menu(prices, 4), 0.1, 100).status == Status.NONE
-    assert PREFERRED["cheapest"](Menu(prices, 4), 0.1, 100).status == Status.NONE
+    assert preferred("fewest", Menu(prices, 4), 0.1, 100).status == Status.NONE
+    assert preferred("cheapest", Menu(prices, 4), 0.1, 100).status == Status.NONE
 
 
 def test_cells_are_numbered_anew_and_back():
