@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -19,6 +19,7 @@ from ract.data.actions import ActionSpace
 from ract.data.costs import Cost
 from ract.models.fit_state import ForestState
 from ract.models.labelled import LABELLED, LabelledTreesMixin
+from ract.models.lifted import PER_WEIGHT, Points, affordable_weight
 from ract.models.out_of_bag import GrownTree, out_of_bag, shares_out_of_bag
 from ract.models.out_of_core import Source
 from ract.models.parameters import (
@@ -32,6 +33,7 @@ from ract.models.parameters import (
     RandomState,
     Table,
     number_drawn,
+    split_seed,
     whole,
 )
 from ract.models.table import Prepared
@@ -39,7 +41,7 @@ from ract.models.upgrade import names_parameters
 from ract.recourse.common.problem import check_categories
 from ract.recourse.exact.search import ExactSearch
 from ract.trees.cover import own_leaves, relabelled
-from ract.trees.ensemble import TreeEnsemble
+from ract.trees.ensemble import TreeEnsemble, logit
 from ract.trees.grower import GrowRules, People, bootstrap_counts, grow_tree
 from ract.trees.on_grid import from_cell_trees
 from ract.trees.training import TrainingSet
@@ -228,7 +230,8 @@ class RecourseForestClassifier(LabelledTreesMixin, BaseEstimator):
         cut : float or None
             That of ``first_cut``.
         """
-        return self._growth(training, float(self.recourse_weight), self._floor, cut)
+        growth = self._growth(training, float(self.recourse_weight), self._floor, cut)
+        return growth if growth.points is None else self._afforded(growth)
 
     def _growth(
         self, training: TrainingSet, weight: float, floor: float, cut: float | None
@@ -236,7 +239,44 @@ class RecourseForestClassifier(LabelledTreesMixin, BaseEstimator):
         n_drawn = number_drawn(self.max_samples, len(training.weights.growing))
         rules = self._rules(training, weight, floor, cut)
         max_risk = None if self.min_recourse is None else self._max_risk
-        return Growth(training, rules, n_drawn, max_risk)
+        if not (weight > 0 and self.cut_rule and training.encoder.space.is_limited):
+            return Growth(training, rules, n_drawn, max_risk)
+        people, weights, rule = training.people, training.weights, self.cut_rule
+
+        def cut_of(scores: np.ndarray) -> float:
+            if rule.threshold is not None:
+                return logit(rule.threshold)
+            return rule.choose(scores, people.desired, weights.people)
+
+        rng = check_random_state(split_seed(self.random_state))
+        points = Points.of(training, rules.monotonic, cut_of, rng, self._in_threads)
+        # Labels decide nothing, so that no split is refused for their sake.
+        rules = replace(rules, recourse_weight=0.0, min_leaf_share=0.0, monotonic=points.directions)
+        return Growth(training, rules, n_drawn, None, points.at(PER_WEIGHT * weight))
+
+    def _in_threads(self, jobs: Sequence[Callable[[], Any]]) -> list[Any]:
+        done: list[Any] = Parallel(n_jobs=self.n_jobs, prefer="threads")(
+            delayed(job)() for job in jobs
+        )
+        return done
+
+    def _afforded(self, growth: Growth) -> Growth:
+        """The same with points that weigh no more than the AUC of a few trees can afford."""
+        points, people = growth.points, growth.training.people
+        assert points is not None
+        everyone = np.arange(len(people.desired))
+
+        def scores(growth: Growth) -> np.ndarray:
+            return shares_out_of_bag(self._trees(growth, N_PILOT), people, everyone)
+
+        free = replace(growth, points=None, rules=replace(growth.rules, monotonic=()))
+        weight = affordable_weight(
+            points.weight,
+            lambda weight: scores(replace(growth, points=points.at(weight))),
+            people.desired,
+            scores(free),
+        )
+        return replace(growth, points=points.at(weight))
 
     def first_cut(self, training: TrainingSet) -> float | None:
         """About where the score will be cut, by a few plain trees; None if labels decide."""
@@ -377,12 +417,15 @@ class Growth:
     n_drawn : int
         Size of a bootstrap sample.
     max_risk : float or None
+    points : Points, optional
+        That people could get to, where these lift the score.
     """
 
     training: TrainingSet
     rules: GrowRules
     n_drawn: int
     max_risk: float | None
+    points: Points | None = None
 
     def tree(self, seed: int) -> GrownTree:
         """Grow the tree of a seed; all it keeps is in proportion to its nodes."""
@@ -392,7 +435,11 @@ class Growth:
         plain = sample is None and (weights.growing == 1).all()
         growing = times if plain else weights.growing * times
         sample_weight = times if sample is None else sample * times
-        tree = grow_tree(people, growing, self.rules, next_seed, sample_weight)
+        grown_on = people
+        if self.points is not None:
+            grown_on, growing = self.points.beside(people, growing, sample_weight, seed)
+            sample_weight = growing
+        tree = grow_tree(grown_on, growing, self.rules, next_seed, sample_weight)
         if self.max_risk is not None:
             tree = relabelled(tree, people, sample_weight, self.max_risk)
         tree = replace(tree, covered=np.zeros(0, np.bool_), masses=np.zeros((0, 3)))

@@ -232,7 +232,7 @@ def best_points(
 
 
 def focused(
-    models: Sequence[tuple[float, lines.Trees]],
+    models: Sequence[Adviser],
     cells: Cells,
     directions: Sequence[int],
     cooperation: Cooperation,
@@ -251,10 +251,7 @@ def focused(
     cooperation : Cooperation
         With the number of axes and the margin.
     """
-    refused = np.flatnonzero(
-        np.mean([_scores(model, cells.home, base) for base, model in models], axis=0)
-        < cooperation.margin
-    )
+    refused = np.flatnonzero(scores_of(models, cells.home) < cooperation.margin)
     at = np.linspace(0, len(refused) - 1, min(N_LIFTED, len(refused))).astype(np.int64)
     rows = refused[at]
 
@@ -274,11 +271,84 @@ def focused(
     return replace(cells, focus=chosen)
 
 
+Adviser = tuple[float, lines.Trees]  # what the scores of a model start from, and its trees
+
+
+def scores_of(models: Sequence[Adviser], points: np.ndarray) -> np.ndarray:
+    """The mean scores of points by models."""
+    return np.mean([_scores(model, points, base) for base, model in models], axis=0)
+
+
 def _scores(model: lines.Trees, points: np.ndarray, base: float) -> np.ndarray:
     """The scores of points by a model."""
     scores, rows = np.full(len(points), base), np.arange(len(points), dtype=np.uint32)
     add_values(points, rows, model.nodes, model.value, model.root, scores)
     return scores
+
+
+@dataclass(frozen=True)
+class Advice:
+    """What plain boosters on parts of the people say of where everyone could get to.
+
+    Parameters
+    ----------
+    replicates : list of Boosted
+    models : list of (float, lines.Trees)
+        The same, to be asked about points.
+    cells : Cells
+        Of the people, with the axes in focus.
+    rules : BoostRules
+        With the directions on which all agree, and as many trees as the longest has.
+    cooperation : Cooperation
+        With its margin above their cut.
+    """
+
+    replicates: list[Boosted]
+    models: list[Adviser]
+    cells: Cells
+    rules: BoostRules
+    cooperation: Cooperation
+
+    def chooser(self, k: int, rows: np.ndarray) -> Callable[[], np.ndarray]:
+        """Finds the best points of some people by a replicate."""
+        base, model = self.models[k]
+        enough = self.cooperation.margin + WELL_ABOVE
+        return partial(best_points, model, self.cells, rows, self.rules.directions, base, enough)
+
+
+def advice(
+    people: People,
+    rows: CellRows,
+    rules: BoostRules,
+    cooperation: Cooperation,
+    rng: np.random.RandomState,
+    *,
+    patience: Patience | None = None,
+    run: Run = one_by_one,
+) -> Advice:
+    """Ask replicates; parameters are those of cooperate."""
+    cells, n = Cells.of(people), len(rows.codes)
+    parts = [_part(rng, n, REPLICATE_SHARE) for _ in range(cooperation.n_replicates)]
+
+    def replicate_of(inside: np.ndarray) -> Job:
+        outside = np.setdiff1d(np.arange(n), inside)
+        stop = None if patience is None else replace(patience, rows=rows.take(outside))
+        return partial(boost, people, rows.take(inside), rules, _seeds(rng, rules), patience=stop)
+
+    replicates = run([replicate_of(inside) for inside in parts])
+    cooperation = cooperation.above(cooperation.cut_of(replicates, parts, rows))
+    trees = [trees_of(replicate, rows.codes.shape[1]) for replicate in replicates]
+    directions = agreed_directions(trees, cells, rules.directions)
+    rules = replace(rules, directions=directions, max_iter=max(map(len, replicates)))
+    models = [(one.base, of_one) for one, of_one in zip(replicates, trees, strict=True)]
+    if cooperation.n_focus is not None:
+        cells = focused(models, cells, directions, cooperation)
+    return Advice(replicates, models, cells, rules, cooperation)
+
+
+def _part(rng: np.random.RandomState, n: int, share: float) -> np.ndarray:
+    """A share of n people, drawn without replacement."""
+    return np.sort(rng.permutation(n)[: max(1, round(share * n))])
 
 
 def cooperate(
@@ -320,24 +390,9 @@ def cooperate(
         alone = _on_its_own(cells, rows, sample_weight, rules, cooperation, seeds, **how)
         return [alone], [], 0.0
 
-    def part(share: float) -> np.ndarray:
-        return np.sort(rng.permutation(n)[: max(1, round(share * n))])
-
-    parts = [part(REPLICATE_SHARE) for _ in range(cooperation.n_replicates)]
-
-    def replicate_of(inside: np.ndarray) -> Job:
-        outside = np.setdiff1d(np.arange(n), inside)
-        stop = None if patience is None else replace(patience, rows=rows.take(outside))
-        return partial(boost, people, rows.take(inside), rules, _seeds(rng, rules), patience=stop)
-
-    replicates = run([replicate_of(inside) for inside in parts])
-    cooperation = cooperation.above(cooperation.cut_of(replicates, parts, rows))
-    trees = [trees_of(replicate, rows.codes.shape[1]) for replicate in replicates]
-    directions = agreed_directions(trees, cells, rules.directions)
-    rules = replace(rules, directions=directions, max_iter=max(map(len, replicates)))
-    if cooperation.n_focus is not None:
-        asked = [(one.base, of_one) for one, of_one in zip(replicates, trees, strict=True)]
-        cells = focused(asked, cells, directions, cooperation)
+    known = advice(people, rows, rules, cooperation, rng, patience=patience, run=run)
+    replicates, rules, cooperation = known.replicates, known.rules, known.cooperation
+    cells, part = known.cells, partial(_part, rng, n)
     n_members = cooperation.n_members
     parts = [part(MEMBER_SHARE if n_members > 1 else 1.0) for _ in range(n_members)]
     # Everyone has points of several replicates, in each member of others as far as there are some.
@@ -354,8 +409,7 @@ def cooperate(
         asked = [np.nonzero(of_member == k) for of_member in chooser]
         people_asked = [one[at[1]] for one, at in zip(parts, asked, strict=True)]
         everyone = np.unique(np.concatenate(people_asked))
-        enough = cooperation.margin + WELL_ABOVE
-        best = best_points(trees[k], cells, everyone, directions, replicates[k].base, enough)
+        best = known.chooser(k, everyone)()
         for found, at, people_of in zip(points, asked, people_asked, strict=True):
             found[at] = best[np.searchsorted(everyone, people_of)]
 

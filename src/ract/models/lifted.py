@@ -1,0 +1,149 @@
+"""Forests whose score is lifted where refused people could truly get to.
+
+Where changes are limited relative to the person and a mean share of leaves is cut, labels decide
+nothing, and a weight on recourse that chooses labels hardly moves that share. So trees are grown on
+people and, beside them, on points: cells that people below a margin could get to by changing few
+features, which count as desired people of a small weight. They come from the replicates and the
+focus of ``ract.trees.cooperation``, as those of boosting do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Self
+
+import numpy as np
+from sklearn.metrics import roc_auc_score
+
+from ract.models.parameters import features_per_split
+from ract.trees.booster import BoostRules, CellRows
+from ract.trees.cooperation import Cooperation, Cut, Run, advice, scores_of
+from ract.trees.ensemble import logit
+from ract.trees.grower import People
+from ract.trees.training import TrainingSet
+
+# The probability to which replicates have to lift a point, and how many features lift it: more let
+# trees of two halves of a table lift people in different ones.
+STRENGTH, N_FOCUS, N_REPLICATES = 0.82, 3, 6
+# The weight of a point beside a person's, for a weight on recourse of 1.
+PER_WEIGHT = 2.0
+# What recourse may cost of AUC, constraints included, by people whom trees have not seen, and how
+# often the weight is halved for it.
+MOST_LOST, N_HALVED = 0.01, 4
+ADVISERS = BoostRules(
+    max_leaf_nodes=8, min_samples_leaf=50, l2_regularization=1.0, subsample=0.8, max_features=None
+)
+MAX_FEATURES = 0.6
+
+
+@dataclass(frozen=True)
+class Points:
+    """Points that people could get to, of which a tree is grown on one for each.
+
+    Parameters
+    ----------
+    asked : int (asked,)
+        Whose they are.
+    cells : unsigned (replicates, asked, axes)
+    directions : tuple of int
+        By axis, in which all replicates agree; empty for none.
+    scale : float
+        What a point of weight 1 counts beside a person who counts 1.
+    weight : float
+        The weight of a point.
+    """
+
+    asked: np.ndarray
+    cells: np.ndarray
+    directions: tuple[int, ...]
+    scale: float
+    weight: float
+
+    @classmethod
+    def of(
+        cls,
+        training: TrainingSet,
+        directions: tuple[int, ...],
+        cut: Cut,
+        rng: np.random.RandomState,
+        run: Run,
+    ) -> Self:
+        """Those of everyone whom replicates do not see well above the cut."""
+        people, weights = training.people, training.weights
+        growing = np.ascontiguousarray(weights.growing)
+        rows = CellRows.of(np.ascontiguousarray(people.cells.T), people.desired, growing)
+        features = features_per_split(MAX_FEATURES, rows.codes.shape[1])
+        rules = replace(ADVISERS, directions=directions, max_features=features)
+        asked_for = Cooperation(1.0, logit(STRENGTH), N_REPLICATES, 1, cut, N_FOCUS)
+        known = advice(people, rows, rules, asked_for, rng, run=run)
+        margin = known.cooperation.margin
+        asked = np.flatnonzero(scores_of(known.models, rows.codes) < margin)
+        found = run([known.chooser(k, asked) for k in range(N_REPLICATES)])
+        scale = float(growing.sum() / weights.people.sum())
+        return cls(asked, np.stack(found), known.rules.directions, scale, 0.0)
+
+    def at(self, weight: float) -> Self:
+        """The same points with another weight."""
+        return replace(self, weight=weight)
+
+    def beside(
+        self, people: People, growing: np.ndarray, sample: np.ndarray, seed: int
+    ) -> tuple[People, np.ndarray]:
+        """The people of a tree and their points after them, and what each of both weighs.
+
+        Parameters
+        ----------
+        people : People
+        growing, sample : float64 (people,)
+            Of the people, for errors and as such.
+        seed : int
+            Of the tree, which says whose replicate's point each person has.
+        """
+        k = (self.asked + seed) % len(self.cells)
+        points = self.cells[k, np.arange(len(self.asked))].T
+        cells = np.ascontiguousarray(np.concatenate([people.cells, points], axis=1))
+        wanted = np.ones(len(self.asked), people.desired.dtype)
+        both = replace(
+            people,
+            cells=cells,
+            lowest=cells,
+            highest=cells,
+            desired=np.concatenate([people.desired, wanted]),
+        )
+        lifted = sample[self.asked] * (self.scale * self.weight)
+        return both, np.concatenate([growing, lifted])
+
+
+def affordable_weight(
+    most: float, scores_at: Callable[[float], np.ndarray], desired: np.ndarray, plain: np.ndarray
+) -> float:
+    """The largest of some weights, each half the one before, that costs little AUC; 0 if none does.
+
+    Parameters
+    ----------
+    most : float
+        The weight to begin with.
+    scores_at : callable
+        Scores of people by models with a weight that have not seen them; NaN for who was seen.
+    desired : uint8 (people,)
+    plain : float (people,)
+        Scores by models like these that pay for nothing.
+
+    Examples
+    --------
+    >>> desired, plain = np.array([0, 0, 1, 1]), np.array([0.1, 0.2, 0.7, 0.9])
+    >>> affordable_weight(0.4, lambda weight: plain * (0.3 - weight), desired, plain)
+    0.2
+    """
+    least = _auc(desired, plain) - MOST_LOST
+    for halved in range(N_HALVED):
+        weight = most / 2**halved
+        if _auc(desired, scores_at(weight)) >= least:
+            return weight
+    return 0.0
+
+
+def _auc(desired: np.ndarray, scores: Sequence[float] | np.ndarray) -> float:
+    known = ~np.isnan(scores)
+    return float(roc_auc_score(desired[known], np.asarray(scores)[known]))
