@@ -269,12 +269,11 @@ class RecourseForestClassifier(LabelledTreesMixin, BaseEstimator):
         def scores(growth: Growth) -> np.ndarray:
             return shares_out_of_bag(self._trees(growth, N_PILOT), people, everyone)
 
-        free = replace(growth, points=None, rules=replace(growth.rules, monotonic=()))
         weight = affordable_weight(
             points.weight,
             lambda weight: scores(replace(growth, points=points.at(weight))),
             people.desired,
-            scores(free),
+            scores(replace(growth, points=None)),
         )
         return replace(growth, points=points.at(weight))
 

@@ -27,10 +27,10 @@ from ract.trees.training import TrainingSet
 # trees of two halves of a table lift people in different ones.
 STRENGTH, N_FOCUS, N_REPLICATES = 0.82, 3, 6
 # The weight of a point beside a person's, for a weight on recourse of 1.
-PER_WEIGHT = 2.0
-# What recourse may cost of AUC, constraints included, by people whom trees have not seen, and how
-# often the weight is halved for it.
-MOST_LOST, N_HALVED = 0.01, 4
+PER_WEIGHT = 1.5
+# What points may cost of AUC beside constraints, which have a limit of their own, by people whom
+# trees have not seen; what the weight is multiplied by where it costs more, and how often at most.
+MOST_LOST, LESS, N_TRIES = 0.005, 0.7, 6
 ADVISERS = BoostRules(
     max_leaf_nodes=8, min_samples_leaf=50, l2_regularization=1.0, subsample=0.8, max_features=None
 )
@@ -118,7 +118,7 @@ class Points:
 def affordable_weight(
     most: float, scores_at: Callable[[float], np.ndarray], desired: np.ndarray, plain: np.ndarray
 ) -> float:
-    """The largest of some weights, each half the one before, that costs little AUC; 0 if none does.
+    """The largest of some falling weights that costs little AUC; 0 if none does.
 
     Parameters
     ----------
@@ -128,17 +128,17 @@ def affordable_weight(
         Scores of people by models with a weight that have not seen them; NaN for who was seen.
     desired : uint8 (people,)
     plain : float (people,)
-        Scores by models like these that pay for nothing.
+        Scores by models like these without points.
 
     Examples
     --------
     >>> desired, plain = np.array([0, 0, 1, 1]), np.array([0.1, 0.2, 0.7, 0.9])
     >>> affordable_weight(0.4, lambda weight: plain * (0.3 - weight), desired, plain)
-    0.2
+    0.28
     """
     least = _auc(desired, plain) - MOST_LOST
-    for halved in range(N_HALVED):
-        weight = most / 2**halved
+    for k in range(N_TRIES):
+        weight = most * LESS**k
         if _auc(desired, scores_at(weight)) >= least:
             return weight
     return 0.0

@@ -234,7 +234,6 @@ def best_points(
 def focused(
     models: Sequence[Adviser],
     cells: Cells,
-    directions: Sequence[int],
     cooperation: Cooperation,
 ) -> Cells:
     """The same people, with the few axes in focus that together lift refused people most.
@@ -247,7 +246,6 @@ def focused(
     models : sequence of (float, lines.Trees)
         What the scores of each start from, and its trees.
     cells : Cells
-    directions : sequence of int
     cooperation : Cooperation
         With the number of axes and the margin.
     """
@@ -255,18 +253,28 @@ def focused(
     at = np.linspace(0, len(refused) - 1, min(N_LIFTED, len(refused))).astype(np.int64)
     rows = refused[at]
 
-    def lifted(axes: tuple[int, ...]) -> float:
-        some, total = replace(cells, focus=axes), 0.0
-        for base, model in models:
-            points = best_points(model, some, rows, directions, base, cooperation.margin)
-            total += float(np.minimum(_scores(model, points, base), cooperation.margin).sum())
-        return total
+    reach, everyone = cells.reach(rows), np.arange(len(rows), dtype=np.uint32)
+    found = [(cells.home[rows], _scores(model, cells.home[rows], base)) for base, model in models]
+
+    def moved(axis: int) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Points and scores once the best cell of one more axis is taken."""
+        after = [(points.copy(), scores.copy()) for points, scores in found]
+        for (points, scores), (_, model) in zip(after, models, strict=True):
+            along = (points, everyone, np.array([axis]), reach, model, cooperation.margin, 1)
+            lines.ascend(*along, scores)
+        return after
 
     left: list[int] = cells.movable.tolist()
     chosen: tuple[int, ...] = ()
     while left and len(chosen) < (cooperation.n_focus or 0):
-        best = max(left, key=lambda axis: lifted((*chosen, axis)))
-        chosen = (*chosen, best)
+        tried = {axis: moved(axis) for axis in left}
+        best = max(
+            left,
+            key=lambda axis: sum(
+                float(np.minimum(scores, cooperation.margin).sum()) for _, scores in tried[axis]
+            ),
+        )
+        chosen, found = (*chosen, best), tried[best]
         left.remove(best)
     return replace(cells, focus=chosen)
 
@@ -342,7 +350,7 @@ def advice(
     rules = replace(rules, directions=directions, max_iter=max(map(len, replicates)))
     models = [(one.base, of_one) for one, of_one in zip(replicates, trees, strict=True)]
     if cooperation.n_focus is not None:
-        cells = focused(models, cells, directions, cooperation)
+        cells = focused(models, cells, cooperation)
     return Advice(replicates, models, cells, rules, cooperation)
 
 
