@@ -19,7 +19,7 @@ from ract.data.actions import ActionSpace
 from ract.data.costs import Cost
 from ract.models.fit_state import ForestState
 from ract.models.labelled import LABELLED, LabelledTreesMixin
-from ract.models.lifted import PER_WEIGHT, Points, affordable_weight
+from ract.models.lifted import LESS, MOST_LOST, PER_WEIGHT, Points
 from ract.models.out_of_bag import GrownTree, out_of_bag, shares_out_of_bag
 from ract.models.out_of_core import Source
 from ract.models.parameters import (
@@ -40,6 +40,7 @@ from ract.models.table import Prepared
 from ract.models.upgrade import names_parameters
 from ract.recourse.common.problem import check_categories
 from ract.recourse.exact.search import ExactSearch
+from ract.trees.afford import affordable_weight
 from ract.trees.cover import own_leaves, relabelled
 from ract.trees.ensemble import TreeEnsemble, logit
 from ract.trees.grower import GrowRules, People, bootstrap_counts, grow_tree
@@ -274,6 +275,8 @@ class RecourseForestClassifier(LabelledTreesMixin, BaseEstimator):
             lambda weight: scores(replace(growth, points=points.at(weight))),
             people.desired,
             scores(replace(growth, points=None)),
+            MOST_LOST,
+            LESS,
         )
         return replace(growth, points=points.at(weight))
 

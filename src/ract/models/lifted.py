@@ -9,12 +9,10 @@ focus of ``ract.trees.cooperation``, as those of boosting do.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
-from sklearn.metrics import roc_auc_score
 
 from ract.models.parameters import features_per_split
 from ract.trees.booster import BoostRules, CellRows
@@ -29,8 +27,8 @@ STRENGTH, N_FOCUS, N_REPLICATES = 0.82, 3, 6
 # The weight of a point beside a person's, for a weight on recourse of 1.
 PER_WEIGHT = 1.5
 # What points may cost of AUC beside constraints, which have a limit of their own, by people whom
-# trees have not seen; what the weight is multiplied by where it costs more, and how often at most.
-MOST_LOST, LESS, N_TRIES = 0.005, 0.7, 6
+# trees have not seen, and what the weight is multiplied by where it costs more.
+MOST_LOST, LESS = 0.005, 0.7
 ADVISERS = BoostRules(
     max_leaf_nodes=8, min_samples_leaf=50, l2_regularization=1.0, subsample=0.8, max_features=None
 )
@@ -113,37 +111,3 @@ class Points:
         )
         lifted = sample[self.asked] * (self.scale * self.weight)
         return both, np.concatenate([growing, lifted])
-
-
-def affordable_weight(
-    most: float, scores_at: Callable[[float], np.ndarray], desired: np.ndarray, plain: np.ndarray
-) -> float:
-    """The largest of some falling weights that costs little AUC; 0 if none does.
-
-    Parameters
-    ----------
-    most : float
-        The weight to begin with.
-    scores_at : callable
-        Scores of people by models with a weight that have not seen them; NaN for who was seen.
-    desired : uint8 (people,)
-    plain : float (people,)
-        Scores by models like these without points.
-
-    Examples
-    --------
-    >>> desired, plain = np.array([0, 0, 1, 1]), np.array([0.1, 0.2, 0.7, 0.9])
-    >>> affordable_weight(0.4, lambda weight: plain * (0.3 - weight), desired, plain)
-    0.28
-    """
-    least = _auc(desired, plain) - MOST_LOST
-    for k in range(N_TRIES):
-        weight = most * LESS**k
-        if _auc(desired, scores_at(weight)) >= least:
-            return weight
-    return 0.0
-
-
-def _auc(desired: np.ndarray, scores: Sequence[float] | np.ndarray) -> float:
-    known = ~np.isnan(scores)
-    return float(roc_auc_score(desired[known], np.asarray(scores)[known]))

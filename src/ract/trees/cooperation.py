@@ -28,6 +28,7 @@ import numpy as np
 
 from ract._kernels.boost import lines
 from ract._kernels.boost.walk import add_values
+from ract.trees.afford import affordable_weight
 from ract.trees.booster import Boosted, BoostRules, CellRows, Lift, Move, Patience, boost
 from ract.trees.grower import People, flat_tables
 
@@ -43,6 +44,8 @@ N_ASKED = 200  # people who are asked for the direction of a feature
 # only, models of two halves of a table chose other features, and neither honoured the plans of the
 # other.
 N_LIFTED = 400
+# Members whose AUC is compared, what it may lose, and what the weight is multiplied by if it does.
+N_COMPARED, MOST_LOST, HALF = 3, 0.01, 0.5
 # A booster that moves its own points: the first tree to do so, how often, and with how many sweeps.
 WARM, EVERY, OWN_SWEEPS = 5, 10, 1
 
@@ -370,8 +373,11 @@ def cooperate(
     patience: Patience | None = None,
     run: Run = one_by_one,
     **how: Any,
-) -> tuple[list[Boosted], list[Boosted], float]:
-    """Members whose mean gives refused people a way back, the replicates, and the members' cut.
+) -> tuple[list[Boosted], list[Boosted], float, float]:
+    """Members whose mean gives refused people a way back, replicates, and the members' cut.
+
+    The last is the weight of points: where plans are to be short, it is halved while three members
+    lose too much AUC beside plain boosters on the same people.
 
     Parameters
     ----------
@@ -396,7 +402,7 @@ def cooperate(
     if cooperation.n_replicates == 0:
         seeds, how = _seeds(rng, rules), {"patience": patience, **how}
         alone = _on_its_own(cells, rows, sample_weight, rules, cooperation, seeds, **how)
-        return [alone], [], 0.0
+        return [alone], [], 0.0, cooperation.weight
 
     known = advice(people, rows, rules, cooperation, rng, patience=patience, run=run)
     replicates, rules, cooperation = known.replicates, known.rules, known.cooperation
@@ -422,15 +428,35 @@ def cooperate(
             found[at] = best[np.searchsorted(everyone, people_of)]
 
     run([partial(choose, k) for k in range(cooperation.n_replicates)])
-    lift = cooperation.lift(share=1 / n_points)
+    seeds = [_seeds(rng, rules) for _ in parts]
 
-    def member_of(inside: np.ndarray, codes: np.ndarray) -> Job:
-        weight = np.tile(sample_weight[inside], n_points)
-        lifted = rows.take(inside).with_points(np.concatenate(codes), weight)
-        return partial(boost, people, lifted, rules, _seeds(rng, rules), lift=lift)
+    def members_at(weight: float, first: int, last: int) -> list[Boosted]:
+        lift = replace(cooperation, weight=weight).lift(share=1 / n_points)
 
-    members = run(list(map(member_of, parts, points)))
-    return members, replicates, cooperation.cut_of(members, parts, rows)
+        def member_of(m: int) -> Job:
+            of_points = np.tile(sample_weight[parts[m]], n_points)
+            lifted = rows.take(parts[m]).with_points(np.concatenate(points[m]), of_points)
+            return partial(boost, people, lifted, rules, seeds[m], lift=lift)
+
+        return run([member_of(m) for m in range(first, last)])
+
+    weight, members = cooperation.weight, []
+    if cooperation.n_focus is not None:
+        free, n_asked = replace(rules, directions=()), min(N_COMPARED, n_members)
+        grown: dict[float, list[Boosted]] = {}
+
+        def scores_at(weight: float) -> np.ndarray:
+            grown[weight] = members_at(weight, 0, n_asked)
+            return scores_outside(grown[weight], parts[:n_asked], rows)
+
+        plain = run(
+            [partial(boost, people, rows.take(parts[m]), free, seeds[m]) for m in range(n_asked)]
+        )
+        without = scores_outside(plain, parts[:n_asked], rows)
+        weight = affordable_weight(weight, scores_at, people.desired, without, MOST_LOST, HALF)
+        members = grown[weight]
+    members = members + members_at(weight, len(members), n_members)
+    return members, replicates, cooperation.cut_of(members, parts, rows), weight
 
 
 def scores_outside(
