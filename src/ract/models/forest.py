@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Literal, Self
+from typing import ClassVar, Literal, Self
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -56,7 +56,9 @@ class RecourseForestClassifier(LabelledTreesMixin, BaseEstimator):
 
     Its trees are grown like those of ``RecourseTreeClassifier``, each on a bootstrap sample and
     with a few features drawn per split, and decide by the majority of their leaf labels, which
-    carry the recourse.
+    carry the recourse. With a cut the mean share of their leaves decides; where the action space
+    limits changes, too, trees learn beside people from points that these could get to, which raise
+    that share, and ``predict_proba`` a little. Points count less where they would cost much AUC.
 
     Parameters
     ----------
@@ -250,16 +252,10 @@ class RecourseForestClassifier(LabelledTreesMixin, BaseEstimator):
             return rule.choose(scores, people.desired, weights.people)
 
         rng = check_random_state(split_seed(self.random_state))
-        points = Points.of(training, rules.monotonic, cut_of, rng, self._in_threads)
+        points = Points.of(training, rules.monotonic, cut_of, rng, self.n_jobs)
         # Labels decide nothing, so that no split is refused for their sake.
         rules = replace(rules, recourse_weight=0.0, min_leaf_share=0.0, monotonic=points.directions)
         return Growth(training, rules, n_drawn, None, points.at(PER_WEIGHT * weight))
-
-    def _in_threads(self, jobs: Sequence[Callable[[], Any]]) -> list[Any]:
-        done: list[Any] = Parallel(n_jobs=self.n_jobs, prefer="threads")(
-            delayed(job)() for job in jobs
-        )
-        return done
 
     def _afforded(self, growth: Growth) -> Growth:
         """The same with points that weigh no more than the AUC of a few trees can afford."""
@@ -316,7 +312,7 @@ class RecourseForestClassifier(LabelledTreesMixin, BaseEstimator):
         return list(track(grown, len(seeds), "Growing trees", show=show))
 
     def _state(self, prepared: Prepared, trees: Sequence[GrownTree]) -> ForestState:
-        cut, known = None, prepared.in_memory
+        cut, known, used = None, prepared.in_memory, trees[0].recourse_weight
         if self.cut_rule:
             rows = known.rows
             if isinstance(rows, slice) or len(prepared.training.people.desired) == known.n_all:
@@ -325,7 +321,7 @@ class RecourseForestClassifier(LabelledTreesMixin, BaseEstimator):
         state = ForestState(
             **prepared.state,
             ensemble=_deciding(trees, prepared.training, cut),
-            recourse_weight=float(self.recourse_weight),
+            recourse_weight=float(self.recourse_weight if used is None else used),
             min_leaf_share=self._floor,
             threshold=cut,
         )
@@ -445,4 +441,5 @@ class Growth:
         if self.max_risk is not None:
             tree = relabelled(tree, people, sample_weight, self.max_risk)
         tree = replace(tree, covered=np.zeros(0, np.bool_), masses=np.zeros((0, 3)))
-        return GrownTree(tree, seed, self.n_drawn, len(weights.growing))
+        used = None if self.points is None else self.points.weight / PER_WEIGHT
+        return GrownTree(tree, seed, self.n_drawn, len(weights.growing), used)

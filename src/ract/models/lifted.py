@@ -9,14 +9,16 @@ focus of ``ract.trees.cooperation``, as those of boosting do.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
+from joblib import Parallel, delayed
 
 from ract.models.parameters import features_per_split
+from ract.trees.advice import Cooperation, Cut, Job, advice, scores_of
 from ract.trees.booster import BoostRules, CellRows
-from ract.trees.cooperation import Cooperation, Cut, Run, advice, scores_of
 from ract.trees.ensemble import logit
 from ract.trees.grower import People
 from ract.trees.training import TrainingSet
@@ -65,9 +67,13 @@ class Points:
         directions: tuple[int, ...],
         cut: Cut,
         rng: np.random.RandomState,
-        run: Run,
+        n_jobs: int | None,
     ) -> Self:
         """Those of everyone whom replicates do not see well above the cut."""
+
+        def run(jobs: Sequence[Job]) -> list[Any]:
+            return list(Parallel(n_jobs=n_jobs, prefer="threads")(delayed(job)() for job in jobs))
+
         people, weights = training.people, training.weights
         growing = np.ascontiguousarray(weights.growing)
         rows = CellRows.of(np.ascontiguousarray(people.cells.T), people.desired, growing)
