@@ -40,7 +40,7 @@ from ract.models.table import Prepared
 from ract.models.upgrade import names_parameters
 from ract.recourse.common.problem import check_categories
 from ract.recourse.exact.search import ExactSearch
-from ract.trees.afford import affordable_weight
+from ract.trees.afford import affordable_weight, auc
 from ract.trees.cover import own_leaves, relabelled
 from ract.trees.ensemble import TreeEnsemble, logit
 from ract.trees.grower import GrowRules, People, bootstrap_counts, grow_tree
@@ -251,8 +251,8 @@ class RecourseForestClassifier(LabelledTreesMixin, BaseEstimator):
                 return logit(rule.threshold)
             return rule.choose(scores, people.desired, weights.people)
 
-        rng = check_random_state(split_seed(self.random_state))
-        points = Points.of(training, rules.monotonic, cut_of, rng, self.n_jobs)
+        seed = split_seed(self.random_state)
+        points = Points.of(training, rules.monotonic, cut_of, seed, self.n_jobs)
         # Labels decide nothing, so that no split is refused for their sake.
         rules = replace(rules, recourse_weight=0.0, min_leaf_share=0.0, monotonic=points.directions)
         return Growth(training, rules, n_drawn, None, points.at(PER_WEIGHT * weight))
@@ -266,11 +266,19 @@ class RecourseForestClassifier(LabelledTreesMixin, BaseEstimator):
         def scores(growth: Growth) -> np.ndarray:
             return shares_out_of_bag(self._trees(growth, N_PILOT), people, everyone)
 
+        def held_to(directions: tuple[int, ...]) -> Growth:
+            return replace(growth, rules=replace(growth.rules, monotonic=directions))
+
+        free = auc(people.desired, scores(replace(held_to(()), points=None)))
+        plain = scores(replace(growth, points=None))
+        if auc(people.desired, plain) < free - MOST_LOST:
+            growth = held_to(points.given)
+            plain = scores(replace(growth, points=None))
         weight = affordable_weight(
             points.weight,
             lambda weight: scores(replace(growth, points=points.at(weight))),
             people.desired,
-            scores(replace(growth, points=None)),
+            plain,
             MOST_LOST,
             LESS,
         )
@@ -416,7 +424,6 @@ class Growth:
         Size of a bootstrap sample.
     max_risk : float or None
     points : Points, optional
-        That people could get to, where these lift the score.
     """
 
     training: TrainingSet

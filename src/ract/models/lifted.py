@@ -28,8 +28,8 @@ from ract.trees.training import TrainingSet
 STRENGTH, N_FOCUS, N_REPLICATES = 0.82, 3, 6
 # The weight of a point beside a person's, for a weight on recourse of 1.
 PER_WEIGHT = 1.5
-# What points may cost of AUC beside constraints, which have a limit of their own, by people whom
-# trees have not seen, and what the weight is multiplied by where it costs more.
+# What constraints on which replicates agree may cost of AUC, and what points may beside them, by
+# people whom trees have not seen; and what the weight is multiplied by where it costs more.
 MOST_LOST, LESS = 0.005, 0.7
 ADVISERS = BoostRules(
     max_leaf_nodes=8, min_samples_leaf=50, l2_regularization=1.0, subsample=0.8, max_features=None
@@ -46,8 +46,9 @@ class Points:
     asked : int (asked,)
         Whose they are.
     cells : unsigned (replicates, asked, axes)
-    directions : tuple of int
-        By axis, in which all replicates agree; empty for none.
+    given, directions : tuple of int
+        Constraints by axis, as they were given, and with those on which all replicates agree;
+        empty for none.
     scale : float
         What a point of weight 1 counts beside a person who counts 1.
     weight : float
@@ -56,6 +57,7 @@ class Points:
 
     asked: np.ndarray
     cells: np.ndarray
+    given: tuple[int, ...]
     directions: tuple[int, ...]
     scale: float
     weight: float
@@ -66,7 +68,7 @@ class Points:
         training: TrainingSet,
         directions: tuple[int, ...],
         cut: Cut,
-        rng: np.random.RandomState,
+        seed: int,
         n_jobs: int | None,
     ) -> Self:
         """Those of everyone whom replicates do not see well above the cut."""
@@ -80,12 +82,12 @@ class Points:
         features = features_per_split(MAX_FEATURES, rows.codes.shape[1])
         rules = replace(ADVISERS, directions=directions, max_features=features)
         asked_for = Cooperation(1.0, logit(STRENGTH), N_REPLICATES, 1, cut, N_FOCUS)
-        known = advice(people, rows, rules, asked_for, rng, run=run)
+        known = advice(people, rows, rules, asked_for, np.random.RandomState(seed), run=run)
         margin = known.cooperation.margin
         asked = np.flatnonzero(scores_of(known.models, rows.codes) < margin)
         found = run([known.chooser(k, asked) for k in range(N_REPLICATES)])
         scale = float(growing.sum() / weights.people.sum())
-        return cls(asked, np.stack(found), known.rules.directions, scale, 0.0)
+        return cls(asked, np.stack(found), directions, known.rules.directions, scale, 0.0)
 
     def at(self, weight: float) -> Self:
         """The same points with another weight."""

@@ -40,14 +40,15 @@ def affordable_weight(
     >>> affordable_weight(0.4, lambda weight: plain * (0.3 - weight), desired, plain, 0.01, 0.5)
     0.2
     """
-    least = _auc(desired, plain) - most_lost
+    least = auc(desired, plain) - most_lost
     for k in range(N_TRIES):
         weight = most * less**k
-        if _auc(desired, scores_at(weight)) >= least:
+        if auc(desired, scores_at(weight)) >= least:
             break
     return weight
 
 
-def _auc(desired: np.ndarray, scores: np.ndarray) -> float:
+def auc(desired: np.ndarray, scores: np.ndarray) -> float:
+    """Area under the curve of scores, of those who have one."""
     known = ~np.isnan(scores)
     return float(roc_auc_score(desired[known], scores[known]))
