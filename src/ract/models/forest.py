@@ -234,7 +234,7 @@ class RecourseForestClassifier(LabelledTreesMixin, BaseEstimator):
             That of ``first_cut``.
         """
         growth = self._growth(training, float(self.recourse_weight), self._floor, cut)
-        return growth if growth.points is None else self._afforded(growth)
+        return growth if growth.points is None else self._afforded(growth, growth.points)
 
     def _growth(
         self, training: TrainingSet, weight: float, floor: float, cut: float | None
@@ -244,12 +244,12 @@ class RecourseForestClassifier(LabelledTreesMixin, BaseEstimator):
         max_risk = None if self.min_recourse is None else self._max_risk
         if not (weight > 0 and self.cut_rule and training.encoder.space.is_limited):
             return Growth(training, rules, n_drawn, max_risk)
-        people, weights, rule = training.people, training.weights, self.cut_rule
+        people, weights, needed = training.people, training.weights, self.threshold
 
         def cut_of(scores: np.ndarray) -> float:
-            if rule.threshold is not None:
-                return logit(rule.threshold)
-            return rule.choose(scores, people.desired, weights.people)
+            if needed is None:
+                return self.cut_rule.choose(scores, people.desired, weights.people)
+            return logit(needed)
 
         seed = split_seed(self.random_state)
         points = Points.of(training, rules.monotonic, cut_of, seed, self.n_jobs)
@@ -257,10 +257,9 @@ class RecourseForestClassifier(LabelledTreesMixin, BaseEstimator):
         rules = replace(rules, recourse_weight=0.0, min_leaf_share=0.0, monotonic=points.directions)
         return Growth(training, rules, n_drawn, None, points.at(PER_WEIGHT * weight))
 
-    def _afforded(self, growth: Growth) -> Growth:
+    def _afforded(self, growth: Growth, points: Points) -> Growth:
         """The same with points that weigh no more than the AUC of a few trees can afford."""
-        points, people = growth.points, growth.training.people
-        assert points is not None
+        people = growth.training.people
         everyone = np.arange(len(people.desired))
 
         def scores(growth: Growth) -> np.ndarray:
@@ -422,8 +421,7 @@ class Growth:
     rules : GrowRules
     n_drawn : int
         Size of a bootstrap sample.
-    max_risk : float or None
-    points : Points, optional
+    max_risk : float, points : Points, optional
     """
 
     training: TrainingSet
