@@ -19,6 +19,7 @@ from ract.data.actions import ActionSpace
 from ract.data.costs import Cost
 from ract.models.fit_state import ForestState
 from ract.models.labelled import LABELLED, LabelledTreesMixin
+from ract.models.lifted import LESS, MOST_LOST, PER_WEIGHT, Points
 from ract.models.out_of_bag import GrownTree, out_of_bag, shares_out_of_bag
 from ract.models.out_of_core import Source
 from ract.models.parameters import (
@@ -32,14 +33,16 @@ from ract.models.parameters import (
     RandomState,
     Table,
     number_drawn,
+    split_seed,
     whole,
 )
 from ract.models.table import Prepared
 from ract.models.upgrade import names_parameters
 from ract.recourse.common.problem import check_categories
 from ract.recourse.exact.search import ExactSearch
+from ract.trees.afford import affordable_weight, auc
 from ract.trees.cover import own_leaves, relabelled
-from ract.trees.ensemble import TreeEnsemble
+from ract.trees.ensemble import TreeEnsemble, logit
 from ract.trees.grower import GrowRules, People, bootstrap_counts, grow_tree
 from ract.trees.on_grid import from_cell_trees
 from ract.trees.training import TrainingSet
@@ -53,7 +56,9 @@ class RecourseForestClassifier(LabelledTreesMixin, BaseEstimator):
 
     Its trees are grown like those of ``RecourseTreeClassifier``, each on a bootstrap sample and
     with a few features drawn per split, and decide by the majority of their leaf labels, which
-    carry the recourse.
+    carry the recourse. With a cut the mean share of their leaves decides; where the action space
+    limits changes, too, trees learn beside people from points that these could get to, which raise
+    that share, and ``predict_proba`` a little. Points count less where they would cost much AUC.
 
     Parameters
     ----------
@@ -228,7 +233,8 @@ class RecourseForestClassifier(LabelledTreesMixin, BaseEstimator):
         cut : float or None
             That of ``first_cut``.
         """
-        return self._growth(training, float(self.recourse_weight), self._floor, cut)
+        growth = self._growth(training, float(self.recourse_weight), self._floor, cut)
+        return growth if growth.points is None else self._afforded(growth, growth.points)
 
     def _growth(
         self, training: TrainingSet, weight: float, floor: float, cut: float | None
@@ -236,7 +242,46 @@ class RecourseForestClassifier(LabelledTreesMixin, BaseEstimator):
         n_drawn = number_drawn(self.max_samples, len(training.weights.growing))
         rules = self._rules(training, weight, floor, cut)
         max_risk = None if self.min_recourse is None else self._max_risk
-        return Growth(training, rules, n_drawn, max_risk)
+        if not (weight > 0 and self.cut_rule and training.encoder.space.is_limited):
+            return Growth(training, rules, n_drawn, max_risk)
+        people, weights, needed = training.people, training.weights, self.threshold
+
+        def cut_of(scores: np.ndarray) -> float:
+            if needed is None:
+                return self.cut_rule.choose(scores, people.desired, weights.people)
+            return logit(needed)
+
+        seed = split_seed(self.random_state)
+        points = Points.of(training, rules.monotonic, cut_of, seed, self.n_jobs)
+        # Labels decide nothing, so that no split is refused for their sake.
+        rules = replace(rules, recourse_weight=0.0, min_leaf_share=0.0, monotonic=points.directions)
+        return Growth(training, rules, n_drawn, None, points.at(PER_WEIGHT * weight))
+
+    def _afforded(self, growth: Growth, points: Points) -> Growth:
+        """The same with points that weigh no more than the AUC of a few trees can afford."""
+        people = growth.training.people
+        everyone = np.arange(len(people.desired))
+
+        def scores(growth: Growth) -> np.ndarray:
+            return shares_out_of_bag(self._trees(growth, N_PILOT), people, everyone)
+
+        def held_to(directions: tuple[int, ...]) -> Growth:
+            return replace(growth, rules=replace(growth.rules, monotonic=directions))
+
+        free = auc(people.desired, scores(replace(held_to(()), points=None)))
+        plain = scores(replace(growth, points=None))
+        if auc(people.desired, plain) < free - MOST_LOST:
+            growth = held_to(points.given)
+            plain = scores(replace(growth, points=None))
+        weight = affordable_weight(
+            points.weight,
+            lambda weight: scores(replace(growth, points=points.at(weight))),
+            people.desired,
+            plain,
+            MOST_LOST,
+            LESS,
+        )
+        return replace(growth, points=points.at(weight))
 
     def first_cut(self, training: TrainingSet) -> float | None:
         """About where the score will be cut, by a few plain trees; None if labels decide."""
@@ -274,7 +319,7 @@ class RecourseForestClassifier(LabelledTreesMixin, BaseEstimator):
         return list(track(grown, len(seeds), "Growing trees", show=show))
 
     def _state(self, prepared: Prepared, trees: Sequence[GrownTree]) -> ForestState:
-        cut, known = None, prepared.in_memory
+        cut, known, used = None, prepared.in_memory, trees[0].recourse_weight
         if self.cut_rule:
             rows = known.rows
             if isinstance(rows, slice) or len(prepared.training.people.desired) == known.n_all:
@@ -283,7 +328,7 @@ class RecourseForestClassifier(LabelledTreesMixin, BaseEstimator):
         state = ForestState(
             **prepared.state,
             ensemble=_deciding(trees, prepared.training, cut),
-            recourse_weight=float(self.recourse_weight),
+            recourse_weight=float(self.recourse_weight if used is None else used),
             min_leaf_share=self._floor,
             threshold=cut,
         )
@@ -376,13 +421,14 @@ class Growth:
     rules : GrowRules
     n_drawn : int
         Size of a bootstrap sample.
-    max_risk : float or None
+    max_risk : float, points : Points, optional
     """
 
     training: TrainingSet
     rules: GrowRules
     n_drawn: int
     max_risk: float | None
+    points: Points | None = None
 
     def tree(self, seed: int) -> GrownTree:
         """Grow the tree of a seed; all it keeps is in proportion to its nodes."""
@@ -392,8 +438,13 @@ class Growth:
         plain = sample is None and (weights.growing == 1).all()
         growing = times if plain else weights.growing * times
         sample_weight = times if sample is None else sample * times
-        tree = grow_tree(people, growing, self.rules, next_seed, sample_weight)
+        grown_on = people
+        if self.points is not None:
+            grown_on, growing = self.points.beside(people, growing, sample_weight, seed)
+            sample_weight = growing
+        tree = grow_tree(grown_on, growing, self.rules, next_seed, sample_weight)
         if self.max_risk is not None:
             tree = relabelled(tree, people, sample_weight, self.max_risk)
         tree = replace(tree, covered=np.zeros(0, np.bool_), masses=np.zeros((0, 3)))
-        return GrownTree(tree, seed, self.n_drawn, len(weights.growing))
+        used = None if self.points is None else self.points.weight / PER_WEIGHT
+        return GrownTree(tree, seed, self.n_drawn, len(weights.growing), used)

@@ -72,13 +72,17 @@ def cheap_directions(
     if auc_of(wanted) >= least:
         return dict(wanted)
     alone = {name: auc_of({name: sign}) for name, sign in wanted.items()}
-    kept: dict[str, int] = {}
-    for name in sorted(wanted, key=lambda name: -alone[name]):
-        together = {**kept, name: wanted[name]}
-        # The first is alone, and that model was measured.
-        if alone[name] >= least and (not kept or auc_of(together) >= least):
-            kept = together
-    return kept
+    order = [name for name in sorted(wanted, key=lambda n: -alone[n]) if alone[name] >= least]
+
+    def together(n: int) -> dict[str, int]:
+        return {name: wanted[name] for name in order[:n]}
+
+    # Of those that are cheap alone, the cheapest ones; how many is bisected.
+    enough, too_many = min(len(order), 1), len(order) + 1
+    while too_many - enough > 1:
+        n = (enough + too_many) // 2
+        enough, too_many = (n, too_many) if auc_of(together(n)) >= least else (enough, n)
+    return together(enough)
 
 
 class Learner(Protocol):

@@ -79,12 +79,16 @@ def out_of_bag(
 
 @dataclass(frozen=True)
 class GrownTree:
-    """A tree of a forest, with the seed and size of its bootstrap sample, of so many people."""
+    """A tree of a forest, with the seed and size of its bootstrap sample, of so many people.
+
+    ``recourse_weight`` is what it was grown with where that is less than was asked for.
+    """
 
     tree: CellTree
     seed: int
     n_drawn: int
     n_people: int
+    recourse_weight: float | None = None
 
 
 def shares_out_of_bag(trees: Sequence[GrownTree], people: People, rows: np.ndarray) -> np.ndarray:
