@@ -60,9 +60,14 @@ class Shelf:
 
         Their signatures are checked when they are redeemed.
         """
-        table = tables.promises.c
+        table, events = tables.promises.c, tables.events.c
         with self._store.reading() as db:
-            chosen = select(table.id).where(table.status == OPEN).order_by(table.expires, table.id)
+            chosen = (
+                select(table.id)
+                .join(tables.events, events.subject == table.id)
+                .where(events.kind == OFFERED, table.status == OPEN)
+                .order_by(table.expires, events.number)
+            )
             ids = db.execute(chosen).scalars().all()
         for first in range(0, len(ids), PAGE):
             places = {id: place for place, id in enumerate(ids[first : first + PAGE])}
