@@ -1,25 +1,28 @@
-"""``ract demo``: two forests, what people can do, and an audit."""
+"""``ract demo``: two models, what refused people can do, and an audit."""
 
 import re
 
 from tests.apps.cli.builders import run
 
 
-def test_demo_shows_two_forests_and_what_people_can_do(tmp_path):
+def test_demo_shows_plans_that_can_be_sent(tmp_path):
     page = tmp_path / "audit.html"
-    result = run("demo", "--n-people", 12, "--budget", 0.2, "-o", page)
-    assert "2000 loan applications" in result.output
-    assert "Increasing only" in result.output
-    assert "recourse-aware" in result.output
-    assert result.output.count("Applicant ") == 12
-    said = " ".join(result.output.split())
-    takes = [int(months) for months in re.findall(r"This takes (\d+) months?\.", said)]
-    assert takes and max(takes) <= 12 and "Change Education" not in said
-    assert "Raise" in result.output or "Lower" in result.output
-    assert "audit.html" in result.output.replace("\n", "")
+    output = run("demo", "--n-people", 12, "-o", page).output
+    said = " ".join(output.split())
+    assert "2000 loan applications" in said and "Increasing only" in said
+    shares = [re.findall(r"(\d+)%", line) for line in output.splitlines() if line.startswith("│")]
+    plain, aware = (int(row[-1]) for row in shares if row)
+    assert aware > 4 * plain
+    plans = re.split(r"Applicant \d+", said.split("The audit of")[0])[1:]
+    assert len(plans) == 12
+    # Whoever does more than a plan asks for has still followed it: no "will do", no "exactly".
+    assert "will do" not in said and "exactly" not in said
+    amounts = re.findall(r"(?:Income|Debt|Savings|LoanAmount) from [\d,]+ to ([\d,]+)", said)
+    assert amounts and all(int(a.replace(",", "")) % 500 == 0 for a in amounts)
+    assert "audit.html" in said.replace(" ", "")
     assert page.read_text(encoding="utf-8").startswith("<!doctype html>")
 
 
 def test_a_wrong_option_is_a_usage_error():
-    result = run("demo", "--budget", -1, code=2)
+    result = run("demo", "--n-people", 0, code=2)
     assert "Invalid value" in result.output

@@ -10,35 +10,33 @@ import typer
 from ract.apps.cli import options
 
 N_APPLICANTS, N_NEW, N_TREES = 2000, 1000, 50
-TIME = "1 year"
-FORESTS = (("plain forest", 0.0), ("recourse-aware forest", 0.2))
+APPROVAL_RATE = 0.65
 
 
 def demo(
     n_people: Annotated[int, typer.Option(min=1, max=50, help="How many people to show.")] = 3,
-    budget: Annotated[
-        float, typer.Option(min=0.0, help="Largest acceptable cost of an action.")
-    ] = 0.3,
     random_state: options.RandomState = 0,
     output: Path = Path("ract-demo.html"),
 ) -> None:
-    """Train a plain and a recourse-aware forest on built-in data and show people what to do.
+    """Train a plain forest and a recourse-aware booster and show refused people what to do.
 
-    Example: ract demo --n-people 5 --budget 0.2
+    Example: ract demo --n-people 5
     """
     import numpy as np
     import pandas as pd
     from rich.console import Console
     from rich.table import Table
+    from sklearn.base import clone
 
+    from ract import ActionSpace, RecourseBoostingClassifier, RecourseForestClassifier
     from ract._utils.errors import how_to_install
     from ract.data.datasets import load_loans
-    from ract.evaluation.report import audit
-    from ract.models.forest import RecourseForestClassifier
+    from ract.evaluation import audit, sendable
 
     console = Console()
     loans = load_loans(N_APPLICANTS, random_state=random_state)
     new = load_loans(N_NEW, random_state=random_state + 1)
+    elsewhere = load_loans(N_APPLICANTS, random_state=random_state + 2)
     first = loans.frame.head(4).assign(**{str(loans.target.name): loans.target.head(4)})
     first.index = pd.Index([f"applicant {i}" for i in first.index])
     share = (loans.target == loans.desired).mean()
@@ -48,43 +46,51 @@ def demo(
     console.print(_as_table(loans.actions.describe()))
 
     console.print(
-        f"[bold]Two forests of {N_TREES} trees[/], measured on {len(new.frame)} new applicants; "
-        f"a budget of {budget:g} means: overtake no more than {budget:.0%} of all applicants in "
-        "any feature"
+        f"[bold]Two models[/], measured on {len(new.frame)} new applicants; each approves about "
+        f"{APPROVAL_RATE:.0%}"
     )
-    console.print(f"Changes take their time, and here they take no more than {TIME}.")
-    actions = loans.actions.within(TIME)
-    table = Table("model", "accuracy", "has recourse")
-    for name, weight in FORESTS:
+    common: dict[str, Any] = {"approval_rate": APPROVAL_RATE, "random_state": random_state}
+    models = {
+        "plain forest": RecourseForestClassifier(
+            loans.actions, n_estimators=N_TREES, recourse_weight=0.0, **common
+        ),
+        # This action space limits the size of changes and asks for round amounts.
+        "recourse-aware booster": RecourseBoostingClassifier(
+            ActionSpace(loans.actions.features, loans.desired), **common
+        ),
+    }
+    table = Table("model", "accuracy", "refused", "have a plan", "it can be sent")
+    for name, model in models.items():
         with console.status(f"Training the {name} ..."):
-            model = RecourseForestClassifier(
-                actions,
-                n_estimators=N_TREES,
-                budget=budget,
-                recourse_weight=weight,
-                random_state=random_state,
-            ).fit(loans.frame, loans.target)
-            recourse = model.recourse(new.frame, explain=False)
+            other = clone(model).fit(elsewhere.frame, elsewhere.target)
+            model.fit(loans.frame, loans.target)
+            found = model.recourse(new.frame, explain=False)
+            sent = sendable(found, others=other, reference=loans.frame)
         accuracy = model.score(new.frame, new.target)
-        table.add_row(name, f"{accuracy:.1%}", f"{recourse.within_budget.mean():.1%}")
+        shares = (accuracy, len(sent.people) / N_NEW, sent.people["plan"].mean(), sent.share)
+        table.add_row(name, *[f"{share:.0%}" for share in shares])
     console.print(table)
+    console.print(
+        "The last two columns are shares of the refused. A plan can be sent if it asks for at most "
+        "three changes of a reasonable size and in round amounts, stays valid when the person does "
+        f"more than it asks, and is accepted by the same model trained on {N_APPLICANTS} other "
+        "applications.\n"
+    )
 
-    refused = new.frame.iloc[np.flatnonzero(recourse.status != "accepted")[:n_people]]
-    console.print(f"[bold]What {len(refused)} people whom the second forest refuses can do[/]")
-    for plan in model.recourse(refused, n_alternatives=1, by=TIME):
-        console.print(f"\n[bold]Applicant {plan.person}[/] (cost {plan.cost:.2f})")
+    refused = new.frame.iloc[np.flatnonzero(found.status != "accepted")[:n_people]]
+    console.print(f"[bold]What {len(refused)} people whom the {name} refuses can do[/]")
+    for plan in model.recourse(refused, n_alternatives=1):
+        console.print(f"\n[bold]Applicant {plan.person}[/]")
         console.print(f"  {plan.describe()}", highlight=False)
-        for other in plan.alternatives:
-            console.print(f"  Or: {other.describe()} (cost {other.cost:.2f})", highlight=False)
+        for way in plan.alternatives:
+            console.print(f"  Or: {way.describe()}", highlight=False)
 
     with console.status("Auditing ..."):
-        found = audit(model, new.frame, new.target, groups="Education", title="ract demo")
-        found.save(output)
-    console.print(
-        f"\n[bold]The audit[/] of the second forest is in {output}; open it in a browser."
-    )
-    console.print(f"  {found.certificate.describe().splitlines()[0]}", highlight=False)
-    console.print("\nOn data of your own: ract init, ract fit, ract recourse, ract audit.")
+        report = audit(model, new.frame, new.target, groups="Education", title="ract demo")
+        report.save(output)
+    console.print(f"\n[bold]The audit[/] of the {name} is in {output}; open it in a browser.")
+    console.print(f"  {report.certificate.describe().splitlines()[0]}", highlight=False)
+    console.print("\nOn data of your own: ract init, ract fit, ract notice, ract audit.")
     console.print(
         f"As a service with pages, and promises that are kept: {how_to_install('serve')}, then "
         "ract serve --demo.",
