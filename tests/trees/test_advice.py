@@ -143,8 +143,9 @@ def test_the_features_in_focus_lift_most_one_after_the_other(boosted):
     cells, margin = Cells.of(people), 0.5
     trees = trees_of(model, len(CELLS))
     cooperation = Cooperation(0.1, margin, 1, 1, n_focus=2)
-    found = focused([(model.base, trees)], cells, cooperation)
-    refused = np.flatnonzero(model.scores(cells.home) < margin)
+    scores = model.scores(cells.home)
+    found = focused([(model.base, trees)], cells, cooperation, scores)
+    refused = np.flatnonzero(scores < margin)
     rows = refused[np.linspace(0, len(refused) - 1, min(N_LIFTED, len(refused))).astype(int)]
 
     def lifted(axes):

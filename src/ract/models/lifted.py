@@ -17,7 +17,7 @@ import numpy as np
 from joblib import Parallel, delayed
 
 from ract.models.parameters import features_per_split
-from ract.trees.advice import Cooperation, Cut, Job, advice, scores_of
+from ract.trees.advice import Cooperation, Cut, Job, advice
 from ract.trees.booster import BoostRules, CellRows
 from ract.trees.ensemble import logit
 from ract.trees.grower import People
@@ -83,8 +83,7 @@ class Points:
         rules = replace(ADVISERS, directions=directions, max_features=features)
         asked_for = Cooperation(1.0, logit(STRENGTH), N_REPLICATES, 1, cut, N_FOCUS)
         known = advice(people, rows, rules, asked_for, np.random.RandomState(seed), run=run)
-        margin = known.cooperation.margin
-        asked = np.flatnonzero(scores_of(known.models, rows.codes) < margin)
+        asked = np.flatnonzero(known.scores < known.cooperation.margin)
         found = run([known.chooser(k, asked) for k in range(N_REPLICATES)])
         scale = float(growing.sum() / weights.people.sum())
         return cls(asked, np.stack(found), directions, known.rules.directions, scale, 0.0)

@@ -64,11 +64,14 @@ class Cooperation:
     cut: Cut | None = None
     n_focus: int | None = None
 
-    def cut_of(
-        self, models: Sequence[Boosted], parts: Sequence[np.ndarray], rows: CellRows
-    ) -> float:
-        """The cut of the mean of models, by those that have not seen the person."""
-        return 0.0 if self.cut is None else self.cut(scores_outside(models, parts, rows))
+    @property
+    def needs_scores(self) -> bool:
+        """Whether models are scored: for a cut, or to see how far points may differ and weigh."""
+        return self.cut is not None or self.n_focus is not None
+
+    def cut_of(self, scores: Sequence[np.ndarray]) -> float:
+        """The cut of the mean of models, by their scores of people whom they have not seen."""
+        return 0.0 if self.cut is None else self.cut(mean_known(scores))
 
     def above(self, cut: float) -> Cooperation:
         """The same where the desired class needs other log-odds."""
@@ -218,6 +221,7 @@ def focused(
     models: Sequence[Adviser],
     cells: Cells,
     cooperation: Cooperation,
+    scores: np.ndarray,
 ) -> Cells:
     """The same people, with the few axes in focus that together lift refused people most.
 
@@ -231,8 +235,10 @@ def focused(
     cells : Cells
     cooperation : Cooperation
         With the number of axes and the margin.
+    scores : float64 (people,)
+        Mean scores by the models.
     """
-    refused = np.flatnonzero(scores_of(models, cells.home) < cooperation.margin)
+    refused = np.flatnonzero(scores < cooperation.margin)
     at = np.linspace(0, len(refused) - 1, min(N_LIFTED, len(refused))).astype(np.int64)
     rows = refused[at]
 
@@ -265,11 +271,6 @@ def focused(
 Adviser = tuple[float, lines.Trees]  # what the scores of a model start from, and its trees
 
 
-def scores_of(models: Sequence[Adviser], points: np.ndarray) -> np.ndarray:
-    """The mean scores of points by models."""
-    return np.mean([_scores(model, points, base) for base, model in models], axis=0)
-
-
 def _scores(model: lines.Trees, points: np.ndarray, base: float) -> np.ndarray:
     """The scores of points by a model."""
     scores, rows = np.full(len(points), base), np.arange(len(points), dtype=np.uint32)
@@ -292,6 +293,8 @@ class Advice:
         With the directions on which all agree, and as many trees as the longest has.
     cooperation : Cooperation
         With its margin above their cut.
+    scores : float64 (people,)
+        Everyone's mean score by the replicates; empty where none is needed.
     """
 
     replicates: list[Boosted]
@@ -299,6 +302,7 @@ class Advice:
     cells: Cells
     rules: BoostRules
     cooperation: Cooperation
+    scores: np.ndarray
 
     def chooser(self, k: int, rows: np.ndarray) -> Callable[[], np.ndarray]:
         """Finds the best points of some people by a replicate."""
@@ -327,14 +331,20 @@ def advice(
         return partial(boost, people, rows.take(inside), rules, seeds_of(rng, rules), patience=stop)
 
     replicates = run([replicate_of(inside) for inside in parts])
-    cooperation = cooperation.above(cooperation.cut_of(replicates, parts, rows))
+    mean = np.empty(0)
+    if cooperation.needs_scores:
+        scores = run([partial(model.scores, cells.home) for model in replicates])
+        mean = np.mean(scores, axis=0)
+        for of_model, inside in zip(scores, parts, strict=True):
+            of_model[inside] = np.nan
+        cooperation = cooperation.above(cooperation.cut_of(scores))
     trees = [trees_of(replicate, rows.codes.shape[1]) for replicate in replicates]
     directions = agreed_directions(trees, cells, rules.directions)
     rules = replace(rules, directions=directions, max_iter=max(map(len, replicates)))
     models = [(one.base, of_one) for one, of_one in zip(replicates, trees, strict=True)]
     if cooperation.n_focus is not None:
-        cells = focused(models, cells, cooperation)
-    return Advice(replicates, models, cells, rules, cooperation)
+        cells = focused(models, cells, cooperation, mean)
+    return Advice(replicates, models, cells, rules, cooperation, mean)
 
 
 def part_of(rng: np.random.RandomState, n: int, share: float) -> np.ndarray:
@@ -342,21 +352,18 @@ def part_of(rng: np.random.RandomState, n: int, share: float) -> np.ndarray:
     return np.sort(rng.permutation(n)[: max(1, round(share * n))])
 
 
-def scores_outside(
-    models: Sequence[Boosted], parts: Sequence[np.ndarray], rows: CellRows
-) -> np.ndarray:
-    """Everyone's mean log-odds by the models whose part of the people they are not in.
+def scores_outside(model: Boosted, inside: np.ndarray, rows: CellRows) -> np.ndarray:
+    """Everyone's log-odds by a model, NaN for the people whom it has seen."""
+    outside, scores = np.ones(rows.n_people, np.bool_), np.full(rows.n_people, np.nan)
+    outside[inside] = False
+    scores[outside] = model.scores(np.ascontiguousarray(rows.codes[: rows.n_people][outside]))
+    return scores
 
-    NaN for who is in all parts.
-    """
-    sums, counts = np.zeros(rows.n_people), np.zeros(rows.n_people)
-    for model, inside in zip(models, parts, strict=True):
-        outside = np.ones(rows.n_people, np.bool_)
-        outside[inside] = False
-        sums[outside] += model.scores(np.ascontiguousarray(rows.codes[: rows.n_people][outside]))
-        counts[outside] += 1
+
+def mean_known(scores: Sequence[np.ndarray]) -> np.ndarray:
+    """The mean of each person's scores without those that are NaN; NaN if all of them are."""
     with np.errstate(invalid="ignore"):
-        return sums / counts
+        return np.nansum(scores, axis=0) / np.sum(~np.isnan(scores), axis=0)
 
 
 def seeds_of(rng: np.random.RandomState, rules: BoostRules) -> list[int]:

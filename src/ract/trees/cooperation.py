@@ -33,6 +33,7 @@ from ract.trees.advice import (
     Job,
     Run,
     advice,
+    mean_known,
     one_by_one,
     part_of,
     scores_outside,
@@ -40,7 +41,7 @@ from ract.trees.advice import (
     trees_of,
 )
 from ract.trees.afford import affordable_weight
-from ract.trees.booster import Boosted, BoostRules, CellRows, Patience, boost
+from ract.trees.booster import Boosted, BoostRules, CellRows, Lift, Patience, boost
 from ract.trees.grower import People
 
 MEMBER_SHARE = 0.7  # of the people that a member sees
@@ -120,35 +121,43 @@ def cooperate(
     run([partial(choose, k) for k in range(cooperation.n_replicates)])
     seeds = [seeds_of(rng, rules) for _ in parts]
 
-    def members_at(weight: float, first: int, last: int) -> list[Boosted]:
+    def grow(m: int, learned: CellRows, by: BoostRules, lift: Lift | None = None) -> Grown:
+        """A booster on the people of a member, and its scores of everyone else if needed."""
+        model, scored = boost(people, learned, by, seeds[m], lift=lift), cooperation.needs_scores
+        return model, scores_outside(model, parts[m], rows) if scored else np.empty(0)
+
+    def members_at(weight: float, first: int, last: int) -> list[Grown]:
         lift = replace(cooperation, weight=weight).lift(share=1 / n_points)
 
         def member_of(m: int) -> Job:
             of_points = np.tile(sample_weight[parts[m]], n_points)
             lifted = rows.take(parts[m]).with_points(np.concatenate(points[m]), of_points)
-            return partial(boost, people, lifted, rules, seeds[m], lift=lift)
+            return partial(grow, m, lifted, rules, lift)
 
         return run([member_of(m) for m in range(first, last)])
 
-    weight, members = cooperation.weight, []
+    weight, grown = cooperation.weight, []
     if cooperation.n_focus is not None:
         free, n_asked = replace(rules, directions=()), min(N_COMPARED, n_members)
-        grown: dict[float, list[Boosted]] = {}
+        tried: dict[float, list[Grown]] = {}
 
         def scores_at(weight: float) -> np.ndarray:
-            grown[weight] = members_at(weight, 0, n_asked)
-            return scores_outside(grown[weight], parts[:n_asked], rows)
+            tried[weight] = members_at(weight, 0, n_asked)
+            return mean_known([scores for _, scores in tried[weight]])
 
-        plain = run(
-            [partial(boost, people, rows.take(parts[m]), free, seeds[m]) for m in range(n_asked)]
-        )
-        without = scores_outside(plain, parts[:n_asked], rows)
+        plain = run([partial(grow, m, rows.take(parts[m]), free) for m in range(n_asked)])
+        without = mean_known([scores for _, scores in plain])
         weight = affordable_weight(
             weight, scores_at, people.desired, without, MOST_LOST, HALF, N_ERRORS
         )
-        members = grown[weight]
-    members = members + members_at(weight, len(members), n_members)
-    return members, replicates, cooperation.cut_of(members, parts, rows), weight
+        grown = tried[weight]
+    grown = grown + members_at(weight, len(grown), n_members)
+    members = [model for model, _ in grown]
+    return members, replicates, cooperation.cut_of([scores for _, scores in grown]), weight
+
+
+# A booster, and its scores of the people whom it has not seen.
+Grown = tuple[Boosted, np.ndarray]
 
 
 def _on_its_own(
