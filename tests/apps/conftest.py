@@ -13,6 +13,13 @@ def ledger_keys(tmp_path_factory):
         yield
 
 
+@pytest.fixture(scope="module", autouse=True)
+def kept_so_far():
+    """What other modules have left is not looked through again after each test of this one."""
+    gc.collect()
+    gc.freeze()
+
+
 @pytest.fixture(autouse=True)
 def nothing_left_open(request):
     """Connections are closed by their owners, not when memory is tidied: that would be an error."""
