@@ -235,13 +235,14 @@ class Question:
         """
         encoder, narrow = self.encoder, self.narrow
         columns = [axis.columns[0] for axis in encoder.axes]
-        goal, own = values[:, columns], self.matrix[rows][:, columns]
-        lower, upper = _boxes(encoder.axes, own)
-        least = np.where(goal > own, goal, np.fmax(np.where(np.isnan(low), lower, low), lower))
-        most = np.where(goal < own, goal, np.fmin(np.where(np.isnan(high), upper, high), upper))
-        stays = (goal == own) | np.isnan(goal)
-        least[stays] = most[stays] = np.nan
-        values = encoder.held(values, narrow, least, most)
+        if narrow:
+            goal, own = values[:, columns], self.matrix[rows][:, columns]
+            lower, upper = _boxes(encoder.axes, own)
+            least = np.where(goal > own, goal, np.fmax(np.where(np.isnan(low), lower, low), lower))
+            most = np.where(goal < own, goal, np.fmin(np.where(np.isnan(high), upper, high), upper))
+            stays = (goal == own) | np.isnan(goal)
+            least[stays] = most[stays] = np.nan
+            values = encoder.held(values, narrow, least, most)
         goal = values[:, columns]
         corners = []
         for end in (low, high):
