@@ -34,6 +34,7 @@ from ract import (
 )
 from ract._utils.errors import InvalidSpec
 from ract.recourse import find_levers
+from ract.trees import read_model
 from tests import naive
 
 pytestmark = pytest.mark.filterwarnings("ignore::ract.data.actions.AssumedActions")
@@ -97,14 +98,18 @@ def people_of(rng, n=60):
     return people, score.to_numpy()
 
 
-def wrong_answers(found, people, wins, cost):
-    """How many answers differ from those that asking about every row of the grid gives."""
+def wrong_answers(found, people, wins, cost, accepted=None):
+    """How many answers differ from those that asking about every row of the grid gives.
+
+    accepted: the rows that need no plan, where plans must win more than that.
+    """
+    accepted = wins if accepted is None else accepted
     rows, known, n = GRID.to_numpy(float), people.to_numpy(float), 0
     for i, own in enumerate(known):
         prices = naive.price_rows(cost, known, np.ones(3), own, rows)
         prices[rows[:, 1] < own[1]] = np.inf
         least, status = prices[wins].min(initial=np.inf), found.status[i]
-        if wins[(rows == own).all(axis=1)][0]:
+        if accepted[(rows == own).all(axis=1)][0]:
             right = status == "accepted"
         elif np.isinf(least):
             right = status == "none"
@@ -137,6 +142,38 @@ def check_classes(name, seed, n=60):
         np.testing.assert_array_equal(reach, expected)
 
 
+def strengths_of(model, k):
+    """The strength of a class for every row of the grid: the least against another class."""
+    tree = read_model(model, GRID, SPACE, desired=model.classes_[k], two_classes=False)
+    rows = tree.encoder.matrix(GRID)
+    return np.min([one.strength(rows) for one in (tree.ensemble, *tree.also)], axis=0)
+
+
+def check_strengths(name, seed, n=60):
+    """Plans of a strength for every class, mostly of one that some row has exactly."""
+    rng = np.random.default_rng(seed)
+    people, score = people_of(rng, n)
+    y = np.digitize(score, np.quantile(score, [0.3, 0.6, 0.8][: rng.integers(2, 4)]))
+    model = CLASSIFIERS[name](seed).fit(people, y)
+    predicted = model.predict(GRID)
+    for k in range(y.max() + 1):
+        won, cost = strengths_of(model, k), str(rng.choice(["percentile", "l1"]))
+        wins = predicted == k
+        if not wins.any():
+            continue
+        if name in ("forest", "ties", "extra", "pipeline"):
+            np.testing.assert_allclose(won, model.predict_proba(GRID)[:, k], rtol=1e-9, atol=1e-12)
+        strength = float(rng.choice(won[wins])) if rng.random() < 0.8 else 0.6
+        asked = {"actions": SPACE, "desired": k, "reference": people, "cost": cost}
+        strength = min(strength, 1 - 1e-9)
+        found = find_recourse(model, people, strength=strength, **asked)
+        assert (found.strength[found.found & ~found.accepted] >= strength).all()
+        assert wrong_answers(found, people, wins & (won >= strength), cost, predicted == k) == 0
+        reach = recourse_status(model, people, strength=strength, **asked)
+        expected = np.where(found.status == "optimal", "found", found.status)
+        np.testing.assert_array_equal(reach, expected)
+
+
 def check_numbers(name, seed, n=60):
     """Plans that reach a prediction, on a value that is predicted too."""
     rng = np.random.default_rng(seed)
@@ -157,6 +194,18 @@ def check_numbers(name, seed, n=60):
 @pytest.mark.parametrize("name", CLASSIFIERS)
 def test_one_class_among_several(name):
     check_classes(name, 0)
+
+
+@pytest.mark.parametrize("name", CLASSIFIERS)
+def test_the_strength_of_one_class_among_several(name):
+    check_strengths(name, 0)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", CLASSIFIERS)
+def test_the_strength_of_one_class_among_several_in_many_models(name):
+    for seed in range(1, 9):
+        check_strengths(name, seed)
 
 
 @pytest.mark.parametrize("name", REGRESSORS)
@@ -282,8 +331,10 @@ def test_what_cannot_be_asked_of_several_classes_is_refused():
         find_recourse(forest, people, **asked)
     with pytest.raises(InvalidSpec, match=r"'D', which is not a class of the model"):
         find_recourse(forest, people, desired="D", **asked)
-    with pytest.raises(InvalidSpec, match=r"no strength to ask for"):
-        find_recourse(forest, people, desired="A", strength=0.8, **asked)
+    with pytest.raises(InvalidSpec, match=r"No sum of scores has a strength of 1"):
+        find_recourse(boosted, people, desired="A", strength=1, **asked)
+    with pytest.raises(InvalidSpec, match=r"strength='most'.*got one class among several"):
+        find_recourse(forest, people, desired="A", strength="most", **asked)
     with pytest.raises(InvalidSpec, match=r"are no sum of its trees"):
         find_recourse(boosted, people, desired="A", threshold=0.8, **asked)
     with pytest.raises(

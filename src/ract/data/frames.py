@@ -283,6 +283,7 @@ class FrameTable(Table):
     def __init__(self, frame: nw.DataFrame[Any], labels: list[Any] | None = None) -> None:
         super().__init__(frame.columns, len(frame))
         self._frame, self._read = frame, False
+        self._columns: dict[str, np.ndarray] = {}
         self._labels = frame.columns if labels is None else labels
 
     def numbers(self, name: str) -> np.ndarray:
@@ -299,13 +300,20 @@ class FrameTable(Table):
             self._kept |= _plain_columns(self._frame.to_native())
 
     def _raw(self, name: str) -> np.ndarray:
-        series = self._frame.get_column(name)
-        if series.dtype == nw.Boolean:
-            series = series.cast(nw.Int8) if not series.null_count() else series
-        return series.to_numpy()
+        values = self._column(name)
+        return values.astype(np.int8) if values.dtype.kind == "b" else values
+
+    def _column(self, name: str) -> np.ndarray:
+        """A column as the frame's library gives it; that of a small table is read once."""
+        if name in self._columns:
+            return self._columns[name]
+        values = self._frame.get_column(name).to_numpy()
+        if self._keeps:
+            self._columns[name] = values
+        return values
 
     def cells(self, name: str) -> np.ndarray:
-        return np.asarray(self._frame.get_column(name).to_numpy(), dtype=object)
+        return np.asarray(self._column(name), dtype=object)
 
     def role(self, name: str) -> Role:
         dtype = self._schema[name]

@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ract._kernels.cells import find_reach
+from ract._kernels.steps import find_landings
 from ract._utils.errors import InvalidSpec
-from ract.data.actions.steps import first_above, first_multiple, last_below
+from ract.data.actions.steps import decade_table, first_multiple
 from ract.data.costs import FittedCost, Supply, ceiling, require_max_norm
 from ract.data.costs.supply import switch_costs
 from ract.data.encoder import Axis
@@ -137,6 +138,13 @@ class Prices:
                 below[a, : len(entries.above)] = entries.below_level
         return above, below
 
+    @cached_property
+    def _ends(self) -> tuple[tuple[np.ndarray, np.ndarray], ...]:
+        """First and last value of each cell of every ordinal axis; nothing of others."""
+        nothing = np.zeros(0), np.zeros(0)
+        axes = enumerate(self.entries)
+        return tuple(nothing if entries is None else self.grid.ends(a) for a, entries in axes)
+
     def reach(self, columns: Columns, cells: np.ndarray, budget: float) -> Reach:
         """What every person attains at a cost of at most ``budget`` in each feature.
 
@@ -232,13 +240,12 @@ class Prices:
 
     def _landed(self, a: int, values: np.ndarray, cells: np.ndarray, to: np.ndarray) -> np.ndarray:
         """The cheapest round target of people in another cell each; NaN without one."""
-        feature, (first, last) = self.grid.axes[a].feature, self.grid.ends(a)
-        step, up, landed = feature.step or 0.0, to > cells, np.empty(len(to))
-        landed[up] = first_above(values[up], first[to[up]], step)
-        landed[~up] = last_below(values[~up], last[to[~up]], step)
+        feature, (first, last) = self.grid.axes[a].feature, self._ends[a]
         low, high = feature.box(values)
-        inside = (landed >= np.maximum(low, first[to])) & (landed <= np.minimum(high, last[to]))
-        return np.where(inside, landed, np.nan)
+        first, last = np.maximum(low, first[to]), np.minimum(high, last[to])
+        landed, table = np.empty(len(to)), decade_table(feature.step or 0.0)
+        find_landings(np.ascontiguousarray(values), first, last, to > cells, table, landed)
+        return landed
 
     def costs(self, people: np.ndarray, cells: np.ndarray) -> np.ndarray:
         """Cost of every cell for each person (people x axes x most cells).
@@ -299,10 +306,10 @@ class Prices:
             entered = np.full((len(values), len(cell)), np.nan)
             ways = ((cell > own) & feature.may_rise) | ((cell < own) & feature.may_fall)
             who, to = np.nonzero(ways & ~np.isnan(values)[:, None])
-            entered[who, to] = self._landed(a, values[who], cells[who], to)
+            entered[who, to] = self._landed(a, values[who], cells[who], to)  # within limits
         else:
             entered = np.where(cell > own, entries.above, entries.below)
-        if feature.is_limited:
+        if feature.is_limited and not feature.is_stepped:
             low, high = (end[:, None] for end in feature.box(values))
             entered[(entered < low) | (entered > high)] = np.nan
         if self.grid.axes[a].has_missing:

@@ -21,7 +21,7 @@ from ract.recourse.rules.ruling import Ruling
 from ract.trees.ensemble import TreeEnsemble
 from ract.trees.readers import TreeModel
 from ract.trees.readers.model import OwnModel
-from ract.trees.readers.several import with_rounded_ties
+from ract.trees.readers.several import by_share, with_rounded_ties
 
 
 class PlanJudge(Protocol):
@@ -107,12 +107,17 @@ class Question:
     def at_strength(self, strength: float | str | None) -> Question:
         """The same question about plans that must win so much."""
         share = check_strength(strength)
-        if share is not None and self.tree.regresses:
+        deciding = [one for one in self.each if one.decides]
+        if share is not None and any(one.tree.regresses for one in deciding):
             raise InvalidSpec(
                 "What a regressor predicts has no strength; ask for more by another threshold."
             )
-        also = tuple(one.at_strength(strength) if one.decides else one for one in self.also)
-        return replace(self, strength=share, also=also)
+        first, *also = (replace(one, strength=share) if one.decides else one for one in self.each)
+        # One class among several of averaged trees must have that share, besides winning.
+        shares = {id(one.ensemble.root): by_share(one.ensemble) for one in deciding if share}
+        for trees in filter(None, shares.values()):
+            also.append(replace(self.by(trees), strength=share, also=(), decides=False))
+        return replace(first, also=tuple(also))
 
     def earned_by(self, judge: PlanJudge) -> Question:
         """The same question, with a judge of outcomes who must agree with plans too."""
@@ -143,9 +148,9 @@ class Question:
         Where a library compares rounded probabilities, points that may win by a rounding count as
         won: the library itself is asked about every plan, and "none" must hold for it, too.
         """
-        if self.strength is not None:
-            return self.ensemble.stronger(self.strength)
-        return with_rounded_ties(self.ensemble) if self.tree.compares_rounded else self.ensemble
+        strength = self.strength
+        goal = self.ensemble if strength is None else self.ensemble.stronger(strength)
+        return with_rounded_ties(goal) if self.tree.compares_rounded else goal
 
     @property
     def without_roundings(self) -> Question:
@@ -235,13 +240,14 @@ class Question:
         """
         encoder, narrow = self.encoder, self.narrow
         columns = [axis.columns[0] for axis in encoder.axes]
-        goal, own = values[:, columns], self.matrix[rows][:, columns]
-        lower, upper = _boxes(encoder.axes, own)
-        least = np.where(goal > own, goal, np.fmax(np.where(np.isnan(low), lower, low), lower))
-        most = np.where(goal < own, goal, np.fmin(np.where(np.isnan(high), upper, high), upper))
-        stays = (goal == own) | np.isnan(goal)
-        least[stays] = most[stays] = np.nan
-        values = encoder.held(values, narrow, least, most)
+        if narrow:
+            goal, own = values[:, columns], self.matrix[rows][:, columns]
+            lower, upper = _boxes(encoder.axes, own)
+            least = np.where(goal > own, goal, np.fmax(np.where(np.isnan(low), lower, low), lower))
+            most = np.where(goal < own, goal, np.fmin(np.where(np.isnan(high), upper, high), upper))
+            stays = (goal == own) | np.isnan(goal)
+            least[stays] = most[stays] = np.nan
+            values = encoder.held(values, narrow, least, most)
         goal = values[:, columns]
         corners = []
         for end in (low, high):

@@ -290,7 +290,7 @@ class _Program:
         scale, rounding = 1.0, 0.0
         if ensemble.combine != "votes":
             times = n_trees if ensemble.combine == "mean" else 1
-            least = 0.0 if ensemble.among_several else least * times - ensemble.base
+            least = least * times - (0.0 if ensemble.among_several else ensemble.base)
             size += abs(least) + abs(ensemble.base)
             if ensemble.against is not None:
                 size += n_trees * float(np.abs(ensemble.against).max())

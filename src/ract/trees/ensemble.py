@@ -25,6 +25,8 @@ Combine = Literal["votes", "mean", "sum"]
 FEWEST_PER_THREAD = 512
 # Searches that are kept prepared: the model's own, and those of a few other rules or costs.
 PREPARED = 4
+# The least number above zero.
+LEAST = float(np.nextafter(0.0, 1.0))
 
 
 @dataclass(frozen=True)
@@ -59,7 +61,8 @@ class TreeEnsemble:
         Values of the other class, where a library compares the scores of both (scikit-learn's
         forests): rounding can keep them from adding up to one. The cutoff then says what
         ``value`` needs up to rounding, and whether a tie is enough (one half) or not (above). Of
-        one class among several it says the same of ``value`` less ``against`` (zero, or above).
+        one class among several it is what the score needs beyond the other one: zero, the least
+        number above it, or more.
     missing_left : uint8 (nodes,), optional
         Whether people without a value go left at a split; nowhere by default.
 
@@ -259,8 +262,8 @@ class TreeEnsemble:
         score = self.score(X, n_jobs=n_jobs)
         if self._other is None:
             return score >= self.cutoff, score - self.cutoff
-        other = self._other.score(X, n_jobs=n_jobs)
-        return score >= other if self.tie_wins else score > other, score - other
+        ahead = score - self._other.score(X, n_jobs=n_jobs)
+        return ahead >= self.least_ahead, ahead
 
     @cached_property
     def _other(self) -> TreeEnsemble | None:
@@ -268,14 +271,19 @@ class TreeEnsemble:
         return None if self.against is None else replace(self, value=self.against, against=None)
 
     @property
-    def tie_wins(self) -> bool:
-        """Whether equal scores of both classes are enough, where these are compared."""
-        return self.cutoff in (0.0, 0.5)
+    def least_ahead(self) -> float:
+        """By how much the score must exceed the other class's, where both are compared.
+
+        Zero where a tie is enough, and the least number above it where it is not.
+        """
+        if self.among_several:
+            return self.cutoff
+        return 0.0 if self.cutoff == 0.5 else LEAST
 
     @property
     def among_several(self) -> bool:
         """Whether the scores are those of two classes among several."""
-        return self.against is not None and self.cutoff < 0.5
+        return self.against is not None and (self.combine == "sum" or self.cutoff < 0.5)
 
     def ahead(self, X: np.ndarray, *, n_jobs: int | None = None) -> np.ndarray:
         """Score minus cutoff: above 0 for the desired class, and never 0.
@@ -286,8 +294,7 @@ class TreeEnsemble:
         decided, ahead = self._compared(X, n_jobs)
         if self.combine == "votes":
             return (ahead + 0.5) / self.n_trees
-        least = np.nextafter(0.0, 1.0)
-        return np.where(decided, np.maximum(ahead, least), np.minimum(ahead, -least))
+        return np.where(decided, np.maximum(ahead, LEAST), np.minimum(ahead, -LEAST))
 
     def strength(self, X: np.ndarray, *, n_jobs: int | None = None) -> np.ndarray:
         """How clearly each person wins the desired class, between 0 and 1.
@@ -297,7 +304,7 @@ class TreeEnsemble:
         sigmoid of other scores, of which a class among several has the difference.
         """
         if self.among_several and self.combine == "sum":
-            return sigmoid(self.ahead(X, n_jobs=n_jobs))
+            return sigmoid(self._compared(X, n_jobs)[1])
         votes, sums = self.totals(X, n_jobs=n_jobs)
         if self.combine == "votes":
             return sums - self.base if self.n_trees == 1 else votes / self.n_trees
@@ -384,11 +391,8 @@ class TreeEnsemble:
         [3, 3, 4]
         """
         start = self.share_at_zero
-        if self.among_several:
-            raise InvalidSpec(
-                "Plans for one class among several have no strength to ask for; of a forest, give "
-                "a threshold: the share that the class must have."
-            )
+        if self.among_several and self.combine == "mean":
+            return self  # ``trees.readers.several.by_share`` has to be asked too
         if self.combine != "votes" and start is None and strength == 1:
             raise InvalidSpec("No sum of scores has a strength of 1; ask for less.")
         if self.combine == "votes" and self.n_trees == 1:
@@ -398,8 +402,9 @@ class TreeEnsemble:
             changes = {"cutoff": max(self.cutoff, votes)}
         else:
             score = logit(strength) if start is None else strength - start
-            # Where both classes are compared, a mean above one half has won.
-            changes = {"cutoff": score, "against": None} if score > self.cutoff else {}
+            # Of two classes that are compared, a mean above one half has won.
+            against = self.against if self.among_several else None
+            changes = {"cutoff": score, "against": against} if score > self.cutoff else {}
         stronger = replace(self, **changes)
         vars(stronger)["memo"] = self.memo  # searches in the same trees
         return stronger

@@ -233,7 +233,16 @@ class Case:
         least = self.cutoff - constant - 1e-9 * ~self.by_votes
         zeros, no = np.zeros(n_models), np.zeros(n_models, bool)
         rules = PointRules(
-            self.first, self.weight, 0 * self.weight, no, no, zeros, no, zeros + 1, self.cutoff, ~no
+            self.first,
+            self.weight,
+            0 * self.weight,
+            no,
+            zeros,
+            zeros,
+            no,
+            zeros + 1,
+            self.cutoff,
+            ~no,
         )
         most = int(self.n_cells.max())
         lists, ends, of_axes, start, _ = make_boxes(

@@ -13,7 +13,7 @@ def rules_of(case):
     """One model that wants what adds up to its cutoff."""
     one, no = np.ones(1), np.zeros(1, bool)
     return PointRules(
-        case.first, case.weight, 0 * case.weight, no, no, 0 * one, no, one, case.cutoff, ~no
+        case.first, case.weight, 0 * case.weight, no, 0 * one, 0 * one, no, one, case.cutoff, ~no
     )
 
 

@@ -85,7 +85,7 @@ def random_question(rng, by_votes):
     weight = np.array([0.0, 1.0]) if by_votes else np.sort(rng.integers(-4, 5, 5) / 4)
     total = weight[rng.integers(n_labels, size=n_trees)].sum()
     cutoff = float(max(1, total)) if by_votes else float(total)
-    rule = PointRule(weight, np.zeros(0), True, 0.0, False, 1.0, cutoff, True)
+    rule = PointRule(weight, np.zeros(0), 0.0, 0.0, False, 1.0, cutoff, True)
     problem = SimpleNamespace(
         stepped=(),
         grid=SimpleNamespace(n_cells=n_cells, axes=range(n_axes)),

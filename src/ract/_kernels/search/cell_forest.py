@@ -315,13 +315,13 @@ class PointRule(NamedTuple):
     """When a point is wanted: (base + weights of its leaves) / divisor >= cutoff, or not so.
 
     weight float64 (labels,). against float64 (labels,): weights of the other class, where the
-    class with the larger sum wins instead; else empty. tie: whether equal sums are enough for
-    that. single: sums are rounded to float32 after every tree. wanted: False turns it around.
+    larger of the two sums wins instead; else empty. ahead: by how much it must be larger. single:
+    sums are rounded to float32 after every tree. wanted: False turns it around.
     """
 
     weight: np.ndarray
     against: np.ndarray
-    tie: bool
+    ahead: float
     base: float
     single: bool
     divisor: float
@@ -341,7 +341,7 @@ class PointRules(NamedTuple):
     weight: np.ndarray
     against: np.ndarray
     compares: np.ndarray
-    tie: np.ndarray
+    ahead: np.ndarray
     base: np.ndarray
     single: np.ndarray
     divisor: np.ndarray
@@ -377,7 +377,7 @@ def is_wanted(forest, rules, cells, categorical):
                 forest, first, last, rules.against, base, single, cells, categorical
             )
             other /= divisor
-            accepted = sum_ > other or (rules.tie[g] and sum_ == other)
+            accepted = sum_ - other >= rules.ahead[g]
         if accepted != rules.wanted[g]:
             return False
     return True

@@ -42,6 +42,13 @@ def decades(step: float) -> tuple[tuple[float, float, Fraction], ...]:
     return tuple(found)
 
 
+@lru_cache(maxsize=1024)
+def decade_table(step: float) -> np.ndarray:
+    """The same as rows of smallest and largest change, and the unit's numerator and denominator."""
+    rows = [(low, high, unit.numerator, unit.denominator) for low, high, unit in decades(step)]
+    return np.array(rows, np.float64)
+
+
 def _common(one: Fraction, other: Fraction) -> Fraction:
     """The least common multiple of two fractions."""
     bottom = lcm(one.denominator, other.denominator)

@@ -181,15 +181,15 @@ class CellProblem:
         ensemble, nothing = self.ensemble, np.zeros(0)
         cutoff = float(ensemble.cutoff)
         if ensemble.combine == "votes":
-            return PointRule(np.array([0.0, 1.0]), nothing, True, 0.0, False, 1.0, cutoff, True)
+            return PointRule(np.array([0.0, 1.0]), nothing, 0.0, 0.0, False, 1.0, cutoff, True)
         divisor = float(ensemble.n_trees) if ensemble.combine == "mean" else 1.0
         base = float(np.float32(ensemble.base) if ensemble.single else ensemble.base)
         _, weight, against = self._labels[0].T
         if ensemble.against is None:
             against = nothing
         weight, against = np.ascontiguousarray(weight), np.ascontiguousarray(against)
-        tie, single = ensemble.tie_wins, ensemble.single
-        return PointRule(weight, against, tie, base, single, divisor, cutoff, True)
+        ahead, single = ensemble.least_ahead, ensemble.single
+        return PointRule(weight, against, ahead, base, single, divisor, cutoff, True)
 
     @property
     def bounding(self) -> PointRule:
@@ -197,7 +197,7 @@ class CellProblem:
         if not self.ensemble.among_several:
             return self.rule
         ahead = np.ascontiguousarray(self._labels[0][:, 0])
-        return self.rule._replace(weight=ahead, against=np.zeros(0), cutoff=0.0)
+        return self.rule._replace(weight=ahead, against=np.zeros(0))
 
     @cached_property
     def _labels(self) -> tuple[np.ndarray, np.ndarray]:

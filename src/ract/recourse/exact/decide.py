@@ -200,7 +200,7 @@ def joined_rules(models: Sequence[tuple[int, PointRule]]) -> PointRules:
         compares=np.array([len(rule.against) > 0 for rule in each]),
         **{
             name: np.array([getattr(rule, name) for rule in each])
-            for name in ("tie", "base", "single", "divisor", "cutoff", "wanted")
+            for name in ("ahead", "base", "single", "divisor", "cutoff", "wanted")
         },
     )
 

@@ -81,6 +81,13 @@ def _ahead_of(
     return ensemble.take_trees(counting or [0])
 
 
+def by_share(ensemble: TreeEnsemble) -> TreeEnsemble | None:
+    """Averaged trees of a class among several, deciding by its mean share alone; None of others."""
+    if not ensemble.among_several or ensemble.combine != "mean":
+        return None
+    return replace(ensemble, against=None, cutoff=0.0)
+
+
 def with_rounded_ties(ensemble: TreeEnsemble) -> TreeEnsemble:
     """The same trees, in which the first of two classes wins up to a rounding of probabilities.
 
@@ -89,7 +96,7 @@ def with_rounded_ties(ensemble: TreeEnsemble) -> TreeEnsemble:
     in the last tree, after which no rounding of sums is left to make up for it.
     """
     against = ensemble.against
-    if against is None or not (ensemble.among_several and ensemble.tie_wins):
+    if against is None or ensemble.least_ahead > 0:
         return ensemble
     digits = float(np.finfo(np.float32 if ensemble.single else np.float64).eps)
     size = np.maximum(np.abs(ensemble.value), np.abs(against))
