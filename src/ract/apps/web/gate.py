@@ -124,7 +124,7 @@ class Gate:
     def may(self, *roles: str) -> list[Any]:
         """What lets only some roles through to a route, and administrators; before its body."""
 
-        def check(request: Request) -> None:
+        async def check(request: Request) -> None:  # FastAPI runs others in a thread of their own
             caller = getattr(request.state, "who", None)
             if caller is None:
                 raise Denied("A key is needed.")
