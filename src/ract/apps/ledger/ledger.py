@@ -31,7 +31,7 @@ from ract.apps.ledger.promise import (
 )
 from ract.apps.ledger.requests import Conflict, Request
 from ract.apps.ledger.ring import Head
-from ract.apps.ledger.shelf import Shelf, offers
+from ract.apps.ledger.shelf import OFFERS, Shelf
 from ract.apps.ledger.verify import verify_chain
 
 if TYPE_CHECKING:
@@ -370,7 +370,7 @@ class Ledger:
         """
         with self.store.reading() as db:
             self._shelf.get(db, promise)
-            row = db.execute(offers(tables.promises.c.id == promise)).one()
+            row = db.execute(OFFERS.where(tables.promises.c.id == promise)).one()
         return chain.Event(*row[1:])._asdict()
 
     def _actor(self, by: str | None) -> str:

@@ -21,6 +21,14 @@ from ract.apps.ledger.store import LedgerChanged, Store
 
 PAGE = 1000  # promises that are read at once
 
+# Status and event of promises.
+OFFERS = (
+    select(tables.promises.c.status, tables.events)
+    .join(tables.events, tables.events.c.subject == tables.promises.c.id)
+    .where(tables.events.c.kind == OFFERED)
+    .order_by(tables.events.c.number)
+)
+
 
 class Shelf:
     """The promises of a store.
@@ -45,7 +53,7 @@ class Shelf:
     def all(self, db: Connection, *conditions: ColumnElement[bool]) -> list[Promise]:
         """Promises in the order in which they were made."""
         found = []
-        for row in db.execute(offers(*conditions)).all():
+        for row in db.execute(OFFERS.where(*conditions)).all():
             promise = self._promise(row[0], chain.Event(*row[1:]), signed=True)
             if promise.status == WITHDRAWN:
                 events = tables.events
@@ -72,7 +80,7 @@ class Shelf:
         for first in range(0, len(ids), PAGE):
             places = {id: place for place, id in enumerate(ids[first : first + PAGE])}
             with self._store.reading() as db:
-                rows = db.execute(offers(table.id.in_(places))).all()
+                rows = db.execute(OFFERS.where(table.id.in_(places))).all()
             for row in sorted(rows, key=lambda row: places[row.subject]):
                 if row.status == OPEN:  # asked in SQL, SQLite would go through all open ones
                     promise = self._promise(row[0], chain.Event(*row[1:]), signed=False)
@@ -83,9 +91,13 @@ class Shelf:
         self, db: Connection, person: str, values: Mapping[str, Any], only: str | None
     ) -> Redemption:
         """The first open promise that accepts values, else the one that comes nearest."""
-        table, found, now = tables.promises.c, Redemption(False, None), self._store.now(db)
+        table, found = tables.promises.c, Redemption(False, None)
         conditions = [table.person == person, table.status == OPEN]
-        for promise in self.all(db, *conditions, *([table.id == only] if only else [])):
+        promises = self.all(db, *conditions, *([table.id == only] if only else []))
+        if not promises:
+            return found
+        now = self._store.now(db)
+        for promise in promises:
             if promise.person != person:  # the index was changed, not the event
                 raise LedgerChanged(promise.id)
             faults = promise.region.faults(values)
@@ -113,13 +125,3 @@ class Shelf:
         details["by"] = details.get("by", made.by)
         offered = datetime.fromisoformat(made.at)
         return Promise(made.subject, status=status, offered=offered, **details)
-
-
-def offers(*conditions: ColumnElement[bool]) -> Any:
-    """Status and event of promises."""
-    return (
-        select(tables.promises.c.status, tables.events)
-        .join(tables.events, tables.events.c.subject == tables.promises.c.id)
-        .where(tables.events.c.kind == OFFERED, *conditions)
-        .order_by(tables.events.c.number)
-    )

@@ -97,7 +97,7 @@ class Service:
         self.ledger = Ledger(settings.ledger, mode="write", zone=settings.zone, by="service")
         try:
             self.state = ServiceState(self.ledger.store)
-            self.live = Live.of(*self.state.model(), settings.notices)
+            self.live = self._read()
         except BaseException:
             self.close()
             raise
@@ -126,8 +126,12 @@ class Service:
         with self._reading:
             if self.state.model_number() == self.live.number:
                 return False
-            self.live = Live.of(*self.state.model(), self.settings.notices)
+            self.live = self._read()
         return True
+
+    def _read(self) -> Live:
+        months = timedelta(days=self.settings.promise_days) // MONTH
+        return Live.of(*self.state.model(), self.settings.notices, months)
 
     def publish_head(self) -> None:
         """Publish the signed head of the ledger, if there is a newer one and a place for it."""
@@ -178,11 +182,10 @@ class Service:
         """Plans for people, each under their own rules, for a few at a time."""
         live, own = self.live, rules or [PersonalRules()] * len(rows)
         each = self.settings.time_limit / len(rows)
-        months = timedelta(days=self.settings.promise_days) // MONTH
         for first in range(0, len(rows), part):
             still_wanted()
             some = slice(first, first + part)
-            yield live.plans(rows[some], own[some], each, months=months, **options)
+            yield live.plans(rows[some], own[some], each, **options)
 
     def ways(self, case: Case, rules: PersonalRules) -> Ways:
         """What the person of a case can do."""
