@@ -163,7 +163,7 @@ class App:
         await send({"type": "lifespan.shutdown.complete"})
 
     def _drain_first(self) -> None:
-        """Tell connections to close, and searches to stop, a little before the server does so."""
+        """Tell connections to close, and jobs to stop, a little before the server does so."""
         usual = signal.getsignal(signal.SIGTERM)
         if threading.current_thread() is not threading.main_thread() or not callable(usual):
             return
@@ -171,6 +171,7 @@ class App:
 
         def drain(number: int, frame: FrameType | None) -> None:
             self._edge.draining = True
+            loop.call_soon_threadsafe(self.gate.cancel_jobs)
             loop.call_soon_threadsafe(loop.call_later, DRAIN, usual, number, frame)
 
         signal.signal(signal.SIGTERM, drain)

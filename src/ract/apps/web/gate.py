@@ -74,11 +74,15 @@ class Queue:
         future.add_done_callback(lambda done: self.running.pop(done, None))
         return future
 
-    def close(self) -> None:
-        """Cancel what waits and what has not begun to be kept, and wait for the rest."""
+    def cancel(self) -> None:
+        """Cancel what waits, and what has not begun to be kept."""
         for future, (work, _) in list(self.running.items()):
             future.cancel()
             work.cancel()
+
+    def close(self) -> None:
+        """Cancel what can be, and wait for the rest."""
+        self.cancel()
         self._pool.shutdown()
 
 
@@ -251,8 +255,14 @@ class Gate:
         if request.method not in ("GET", "HEAD") and not here:
             raise Denied("Forms are taken from pages of this service only.", 403)
 
+    def cancel_jobs(self) -> None:
+        """Cancel what nobody waits for."""
+        self._queues["job"].cancel()
+
     def close(self) -> None:
         """Cancel what is under way, and wait for what is being kept."""
+        for queue in self._queues.values():  # all at once, before one is waited for
+            queue.cancel()
         for queue in self._queues.values():
             queue.close()
         self._limiter.close()
