@@ -1,22 +1,25 @@
-"""Promises as they are read from a ledger: each checked against its hashes and its signature."""
+"""Promises as they are read from a ledger, and requests that have made them.
+
+Each promise is checked against its hashes and its signature.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, tzinfo
-from typing import Any
+from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Connection, select
+from sqlalchemy import ColumnElement, Connection, insert, select
 
 from ract._utils.errors import InvalidSpec
 from ract.apps.ledger import chain, tables
 from ract.apps.ledger.cases import NotFound
-from ract.apps.ledger.entries import end_of, zone_of
-from ract.apps.ledger.promise import ERASED, OFFERED, OPEN, WITHDRAWN, Promise, Redemption
-from ract.apps.ledger.region import Region
+from ract.apps.ledger.entries import check_keys, end_of, zone_of
+from ract.apps.ledger.promise import ERASED, OFFERED, OPEN, WITHDRAWN, Promise, Redemption, Region
 from ract.apps.ledger.store import LedgerChanged, Store
 
 PAGE = 1000  # promises that are read at once
@@ -125,3 +128,35 @@ class Shelf:
         details["by"] = details.get("by", made.by)
         offered = datetime.fromisoformat(made.at)
         return Promise(made.subject, status=status, offered=offered, **details)
+
+
+class Conflict(InvalidSpec):
+    """A request's key that was used with another body, or a promise that has ended."""
+
+
+class Request(NamedTuple):
+    """A request that is carried out once: its key, and what it asks for."""
+
+    key: str
+    body: str = ""
+
+    @property
+    def digest(self) -> str:
+        """What is kept of the body."""
+        return hashlib.sha256(self.body.encode("utf-8", "surrogatepass")).hexdigest()
+
+    def made(self, db: Connection) -> list[str] | None:
+        """The promises that it has made; None if it was not carried out yet."""
+        check_keys([self.key], "A request's key")
+        table = tables.requests
+        row = db.execute(select(table).where(table.c.key == self.key)).first()
+        if row is None:
+            return None
+        if row.digest != self.digest:
+            raise Conflict(f"The request {self.key!r} was used before, for something else.")
+        return [str(id) for id in json.loads(row.made)]
+
+    def remember(self, db: Connection, made: Sequence[str]) -> None:
+        """Keep which promises it has made."""
+        new = {"key": self.key, "digest": self.digest, "made": json.dumps(made)}
+        db.execute(insert(tables.requests).values(new))
