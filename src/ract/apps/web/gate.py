@@ -30,11 +30,8 @@ LONG = 600.0  # seconds for what an auditor or an administrator asks
 LINK_REQUESTS = 50  # of a key's requests, a link has one in so many
 LINK_SHARE = 5  # of a key's seconds of searches, a link has one in so many
 LINK_AT_ONCE = 2  # searches of one link, under way or waiting
+TOO_SLOW = "This took too long, and nothing was kept; ask for fewer people, or a job."
 WAIT = 0.5  # seconds that a search may wait for others before it is refused at once
-
-
-class TooSlow(Exception):
-    """A request took longer than it may; nothing of it was kept."""
 
 
 @dataclass
@@ -193,7 +190,7 @@ class Gate:
         try:
             await asyncio.wait([future], timeout=seconds)
             if not future.done() and work.cancel():
-                raise TooSlow
+                raise Denied(TOO_SLOW, 504)
             return await future
         except (Cancelled, asyncio.CancelledError):
             work.cancel()

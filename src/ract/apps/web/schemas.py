@@ -17,6 +17,8 @@ from ract.apps.web.settings import Settings
 from ract.recourse.few_changes import MAX_CHANGES
 from ract.recourse.plan import Plan
 
+MOST_PEOPLE = 1000  # of a request
+
 Person = Annotated[
     str,
     Field(min_length=1, max_length=LONGEST, description="Key that you choose.", examples=["A-17"]),
@@ -102,7 +104,7 @@ class Requests:
 
         def people(base: type[BaseModel]) -> Any:
             kind = create_model(base.__name__, __base__=base, values=(live.values, ...))
-            most = Field(min_length=1, max_length=settings.max_people)
+            most = Field(min_length=1, max_length=MOST_PEOPLE)
             return Annotated[list[kind], FailFast(), most], ...  # type: ignore[valid-type]
 
         def request(base: type[BaseModel], **fields: Any) -> Any:

@@ -105,11 +105,6 @@ class Service:
         self._reading = threading.Lock()
         self._published: Head | None = None
 
-    @property
-    def n_columns(self) -> int:
-        """How many values a person has."""
-        return len(self.live.model.encoder_.feature_names)
-
     def close(self) -> None:
         """Close the connections."""
         self.ledger.close()
@@ -382,7 +377,7 @@ def publish_model(
     Broken
         If it does not, and is not.
     """
-    changed = not state.is_current(content)
+    changed = not state.model_number(content)
     found = check(ledger, from_bytes(content).model)
     forced, kept = changed and not found, int(found.kept.sum())
     if forced and not force:

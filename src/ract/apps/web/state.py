@@ -68,6 +68,7 @@ jobs = sa.Table(
     sa.Column("at", sa.String(27), nullable=False),
 )
 
+NEWEST = sa.select(models).order_by(models.c.number.desc()).limit(1)
 # Asked with every request, and so made once.
 KEY_BY_HASH, KEY_BY_ID = (
     sa.select(keys).where(column == sa.bindparam("by"), keys.c.revoked.is_(None))
@@ -214,26 +215,18 @@ class ServiceState:
             db.execute(old.values(content=None))
             return int(number)
 
-    def model_number(self) -> int:
-        """The number of the model that decides; 0 if there is none yet."""
-        return self._newest()[0]
-
-    def is_current(self, content: bytes) -> bool:
-        """Whether a model file is the one that decides already."""
-        return self._newest()[1] == _hash(content)
-
-    def _newest(self) -> tuple[int, str]:
-        """Number and hash of the model that decides."""
-        chosen = sa.select(models.c.number, models.c.hash).order_by(models.c.number.desc()).limit(1)
+    def model_number(self, content: bytes | None = None) -> int:
+        """The number of the model that decides; 0 if there is none yet, or if it is another one."""
         with self.store.reading() as db:
-            row = db.execute(chosen).first()
-        return (0, "") if row is None else (int(row.number), str(row.hash))
+            columns = models.c.number, models.c.hash
+            row = db.execute(NEWEST.with_only_columns(*columns)).first()
+        same = row is not None and (content is None or _hash(content) == row.hash)
+        return int(row.number) if row is not None and same else 0
 
     def model(self) -> tuple[int, bytes]:
         """The model that decides: its number and its file."""
         with self.store.reading() as db:
-            newest = sa.select(models).order_by(models.c.number.desc()).limit(1)
-            row = db.execute(newest).first()
+            row = db.execute(NEWEST).first()
             if row is None:
                 raise NotFound("There is no model yet.")
             self._believed(db, row, ("number", "hash", "forced"))
