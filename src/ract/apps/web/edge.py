@@ -14,10 +14,8 @@ from contextlib import contextmanager, nullcontext, suppress
 from time import perf_counter
 
 from fastapi import Request
-from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
-from prometheus_client.core import GaugeMetricFamily
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.multiprocess import MultiProcessCollector
-from prometheus_client.registry import Collector
 from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -54,30 +52,25 @@ REQUESTS = Counter("ract_requests", "Requests.", ["route", "status"], registry=N
 SECONDS = Histogram(
     "ract_request_seconds", "How long they took.", ["route"], buckets=BUCKETS, registry=NONE
 )
-
-
-class _Now(Collector):
-    """Numbers as they are now."""
-
-    def __init__(self, promises: Mapping[str, int], model: int) -> None:
-        self._counts = GaugeMetricFamily("ract_promises", "Promises.", labels=["status"])
-        for status, n in promises.items():
-            self._counts.add_metric([status], n)
-        self._model = GaugeMetricFamily("ract_model", "The model that decides.", value=model)
-
-    def collect(self) -> Iterable[GaugeMetricFamily]:
-        return self._counts, self._model
+PROMISES = Gauge(
+    "ract_promises", "Promises.", ["status"], registry=NONE, multiprocess_mode="mostrecent"
+)
+MODEL = Gauge(
+    "ract_model", "The model that decides.", registry=NONE, multiprocess_mode="mostrecent"
+)
 
 
 def metrics_text(promises: Mapping[str, int], model: int) -> str:
     """What all worker processes have counted, as Prometheus reads it."""
+    MODEL.set(model)
+    for status, n in promises.items():
+        PROMISES.labels(status).set(n)
     registry = CollectorRegistry()
     if "PROMETHEUS_MULTIPROC_DIR" in os.environ:
         MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
     else:
-        registry.register(REQUESTS)
-        registry.register(SECONDS)
-    registry.register(_Now(promises, model))
+        for metric in (REQUESTS, SECONDS, PROMISES, MODEL):
+            registry.register(metric)
     return generate_latest(registry).decode()
 
 

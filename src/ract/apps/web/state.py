@@ -18,14 +18,13 @@ from ract.apps.ledger.cases import NotFound
 from ract.apps.ledger.chain import Event, stamp
 from ract.apps.ledger.entries import LONGEST, check_keys
 from ract.apps.ledger.store import LedgerChanged, Store
-from ract.apps.ledger.tables import events, migrate
+from ract.apps.ledger.tables import events
 from ract.apps.web.keys import Caller, Role, digest, new_key
 
 FORGET = timedelta(days=7)  # jobs that are over
 SILENT = timedelta(seconds=60)  # after which a job that says nothing is lost
 
 schema = sa.MetaData()
-version = sa.Table("ract_serve_version", schema, sa.Column("version", sa.Integer, nullable=False))
 keys = sa.Table(
     "ract_serve_keys",
     schema,
@@ -76,12 +75,6 @@ KEY_BY_HASH, KEY_BY_ID = (
 )
 
 
-def _upgrade(db: sa.Connection) -> None:
-    """Tables that 0.2 did not have; the ledger has seen to the others."""
-    for table in (tokens, jobs):
-        table.create(db)
-
-
 class ServiceState:
     """Keys, links, sessions, models and jobs in the database of a ledger.
 
@@ -103,7 +96,7 @@ class ServiceState:
     def __init__(self, store: Store) -> None:
         self.store, self._known = store, set[tuple[Any, ...]]()
         with store.writing() as db:
-            migrate(db, version, schema, _upgrade)
+            schema.create_all(db)  # what is not there; the ledger has seen to tables of 0.2
 
     def add_key(self, role: Role, name: str, *, by: str, days: int | None = None) -> str:
         """A new key, which is shown once: only its hash is kept."""
