@@ -47,12 +47,17 @@ class Bounds(BaseModel):
     upper: float | None = Field(default=None, ge=-LARGEST, le=LARGEST)
 
 
-@dataclass(frozen=True)
-class PersonalRules:
+class PersonalRules(BaseModel):
     """What one person says that they can do: features that stay, and numbers within bounds."""
 
-    locked: Sequence[str] = ()
-    bounds: Mapping[str, Bounds] | None = None
+    locked: list[str] = Field(
+        default=[], max_length=1000, description="Features that must stay.", examples=[["Income"]]
+    )
+    bounds: dict[str, Bounds] = Field(
+        default={},
+        description="What can be reached of numbers.",
+        examples=[{"Savings": {"upper": 20_000}}],
+    )
 
 
 @dataclass(frozen=True)
@@ -212,11 +217,11 @@ class Live:
 
     def _override(self, rules: PersonalRules) -> dict[str, Any]:
         known = {feature.name: feature for feature in self.space}
-        for name in (*rules.locked, *(rules.bounds or ())):
+        for name in (*rules.locked, *rules.bounds):
             if name not in known:
                 raise InvalidSpec(f"{name!r} is not a feature of the model.")
         own: dict[str, Any] = {}
-        for name, bounds in (rules.bounds or {}).items():
+        for name, bounds in rules.bounds.items():
             feature = known[name]
             if feature.kind not in ("continuous", "integer"):
                 raise InvalidSpec(f"{name!r} is not a number, and so has no bounds.")

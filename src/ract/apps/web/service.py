@@ -48,6 +48,7 @@ from ract.recourse.result import Recourse
 SESSION_HOURS = 12
 MOST_AUDITED = 1000  # newest cases
 MOST_OPEN = 5  # promises that someone can take for themselves
+ANY = PersonalRules()  # of someone who has said nothing
 N_WAYS = 3  # that people are shown
 PART = 8  # people between whom a search can be cancelled
 
@@ -112,7 +113,7 @@ class Service:
     def warm(self) -> None:
         """Compile, or read from the disk, what plans need; and see that the model answers."""
         rows = [self.live.example]
-        self.live.plans(rows, [PersonalRules()], 60.0, n_alternatives=N_WAYS - 1)
+        self.live.plans(rows, [ANY], 60.0, n_alternatives=N_WAYS - 1)
         if not self.live.accepted(rows)[0]:
             self.live.reasons(self.live.frame(rows), 60.0)
 
@@ -175,14 +176,14 @@ class Service:
         **options: Any,
     ) -> Iterator[Recourse]:
         """Plans for people, each under their own rules, for a few at a time."""
-        live, own = self.live, rules or [PersonalRules()] * len(rows)
+        live, own = self.live, rules or [ANY] * len(rows)
         each = self.settings.time_limit / len(rows)
         for first in range(0, len(rows), part):
             still_wanted()
             some = slice(first, first + part)
             yield live.plans(rows[some], own[some], each, **options)
 
-    def ways(self, case: Case, rules: PersonalRules) -> Ways:
+    def ways(self, case: Case, rules: PersonalRules = ANY) -> Ways:
         """What the person of a case can do."""
         (found,) = self.plans([case.values], [rules], n_alternatives=N_WAYS - 1)
         return Ways.of(found)
@@ -284,7 +285,7 @@ class Service:
             raise NotFound("This person is accepted; a notice is for someone who is refused.")
         if self.live.accepted([case.values])[0]:
             raise NotFound("The model of today accepts this person; decide again.")
-        plan = (self.ways(case, PersonalRules()) if ways is None else ways).plan
+        plan = (ways or self.ways(case)).plan
         still_wanted()
         reasons = self.live.reasons(self.live.frame([case.values]), self.settings.time_limit)
         notices = self.notices(case, language)

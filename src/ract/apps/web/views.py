@@ -247,7 +247,7 @@ class View:
             if not feature.actionable or feature.columns:
                 continue
             name = feature.name
-            value, given = case.values.get(name), (rules.bounds or {}).get(name)
+            value, given = case.values.get(name), rules.bounds.get(name)
             lock = {"name": name, "label": self.label(name), "locked": name in rules.locked}
             sliders = self._sliders(feature, value, given or Bounds())
             shown.append(lock | {"value": self.value(value), "sliders": sliders})
@@ -366,7 +366,7 @@ def rules_from_form(live: Live, form: Mapping[str, list[str]]) -> PersonalRules:
                 ends[side] = value
         if ends and name not in locked:
             bounds[name] = Bounds(**ends)
-    return PersonalRules(locked, bounds)
+    return PersonalRules(locked=locked, bounds=bounds)
 
 
 def best_language(wanted: str, otherwise: str = "en") -> str:
