@@ -1,6 +1,8 @@
-"""Promises, redemptions and verifications as sentences."""
+"""Promises, redemptions and verifications as sentences; regions as plain data."""
 
 from datetime import UTC, datetime
+
+import numpy as np
 
 from ract.apps.ledger import Limit, Promise, Redemption, Region, Verification
 
@@ -36,3 +38,15 @@ def test_a_verification_is_true_without_faults():
     assert str(Verification(2, "ab")) == "All 2 events are as they were written. Head: ab."
     wrong = Verification(2, "ab", ("Event 1 was changed.",))
     assert str(wrong) == "1 faults in 2 events. Event 1 was changed."
+
+
+def test_a_region_survives_plain_data_and_names_what_is_wrong():
+    region = Region({"Income": Limit(44_600.0), "Job": Limit(category="cook")}, ("Income",))
+    assert Region.from_dict(region.to_dict()) == region
+    assert region.faults({"Income": 44_600, "Job": "cook"}) == []
+    assert region.faults({"Income": "x", "Job": "clerk"}) == [
+        "Income is x; promised for 44,600 or more.",
+        "Job is clerk; promised for 'cook'.",
+    ]
+    assert region.faults({"Income": np.nan, "Job": None})[0].startswith("Income is nan")
+    assert region.faults({"Job": "cook"}) == ["Income is not given."]

@@ -1,7 +1,7 @@
-"""Regions: everyone inside is accepted, by the model's own predict."""
+"""Regions: everyone inside is accepted, by the model's own predict. When promises end."""
 
 from dataclasses import replace
-from datetime import timedelta
+from datetime import UTC, date, datetime, timedelta
 
 import numpy as np
 import pandas as pd
@@ -10,8 +10,9 @@ import pytest
 from ract import ActionSpace, Feature, RecourseForestClassifier, find_recourse
 from ract._utils.errors import InvalidSpec
 from ract.apps.ledger import Ledger
+from ract.apps.ledger.promise import Limit, Region
 from ract.apps.ledger.proving import Regions
-from ract.apps.ledger.region import Limit, Region
+from tests.apps.ledger.test_redeem import NOON, numbered
 
 
 def people_inside(region, frame, rng, n=200):
@@ -191,3 +192,20 @@ def test_no_region_is_without_ends(loans, rng):
                     assert limit.high <= ends[name][1.0] * 0.999 or limit.high < ends[name][1.0]
         monster = dict(promise.after) | {"LoanAmount": 9.9e14, "Age": -300}
         assert len(promise.region.faults(monster)) == 2
+
+
+def test_promises_end_with_a_day_of_the_lender_s(tmp_path, plans):
+    now = [NOON]
+    with Ledger(tmp_path / "a.db", zone="America/New_York", clock=lambda: now[0]) as ledger:
+        made = ledger.offer(plans, expires=timedelta(days=180))
+        shown = f"{made[0].expires:%Y-%m-%d}"
+        assert shown == "2026-11-19" and str(made[0].expires.tzinfo) == "America/New_York"
+        now[0] = datetime(2026, 11, 20, 4, 59, tzinfo=UTC)  # 23:59 in New York
+        assert ledger.redeem(made[0].person, made[0].after).accepted
+        now[0] += timedelta(minutes=1)
+        late = ledger.redeem(made[1].person, made[1].after)
+        assert not late.accepted and late.faults == ("It expired on 2026-11-19.",)
+    with Ledger(tmp_path / "a.db") as ledger:  # opened elsewhere, it is the same moment
+        assert ledger.get(made[1].id).expires == made[1].expires
+        given = ledger.offer(plans, expires=date(2027, 1, 2), people=numbered(plans, "day"))
+        assert str(given[0].expires) == "2027-01-02 23:59:59.999999+00:00"

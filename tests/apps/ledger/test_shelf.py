@@ -1,9 +1,10 @@
-"""Promises as they are read: what was changed behind the ledger's back is not believed."""
+"""What was changed behind the ledger's back is not believed; requests are carried out once."""
 
 import pytest
 
-from ract.apps.ledger import LedgerChanged
+from ract.apps.ledger import Conflict, Ledger, LedgerChanged, Request
 from tests.apps.ledger.test_ledger import HALF_A_YEAR, changed
+from tests.apps.ledger.test_redeem import DAYS, numbered
 
 
 def test_a_promise_whose_row_was_changed_is_not_redeemed(ledger, plans):
@@ -47,3 +48,26 @@ def test_what_one_promise_of_a_person_accepts_is_looked_up_without_writing(ledge
     assert other.promise is None and ledger.of(promise.person) == [promise]
     assert ledger.redeem(promise.person, promise.after, promise=promise.id).accepted
     assert ledger.counts()["redeemed"] == 1 and ledger.counts()["open"] == len(plans) - 1
+
+
+def test_an_offer_with_a_known_request_is_not_made_again(ledger, plans):
+    request = Request("one", "these people")
+    assert ledger.made(request) is None
+    first = ledger.offer(plans, expires=HALF_A_YEAR, request=request)
+    again = ledger.offer(plans, expires=HALF_A_YEAR, request=request)
+    assert [p.id for p in first] == [p.id for p in again] == [p.id for p in ledger.made(request)]
+    assert len(ledger.open()) == len(first)
+    with pytest.raises(Conflict, match="for something else"):
+        ledger.offer(plans, expires=HALF_A_YEAR, request=Request("one", "others"))
+
+
+def test_a_request_is_answered_as_it_was(where, plans):
+    with Ledger(where) as ledger:
+        promise, other = ledger.offer(plans, expires=DAYS, people=numbered(plans, "ask"))[:2]
+        request = Request("ask:1", "these values")
+        found = [ledger.redeem(promise.person, promise.after, request=request) for _ in range(2)]
+        assert [one.accepted for one in found] == [True, True]
+        assert not ledger.redeem(promise.person, promise.after, request=Request("ask:2")).accepted
+        with pytest.raises(Conflict, match="for something else"):
+            ledger.redeem(other.person, other.after, request=Request("ask:1", "other values"))
+        assert ledger.get(other.id).status == "open"

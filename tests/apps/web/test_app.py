@@ -9,7 +9,7 @@ from tests.apps.web.test_api import first_refused, offered
 
 
 def test_what_is_too_large_or_too_much_or_too_slow(serve, people, monkeypatch):
-    served = serve(max_bytes=20_000, per_minute=40, time_limit=1.0)
+    served = serve(per_minute=40, time_limit=1.0)
     large = b"x" * 10_000_000
     assert served("POST", "/decide", content=large).status_code == 413
     parts = (large[:5000] for _ in range(2000))  # of a length that is not said before

@@ -8,6 +8,7 @@ from pydantic import ValidationError
 from ract import ActionSpace, Feature, RecourseForestClassifier, save_model
 from ract._utils.errors import InvalidData, InvalidSpec
 from ract.apps.web.live import Bounds, Live, PersonalRules
+from ract.data.datasets import load_loans
 from ract.recourse import few_changes
 
 
@@ -74,6 +75,20 @@ def test_plans_are_those_of_the_model(usual, people):
     assert found.found.any()
 
 
+def test_time_counts_where_a_feature_has_a_pace(files, people, tmp_path):
+    assert Live.of(1, (files / "model.ract").read_bytes(), months=6.0).months is None
+    loans = load_loans(700, random_state=0)  # whose features have paces
+    forest = RecourseForestClassifier(loans.actions, n_estimators=10, random_state=0)
+    save_model(forest.fit(loans.frame, loans.target), tmp_path / "slow.ract")
+    live = Live.of(1, (tmp_path / "slow.ract").read_bytes(), months=6.0)
+    found = live.plans(people[:30], [PersonalRules()] * 30, 60.0)
+    again = live.model.recourse(
+        live.frame(people[:30]), actions=loans.actions.within(6), max_changes=3, at_least=True
+    )
+    assert live.months == 6.0 and found.found[again.found].all()
+    assert 0 < np.nanmax(found.month) <= 6
+
+
 def test_values_of_any_columns_are_typed(odd):
     live, frame = odd
     rows = as_json(frame)
@@ -99,7 +114,11 @@ def test_decisions_are_those_of_the_model(odd, usual, people):
 
 
 def test_rules_of_a_person_are_obeyed(usual, people):
-    rules = [PersonalRules(["Income"], {"Savings": Bounds(upper=50_000.4), "Age": Bounds(lower=3)})]
+    rules = [
+        PersonalRules(
+            locked=["Income"], bounds={"Savings": Bounds(upper=50_000.4), "Age": Bounds(lower=3)}
+        )
+    ]
     found = usual.plans(people, rules * len(people), 30.0)
     for plan in found:
         for change in plan.changes:
@@ -111,11 +130,13 @@ def test_rules_of_a_person_are_obeyed(usual, people):
             )
     assert found.found.any()
     with pytest.raises(InvalidSpec, match="not a feature"):
-        usual.plans(people, [PersonalRules(["Shoes"])], 1.0)
+        usual.plans(people, [PersonalRules(locked=["Shoes"])], 1.0)
 
 
 def test_rules_hold_for_those_who_have_no_plan_of_few_changes_too(odd):
     live, frame = odd
-    found = live.plans(as_json(frame)[:40], [PersonalRules(["copy"])] * 40, 30.0, max_changes=1)
+    found = live.plans(
+        as_json(frame)[:40], [PersonalRules(locked=["copy"])] * 40, 30.0, max_changes=1
+    )
     assert found.found.any() and not (found.found | found.accepted).all()
     assert not any(c.feature == "copy" for plan in found for c in plan.changes)

@@ -29,9 +29,8 @@ from ract.apps.ledger.promise import (
     Redemption,
     Verification,
 )
-from ract.apps.ledger.requests import Conflict, Request
 from ract.apps.ledger.ring import Head
-from ract.apps.ledger.shelf import Shelf, offers
+from ract.apps.ledger.shelf import OFFERS, Conflict, Request, Shelf
 from ract.apps.ledger.verify import verify_chain
 
 if TYPE_CHECKING:
@@ -154,7 +153,7 @@ class Ledger:
         pinned: Collection[str] = (),
     ) -> list[dict[str, Any]]:
         """What ``offer`` would promise, as plain data; nothing is written."""
-        from ract.apps.ledger.drafts import drafts
+        from ract.apps.ledger.proving import drafts
 
         with self.store.reading() as db:
             now = self.store.now(db)
@@ -370,7 +369,7 @@ class Ledger:
         """
         with self.store.reading() as db:
             self._shelf.get(db, promise)
-            row = db.execute(offers(tables.promises.c.id == promise)).one()
+            row = db.execute(OFFERS.where(tables.promises.c.id == promise)).one()
         return chain.Event(*row[1:])._asdict()
 
     def _actor(self, by: str | None) -> str:

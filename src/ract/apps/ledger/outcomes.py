@@ -24,7 +24,7 @@ from ract._utils.errors import InvalidSpec
 from ract.apps.ledger.chain import Event
 from ract.apps.ledger.ledger import Ledger
 from ract.apps.ledger.promise import OPEN, REDEEMED, WITHDRAWN
-from ract.apps.ledger.requests import Conflict
+from ract.apps.ledger.shelf import Conflict
 from ract.apps.ledger.tables import events
 
 if TYPE_CHECKING:

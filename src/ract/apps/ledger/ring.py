@@ -24,6 +24,7 @@ from ract._utils.errors import InvalidFile, InvalidSpec
 
 VARIABLE = "RACT_LEDGER_KEY"  # path of a ring, or its text
 OVERLAP = timedelta(days=7)
+SECONDS = 3  # that an address has to take a head; a service that ends waits for it
 
 
 class Head(NamedTuple):
@@ -179,7 +180,7 @@ def publish_head(head: Head, where: str) -> None:
         from urllib.request import Request, urlopen
 
         kind = {"content-type": "application/json"}
-        urlopen(Request(where, line.encode(), kind, method="POST"), timeout=10).close()
+        urlopen(Request(where, line.encode(), kind, method="POST"), timeout=SECONDS).close()
         return
     with open(where, "a", encoding="utf-8") as file:
         file.write(line + "\n")

@@ -1,25 +1,36 @@
-"""Promises as they are read from a ledger: each checked against its hashes and its signature."""
+"""Promises as they are read from a ledger, and requests that have made them.
+
+Each promise is checked against its hashes and its signature.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, tzinfo
-from typing import Any
+from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Connection, select
+from sqlalchemy import ColumnElement, Connection, insert, select
 
 from ract._utils.errors import InvalidSpec
 from ract.apps.ledger import chain, tables
 from ract.apps.ledger.cases import NotFound
-from ract.apps.ledger.entries import end_of, zone_of
-from ract.apps.ledger.promise import ERASED, OFFERED, OPEN, WITHDRAWN, Promise, Redemption
-from ract.apps.ledger.region import Region
+from ract.apps.ledger.entries import check_keys, end_of, zone_of
+from ract.apps.ledger.promise import ERASED, OFFERED, OPEN, WITHDRAWN, Promise, Redemption, Region
 from ract.apps.ledger.store import LedgerChanged, Store
 
 PAGE = 1000  # promises that are read at once
+
+# Status and event of promises.
+OFFERS = (
+    select(tables.promises.c.status, tables.events)
+    .join(tables.events, tables.events.c.subject == tables.promises.c.id)
+    .where(tables.events.c.kind == OFFERED)
+    .order_by(tables.events.c.number)
+)
 
 
 class Shelf:
@@ -45,7 +56,7 @@ class Shelf:
     def all(self, db: Connection, *conditions: ColumnElement[bool]) -> list[Promise]:
         """Promises in the order in which they were made."""
         found = []
-        for row in db.execute(offers(*conditions)).all():
+        for row in db.execute(OFFERS.where(*conditions)).all():
             promise = self._promise(row[0], chain.Event(*row[1:]), signed=True)
             if promise.status == WITHDRAWN:
                 events = tables.events
@@ -72,7 +83,7 @@ class Shelf:
         for first in range(0, len(ids), PAGE):
             places = {id: place for place, id in enumerate(ids[first : first + PAGE])}
             with self._store.reading() as db:
-                rows = db.execute(offers(table.id.in_(places))).all()
+                rows = db.execute(OFFERS.where(table.id.in_(places))).all()
             for row in sorted(rows, key=lambda row: places[row.subject]):
                 if row.status == OPEN:  # asked in SQL, SQLite would go through all open ones
                     promise = self._promise(row[0], chain.Event(*row[1:]), signed=False)
@@ -83,9 +94,13 @@ class Shelf:
         self, db: Connection, person: str, values: Mapping[str, Any], only: str | None
     ) -> Redemption:
         """The first open promise that accepts values, else the one that comes nearest."""
-        table, found, now = tables.promises.c, Redemption(False, None), self._store.now(db)
+        table, found = tables.promises.c, Redemption(False, None)
         conditions = [table.person == person, table.status == OPEN]
-        for promise in self.all(db, *conditions, *([table.id == only] if only else [])):
+        promises = self.all(db, *conditions, *([table.id == only] if only else []))
+        if not promises:
+            return found
+        now = self._store.now(db)
+        for promise in promises:
             if promise.person != person:  # the index was changed, not the event
                 raise LedgerChanged(promise.id)
             faults = promise.region.faults(values)
@@ -115,11 +130,33 @@ class Shelf:
         return Promise(made.subject, status=status, offered=offered, **details)
 
 
-def offers(*conditions: ColumnElement[bool]) -> Any:
-    """Status and event of promises."""
-    return (
-        select(tables.promises.c.status, tables.events)
-        .join(tables.events, tables.events.c.subject == tables.promises.c.id)
-        .where(tables.events.c.kind == OFFERED, *conditions)
-        .order_by(tables.events.c.number)
-    )
+class Conflict(InvalidSpec):
+    """A request's key that was used with another body, or a promise that has ended."""
+
+
+class Request(NamedTuple):
+    """A request that is carried out once: its key, and what it asks for."""
+
+    key: str
+    body: str = ""
+
+    @property
+    def digest(self) -> str:
+        """What is kept of the body."""
+        return hashlib.sha256(self.body.encode("utf-8", "surrogatepass")).hexdigest()
+
+    def made(self, db: Connection) -> list[str] | None:
+        """The promises that it has made; None if it was not carried out yet."""
+        check_keys([self.key], "A request's key")
+        table = tables.requests
+        row = db.execute(select(table).where(table.c.key == self.key)).first()
+        if row is None:
+            return None
+        if row.digest != self.digest:
+            raise Conflict(f"The request {self.key!r} was used before, for something else.")
+        return [str(id) for id in json.loads(row.made)]
+
+    def remember(self, db: Connection, made: Sequence[str]) -> None:
+        """Keep which promises it has made."""
+        new = {"key": self.key, "digest": self.digest, "made": json.dumps(made)}
+        db.execute(insert(tables.requests).values(new))

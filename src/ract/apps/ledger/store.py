@@ -20,7 +20,7 @@ import secrets
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal
@@ -41,7 +41,7 @@ from ract.apps.ledger.chain import (
     stamp,
 )
 from ract.apps.ledger.ring import VARIABLE, KeyRing
-from ract.apps.ledger.tables import NEWEST, check_version, events, migrate, schema, version
+from ract.apps.ledger.tables import NEWEST, check_version, events, migrate, version
 
 Mode = Literal["create", "write", "read"]
 Keys = str | Path | KeyRing | None
@@ -132,13 +132,13 @@ class Store:
                 raise InvalidFile(f"{self._file or _shown(str(self.engine.url))} holds no ledger.")
             self._read_keys(db, keys, mode, is_new=events.name not in names)
             if mode == "read":
-                if check_version(db, version) < NEWEST:
+                if check_version(db) < NEWEST:
                     raise OldLedger(
                         "This ledger was written by ract 0.2, whose events are not signed; open it "
                         "once to write, as ract promises open does, and they are."
                     )
             else:
-                migrate(db, version, schema, lambda db: upgrade(db, self))
+                migrate(db, lambda db: upgrade(db, self))
         if version.name in names and mode != "read":
             self.tidy()  # an old ledger may have held secrets
 
@@ -152,7 +152,8 @@ class Store:
         path = Path(keys or os.environ.get(VARIABLE) or beside)
         ring = None if in_memory else KeyRing.found(path)
         if ring is None and mode != "read":
-            if not is_new and (columns := _columns(db)) and "key" in columns:
+            columns = [] if is_new else sa.inspect(db).get_columns(events.name)
+            if any(column["name"] == "key" for column in columns):
                 signed = sa.select(events.c.key).where(events.c.key.is_not(None)).limit(1)
                 if (key := db.execute(signed).scalar()) is not None:
                     raise InvalidSpec(
@@ -193,9 +194,8 @@ class Store:
         """What time it is."""
         if self._clock is not None:
             return self._clock()
-        if self._is_sqlite:
-            found = db.exec_driver_sql("SELECT strftime('%Y-%m-%dT%H:%M:%f+00:00', 'now')")
-            return datetime.fromisoformat(str(found.scalar()))
+        if self._is_sqlite:  # whose clock is that of this machine
+            return datetime.now(UTC)
         return datetime.fromisoformat(
             str(db.execute(sa.select(sa.func.clock_timestamp())).scalar())
         )
@@ -279,10 +279,6 @@ def _file_of(url: str) -> Path | None:
         return None
     name = url.removeprefix("sqlite:///").partition("?")[0]
     return None if name in ("", ":memory:") else Path(name)
-
-
-def _columns(db: sa.Connection) -> set[str]:
-    return {column["name"] for column in sa.inspect(db).get_columns(events.name)}
 
 
 def _engine(url: str) -> sa.Engine:

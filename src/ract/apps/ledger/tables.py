@@ -83,24 +83,19 @@ def all_events(db: sa.Connection, table: sa.Table = events) -> Iterable[Any]:
     return db.execute(chosen, execution_options={"yield_per": BATCH})
 
 
-def migrate(
-    db: sa.Connection,
-    version: sa.Table,
-    tables: sa.MetaData,
-    upgrade: Callable[[sa.Connection], None],
-) -> None:
+def migrate(db: sa.Connection, upgrade: Callable[[sa.Connection], None]) -> None:
     """Make the tables, or bring those of 0.2 to what they are now; nobody else writes meanwhile."""
     version.create(db, checkfirst=True)
-    seen = check_version(db, version)
+    seen = check_version(db)
     if seen == 0:
-        tables.create_all(db)
+        schema.create_all(db)
     elif seen < NEWEST:
         upgrade(db)
     if seen < NEWEST:
         db.execute(sa.insert(version).values(version=NEWEST))
 
 
-def check_version(db: sa.Connection, version: sa.Table) -> int:
+def check_version(db: sa.Connection) -> int:
     """The version of a database's tables; 0 if it has none. A newer one than ours is refused."""
     seen = int(db.execute(sa.select(sa.func.max(version.c.version))).scalar() or 0)
     if seen > NEWEST:

@@ -68,11 +68,8 @@ class _Walk:
                 self.faults.append(f"Event {event.number} ends a promise that is not open.")
             self.standing[event.subject] = *before[:2], event.kind
         elif event.kind == "decided":
-            self.standing[event.subject] = (
-                None if said is None else said["person"],
-                event.number,
-                None,
-            )
+            person = None if said is None else said["person"]
+            self.standing[event.subject] = person, event.number, None
         elif event.kind == "reported":
             self.standing[event.subject] = *before[:2], event.number
         elif event.kind == ERASED:

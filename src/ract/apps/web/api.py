@@ -19,7 +19,6 @@ from ract.apps.web import schemas
 from ract.apps.web.edge import metrics_text
 from ract.apps.web.gate import Gate
 from ract.apps.web.keys import ADMIN, APPLICANT, AUDITOR, WORKER, Caller
-from ract.apps.web.live import PersonalRules
 from ract.apps.web.routes import Routes
 from ract.apps.web.work import Cancelled, RequestWork
 
@@ -245,9 +244,8 @@ def _rows(body: schemas.DecideRequest | schemas.SearchRequest) -> list[dict[str,
 
 def _options(body: schemas.SearchRequest) -> dict[str, Any]:
     """Options of a search for plans, and what each person says that they can do."""
-    rules = [PersonalRules(one.locked, one.bounds) for one in body.people]
     lasting = {} if body.lasting is None else {"lasting": body.lasting}
-    return {"rules": rules, "max_changes": body.max_changes} | lasting
+    return {"rules": body.people, "max_changes": body.max_changes} | lasting
 
 
 def _number(id: str, what: str) -> str:

@@ -25,8 +25,8 @@ from ract.apps.ledger import Conflict, LedgerUnavailable
 from ract.apps.ledger.cases import NotFound
 from ract.apps.web.api import api_routes
 from ract.apps.web.connections import trust
-from ract.apps.web.edge import Edge, TooLarge
-from ract.apps.web.gate import Gate, TooSlow
+from ract.apps.web.edge import Edge
+from ract.apps.web.gate import Gate
 from ract.apps.web.keys import AUDITOR, WORKER, Denied
 from ract.apps.web.pages import PAGES, error_page, page_routes
 from ract.apps.web.service import Broken, Service
@@ -46,7 +46,6 @@ STATUS: tuple[tuple[type[Exception], int], ...] = (
     (NotFound, 404),
     (Conflict, 409),
     (Broken, 409),
-    (TooLarge, 413),
     (InvalidFile, 500),
     (InvalidSpec, 422),
     (InvalidData, 422),
@@ -114,7 +113,7 @@ class App:
         )
         app.add_api_route("/", lambda: RedirectResponse("/login", 303), include_in_schema=False)
         app.add_api_route("/health", self._health, methods=["GET"], summary="Is it there?")
-        kinds = Denied, TooSlow, LedgerUnavailable, RequestValidationError, HTTPException
+        kinds = Denied, LedgerUnavailable, RequestValidationError, HTTPException
         for kind in (*kinds, InvalidFile, InvalidSpec, InvalidData, Exception):
             app.add_exception_handler(kind, self._refused)
         return app
@@ -124,7 +123,7 @@ class App:
             await self.gate.in_thread(lambda: self.service.state.model_number())
             if self.routes is None:
                 raise LedgerUnavailable
-        except (LedgerUnavailable, TooSlow, Denied):
+        except (LedgerUnavailable, Denied):
             return JSONResponse({"status": "the ledger does not answer"}, 503)
         return JSONResponse({"status": "ok"})
 
@@ -163,7 +162,7 @@ class App:
         await send({"type": "lifespan.shutdown.complete"})
 
     def _drain_first(self) -> None:
-        """Tell connections to close, and searches to stop, a little before the server does so."""
+        """Tell connections to close, and jobs to stop, a little before the server does so."""
         usual = signal.getsignal(signal.SIGTERM)
         if threading.current_thread() is not threading.main_thread() or not callable(usual):
             return
@@ -171,6 +170,7 @@ class App:
 
         def drain(number: int, frame: FrameType | None) -> None:
             self._edge.draining = True
+            loop.call_soon_threadsafe(self.gate.cancel_jobs)
             loop.call_soon_threadsafe(loop.call_later, DRAIN, usual, number, frame)
 
         signal.signal(signal.SIGTERM, drain)
@@ -221,8 +221,6 @@ def _reason(error: Exception) -> tuple[int, str, dict[str, str]]:
         headers = {"www-authenticate": "Bearer"} if error.status == 401 else {}
         headers |= {"retry-after": str(error.after)} if error.after else {}
         return error.status, str(error), headers
-    if isinstance(error, TooSlow):
-        return 504, "This took too long, and nothing was kept; ask for fewer people, or a job.", {}
     if isinstance(error, TimeoutError):
         return 408, "The request did not arrive in time.", {}
     if isinstance(error, LedgerUnavailable):

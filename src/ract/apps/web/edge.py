@@ -14,16 +14,15 @@ from contextlib import contextmanager, nullcontext, suppress
 from time import perf_counter
 
 from fastapi import Request
-from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
-from prometheus_client.core import GaugeMetricFamily
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.multiprocess import MultiProcessCollector
-from prometheus_client.registry import Collector
 from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ract.apps.web.gate import Gate
 from ract.apps.web.keys import Denied
+from ract.apps.web.schemas import MOST_PEOPLE
 
 log = logging.getLogger("ract.apps.web")
 
@@ -44,6 +43,7 @@ SECURE = {"strict-transport-security": "max-age=31536000"}
 BUCKETS = (0.005, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)  # seconds
 OPEN = ("/health", "/login", "/")  # what is answered without a key
 SMALL = 4096  # bytes of a request of someone who is not known yet
+LARGE = 1_000_000  # and of everybody else
 AT_ONCE = 4  # requests under way for each thread, before others are refused unread
 FIELDS = 20  # that a person in a request may have beside their values
 
@@ -52,30 +52,25 @@ REQUESTS = Counter("ract_requests", "Requests.", ["route", "status"], registry=N
 SECONDS = Histogram(
     "ract_request_seconds", "How long they took.", ["route"], buckets=BUCKETS, registry=NONE
 )
-
-
-class _Now(Collector):
-    """Numbers as they are now."""
-
-    def __init__(self, promises: Mapping[str, int], model: int) -> None:
-        self._counts = GaugeMetricFamily("ract_promises", "Promises.", labels=["status"])
-        for status, n in promises.items():
-            self._counts.add_metric([status], n)
-        self._model = GaugeMetricFamily("ract_model", "The model that decides.", value=model)
-
-    def collect(self) -> Iterable[GaugeMetricFamily]:
-        return self._counts, self._model
+PROMISES = Gauge(
+    "ract_promises", "Promises.", ["status"], registry=NONE, multiprocess_mode="mostrecent"
+)
+MODEL = Gauge(
+    "ract_model", "The model that decides.", registry=NONE, multiprocess_mode="mostrecent"
+)
 
 
 def metrics_text(promises: Mapping[str, int], model: int) -> str:
     """What all worker processes have counted, as Prometheus reads it."""
+    MODEL.set(model)
+    for status, n in promises.items():
+        PROMISES.labels(status).set(n)
     registry = CollectorRegistry()
     if "PROMETHEUS_MULTIPROC_DIR" in os.environ:
         MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
     else:
-        registry.register(REQUESTS)
-        registry.register(SECONDS)
-    registry.register(_Now(promises, model))
+        for metric in (REQUESTS, SECONDS, PROMISES, MODEL):
+            registry.register(metric)
     return generate_latest(registry).decode()
 
 
@@ -116,13 +111,13 @@ class Edge:
         except (ClientDisconnect, ConnectionError):
             status = 499  # nobody waits for an answer
         except Exception as error:
-            if not isinstance(error, (Denied, TooLarge, OSError)):
+            if not isinstance(error, (Denied, OSError)):
                 # Messages of errors may hold values of people; where they arose does not.
                 where = "".join(traceback.format_tb(error.__traceback__)[-3:])
                 log.error("%s at\n%s", type(error).__name__, where)
             if not begun:
                 answer = self._refused(request, error)
-                if isinstance(error, (TooLarge, TimeoutError, Denied)):  # its body was not read
+                if isinstance(error, (TimeoutError, Denied)):  # its body was not read
                     answer.headers["connection"] = "close"
                 await answer(scope, receive, dressed)
         seconds = perf_counter() - started
@@ -134,7 +129,7 @@ class Edge:
 
     async def _admitted(self, request: Request) -> bytes:
         """The body of a request, once it is known who asks."""
-        path, most = request.url.path, self._gate.settings.max_bytes
+        path, most = request.url.path, LARGE
         is_link = request.method == "GET" and path.startswith("/my/")
         if path in OPEN or path.startswith("/static/"):
             most = SMALL
@@ -160,12 +155,11 @@ class Edge:
 
     def _check_fields(self, body: bytes) -> None:
         """Refuse more fields than people can have, before they are looked at."""
-        settings = self._gate.settings
         if body.count(b":") > 200:
-            columns = self._gate.service.n_columns
-            people = min(body.count(b'"values"'), settings.max_people)
+            columns = len(self._gate.service.live.model.encoder_.feature_names)
+            people = min(body.count(b'"values"'), MOST_PEOPLE)
             if body.count(b":") > 200 + people * (2 * columns + FIELDS):
-                raise TooLarge("A request has no more fields than its people have features.")
+                raise Denied("A request has no more fields than its people have features.", 413)
 
     def _headers(self, given: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
         """Headers of an answer, with ours where it has none of its own."""
@@ -174,10 +168,6 @@ class Edge:
         more |= {"connection": "close"} if self.draining else {}
         added = [(k.encode(), v.encode()) for k, v in more.items() if k.encode() not in own]
         return [*given, *added]
-
-
-class TooLarge(Exception):
-    """A request that is larger than it may be."""
 
 
 async def _body(request: Request, most: int) -> bytes:
@@ -189,7 +179,7 @@ async def _body(request: Request, most: int) -> bytes:
             if (size := len(body)) > most:
                 break
     if size > most:
-        raise TooLarge(f"A request has at most {most:,} bytes.")
+        raise Denied(f"A request has at most {most:,} bytes.", 413)
     return bytes(body)
 
 

@@ -30,11 +30,8 @@ LONG = 600.0  # seconds for what an auditor or an administrator asks
 LINK_REQUESTS = 50  # of a key's requests, a link has one in so many
 LINK_SHARE = 5  # of a key's seconds of searches, a link has one in so many
 LINK_AT_ONCE = 2  # searches of one link, under way or waiting
+TOO_SLOW = "This took too long, and nothing was kept; ask for fewer people, or a job."
 WAIT = 0.5  # seconds that a search may wait for others before it is refused at once
-
-
-class TooSlow(Exception):
-    """A request took longer than it may; nothing of it was kept."""
 
 
 @dataclass
@@ -74,11 +71,15 @@ class Queue:
         future.add_done_callback(lambda done: self.running.pop(done, None))
         return future
 
-    def close(self) -> None:
-        """Cancel what waits and what has not begun to be kept, and wait for the rest."""
+    def cancel(self) -> None:
+        """Cancel what waits, and what has not begun to be kept."""
         for future, (work, _) in list(self.running.items()):
             future.cancel()
             work.cancel()
+
+    def close(self) -> None:
+        """Cancel what can be, and wait for the rest."""
+        self.cancel()
         self._pool.shutdown()
 
 
@@ -124,7 +125,7 @@ class Gate:
     def may(self, *roles: str) -> list[Any]:
         """What lets only some roles through to a route, and administrators; before its body."""
 
-        def check(request: Request) -> None:
+        async def check(request: Request) -> None:  # FastAPI runs others in a thread of their own
             caller = getattr(request.state, "who", None)
             if caller is None:
                 raise Denied("A key is needed.")
@@ -189,7 +190,7 @@ class Gate:
         try:
             await asyncio.wait([future], timeout=seconds)
             if not future.done() and work.cancel():
-                raise TooSlow
+                raise Denied(TOO_SLOW, 504)
             return await future
         except (Cancelled, asyncio.CancelledError):
             work.cancel()
@@ -251,8 +252,14 @@ class Gate:
         if request.method not in ("GET", "HEAD") and not here:
             raise Denied("Forms are taken from pages of this service only.", 403)
 
+    def cancel_jobs(self) -> None:
+        """Cancel what nobody waits for."""
+        self._queues["job"].cancel()
+
     def close(self) -> None:
         """Cancel what is under way, and wait for what is being kept."""
+        for queue in self._queues.values():  # all at once, before one is waited for
+            queue.cancel()
         for queue in self._queues.values():
             queue.close()
         self._limiter.close()

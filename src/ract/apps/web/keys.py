@@ -40,12 +40,12 @@ class Caller:
 
 
 class Denied(Exception):
-    """Nobody may ask this, or not now; the sentence says what is missing.
+    """Nobody may ask this, or not now, or so much; the sentence says what is missing.
 
     Parameters
     ----------
     sentence : str
-    status : {401, 403, 429, 503}
+    status : {401, 403, 413, 429, 503, 504}
     after : int
         Seconds after which to ask again, if that helps.
     """

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
@@ -46,12 +47,17 @@ class Bounds(BaseModel):
     upper: float | None = Field(default=None, ge=-LARGEST, le=LARGEST)
 
 
-@dataclass(frozen=True)
-class PersonalRules:
+class PersonalRules(BaseModel):
     """What one person says that they can do: features that stay, and numbers within bounds."""
 
-    locked: Sequence[str] = ()
-    bounds: Mapping[str, Bounds] | None = None
+    locked: list[str] = Field(
+        default=[], max_length=1000, description="Features that must stay.", examples=[["Income"]]
+    )
+    bounds: dict[str, Bounds] = Field(
+        default={},
+        description="What can be reached of numbers.",
+        examples=[{"Savings": {"upper": 20_000}}],
+    )
 
 
 @dataclass(frozen=True)
@@ -70,6 +76,8 @@ class Live:
     notices : dict
         By language.
     fingerprint : str
+    months : float or None
+        The time that plans may take; None where no feature has a pace, so that it says nothing.
     """
 
     number: int
@@ -78,10 +86,20 @@ class Live:
     values: type[BaseModel]
     notices: Mapping[str, Notices]
     fingerprint: str
+    months: float | None = None
 
     @classmethod
-    def of(cls, number: int, content: bytes, files: Sequence[str | Path] = ()) -> Live:
-        """From a model file's content and files of notice settings."""
+    def of(
+        cls,
+        number: int,
+        content: bytes,
+        files: Sequence[str | Path] = (),
+        months: float | None = None,
+    ) -> Live:
+        """From a model file's content, files of notice settings, and the time that plans may take.
+
+        At the pace of each feature.
+        """
         file = from_bytes(content)
         model = file.model
         given = {
@@ -98,7 +116,15 @@ class Live:
             notices[language] = Notices(model, settings)
         values = values_type(model)
         question = RecourseProblem(model).encoded(_frame(model, [_example(values)]))
-        return cls(number, question, file.judge, values, notices, model_fingerprint(model))
+        if not any(axis.feature.pace or axis.feature.delay for axis in model.encoder_.axes):
+            months = None
+        known = file.judge, values, notices, model_fingerprint(model)
+        return cls(number, question, *known, months)
+
+    @cached_property
+    def asked(self) -> Question:
+        """The question about plans that can be carried out in time."""
+        return self.question if self.months is None else within_months(self.question, self.months)
 
     @property
     def model(self) -> Any:
@@ -133,8 +159,6 @@ class Live:
         rows: Rows,
         rules: Sequence[PersonalRules],
         each: float,
-        *,
-        months: float | None = None,
         **options: Any,
     ) -> Recourse:
         """Plans of few changes for everyone, each under their own rules.
@@ -145,8 +169,6 @@ class Live:
         rules : sequence of PersonalRules
         each : float
             Seconds for one person, who is searched for twice if few changes are not enough.
-        months : float, optional
-            The time that plans may take, at the pace of each feature.
         options
             Of ``find_recourse``.
         """
@@ -156,8 +178,7 @@ class Live:
         def find(some: pd.DataFrame, **how: Any) -> Recourse:
             how = with_lasting(self.model, how)
             strength, lasting = how.pop("strength", None), how.pop("lasting", None)
-            asked = self.question if months is None else within_months(self.question, months)
-            question = replace(asked, people=some, matrix=matrix[some.index])
+            question = replace(self.asked, people=some, matrix=matrix[some.index])
             own = how.pop("overrides", None)
             inquiry = Inquiry.about(question, Options.of(**how), overrides=own)
             if isinstance(strength, Levels):
@@ -167,8 +188,8 @@ class Live:
         options |= {"overrides": {i: own for i, own in overrides.items() if own}}
         options |= {"n_jobs": 1, "time_limit": min(SECONDS, each / 2)}
         found = few_changes(find, frame, at_least=True, ranges=True, **options)
-        if months is not None:
-            add_months(found, int(months))
+        if self.months is not None:
+            add_months(found, int(self.months))
         return found
 
     def distances(self, rows: Rows) -> list[Plan]:
@@ -196,11 +217,11 @@ class Live:
 
     def _override(self, rules: PersonalRules) -> dict[str, Any]:
         known = {feature.name: feature for feature in self.space}
-        for name in (*rules.locked, *(rules.bounds or ())):
+        for name in (*rules.locked, *rules.bounds):
             if name not in known:
                 raise InvalidSpec(f"{name!r} is not a feature of the model.")
         own: dict[str, Any] = {}
-        for name, bounds in (rules.bounds or {}).items():
+        for name, bounds in rules.bounds.items():
             feature = known[name]
             if feature.kind not in ("continuous", "integer"):
                 raise InvalidSpec(f"{name!r} is not a number, and so has no bounds.")
@@ -224,11 +245,19 @@ class Records(Table):
     def __init__(self, names: Sequence[str], rows: Rows) -> None:
         super().__init__([name for name in names if all(name in row for row in rows)], len(rows))
         self._rows = rows
+        for name in self.names:
+            values = [row[name] for row in rows]
+            if all(map(_is_number, values)):  # nothing is left to be checked
+                self._kept[name] = np.array(values, dtype=float)
 
     def _raw(self, name: str) -> np.ndarray:
         values = [row[name] for row in self._rows]
         is_plain = not any(value is None or isinstance(value, str) for value in values)
         return np.array(values, dtype=None if is_plain else object)
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and -LARGEST <= value <= LARGEST
 
 
 def _example(values: type[BaseModel]) -> dict[str, Any]:

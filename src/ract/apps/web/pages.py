@@ -166,7 +166,11 @@ def _worker(router: APIRouter, gate: Gate) -> None:
         at = min(max(page, 1), n_pages)
         found = cases.search(text, skip=(at - 1) * MOST_FOUND)
         shown = {"search": text, "n_cases": n_cases, "page": at, "n_pages": n_pages}
-        shown["cases"] = [_listed(view, case) for case in found]
+        shown["cases"] = [
+            {"id": one.id, "person": one.person, "reported": one.reported is not None}
+            | {"decision": _decision(view, one), "date": view.day(one.at)}
+            for one in found
+        ]
         heading, inputs = view.t.staff.desk, view.inputs({})
         return view.page("desk.html", heading=heading, staff=True, inputs=inputs, **shown)
 
@@ -320,11 +324,6 @@ def _doors(router: APIRouter, gate: Gate) -> None:
         answer = RedirectResponse("/login", 303)
         answer.delete_cookie(SESSION_COOKIE)
         return answer
-
-
-def _listed(view: View, case: Case) -> dict[str, Any]:
-    shown = {"id": case.id, "person": case.person, "reported": case.reported is not None}
-    return shown | {"decision": _decision(view, case), "date": view.day(case.at)}
 
 
 def _decision(view: View, case: Case) -> str:

@@ -14,6 +14,7 @@ from urllib.parse import parse_qs
 
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse, Response
+from pydantic import BaseModel
 
 from ract.apps.ledger import Case
 from ract.apps.web.gate import Gate, Kind
@@ -89,9 +90,14 @@ class Routes:
         def add(function: Function) -> Function:
             async def endpoint(request: Request, **given: Any) -> Any:
                 n_people = len(getattr(given.get("body"), "people", [None]))
-                return await self.gate(
-                    request, lambda caller: function(caller, **given), kind, n_people
-                )
+
+                def work(caller: Caller) -> Any:
+                    answer = function(caller, **given)
+                    if isinstance(answer, BaseModel):  # which need not be checked again
+                        return Response(answer.model_dump_json(), media_type="application/json")
+                    return answer
+
+                return await self.gate(request, work, kind, n_people)
 
             _as_endpoint(endpoint, function, body)
             self.router.add_api_route(path, endpoint, methods=[method], **how)

@@ -12,21 +12,16 @@ from pydantic import BaseModel, ConfigDict, FailFast, Field, create_model
 
 from ract.apps.ledger import Promise
 from ract.apps.ledger.entries import LONGEST, Plain, plain_value
-from ract.apps.web.live import Bounds, Live
+from ract.apps.web.live import Live, PersonalRules
 from ract.apps.web.settings import Settings
 from ract.recourse.few_changes import MAX_CHANGES
 from ract.recourse.plan import Plan
 
+MOST_PEOPLE = 1000  # of a request
+
 Person = Annotated[
     str,
     Field(min_length=1, max_length=LONGEST, description="Key that you choose.", examples=["A-17"]),
-]
-Locked = Annotated[
-    list[str], Field(max_length=1000, description="Features that must stay.", examples=[["Income"]])
-]
-Bounded = Annotated[
-    dict[str, Bounds],
-    Field(description="What can be reached of numbers.", examples=[{"Savings": {"upper": 20_000}}]),
 ]
 
 
@@ -43,11 +38,8 @@ class PersonToDecide(Strict):
     values: BaseModel
 
 
-class PersonToPlan(PersonToDecide):
+class PersonToPlan(PersonToDecide, PersonalRules):
     """The same with what the person can do."""
-
-    locked: Locked = []
-    bounds: Bounded = {}
 
 
 class PersonToPromise(PersonToPlan):
@@ -102,7 +94,7 @@ class Requests:
 
         def people(base: type[BaseModel]) -> Any:
             kind = create_model(base.__name__, __base__=base, values=(live.values, ...))
-            most = Field(min_length=1, max_length=settings.max_people)
+            most = Field(min_length=1, max_length=MOST_PEOPLE)
             return Annotated[list[kind], FailFast(), most], ...  # type: ignore[valid-type]
 
         def request(base: type[BaseModel], **fields: Any) -> Any:

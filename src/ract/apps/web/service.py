@@ -48,6 +48,7 @@ from ract.recourse.result import Recourse
 SESSION_HOURS = 12
 MOST_AUDITED = 1000  # newest cases
 MOST_OPEN = 5  # promises that someone can take for themselves
+ANY = PersonalRules()  # of someone who has said nothing
 N_WAYS = 3  # that people are shown
 PART = 8  # people between whom a search can be cancelled
 
@@ -97,18 +98,13 @@ class Service:
         self.ledger = Ledger(settings.ledger, mode="write", zone=settings.zone, by="service")
         try:
             self.state = ServiceState(self.ledger.store)
-            self.live = Live.of(*self.state.model(), settings.notices)
+            self.live = self._read()
         except BaseException:
             self.close()
             raise
         self.cases = self.ledger.cases
         self._reading = threading.Lock()
         self._published: Head | None = None
-
-    @property
-    def n_columns(self) -> int:
-        """How many values a person has."""
-        return len(self.live.model.encoder_.feature_names)
 
     def close(self) -> None:
         """Close the connections."""
@@ -117,7 +113,7 @@ class Service:
     def warm(self) -> None:
         """Compile, or read from the disk, what plans need; and see that the model answers."""
         rows = [self.live.example]
-        self.live.plans(rows, [PersonalRules()], 60.0, n_alternatives=N_WAYS - 1)
+        self.live.plans(rows, [ANY], 60.0, n_alternatives=N_WAYS - 1)
         if not self.live.accepted(rows)[0]:
             self.live.reasons(self.live.frame(rows), 60.0)
 
@@ -126,8 +122,12 @@ class Service:
         with self._reading:
             if self.state.model_number() == self.live.number:
                 return False
-            self.live = Live.of(*self.state.model(), self.settings.notices)
+            self.live = self._read()
         return True
+
+    def _read(self) -> Live:
+        months = timedelta(days=self.settings.promise_days) // MONTH
+        return Live.of(*self.state.model(), self.settings.notices, months)
 
     def publish_head(self) -> None:
         """Publish the signed head of the ledger, if there is a newer one and a place for it."""
@@ -176,15 +176,14 @@ class Service:
         **options: Any,
     ) -> Iterator[Recourse]:
         """Plans for people, each under their own rules, for a few at a time."""
-        live, own = self.live, rules or [PersonalRules()] * len(rows)
+        live, own = self.live, rules or [ANY] * len(rows)
         each = self.settings.time_limit / len(rows)
-        months = timedelta(days=self.settings.promise_days) // MONTH
         for first in range(0, len(rows), part):
             still_wanted()
             some = slice(first, first + part)
-            yield live.plans(rows[some], own[some], each, months=months, **options)
+            yield live.plans(rows[some], own[some], each, **options)
 
-    def ways(self, case: Case, rules: PersonalRules) -> Ways:
+    def ways(self, case: Case, rules: PersonalRules = ANY) -> Ways:
         """What the person of a case can do."""
         (found,) = self.plans([case.values], [rules], n_alternatives=N_WAYS - 1)
         return Ways.of(found)
@@ -286,7 +285,7 @@ class Service:
             raise NotFound("This person is accepted; a notice is for someone who is refused.")
         if self.live.accepted([case.values])[0]:
             raise NotFound("The model of today accepts this person; decide again.")
-        plan = (self.ways(case, PersonalRules()) if ways is None else ways).plan
+        plan = (ways or self.ways(case)).plan
         still_wanted()
         reasons = self.live.reasons(self.live.frame([case.values]), self.settings.time_limit)
         notices = self.notices(case, language)
@@ -379,7 +378,7 @@ def publish_model(
     Broken
         If it does not, and is not.
     """
-    changed = not state.is_current(content)
+    changed = not state.model_number(content)
     found = check(ledger, from_bytes(content).model)
     forced, kept = changed and not found, int(found.kept.sum())
     if forced and not force:

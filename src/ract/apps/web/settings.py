@@ -39,10 +39,6 @@ class Settings:
         How long promises and applicants' links last.
     time_limit : float
         Seconds for a request.
-    max_bytes : int
-        Size of a request.
-    max_people : int
-        People in a request.
     per_minute : int
         Requests a minute of one key; a link has a fiftieth of them.
     search_seconds : float
@@ -71,8 +67,6 @@ class Settings:
     promise_days: int = 180
     link_days: int = 30
     time_limit: float = 10.0
-    max_bytes: int = 1_000_000
-    max_people: int = 1000
     per_minute: int = 6000
     search_seconds: float = 30.0
     threads: int = 8

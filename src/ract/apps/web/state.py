@@ -18,14 +18,13 @@ from ract.apps.ledger.cases import NotFound
 from ract.apps.ledger.chain import Event, stamp
 from ract.apps.ledger.entries import LONGEST, check_keys
 from ract.apps.ledger.store import LedgerChanged, Store
-from ract.apps.ledger.tables import events, migrate
+from ract.apps.ledger.tables import events
 from ract.apps.web.keys import Caller, Role, digest, new_key
 
 FORGET = timedelta(days=7)  # jobs that are over
 SILENT = timedelta(seconds=60)  # after which a job that says nothing is lost
 
 schema = sa.MetaData()
-version = sa.Table("ract_serve_version", schema, sa.Column("version", sa.Integer, nullable=False))
 keys = sa.Table(
     "ract_serve_keys",
     schema,
@@ -68,11 +67,12 @@ jobs = sa.Table(
     sa.Column("at", sa.String(27), nullable=False),
 )
 
-
-def _upgrade(db: sa.Connection) -> None:
-    """Tables that 0.2 did not have; the ledger has seen to the others."""
-    for table in (tokens, jobs):
-        table.create(db)
+NEWEST = sa.select(models).order_by(models.c.number.desc()).limit(1)
+# Asked with every request, and so made once.
+KEY_BY_HASH, KEY_BY_ID = (
+    sa.select(keys).where(column == sa.bindparam("by"), keys.c.revoked.is_(None))
+    for column in (keys.c.hash, keys.c.id)
+)
 
 
 class ServiceState:
@@ -94,9 +94,9 @@ class ServiceState:
     """
 
     def __init__(self, store: Store) -> None:
-        self.store = store
+        self.store, self._known = store, set[tuple[Any, ...]]()
         with store.writing() as db:
-            migrate(db, version, schema, _upgrade)
+            schema.create_all(db)  # what is not there; the ledger has seen to tables of 0.2
 
     def add_key(self, role: Role, name: str, *, by: str, days: int | None = None) -> str:
         """A new key, which is shown once: only its hash is kept."""
@@ -113,21 +113,27 @@ class ServiceState:
     def key_of(self, key: str) -> Caller | None:
         """Whoever shows a key, unless it is unknown, revoked or over."""
         with self.store.reading() as db:
-            return self._key(db, keys.c.hash == digest(key))
+            return self._key(db, KEY_BY_HASH, digest(key))
 
-    def _key(self, db: sa.Connection, condition: sa.ColumnElement[bool]) -> Caller | None:
-        row = db.execute(sa.select(keys).where(condition, keys.c.revoked.is_(None))).first()
+    def _key(self, db: sa.Connection, chosen: sa.Select[Any], by: str) -> Caller | None:
+        row = db.execute(chosen, {"by": by}).first()
         if row is None or (row.until is not None and row.until < stamp(self.store.now(db))):
             return None
         self._believed(db, row, ("role", "name", "hash", "until"))
         return Caller(row.id, row.role, row.name)
 
     def _believed(self, db: sa.Connection, row: sa.Row[Any], names: tuple[str, ...]) -> None:
-        """Refuse a row that is not as the event says with which it was written."""
+        """Refuse a row that is not as the event says with which it was written.
+
+        An event says the same for good: what was believed once is not checked again.
+        """
+        if (held := (row.event, *(getattr(row, name) for name in names))) in self._known:
+            return
         made = db.execute(sa.select(events).where(events.c.number == row.event)).first()
         said = {} if made is None else self.store.said(Event(*made))
         if any(said.get(name) != getattr(row, name) for name in names):
             raise LedgerChanged(f"{row[0]} in the tables of the service")
+        self._known.add(held)
 
     def all_keys(self) -> list[dict[str, Any]]:
         """All keys, without their hashes."""
@@ -166,7 +172,7 @@ class ServiceState:
         """Whoever has shown their key in a browser; None if they have left, or it was revoked."""
         with self.store.reading() as db:
             id = self._subject(db, "session", token)
-            return None if id is None else self._key(db, keys.c.id == id)
+            return None if id is None else self._key(db, KEY_BY_ID, id)
 
     def _subject(self, db: sa.Connection, kind: str, token: str) -> str | None:
         own = tokens.c.hash == digest(token), tokens.c.kind == kind
@@ -202,26 +208,18 @@ class ServiceState:
             db.execute(old.values(content=None))
             return int(number)
 
-    def model_number(self) -> int:
-        """The number of the model that decides; 0 if there is none yet."""
-        return self._newest()[0]
-
-    def is_current(self, content: bytes) -> bool:
-        """Whether a model file is the one that decides already."""
-        return self._newest()[1] == _hash(content)
-
-    def _newest(self) -> tuple[int, str]:
-        """Number and hash of the model that decides."""
-        chosen = sa.select(models.c.number, models.c.hash).order_by(models.c.number.desc()).limit(1)
+    def model_number(self, content: bytes | None = None) -> int:
+        """The number of the model that decides; 0 if there is none yet, or if it is another one."""
         with self.store.reading() as db:
-            row = db.execute(chosen).first()
-        return (0, "") if row is None else (int(row.number), str(row.hash))
+            columns = models.c.number, models.c.hash
+            row = db.execute(NEWEST.with_only_columns(*columns)).first()
+        same = row is not None and (content is None or _hash(content) == row.hash)
+        return int(row.number) if row is not None and same else 0
 
     def model(self) -> tuple[int, bytes]:
         """The model that decides: its number and its file."""
         with self.store.reading() as db:
-            newest = sa.select(models).order_by(models.c.number.desc()).limit(1)
-            row = db.execute(newest).first()
+            row = db.execute(NEWEST).first()
             if row is None:
                 raise NotFound("There is no model yet.")
             self._believed(db, row, ("number", "hash", "forced"))

@@ -41,9 +41,8 @@ STEPS = 100  # of a slider
 def page_words(language: str) -> SimpleNamespace:
     """What pages say in a language."""
     given = tomllib.loads((HERE / "words" / f"{language}.toml").read_text(encoding="utf-8"))
-    return SimpleNamespace(
-        **{k: SimpleNamespace(**v) if isinstance(v, dict) else v for k, v in given.items()}
-    )
+    parts = {name: SimpleNamespace(**v) for name, v in given.items() if isinstance(v, dict)}
+    return SimpleNamespace(**given | parts)
 
 
 @cache
@@ -131,15 +130,12 @@ class View:
             return str(words.none)
         if limit.category is not None:
             return self.value(limit.category)
-        if limit.low is None and limit.high is None:
-            return str(words.any)
-        if limit.low is not None and limit.low == limit.high:
-            return str(exact(limit.low))
-        if limit.high is None:
-            return str(words.at_least.format(exact(limit.low)))
-        if limit.low is None:
-            return str(words.at_most.format(exact(limit.high)))
-        return str(words.between.format(exact(limit.low), exact(limit.high)))
+        low, high = ("" if end is None else exact(end) for end in (limit.low, limit.high))
+        if low == high:
+            return str(low or words.any)
+        if not (low and high):
+            return str((words.at_least if low else words.at_most).format(low or high))
+        return str(words.between.format(low, high))
 
     def line(self, promise: Promise, name: str) -> str:
         """What a promise needs of a feature, in numbers that are short and inside it."""
@@ -251,7 +247,7 @@ class View:
             if not feature.actionable or feature.columns:
                 continue
             name = feature.name
-            value, given = case.values.get(name), (rules.bounds or {}).get(name)
+            value, given = case.values.get(name), rules.bounds.get(name)
             lock = {"name": name, "label": self.label(name), "locked": name in rules.locked}
             sliders = self._sliders(feature, value, given or Bounds())
             shown.append(lock | {"value": self.value(value), "sliders": sliders})
@@ -283,13 +279,16 @@ class View:
         for feature in self.live.space:
             for name in feature.columns or (feature.name,):
                 value, kind = values.get(name), "binary" if feature.columns else feature.kind
-                needed, options = feature.missing is None, list[dict[str, Any]]()
-                if kind == "categorical":
-                    empty = [None] if value is None or not needed else []
-                    for c in (*feature.categories, *empty):
-                        text = "" if c is None else str(c)
-                        options.append({"value": text, "text": self.value(c), "chosen": c == value})
-                elif kind != "binary":
+                needed, known = feature.missing is None, feature.categories
+                options = [
+                    {
+                        "value": "" if c is None else str(c),
+                        "text": self.value(c),
+                        "chosen": c == value,
+                    }
+                    for c in (*known, *([None] if value is None or not needed else []))
+                ]
+                if kind not in ("binary", "categorical"):
                     value = "" if is_missing(value) else _typed(value)
                 field = {"name": name, "kind": kind, "label": self.label(name), "value": value}
                 shown.append(field | {"needed": needed, "options": options})
@@ -367,7 +366,7 @@ def rules_from_form(live: Live, form: Mapping[str, list[str]]) -> PersonalRules:
                 ends[side] = value
         if ends and name not in locked:
             bounds[name] = Bounds(**ends)
-    return PersonalRules(locked, bounds)
+    return PersonalRules(locked=locked, bounds=bounds)
 
 
 def best_language(wanted: str, otherwise: str = "en") -> str:
