@@ -38,8 +38,7 @@ from ract.models.parameters import (
 )
 from ract.models.table import Prepared
 from ract.models.upgrade import names_parameters
-from ract.recourse.common.problem import check_categories
-from ract.recourse.exact.search import ExactSearch
+from ract.recourse import for_models
 from ract.trees.afford import affordable_weight, auc
 from ract.trees.cover import own_leaves, relabelled
 from ract.trees.ensemble import TreeEnsemble, logit
@@ -209,7 +208,7 @@ class RecourseForestClassifier(LabelledTreesMixin, BaseEstimator):
 
     def _grown(self, prepared: Prepared) -> ForestState:
         if self.oob_score:  # searches: better refused now
-            check_categories(prepared.training.encoder.axes)
+            for_models.check_categories(prepared.training.encoder.axes)
         cut = self.first_cut(prepared.training)
         return self._state(prepared, self._trees(self.growth(prepared.training, cut)))
 
@@ -386,7 +385,7 @@ class RecourseForestClassifier(LabelledTreesMixin, BaseEstimator):
         refused = (scored & ~decided)[bag.asked]
         asked = bag.asked[refused]
         matrix = matrix[asked]  # no more than is needed: the search takes memory too
-        search = ExactSearch(state.ensemble, state.encoder.axes, state.cost)
+        search = for_models.ExactSearch(state.ensemble, state.encoder.axes, state.cost)
         by_person = {"trees": bag.left_out[refused], "needed": needed[asked]}
         answers = search.attains(matrix, self.budget_, n_jobs=self.n_jobs, **by_person)
         without = int((answers != Status.FOUND).sum())

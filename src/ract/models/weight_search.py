@@ -41,7 +41,7 @@ from sklearn.metrics import roc_auc_score
 from ract._utils.status import Status
 from ract.data.costs import FittedCost
 from ract.data.encoder import Axis
-from ract.recourse.exact.search import ExactSearch
+from ract.recourse import for_models
 from ract.trees.ensemble import TreeEnsemble
 
 LADDER = 3.0 ** np.arange(-4, 3)
@@ -168,7 +168,7 @@ class Validation:
     def trial(self, weight: float, ensemble: TreeEnsemble) -> Trial:
         """What an ensemble that was grown with a weight gives these people."""
         accepted, auc, accuracy = self._decided(ensemble)
-        search = ExactSearch(ensemble, *self.learned[0])
+        search = for_models.ExactSearch(ensemble, *self.learned[0])
 
         def ask(people: np.ndarray) -> np.ndarray:
             answers = search.attains(
@@ -185,7 +185,7 @@ class Validation:
         everyone = np.arange(len(self.desired))
         planner = everyone % 2
         searches = [
-            [ExactSearch(half.stronger(strength), *learned) for strength in STRENGTHS]
+            [for_models.ExactSearch(half.stronger(strength), *learned) for strength in STRENGTHS]
             for half, learned in zip(halves, self.learned, strict=True)
         ]
 
