@@ -3,7 +3,7 @@
 import pytest
 
 from ract._utils.errors import InvalidSpec
-from ract.recourse.common.limits import Limits
+from ract.recourse.common.search import Limits
 from ract.recourse.options import TIME_LIMIT, Options
 
 

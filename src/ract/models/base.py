@@ -12,7 +12,7 @@ from sklearn.base import ClassifierMixin, clone
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from ract._utils.errors import InvalidData, InvalidSpec, listing
-from ract._utils.renamed import refuse_old_parameters
+from ract._utils.renamed import current_state, refuse_old_parameters
 from ract._utils.signature import made_on_first_look, takes_keywords_of
 from ract._utils.status import Status
 from ract._utils.typing import ColumnLike, Label, TableLike
@@ -29,7 +29,7 @@ from ract.models.monotonic import (
     directions_of_actions,
     is_choice,
 )
-from ract.models.out_of_core import Source, is_stored, read_stored
+from ract.models.out_of_core import read_stored
 from ract.models.parameters import (
     ClassWeight,
     Monotonic,
@@ -42,13 +42,14 @@ from ract.models.table import (
     FEW_ROWS,
     MOST_ROWS,
     Prepared,
+    Source,
     TableSpec,
     TrainingRows,
     as_classes,
+    is_stored,
     read_in_memory,
     used_columns,
 )
-from ract.models.upgrade import current_state
 from ract.recourse import for_models
 from ract.trees.ensemble import TreeEnsemble
 from ract.trees.grower import People

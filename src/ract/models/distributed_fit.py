@@ -14,7 +14,7 @@ from ract.models.forest import RecourseForestClassifier
 from ract.models.out_of_bag import GrownTree
 from ract.models.out_of_core import StoredTable
 from ract.models.table import TrainingRows
-from ract.recourse import for_models
+from ract.recourse.common.problem import check_categories
 from ract.trees.training import TrainingSet
 
 
@@ -32,7 +32,7 @@ def checked(forest: Any) -> RecourseForestClassifier:
 def check_reading(forest: RecourseForestClassifier, reading: StoredTable) -> None:
     """Refuse, before anything is grown, what could not be measured afterwards."""
     if forest.oob_score:  # searches
-        for_models.check_categories(reading.encoder.axes)
+        check_categories(reading.encoder.axes)
 
 
 def grown(

@@ -22,7 +22,6 @@ from ract.models.parameters import (
     one_of,
     whole,
 )
-from ract.models.weight_search import impurity_of_all
 from ract.trees.grower import CRITERIA, Criterion, GrowRules
 from ract.trees.training import TrainingSet
 
@@ -109,3 +108,19 @@ class LabelledTreesMixin(RecourseClassifierMixin):
                 f"monotonic needs min_recourse to be None, got {self.min_recourse!r}: relabelling "
                 "flips single leaves, whatever their order."
             )
+
+
+def impurity_of_all(desired: np.ndarray, weights: np.ndarray, criterion: str) -> float:
+    """Impurity per person of everyone together: the unit of weights.
+
+    Examples
+    --------
+    >>> impurity_of_all(np.array([0, 1, 1, 1]), np.ones(4), "error")
+    0.25
+    """
+    share = float(np.average(desired, weights=weights))
+    if criterion == "error":
+        return min(share, 1 - share)
+    if criterion == "entropy":
+        return float(-sum(p * np.log2(p) for p in (share, 1 - share)))
+    return 2 * share * (1 - share)

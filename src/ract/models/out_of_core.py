@@ -11,7 +11,7 @@ import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -26,23 +26,14 @@ from ract.data.encoder import Encoder
 from ract.data.grid import Grid
 from ract.data.sketch import MOST_VALUES, ColumnSketch, TableSketch
 from ract.models.parameters import ClassWeight, desired_label
-from ract.models.table import Prepared, TableSpec, TrainingRows, binary_classes
+from ract.models.table import Prepared, Stored, TableSpec, TrainingRows, binary_classes
 from ract.trees.training import TrainingSet, Weights, people_on
 
 if TYPE_CHECKING:
     from pyarrow.dataset import Dataset
 
-# A Parquet file, a folder of them, or a pyarrow data set; and what ``fit`` takes.
-Stored: TypeAlias = "str | Path | Dataset"
-Source: TypeAlias = "TableLike | Stored"
-
 ROWS_AT_ONCE = 131_072
 IN_MEMORY = 64_000_000  # bytes of cells that are not worth a file
-
-
-def is_stored(X: object) -> TypeGuard[Stored]:
-    """Whether X is a path or a pyarrow data set rather than a table."""
-    return isinstance(X, (str, Path)) or type(X).__module__ == "pyarrow._dataset"
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
 
 import numpy as np
 import pandas as pd
@@ -21,6 +22,13 @@ from ract.data.actions import ActionSpace
 from ract.data.frames import drop_columns, read_table, take_rows
 from ract.models.parameters import ClassWeight, desired_label
 from ract.trees.training import TrainingSet, TrainingSetting, Weights, prepare, space_for_part
+
+if TYPE_CHECKING:
+    from pyarrow.dataset import Dataset
+
+# A Parquet file, a folder of them, or a pyarrow data set; and what ``fit`` takes.
+Stored: TypeAlias = "str | Path | Dataset"
+Source: TypeAlias = "TableLike | Stored"
 
 # Rows of a stored table that stay in memory: for what is measured on them after growing, and else.
 MOST_ROWS, FEW_ROWS = 100_000, 5_000
@@ -159,6 +167,11 @@ class Prepared:
         space = space_for_part(setting.actions, read_table(known.X), read_table(X))
         setting = replace(setting, actions=space)
         return prepare(X, desired, known.weights.of(rows), setting, with_reach=with_reach)
+
+
+def is_stored(X: object) -> TypeGuard[Stored]:
+    """Whether X is a path or a pyarrow data set rather than a table."""
+    return isinstance(X, (str, Path)) or type(X).__module__ == "pyarrow._dataset"
 
 
 def read_in_memory(

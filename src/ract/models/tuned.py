@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
@@ -11,16 +11,15 @@ from sklearn.model_selection import train_test_split
 from sklearn.utils.validation import check_is_fitted
 
 from ract._utils.errors import InvalidData, InvalidSpec
-from ract._utils.signature import made_on_first_look, takes_keywords_of
+from ract._utils.signature import takes_keywords_of
 from ract._utils.typing import ColumnLike, Label, TableLike
 from ract.data.actions import ActionSpace
 from ract.data.costs import FittedCost
 from ract.data.encoder import Encoder
 from ract.data.frames import take_rows
 from ract.models.base import RecourseClassifierMixin
-from ract.models.out_of_core import Source
 from ract.models.parameters import NONE, SHARE, Table, check_parameters, instance, split_seed
-from ract.models.table import Prepared
+from ract.models.table import Prepared, Source
 from ract.models.weight_search import (
     FLOORS,
     HELD_OUT,
@@ -30,12 +29,13 @@ from ract.models.weight_search import (
     choose_weight,
     choose_weight_and_floor,
 )
-from ract.recourse import for_models
+from ract.recourse.common.problem import check_categories
+from ract.recourse.find import find_recourse
+from ract.recourse.problem import PROBLEM_KEYWORDS
+from ract.recourse.reasons import Reasons, find_reasons
+from ract.recourse.result import Recourse
 from ract.trees.ensemble import TreeEnsemble
 from ract.trees.training import TrainingSet
-
-if TYPE_CHECKING:
-    from ract.recourse import Reasons, Recourse
 
 # The goal when none is stated, and how few people the search can do with.
 MIN_RECOURSE, FEWEST = 0.95, 50
@@ -117,7 +117,7 @@ class TunedRecourseClassifierCV(MetaEstimatorMixin, ClassifierMixin, BaseEstimat
             raise InvalidSpec("Give either min_recourse or max_auc_loss as the goal, not both.")
         reader = clone(self.estimator).set_params(recourse_weight=1.0)  # so that reach is known
         prepared = reader.prepare(X, y, sample_weight)
-        for_models.check_categories(prepared.training.encoder.axes)  # searches: better refused now
+        check_categories(prepared.training.encoder.axes)  # searches: better refused now
         search = _Tuning.of(reader, prepared, self.min_recourse, self.max_auc_loss).search()
         chosen: dict[str, Any] = {"recourse_weight": search.weight}
         if search.floor is not None:
@@ -177,16 +177,12 @@ class TunedRecourseClassifierCV(MetaEstimatorMixin, ClassifierMixin, BaseEstimat
         """The score that decides minus its cut: above 0 for the second of the ``classes_``."""
         return self._fitted.decision_function(X)
 
-    @made_on_first_look(
-        lambda: takes_keywords_of(for_models.find_recourse, for_models.PROBLEM_KEYWORDS)
-    )
+    @takes_keywords_of(find_recourse, more=PROBLEM_KEYWORDS)
     def recourse(self, X: TableLike, **options: Any) -> Recourse:
         """What each person can do to get the desired class; keywords of ``ract.find_recourse``."""
         return self._fitted.recourse(X, **options)
 
-    @made_on_first_look(
-        lambda: takes_keywords_of(for_models.find_reasons, for_models.PROBLEM_KEYWORDS)
-    )
+    @takes_keywords_of(find_reasons, more=PROBLEM_KEYWORDS)
     def reasons(self, X: TableLike, **options: Any) -> Reasons:
         """Why each refused person was refused; keywords of ``ract.find_reasons``."""
         return self._fitted.reasons(X, **options)

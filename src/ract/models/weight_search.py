@@ -41,7 +41,7 @@ from sklearn.metrics import roc_auc_score
 from ract._utils.status import Status
 from ract.data.costs import FittedCost
 from ract.data.encoder import Axis
-from ract.recourse import for_models
+from ract.recourse.exact.search import ExactSearch
 from ract.trees.ensemble import TreeEnsemble
 
 LADDER = 3.0 ** np.arange(-4, 3)
@@ -121,22 +121,6 @@ class WeightSearch:
         return table.sort_values("weight", kind="stable", ignore_index=True)
 
 
-def impurity_of_all(desired: np.ndarray, weights: np.ndarray, criterion: str) -> float:
-    """Impurity per person of everyone together: the unit of weights.
-
-    Examples
-    --------
-    >>> impurity_of_all(np.array([0, 1, 1, 1]), np.ones(4), "error")
-    0.25
-    """
-    share = float(np.average(desired, weights=weights))
-    if criterion == "error":
-        return min(share, 1 - share)
-    if criterion == "entropy":
-        return float(-sum(p * np.log2(p) for p in (share, 1 - share)))
-    return 2 * share * (1 - share)
-
-
 @dataclass(frozen=True)
 class Validation:
     """Held-out people on whom trials are measured.
@@ -168,7 +152,7 @@ class Validation:
     def trial(self, weight: float, ensemble: TreeEnsemble) -> Trial:
         """What an ensemble that was grown with a weight gives these people."""
         accepted, auc, accuracy = self._decided(ensemble)
-        search = for_models.ExactSearch(ensemble, *self.learned[0])
+        search = ExactSearch(ensemble, *self.learned[0])
 
         def ask(people: np.ndarray) -> np.ndarray:
             answers = search.attains(
@@ -185,7 +169,7 @@ class Validation:
         everyone = np.arange(len(self.desired))
         planner = everyone % 2
         searches = [
-            [for_models.ExactSearch(half.stronger(strength), *learned) for strength in STRENGTHS]
+            [ExactSearch(half.stronger(strength), *learned) for strength in STRENGTHS]
             for half, learned in zip(halves, self.learned, strict=True)
         ]
 

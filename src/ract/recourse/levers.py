@@ -14,7 +14,7 @@ from ract._utils.errors import InvalidSpec
 from ract._utils.status import Status
 from ract._utils.typing import Classifier, Label, TableLike
 from ract.recourse.common.answers import Answers
-from ract.recourse.common.limits import Limits, ceilings_of
+from ract.recourse.common.search import Limits, ceilings_of
 from ract.recourse.dispatch import Task, confirm_plans, ruled_ends, ruled_search
 from ract.recourse.exact.search import MAX_NODES
 from ract.recourse.options import TIME_LIMIT, Options

@@ -10,7 +10,7 @@ import numpy as np
 
 from ract._utils.errors import InvalidSpec, listing
 from ract._utils.renamed import refuse_removed
-from ract.recourse.common.limits import Limits, check_count
+from ract.recourse.common.search import Limits, check_count
 from ract.trees.ensemble import TreeEnsemble
 
 TIME_LIMIT = 10.0  # seconds per person, by default

@@ -37,7 +37,7 @@ from ract.recourse.plain_judges import SAME, PlainJudge, checked_learners
 from ract.recourse.result import Recourse
 from ract.recourse.strengths import AtStrengths
 from ract.trees.ensemble import TreeEnsemble
-from ract.trees.readers.from_own import is_own
+from ract.trees.readers.model import is_own
 from ract.trees.training import space_for_part
 
 N_FOLDS = 5

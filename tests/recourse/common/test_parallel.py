@@ -8,8 +8,8 @@ from time import perf_counter
 import numpy as np
 import pytest
 
-from ract.recourse.common.limits import Limits
 from ract.recourse.common.parallel import CLOCK, Clock, for_each
+from ract.recourse.common.search import Limits
 
 
 def until(flag):

@@ -5,7 +5,7 @@ import pytest
 
 from ract._utils.errors import InvalidSpec
 from ract._utils.status import Status
-from ract.recourse.common.search import RecourseSearch
+from ract.recourse.common.search import Limits, RecourseSearch
 
 PEOPLE = np.array([[1, 2], [3, 4]])
 
@@ -36,3 +36,9 @@ def test_what_no_search_takes_is_refused():
         Stays().solve(PEOPLE, -1.0)
     with pytest.raises(TypeError, match="colour"):
         Stays().solve(PEOPLE, colour="red")
+
+
+def test_limits_of_some_people():
+    limits = Limits(time_limit=3.0).after(np.array([1.0, 2.0, 9.0]))
+    assert limits.of_rows(np.array([0, 2])).time_limit.tolist() == [2, 0]
+    assert Limits().after(np.ones(3)).of_rows(np.array([1])).time_limit is None

@@ -19,8 +19,7 @@ from ract.data.costs.fitted import (
 from ract.data.costs.named import fit_cost, make_cost
 from ract.data.costs.percentile import LogPercentileCost, PercentileCost
 from ract.data.costs.protocols import Cost, FittedCost, MissingCell, Supply
-from ract.data.costs.relative import RelativeCost
-from ract.data.costs.scaled import ScaledCost
+from ract.data.costs.scaled import RelativeCost, ScaledCost
 from ract.data.edge import ceiling, within
 
 __all__ = [

@@ -12,8 +12,7 @@ from ract._utils.renamed import refuse_removed
 from ract.data.costs.fitted import LevelCost, LinearCost, RelativeLevels
 from ract.data.costs.percentile import LogPercentileCost, PercentileCost
 from ract.data.costs.protocols import Columns, Cost, FittedCost, MissingCell
-from ract.data.costs.relative import RelativeCost
-from ract.data.costs.scaled import ScaledCost
+from ract.data.costs.scaled import RelativeCost, ScaledCost
 from ract.data.costs.supply import Known, supplies
 
 _NAMED: dict[str, Cost] = {

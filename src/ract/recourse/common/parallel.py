@@ -12,7 +12,7 @@ import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 
 from ract._utils.progress import track
-from ract.recourse.common.limits import Limits
+from ract.recourse.common.search import Limits
 
 # A few people take a hundred times as long as most, so that parts should be small.
 LARGEST_PART, PARTS_PER_THREAD = 64, 16

@@ -16,9 +16,8 @@ from ract.data.actions import Feature
 from ract.data.costs import FittedCost, LinearCost, require_max_norm
 from ract.data.encoder import Axis
 from ract.recourse.common.answers import Answer
-from ract.recourse.common.limits import Limits, ceilings_of
 from ract.recourse.common.problem import CellProblem
-from ract.recourse.common.search import Batch, RecourseSearch
+from ract.recourse.common.search import Batch, Limits, RecourseSearch, ceilings_of
 from ract.recourse.exact.cheapest import Descent, preferred
 from ract.recourse.exact.decide import Model, ModelDescent
 from ract.recourse.exact.strongest import find_strongest_point

@@ -11,10 +11,9 @@ from sklearn.neighbors import LocalOutlierFactor
 
 from ract._utils.errors import InvalidData, InvalidSpec, listing
 from ract._utils.status import Status
-from ract.recourse.common.limits import LARGEST
 from ract.recourse.common.parallel import for_each
 from ract.recourse.common.problem import CellProblem
-from ract.recourse.common.search import Batch, RecourseSearch
+from ract.recourse.common.search import LARGEST, Batch, RecourseSearch
 from ract.recourse.exact.search import ExactSearch
 from ract.recourse.leaves import LeafSearch
 from ract.recourse.plan import Obstacle
