@@ -34,8 +34,7 @@ from ract.models.parameters import (
     split_seed,
 )
 from ract.models.table import Prepared, Source, binary_classes, is_stored, prepare_rows, weights_of
-from ract.trees.attain import Attainment
-from ract.trees.cover import exact_cover, greedy_cover, own_leaves, relabelled
+from ract.trees.cover import Attainment, exact_cover, greedy_cover, own_leaves, relabelled
 from ract.trees.ensemble import TreeEnsemble
 from ract.trees.grower import CellTree, GrowRules, People, from_cell_trees, grow_tree, to_cell_trees
 from ract.trees.training import TrainingSet, people_on, space_for_part

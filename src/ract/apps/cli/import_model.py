@@ -59,8 +59,7 @@ def import_file(
     from ract.apps.cli.columns import desired_label
     from ract.data.csv import as_read
     from ract.data.csv.files import naming_lines, read_whole
-    from ract.data.csv.numbers import refuse_formatted_numbers
-    from ract.data.csv.read import text_features
+    from ract.data.csv.read import refuse_formatted_numbers, text_features
     from ract.io import save_model
     from ract.models.imported import import_model as take_over
 

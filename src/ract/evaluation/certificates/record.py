@@ -16,7 +16,7 @@ import numpy as np
 
 from ract._utils.errors import InvalidData
 from ract._utils.files import write_whole
-from ract._utils.html import html_table
+from ract._utils.printable import html_table
 from ract._utils.status import Status
 from ract._utils.typing import Label
 from ract._utils.version import __version__

@@ -22,8 +22,7 @@ from ract.data.costs import FittedCost, require_max_norm
 from ract.data.effects import CausalEffects
 from ract.data.encoder import Axis
 from ract.recourse.causal.bound import STEPS, Relaxation
-from ract.recourse.causal.climb import climb_to_desired
-from ract.recourse.causal.incumbent import Incumbent
+from ract.recourse.causal.incumbent import Incumbent, climb_to_desired
 from ract.recourse.causal.region_by_program import enter_region
 from ract.recourse.common.anchors import Anchors
 from ract.recourse.common.moves import Moves

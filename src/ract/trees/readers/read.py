@@ -26,9 +26,8 @@ from ract.trees.readers.layout import lay_out
 from ract.trees.readers.model import FittedTrees, OwnModel, TreeModel, is_own, takes_threshold
 from ract.trees.readers.pullback import pull_back
 from ract.trees.readers.reading import SUPPORTED, LibraryTrees
-from ract.trees.readers.scoring import comparable, cut_at, ensemble_of
+from ract.trees.readers.scoring import comparable, cut_at, ensemble_of, ensembles_among
 from ract.trees.readers.seen import Seen
-from ract.trees.readers.several import ensembles_among
 from ract.trees.readers.steps import TracedColumn, first_columns, follow, unwrapped
 from ract.trees.readers.wrappers import Cut, WrapperRule, wrapper_rule
 
