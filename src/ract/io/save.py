@@ -26,7 +26,7 @@ from ract.models.judge import OutcomeJudge
 from ract.models.tree import RecourseTreeClassifier
 from ract.models.tuned import TunedRecourseClassifierCV
 from ract.recourse.calibration import LastingCurve
-from ract.recourse.reasons.reference import choose_reference
+from ract.recourse.reasons.shapley import choose_reference
 from ract.trees.fingerprint import model_fingerprint
 from ract.trees.readers.model import FittedTrees, is_own
 from ract.trees.serialize import ensemble_parts, json_value, model_parts

@@ -27,9 +27,8 @@ from ract.recourse.causal.region_by_program import enter_region
 from ract.recourse.common.anchors import Anchors
 from ract.recourse.common.moves import Moves
 from ract.recourse.common.outcomes import ActionBox, PersonOutcomes
-from ract.recourse.common.parallel import for_each
 from ract.recourse.common.region_by_steps import enter_by_steps
-from ract.recourse.common.search import LARGEST, Batch, RecourseSearch
+from ract.recourse.common.search import LARGEST, Batch, RecourseSearch, for_each
 from ract.recourse.exact.search import ExactSearch
 from ract.recourse.plan import Obstacle
 from ract.trees.ensemble import TreeEnsemble

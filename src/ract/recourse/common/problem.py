@@ -16,8 +16,7 @@ from ract.data.costs import FittedCost
 from ract.data.encoder import Axis
 from ract.data.grid import Grid
 from ract.data.prices import supply_of
-from ract.recourse.common.parallel import Watch, in_parts
-from ract.recourse.common.search import Limits
+from ract.recourse.common.search import Limits, Watch, in_parts
 from ract.trees.ensemble import TreeEnsemble
 from ract.trees.grower import to_cell_trees
 

@@ -15,10 +15,9 @@ from ract._utils.status import Status
 from ract.recourse.common.anchors import Anchors, inside
 from ract.recourse.common.moves import Moves
 from ract.recourse.common.outcomes import PersonOutcomes
-from ract.recourse.common.parallel import for_each
 from ract.recourse.common.problem import CellProblem
 from ract.recourse.common.region_by_steps import enter_by_steps
-from ract.recourse.common.search import LARGEST, Batch, RecourseSearch
+from ract.recourse.common.search import LARGEST, Batch, RecourseSearch, for_each
 from ract.recourse.exact.search import ExactSearch
 from ract.recourse.leaves import LeafSearch
 from ract.recourse.plan import Obstacle

@@ -13,11 +13,19 @@ from ract.data.frames import read_table, take_rows
 from ract.recourse.common.search import Limits, check_count
 from ract.recourse.options import TIME_LIMIT
 from ract.recourse.problem import ModelLike, ProblemKeywords, RecourseProblem
-from ract.recourse.reasons import reference as references
 from ract.recourse.reasons.mending import mend
-from ract.recourse.reasons.reference import N_REFERENCE, Against
 from ract.recourse.reasons.result import Reasons
-from ract.recourse.reasons.shapley import cutoff_of, principal_reasons, score_of, shapley_values
+from ract.recourse.reasons.shapley import (
+    N_REFERENCE,
+    Against,
+    check_kept,
+    choose_reference,
+    cutoff_of,
+    kept_reference,
+    principal_reasons,
+    score_of,
+    shapley_values,
+)
 
 MAX_REASONS = 4
 MOST_PEOPLE = 500  # who are asked about for protected attributes
@@ -94,15 +102,13 @@ def find_reasons(
         raise InvalidSpec(f"Reasons are those of one model, got a list of {len(asked.model)}.")
     limits = Limits(None, time_limit, n_jobs, progress, max_nodes)
     if asked.reference is None:
-        references.check_kept(asked.model, against)
+        check_kept(asked.model, against)
     question, invalid = asked.encoded_valid(X, strict=strict)
     question.refuse_several("What speaks against a person")
     if question.reference is None:
-        compared = references.kept_reference(question.model, question.ensemble, against)
+        compared = kept_reference(question.model, question.ensemble, against)
     else:
-        compared = references.choose_reference(
-            question.ensemble, question.known, against, n_reference
-        )
+        compared = choose_reference(question.ensemble, question.known, against, n_reference)
     ensemble, axes = question.ensemble, question.encoder.axes
     parts = shapley_values(
         ensemble, axes, question.matrix, compared.matrix, n_jobs=n_jobs, progress=progress
