@@ -250,7 +250,7 @@ def replicates(monkeypatch):
         learners.append(learner)
         return LastingCurve((Point(0.8, 500, 500, 500, 500, (1.0, 1.0)),), 0.9, lasting)
 
-    monkeypatch.setattr("ract.models.base.calibrate", calibrate)
+    monkeypatch.setattr("ract.recourse.for_models.calibrate", calibrate)
     return learners
 
 

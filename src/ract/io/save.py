@@ -27,9 +27,8 @@ from ract.models.tree import RecourseTreeClassifier
 from ract.models.tuned import TunedRecourseClassifierCV
 from ract.recourse.calibration import LastingCurve
 from ract.recourse.reasons.shapley import choose_reference
-from ract.trees.fingerprint import model_fingerprint
+from ract.trees.fingerprint import ensemble_parts, json_value, model_fingerprint, model_parts
 from ract.trees.readers.model import FittedTrees, is_own
-from ract.trees.serialize import ensemble_parts, json_value, model_parts
 
 KINDS: dict[type, str] = {
     RecourseTreeClassifier: "tree",

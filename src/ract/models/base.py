@@ -27,7 +27,6 @@ from ract.models.monotonic import (
     auc_apart,
     cheap_directions,
     directions_of_actions,
-    is_choice,
 )
 from ract.models.out_of_core import read_stored
 from ract.models.parameters import (
@@ -53,7 +52,7 @@ from ract.models.table import (
 from ract.recourse import for_models
 from ract.trees.ensemble import TreeEnsemble
 from ract.trees.grower import People
-from ract.trees.training import TrainingSet, TrainingSetting
+from ract.trees.training import TrainingSet
 
 if TYPE_CHECKING:
     from ract.recourse import LastingCurve, Reasons, Recourse
@@ -127,7 +126,10 @@ class RecourseClassifierMixin(ClassifierMixin):
     def table_spec(self) -> TableSpec:
         """What reading a training table depends on."""
         return TableSpec(
-            TrainingSetting(self.actions, self.cost, self.budget_, self.max_bins),
+            self.actions,
+            self.cost,
+            self.budget_,
+            self.max_bins,
             self.desired,
             self.class_weight,
             self._needs_reach,
@@ -144,7 +146,7 @@ class RecourseClassifierMixin(ClassifierMixin):
         """Refuse parameters that are not as they may be, alone or together."""
         check_parameters(self, self._parameters)
         CutRule.of(self)
-        if is_choice(self.monotonic) and self.monotonic not in CHOICES:
+        if isinstance(self.monotonic, str) and self.monotonic not in CHOICES:
             raise InvalidSpec(
                 f"monotonic must be one of {listing(CHOICES)}, or a direction for each feature, "
                 f"got {self.monotonic!r}."
@@ -201,7 +203,7 @@ class RecourseClassifierMixin(ClassifierMixin):
             choice = "auto"
         if hasattr(self, "monotonic_"):
             del self.monotonic_
-        if not is_choice(choice):
+        if not isinstance(choice, str):
             return
         self.monotonic_: dict[str, int] = {}
         if choice == "none":

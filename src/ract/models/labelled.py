@@ -6,7 +6,6 @@ import numpy as np
 
 from ract._utils.errors import InvalidSpec
 from ract.models.base import RecourseClassifierMixin
-from ract.models.monotonic import is_choice
 from ract.models.parameters import (
     COMMON,
     FRACTION,
@@ -102,7 +101,8 @@ class LabelledTreesMixin(RecourseClassifierMixin):
                 "min_recourse flips the labels of leaves, which decide only without threshold, "
                 f"approval_rate and max_bad_rate; leave one of them out, got {self.min_recourse!r}."
             )
-        is_free = self.monotonic is None or (is_choice(self.monotonic) and self.monotonic == "none")
+        stated = self.monotonic
+        is_free = stated is None or (isinstance(stated, str) and stated == "none")
         if self.min_recourse is not None and not is_free:
             raise InvalidSpec(
                 f"monotonic needs min_recourse to be None, got {self.min_recourse!r}: relabelling "

@@ -270,7 +270,7 @@ class RecourseTreeClassifier(LabelledTreesMixin, BaseEstimator):
         growing, held_out = (rows[weights.growing[rows] > 0] for rows in (growing, held_out))
         part = read_table(take_rows(table, growing))
         space = space_for_part(self.actions, read_table(table), part)
-        spec = replace(spec, setting=replace(spec.setting, actions=space))
+        spec = replace(spec, actions=space)
         names = getattr(self, "feature_names_in_", None)
         prepared = prepare_rows(spec, table, labels, classes, wanted, weights, growing, names)
         desired = (labels[held_out] == wanted).astype(np.uint8)

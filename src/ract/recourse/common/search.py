@@ -20,6 +20,7 @@ from joblib import Parallel, delayed, effective_n_jobs
 
 from ract._utils.errors import InvalidSpec
 from ract._utils.progress import track
+from ract._utils.validation import is_number
 from ract.data.costs import ceiling
 from ract.recourse.common.answers import Answers
 
@@ -66,7 +67,7 @@ class Limits:
         if self.max_nodes is not None:
             check_count("max_nodes", self.max_nodes)
         limit = self.time_limit
-        if limit is not None and not (_is_number(limit) and limit >= 0):
+        if limit is not None and not (is_number(limit) and limit >= 0):
             raise InvalidSpec(f"time_limit must be 0 seconds or more, or None; got {limit!r}.")
 
     @classmethod
@@ -105,7 +106,7 @@ class Limits:
 
 def check_count(name: str, value: Any) -> int:
     """A whole number of 0 or more."""
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
+    if not is_number(value, whole=True):
         raise InvalidSpec(f"{name} must be a whole number of 0 or more, got {value!r}.")
     if value < 0:
         raise InvalidSpec(f"{name} must be 0 or more, got {value}.")
@@ -114,7 +115,7 @@ def check_count(name: str, value: Any) -> int:
 
 def check_budget(budget: Any) -> float:
     """One budget for everyone: a number of 0 or more, or infinite."""
-    if not (_is_number(budget) and budget >= 0):
+    if not (is_number(budget) and budget >= 0):
         raise InvalidSpec(f"budget must be 0 or more, got {budget!r}.")
     return float(budget)
 
@@ -125,10 +126,6 @@ def ceilings_of(budget: float | np.ndarray, n_people: int) -> np.ndarray:
     if not (budgets >= 0).all():
         raise InvalidSpec(f"budget must be 0 or more, got {budgets.min()}.")
     return np.minimum(ceiling(budgets), LARGEST)
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
 
 
 @dataclass(frozen=True)
