@@ -45,7 +45,7 @@ from ract import (
     verify,
 )
 from ract.data.datasets import load_loans
-from ract.recourse.common import parallel
+from ract.recourse.common import search
 from tests.edges import wrong_at_the_edge
 from tests.forgeries import forgeries
 
@@ -125,10 +125,10 @@ class Overtime:
         self.seconds: list[float] = []
 
     def __enter__(self) -> Overtime:
-        self._timing, watched = parallel.Watch.timing, self
+        self._timing, watched = search.Watch.timing, self
 
         @contextmanager
-        def timing(watch: parallel.Watch, i: int) -> Iterator[np.ndarray]:
+        def timing(watch: search.Watch, i: int) -> Iterator[np.ndarray]:
             clock, begun = pthread_getcpuclockid(get_ident()), perf_counter()
             limit, used = float(watch._limits[i]), []
 
@@ -143,11 +143,11 @@ class Overtime:
             if used:
                 watched.seconds.append(clock_gettime(clock) - used[0])
 
-        parallel.Watch.timing = timing
+        search.Watch.timing = timing
         return self
 
     def __exit__(self, *_: object) -> None:
-        parallel.Watch.timing = self._timing
+        search.Watch.timing = self._timing
 
 
 VALUES = {"a": range(5), "b": range(5), "c": ["low", "mid", "high"], "d": ["x", "y", "z"]}

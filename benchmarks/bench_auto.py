@@ -22,7 +22,8 @@ from sklearn.model_selection import train_test_split
 from ract import RecourseForestClassifier, TunedRecourseClassifierCV
 from ract._utils.status import Status
 from ract.data import datasets
-from ract.models.weight_search import LADDER, impurity_of_all
+from ract.models.labelled import impurity_of_all
+from ract.models.weight_search import LADDER
 from ract.recourse.exact.search import ExactSearch
 
 MOST_SEARCHED = 500

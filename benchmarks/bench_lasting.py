@@ -31,7 +31,7 @@ from experiments.data import DATA
 from ract import RecourseForestClassifier, find_recourse
 from ract.data.datasets import load_loans
 from ract.recourse import LastingWarning
-from ract.recourse.strengths import AtStrengths
+from ract.recourse.replicates import AtStrengths
 
 N_PEOPLE, BUDGET, SECONDS = 60, 0.3, 2.0
 

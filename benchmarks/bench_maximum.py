@@ -40,7 +40,7 @@ from ract.recourse.common.problem import CellProblem  # noqa: E402
 from ract.recourse.exact.search import ExactSearch  # noqa: E402
 from ract.recourse.solver import SolverSearch  # noqa: E402
 from ract.trees.ensemble import TreeEnsemble  # noqa: E402
-from ract.trees.on_grid import to_cell_trees  # noqa: E402
+from ract.trees.grower import to_cell_trees  # noqa: E402
 
 BUDGET = 0.3
 YES, NO, UNKNOWN = "yes", "no", "unknown"

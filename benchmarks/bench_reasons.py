@@ -20,8 +20,7 @@ from sklearn.ensemble import RandomForestClassifier
 from ract import RecourseForestClassifier
 from ract.data import datasets
 from ract.recourse.reasons import find_reasons
-from ract.recourse.reasons.reference import choose_reference
-from ract.recourse.reasons.shapley import shapley_values
+from ract.recourse.reasons.shapley import choose_reference, shapley_values
 from ract.trees.readers import read_model
 
 

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from ract.apps.cli.failures import notes, sentences
+from ract.apps.cli.messages import notes, sentences
 
 ResultsFolder = Annotated[
     Path,

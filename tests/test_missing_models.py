@@ -22,12 +22,9 @@ from ract.evaluation.text import export_text
 from ract.io.checked import checked_cost
 from ract.io.decider import read_decider
 from ract.io.export import to_json, to_onnx, to_sklearn
-from ract.trees.attain import Attainment
-from ract.trees.cover import exact_cover, flip_costs, own_leaves
-from ract.trees.fingerprint import model_fingerprint
-from ract.trees.grower import GrowRules, grow_tree
-from ract.trees.on_grid import from_cell_trees, to_cell_trees
-from ract.trees.serialize import cost_parts
+from ract.trees.cover import Attainment, exact_cover, flip_costs, own_leaves
+from ract.trees.fingerprint import cost_parts, model_fingerprint
+from ract.trees.grower import GrowRules, from_cell_trees, grow_tree, to_cell_trees
 from ract.trees.training import people_on
 from tests.builders import people_with_missing, random_people, rules_with_missing
 from tests.naive import goes_right, reachable_points

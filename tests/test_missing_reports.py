@@ -13,7 +13,7 @@ from ract.evaluation.certificates.checker import accepts, wrong_action
 from ract.evaluation.metrics import lasting_recourse, outlier_score, recourse_ratio, recourse_report
 from ract.evaluation.report.audit import audit
 from ract.evaluation.tradeoff import tradeoff_curve
-from ract.io.arrays import from_npy, to_npy
+from ract.io.archive import from_npy, to_npy
 from ract.notices import Details, Notices, NoticeSettings
 from ract.recourse.plan import Change, Plan
 from ract.recourse.problem import RecourseProblem

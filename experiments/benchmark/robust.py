@@ -26,8 +26,8 @@ from ract.recourse.common.answers import Answers
 from ract.recourse.common.moves import Moves
 from ract.recourse.exact.search import MAX_NODES
 from ract.recourse.find import inquire
+from ract.recourse.replicates import AtStrengths
 from ract.recourse.result import Recourse
-from ract.recourse.strengths import AtStrengths
 from ract.trees.readers import read_model
 
 # Costs are kept this far below the budget, so that no last digit puts a plan above it.

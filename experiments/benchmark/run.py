@@ -37,8 +37,8 @@ from ract.data.datasets import Dataset
 from ract.models.judge import OutcomeJudge
 from ract.recourse.calibration import calibrate
 from ract.recourse.find import Inquiry, inquire
+from ract.recourse.replicates import AtStrengths
 from ract.recourse.result import Recourse
-from ract.recourse.strengths import AtStrengths
 
 NAME, LASTING, CALIBRATED = "benchmark", "lasting", "calibrated"
 N_FOLDS = 5

@@ -25,6 +25,7 @@ from ract.data.datasets import load_loans
 from ract.data.frames import read_table
 from ract.evaluation.metrics import recourse_ratio
 from ract.evaluation.tradeoff import WeightWarning, pareto_front, tradeoff_curve
+from ract.models.labelled import impurity_of_all
 from ract.models.weight_search import (
     FLOORS,
     LADDER,
@@ -32,7 +33,6 @@ from ract.models.weight_search import (
     Trial,
     choose_weight,
     choose_weight_and_floor,
-    impurity_of_all,
 )
 from ract.recourse.calibration import LastingCurve, Point
 from ract.trees.training import space_for_part
@@ -250,7 +250,7 @@ def replicates(monkeypatch):
         learners.append(learner)
         return LastingCurve((Point(0.8, 500, 500, 500, 500, (1.0, 1.0)),), 0.9, lasting)
 
-    monkeypatch.setattr("ract.models.base.calibrate", calibrate)
+    monkeypatch.setattr("ract.recourse.for_models.calibrate", calibrate)
     return learners
 
 

@@ -6,8 +6,7 @@ import zipfile
 
 from ract import ActionSpace, Feature, RecourseForestClassifier
 from ract.data.datasets import load_loans
-from ract.io.archive import pack_members
-from ract.io.arrays import from_npy, to_npy
+from ract.io.archive import from_npy, pack_members, to_npy
 
 LOANS = load_loans(600)
 NEW = load_loans(200, random_state=1)

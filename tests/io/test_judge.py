@@ -12,8 +12,7 @@ from ract import OutcomeJudge, RecourseForestClassifier, import_model, load_mode
 from ract._utils.errors import InvalidFile, InvalidSpec
 from ract.data.datasets import load_loans
 from ract.io import load_judge, read_model_file
-from ract.io.archive import pack_members, unpack
-from ract.io.arrays import from_npy, to_npy
+from ract.io.archive import from_npy, pack_members, to_npy, unpack
 from ract.io.load import from_bytes
 from ract.io.save import model_bytes
 from ract.trees import model_fingerprint

@@ -9,7 +9,7 @@ import pytest
 
 from ract._utils.errors import InvalidFile
 from ract.io import values
-from ract.trees.serialize import json_value
+from ract.trees.fingerprint import json_value
 
 
 @dataclass

@@ -18,8 +18,7 @@ from ract._utils.errors import InvalidSpec
 from ract.data.datasets import fetch_compas, fetch_fico, load_loans
 from ract.models.forest import RecourseForestClassifier
 from ract.recourse.exact.search import ExactSearch
-from ract.trees.attain import Attainment
-from ract.trees.cover import majority_labels
+from ract.trees.cover import Attainment, majority_labels
 from ract.trees.grower import bootstrap_counts
 from tests.builders import SecondClassForest, seeded, some_trees
 

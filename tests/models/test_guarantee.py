@@ -22,8 +22,7 @@ from ract.models.guarantee import (
     pac_slack,
     sequence_people_needed,
 )
-from ract.trees.attain import Attainment
-from ract.trees.cover import majority_labels, own_leaves
+from ract.trees.cover import Attainment, majority_labels, own_leaves
 from ract.trees.grower import GrowRules, People, grow_tree
 from tests.builders import quick_of
 

@@ -7,6 +7,7 @@ from sklearn.base import clone
 from ract import RecourseForestClassifier, RecourseTreeClassifier
 from ract.data.costs import PercentileCost
 from ract.data.datasets import load_loans
+from ract.models.labelled import impurity_of_all
 
 LOANS = load_loans(300)
 MODELS = [
@@ -42,3 +43,11 @@ def test_weighted_people_are_repeated_people(class_weight):
     weighted = clone(model).fit(LOANS.frame, LOANS.target, times)
     repeated = clone(model).fit(LOANS.frame.iloc[rows], LOANS.target.iloc[rows])
     assert same_trees(weighted, repeated)
+
+
+@pytest.mark.parametrize(
+    ("criterion", "expected"), [("gini", 0.375), ("error", 0.25), ("entropy", 0.8112781244591328)]
+)
+def test_the_unit_is_the_impurity_of_everyone(criterion, expected):
+    desired, weights = np.array([0, 1, 1]), np.array([1.0, 2.0, 1.0])
+    assert impurity_of_all(desired, weights, criterion) == pytest.approx(expected)

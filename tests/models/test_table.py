@@ -14,12 +14,12 @@ from ract.models.table import (
     used_columns,
     weights_of,
 )
-from ract.trees.training import TrainingSetting, Weights
+from ract.trees.training import Weights
 
 
 def spec(**more):
-    setting = TrainingSetting(None, "percentile", 0.3, 256)
-    return TableSpec(**{"setting": setting, "desired": 1, "class_weight": None,
+    return TableSpec(**{"actions": None, "cost": "percentile", "budget": 0.3, "max_bins": 256,
+                        "desired": 1, "class_weight": None,
                         "with_reach": True, "n_rows_kept": 5} | more)  # fmt: skip
 
 

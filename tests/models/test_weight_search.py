@@ -9,7 +9,6 @@ from ract.models.weight_search import (
     WeightWarning,
     choose_weight,
     choose_weight_and_floor,
-    impurity_of_all,
     spread,
 )
 
@@ -40,14 +39,6 @@ def test_a_floor_is_lowered_only_where_the_goal_needs_it():
     search = choose_weight_and_floor(recourse_of, 1.0, [0.5, 0.0], min_recourse=0.85, **how)
     assert search.met and search.trials[0].weight == 0
     assert search.floor == search.trials[0].floor == 0.0  # no weight is needed for it
-
-
-@pytest.mark.parametrize(
-    ("criterion", "expected"), [("gini", 0.375), ("error", 0.25), ("entropy", 0.8112781244591328)]
-)
-def test_the_unit_is_the_impurity_of_everyone(criterion, expected):
-    desired, weights = np.array([0, 1, 1]), np.array([1.0, 2.0, 1.0])
-    assert impurity_of_all(desired, weights, criterion) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize(("n", "most"), [(10, 5), (7, 7), (1000, 150), (1, 1)])

@@ -9,7 +9,7 @@ from ract import RecourseForestClassifier
 from ract._utils.errors import InvalidSpec
 from ract.data import load_loans
 from ract.recourse import find_levers
-from ract.recourse.common.limits import Limits
+from ract.recourse.common.search import Limits
 from ract.recourse.levers import Menu
 from tests.builders import quick_of
 from tests.recourse.rules.test_search import Case

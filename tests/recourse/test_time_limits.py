@@ -12,7 +12,7 @@ from ract import RecourseBoostingClassifier, RecourseForestClassifier, find_reco
 from ract._kernels.search.cell_forest import polish
 from ract._utils.status import Status
 from ract.data.datasets import load_loans
-from ract.recourse.common.parallel import Watch
+from ract.recourse.common.search import Watch
 from ract.recourse.exact import decide
 from ract.recourse.exact.search import ExactSearch
 from ract.recourse.explain.ranges import Certifier

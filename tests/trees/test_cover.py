@@ -9,8 +9,8 @@ import pytest
 
 from ract._utils.errors import InvalidSpec
 from ract.trees import cover
-from ract.trees.attain import Attainment
 from ract.trees.cover import (
+    Attainment,
     allowed_mass,
     exact_cover,
     flip_costs,
@@ -21,7 +21,7 @@ from ract.trees.cover import (
     whole_units,
 )
 from ract.trees.grower import GrowRules, grow_tree
-from tests.trees.problems import leaves_by_enumeration, random_people, random_problem
+from tests.trees.problems import leaf_of, leaves_by_enumeration, random_people, random_problem
 
 
 def mostly_undesired(problem):
@@ -263,3 +263,37 @@ def test_what_the_exact_cover_cannot_prove_it_refuses(monkeypatch):
     monkeypatch.setattr(cover, "milp", lambda *_, **__: SimpleNamespace(status=1, x=None))
     with pytest.raises(InvalidSpec, match="not proved optimal within 5 seconds"):
         exact_cover(attainment, problem.weights, labels, 0.0, time_limit=5.0)
+
+
+@pytest.mark.parametrize("seed", range(300))
+def test_attained_leaves_equal_enumeration_of_every_point(seed, monkeypatch):
+    monkeypatch.setattr(cover, "CHUNK", 7)
+    problem = random_problem(seed, "floats", n=20)
+    tree, people, rng = problem.tree, problem.people, problem.rng
+    attained, attainment = leaves_by_enumeration(tree, people), Attainment(tree, people)
+    who = rng.permutation(20)[: rng.integers(1, 20)]
+    seen = []
+    for part, start, leaves in attainment.leaves(who):
+        for k, person in enumerate(part):
+            own = leaves[start[k] : start[k + 1]].tolist()
+            assert len(own) == len(set(own)) and set(own) == attained[person]
+            seen.append(person)
+    assert seen == list(who)
+    for leaf in tree.leaves:
+        np.testing.assert_array_equal(
+            attainment.who_attains(leaf, who), [leaf in attained[i] for i in who]
+        )
+    labels = rng.integers(0, 2, len(tree.axis)).astype(np.uint8)
+    expected = [sum(labels[leaf] for leaf in attained[i]) for i in range(20)]
+    np.testing.assert_array_equal(attainment.desired_reached(labels), expected)
+    np.testing.assert_array_equal(
+        own_leaves(tree, people), [leaf_of(tree, people, people.cells[:, i]) for i in range(20)]
+    )
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_growing_covers_those_who_attain_a_desired_leaf(seed):
+    problem = random_problem(seed, "counts", recourse_weight=0.3)
+    reached = Attainment(problem.tree, problem.people).desired_reached(problem.tree.label)
+    grown_on = problem.weights > 0
+    np.testing.assert_array_equal(problem.tree.covered[grown_on], reached[grown_on] > 0)

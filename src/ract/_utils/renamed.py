@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import wraps
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ract._utils.errors import InvalidSpec
 
+if TYPE_CHECKING:
+    from sklearn.base import BaseEstimator
+
+Init = TypeVar("Init", bound=Callable[..., None])
 _TABLES: dict[str, dict[str, str]] = tomllib.loads(
     Path(__file__).with_name("renamed.toml").read_text("utf-8")
 )
@@ -79,3 +84,29 @@ def current_parameters(old: Mapping[str, Any], known: Iterable[str]) -> dict[str
     given.pop("bound", None)
     renamed = {RENAMED_PARAMETERS.get(name, name): value for name, value in given.items()}
     return {name: value for name, value in renamed.items() if name in known}
+
+
+def names_parameters(init: Init) -> Init:
+    """Let a constructor say what a parameter of version 0.2 is called today."""
+
+    @wraps(init)
+    def checked(self: BaseEstimator, *args: object, **given: object) -> None:
+        refuse_old_parameters(type(self).__name__, given, type(self)._get_param_names())
+        init(self, *args, **given)
+
+    return checked  # type: ignore[return-value]
+
+
+def current_state(kind: type[BaseEstimator], state: Mapping[str, Any]) -> dict[str, Any]:
+    """What was pickled, by the names of today; version 0.2 is known by ``max_cells``."""
+    if "max_cells" not in state:
+        return dict(state)
+    fitted = {name: value for name, value in state.items() if name.endswith("_")}
+    given = {name: value for name, value in state.items() if name not in fitted}
+    fitted["training_rows_"] = given.get("_rows_seen")
+    fitted.setdefault("min_leaf_share_", 0.0)
+    known = kind().get_params(deep=False)
+    chosen = current_parameters(given, known)
+    if "recourse_weight" not in chosen and "recourse_weight_" in fitted:
+        chosen["recourse_weight"] = fitted["recourse_weight_"]
+    return known | chosen | fitted

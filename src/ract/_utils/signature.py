@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from difflib import get_close_matches
-from functools import wraps
+from functools import partial, wraps
 from inspect import Parameter, signature
 from typing import Any, TypeVar
 
@@ -53,6 +53,41 @@ def takes_keywords_of(function: Callable[..., Any], more: Iterable[str] = ()) ->
         return checked  # type: ignore[return-value]
 
     return decorate
+
+
+class _MadeOnFirstLook:
+    """A method that is decorated when it is first looked at."""
+
+    def __init__(self, decorator: Callable[[], Callable[[F], F]], method: F) -> None:
+        self.decorator, self.method = decorator, method
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.owner, self.name = owner, name
+
+    def __get__(self, estimator: object, owner: type | None = None) -> Any:
+        made = self.decorator()(self.method)
+        setattr(self.owner, self.name, made)
+        return made.__get__(estimator, owner)
+
+
+def made_on_first_look(decorator: Callable[[], Callable[[F], F]]) -> Callable[[F], F]:
+    """Decorate a method when it is first looked at, so that only then is loaded what this needs.
+
+    Parameters
+    ----------
+    decorator : callable
+        Gives the decorator.
+
+    Examples
+    --------
+    >>> class Scaler:
+    ...     @made_on_first_look(lambda: takes_keywords_of(round))
+    ...     def scaled(self, x, **keywords):
+    ...         return 3 * x
+    >>> Scaler().scaled(1)
+    3
+    """
+    return partial(_MadeOnFirstLook, decorator)  # type: ignore[return-value]
 
 
 def refuse_unknown_keywords(function: str, given: Mapping[str, Any], known: frozenset[str]) -> None:

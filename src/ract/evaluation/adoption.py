@@ -30,7 +30,7 @@ from ract.evaluation.outcomes import Judge, JudgedOutcomes, check_judge
 from ract.models.base import RecourseClassifierMixin
 from ract.models.judge import OutcomeJudge
 from ract.recourse.find import find_recourse
-from ract.trees.readers.from_own import is_own
+from ract.trees.readers.model import is_own
 
 SHARES = (0.0, 0.1, 0.3, 1.0)
 

@@ -24,8 +24,7 @@ from ract._utils.errors import InvalidData, InvalidSpec
 from ract._utils.statistics import Estimate
 from ract._utils.typing import Classifier, ColumnLike, Label, TableLike
 from ract.data.frames import take_rows
-from ract.data.group_sums import EVERYONE
-from ract.data.groups import members_of
+from ract.data.groups import EVERYONE, members_of
 from ract.evaluation.metrics.letters import Decider, Letters, plans_of_letters
 from ract.evaluation.metrics.sendable import sendable
 from ract.evaluation.outcomes import Judge, JudgedOutcomes, check_judge, judge_error

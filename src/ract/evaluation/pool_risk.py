@@ -30,8 +30,8 @@ from ract.data.frames import take_rows
 from ract.evaluation.lending import TODAY, Pool
 from ract.evaluation.outcomes import Judge, JudgedOutcomes, check_judge
 from ract.recourse.find import inquire
+from ract.recourse.replicates import AtStrengths
 from ract.recourse.result import Recourse
-from ract.recourse.strengths import AtStrengths
 
 STRENGTHS = (0.0, 0.6, 0.7, 0.8, 0.9, "most")
 LEVELS = tuple(np.round(np.arange(0.025, 1.0001, 0.025), 3).tolist())

@@ -20,8 +20,7 @@ from ract._utils.status import Status
 from ract._utils.typing import Classifier, ColumnLike, Label, TableLike
 from ract._utils.validation import is_number
 from ract.data.frames import read_table, take_rows
-from ract.data.group_sums import EVERYONE
-from ract.data.groups import group_masks
+from ract.data.groups import EVERYONE, group_masks
 from ract.recourse.find import find_recourse
 from ract.recourse.lasting import exact_share
 from ract.recourse.reachable import reach

@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 from joblib import Parallel, delayed
 from sklearn.base import clone
-from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import check_cv
 
 from ract._utils.errors import InvalidSpec, listing
@@ -19,6 +18,7 @@ from ract._utils.typing import ColumnLike, TableLike
 from ract.data.frames import read_table, take_rows
 from ract.evaluation.metrics.scores import served
 from ract.models.base import RecourseClassifierMixin
+from ract.models.performance import Performance
 from ract.models.table import Prepared
 from ract.models.weight_search import Trial, WeightSearch, WeightWarning
 from ract.recourse.lasting import lasting_recourse
@@ -226,8 +226,5 @@ class Fold:
             model.fit_prepared(self.prepared)
         else:
             model.fit(*self.training)
-        X, y = self.test
-        wanted = y == model.desired_
-        share = model.predict_proba(X)[:, model.classes_.tolist().index(model.desired_)]
-        auc = float(roc_auc_score(wanted, share)) if 0 < wanted.sum() < len(y) else float("nan")
-        return float(model.score(X, y)), auc, float(np.mean(served(model, X, n_jobs=1)))
+        found = Performance.of(model, *self.test)
+        return found.accuracy, found.auc, float(np.mean(served(model, self.test[0], n_jobs=1)))

@@ -19,7 +19,7 @@ from ract.data.costs import FittedCost, Supply
 from ract.data.encoder import Encoder
 from ract.io import values
 from ract.trees.ensemble import TreeEnsemble
-from ract.trees.serialize import COSTS, TREE_ARRAYS, stored_name
+from ract.trees.fingerprint import COSTS, TREE_ARRAYS, stored_name
 
 Arrays = Mapping[str, np.ndarray]
 

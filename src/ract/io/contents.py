@@ -16,8 +16,7 @@ from ract.data.costs import FittedCost
 from ract.data.csv import TableFormat
 from ract.data.encoder import Encoder
 from ract.io import values
-from ract.io.archive import MOST_BYTES, parsed, unpack
-from ract.io.arrays import from_npy
+from ract.io.archive import MOST_BYTES, from_npy, parsed, unpack
 from ract.io.checked import checked_classes, checked_cost, checked_encoder, checked_ensemble
 from ract.trees.ensemble import TreeEnsemble
 from ract.trees.readers.curves import Curve, curve_of

@@ -16,8 +16,8 @@ from ract.io.checked import Arrays, checked_encoder, checked_ensemble
 from ract.io.contents import Core
 from ract.models.judge import FEWEST, OutcomeJudge
 from ract.trees.ensemble import TreeEnsemble
+from ract.trees.fingerprint import Parts, encoder_parts, ensemble_parts, json_value
 from ract.trees.readers.model import FittedTrees
-from ract.trees.serialize import Parts, encoder_parts, ensemble_parts, json_value
 
 _JUDGE: dict[str, values.Check] = {
     "encoder": values.record,

@@ -14,7 +14,7 @@ from ract.data.actions import ActionSpace
 from ract.data.costs import LogPercentileCost, PercentileCost, ScaledCost
 from ract.io.checked import checked_space
 from ract.io.values import python_value, record, text
-from ract.trees.serialize import json_value, own_cost, space_parts
+from ract.trees.fingerprint import json_value, own_cost, space_parts
 
 _TRAINING_COSTS = (PercentileCost, LogPercentileCost, ScaledCost)
 COSTS = {kind.__name__: kind for kind in _TRAINING_COSTS}

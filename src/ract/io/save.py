@@ -16,8 +16,7 @@ from ract._utils.files import write_whole
 from ract._utils.typing import TableLike
 from ract._utils.version import __version__
 from ract.data.csv import TableFormat
-from ract.io.archive import json_bytes, pack_members
-from ract.io.arrays import to_npy
+from ract.io.archive import json_bytes, pack_members, to_npy
 from ract.io.judge import judge_parts
 from ract.io.parameters import FITTED_NUMBERS, parameters_meta
 from ract.models.boosting import RecourseBoostingClassifier
@@ -27,11 +26,9 @@ from ract.models.judge import OutcomeJudge
 from ract.models.tree import RecourseTreeClassifier
 from ract.models.tuned import TunedRecourseClassifierCV
 from ract.recourse.calibration import LastingCurve
-from ract.recourse.reasons.reference import choose_reference
-from ract.trees.fingerprint import model_fingerprint
-from ract.trees.readers.from_own import is_own
-from ract.trees.readers.model import FittedTrees
-from ract.trees.serialize import ensemble_parts, json_value, model_parts
+from ract.recourse.reasons.shapley import choose_reference
+from ract.trees.fingerprint import ensemble_parts, json_value, model_fingerprint, model_parts
+from ract.trees.readers.model import FittedTrees, is_own
 
 KINDS: dict[type, str] = {
     RecourseTreeClassifier: "tree",

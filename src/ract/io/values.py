@@ -128,7 +128,7 @@ def label(value: object, key: str) -> str | bool | int | float:
 
 
 def python_value(meta: object) -> Any:
-    """The value that ``ract.trees.serialize.json_value`` made JSON of."""
+    """The value that ``ract.trees.fingerprint.json_value`` made JSON of."""
     if isinstance(meta, list):
         return [python_value(item) for item in meta]
     if not isinstance(meta, dict):

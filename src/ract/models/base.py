@@ -5,15 +5,15 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import ClassifierMixin, clone
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from ract._utils.errors import InvalidData, InvalidSpec, listing
-from ract._utils.renamed import refuse_old_parameters
-from ract._utils.signature import takes_keywords_of
+from ract._utils.renamed import current_state, refuse_old_parameters
+from ract._utils.signature import made_on_first_look, takes_keywords_of
 from ract._utils.status import Status
 from ract._utils.typing import ColumnLike, Label, TableLike
 from ract.data.actions import ActionSpace, budget_for
@@ -27,9 +27,8 @@ from ract.models.monotonic import (
     auc_apart,
     cheap_directions,
     directions_of_actions,
-    is_choice,
 )
-from ract.models.out_of_core import Source, is_stored, read_stored
+from ract.models.out_of_core import read_stored
 from ract.models.parameters import (
     ClassWeight,
     Monotonic,
@@ -42,24 +41,21 @@ from ract.models.table import (
     FEW_ROWS,
     MOST_ROWS,
     Prepared,
+    Source,
     TableSpec,
     TrainingRows,
     as_classes,
+    is_stored,
     read_in_memory,
     used_columns,
 )
-from ract.models.upgrade import current_state
-from ract.recourse.calibration import LastingCurve, LastingWarning, calibrate
-from ract.recourse.exact.search import ExactSearch
-from ract.recourse.few_changes import recourse_of
-from ract.recourse.find import find_recourse
-from ract.recourse.plain_judges import SAME
-from ract.recourse.problem import PROBLEM_KEYWORDS
-from ract.recourse.reasons import Reasons, find_reasons
-from ract.recourse.result import Recourse
+from ract.recourse import for_models
 from ract.trees.ensemble import TreeEnsemble
 from ract.trees.grower import People
-from ract.trees.training import TrainingSet, TrainingSetting
+from ract.trees.training import TrainingSet
+
+if TYPE_CHECKING:
+    from ract.recourse import LastingCurve, Reasons, Recourse
 
 # For each person's search while strengths are measured; one that needs more counts as no plan.
 CALIBRATION_SECONDS = 1.0
@@ -130,7 +126,10 @@ class RecourseClassifierMixin(ClassifierMixin):
     def table_spec(self) -> TableSpec:
         """What reading a training table depends on."""
         return TableSpec(
-            TrainingSetting(self.actions, self.cost, self.budget_, self.max_bins),
+            self.actions,
+            self.cost,
+            self.budget_,
+            self.max_bins,
             self.desired,
             self.class_weight,
             self._needs_reach,
@@ -147,7 +146,7 @@ class RecourseClassifierMixin(ClassifierMixin):
         """Refuse parameters that are not as they may be, alone or together."""
         check_parameters(self, self._parameters)
         CutRule.of(self)
-        if is_choice(self.monotonic) and self.monotonic not in CHOICES:
+        if isinstance(self.monotonic, str) and self.monotonic not in CHOICES:
             raise InvalidSpec(
                 f"monotonic must be one of {listing(CHOICES)}, or a direction for each feature, "
                 f"got {self.monotonic!r}."
@@ -204,7 +203,7 @@ class RecourseClassifierMixin(ClassifierMixin):
             choice = "auto"
         if hasattr(self, "monotonic_"):
             del self.monotonic_
-        if not is_choice(choice):
+        if not isinstance(choice, str):
             return
         self.monotonic_: dict[str, int] = {}
         if choice == "none":
@@ -242,7 +241,7 @@ class RecourseClassifierMixin(ClassifierMixin):
         y: ColumnLike,
         sample_weight: ColumnLike | None = None,
         *,
-        robust_to: Sequence[str] = SAME,
+        robust_to: Sequence[str] = ("same",),
         adoption: float = 0.0,
     ) -> Any:
         """Measure how strong plans must be to last, as a fit with ``lasting`` does.
@@ -272,14 +271,14 @@ class RecourseClassifierMixin(ClassifierMixin):
         X: TableLike,
         y: ColumnLike,
         sample_weight: ColumnLike | None,
-        robust_to: Sequence[str] = SAME,
+        robust_to: Sequence[str] = ("same",),
         adoption: float = 0.0,
     ) -> LastingCurve | None:
         """How strong plans must be to last, if that was asked for."""
         if self.lasting is None:
             return None
         try:
-            curve = calibrate(
+            curve = for_models.calibrate(
                 self._as_replicate(),
                 X,
                 y,
@@ -293,9 +292,10 @@ class RecourseClassifierMixin(ClassifierMixin):
                 time_limit=CALIBRATION_SECONDS,
             )
         except InvalidData:  # too few people
-            curve = LastingCurve((), 0.9, self.lasting)
+            curve = for_models.LastingCurve((), 0.9, self.lasting)
         if curve.strength_for(self.lasting) is None:
-            warnings.warn(str(curve).replace("\n", " "), LastingWarning, stacklevel=5)
+            message = str(curve).replace("\n", " ")
+            warnings.warn(message, for_models.LastingWarning, stacklevel=5)
         return curve
 
     def _checked_table(self, X: Source, y: ColumnLike) -> tuple[TableLike, np.ndarray]:
@@ -370,7 +370,9 @@ class RecourseClassifierMixin(ClassifierMixin):
         matrix = self._matrix(X)
         return self.ensemble_.apply(matrix)
 
-    @takes_keywords_of(find_recourse, more=PROBLEM_KEYWORDS)
+    @made_on_first_look(
+        lambda: takes_keywords_of(for_models.find_recourse, for_models.PROBLEM_KEYWORDS)
+    )
     def recourse(self, X: TableLike, **options: Any) -> Recourse:
         """What each person can do to get the desired class.
 
@@ -393,9 +395,11 @@ class RecourseClassifierMixin(ClassifierMixin):
         Recourse
         """
         self._check_table(X, values=options.get("strict", False))
-        return recourse_of(self, X, options)
+        return for_models.recourse_of(self, X, options)
 
-    @takes_keywords_of(find_reasons, more=PROBLEM_KEYWORDS)
+    @made_on_first_look(
+        lambda: takes_keywords_of(for_models.find_reasons, for_models.PROBLEM_KEYWORDS)
+    )
     def reasons(self, X: TableLike, **options: Any) -> Reasons:
         """Why each refused person was refused.
 
@@ -412,7 +416,7 @@ class RecourseClassifierMixin(ClassifierMixin):
         Reasons
         """
         self._check_table(X, values=options.get("strict", False))
-        return find_reasons(self, X, **options)
+        return for_models.find_reasons(self, X, **options)
 
     def recourse_risk(self, X: TableLike, budget: float | None = None) -> float:
         """Share of people without an action to the desired class within the budget, exact.
@@ -426,7 +430,7 @@ class RecourseClassifierMixin(ClassifierMixin):
         matrix = self._matrix(X, undeclared=False)
         refused = matrix[~self.ensemble_.decide(matrix, n_jobs=self._n_threads)]
         budget = self.budget_ if budget is None else budget
-        search = ExactSearch(self.ensemble_, self.encoder_.axes, self.cost_)
+        search = for_models.ExactSearch(self.ensemble_, self.encoder_.axes, self.cost_)
         answers = search.attains(refused, budget, n_jobs=self._n_threads)
         return float((answers != Status.FOUND).sum() / len(matrix))
 

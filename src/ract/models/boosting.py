@@ -14,12 +14,12 @@ from sklearn.model_selection import StratifiedKFold, train_test_split
 from sklearn.utils import check_random_state
 
 from ract._utils.progress import track
+from ract._utils.renamed import names_parameters
 from ract._utils.typing import ColumnLike, Label, TableLike
 from ract.data.actions import ActionSpace
 from ract.data.costs import Cost
 from ract.models.base import RecourseClassifierMixin
 from ract.models.fit_state import BoostingState
-from ract.models.out_of_core import Source
 from ract.models.parameters import (
     COMMON,
     FRACTION,
@@ -42,14 +42,12 @@ from ract.models.parameters import (
     split_seed,
     whole,
 )
-from ract.models.table import Prepared
-from ract.models.upgrade import names_parameters
+from ract.models.table import Prepared, Source
 from ract.trees.advice import Cooperation, Cut, Job
 from ract.trees.booster import Boosted, BoostRules, CellRows, Patience, boost
 from ract.trees.cooperation import cooperate
 from ract.trees.ensemble import TreeEnsemble, logit, sigmoid
-from ract.trees.grower import People
-from ract.trees.on_grid import from_cell_trees
+from ract.trees.grower import People, from_cell_trees
 from ract.trees.training import TrainingSet
 
 # "auto" stops early from this many people on, as in scikit-learn.

@@ -7,6 +7,7 @@ fields are the fitted attributes without their underscore.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,8 +15,10 @@ from ract._utils.typing import Label
 from ract.data.costs import FittedCost
 from ract.data.encoder import Encoder
 from ract.models.guarantee import Guarantee
-from ract.recourse.calibration import LastingCurve
 from ract.trees.ensemble import TreeEnsemble
+
+if TYPE_CHECKING:
+    from ract.recourse import LastingCurve
 
 # The attribute is there only if the fit found it out.
 IF_KNOWN = {"if_known": True}

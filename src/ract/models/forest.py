@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
 from ract._utils.progress import track
+from ract._utils.renamed import names_parameters
 from ract._utils.status import Status
 from ract._utils.typing import ColumnLike, Label, TableLike
 from ract.data.actions import ActionSpace
@@ -21,7 +22,6 @@ from ract.models.fit_state import ForestState
 from ract.models.labelled import LABELLED, LabelledTreesMixin
 from ract.models.lifted import LESS, MOST_LOST, PER_WEIGHT, Points
 from ract.models.out_of_bag import GrownTree, out_of_bag, shares_out_of_bag
-from ract.models.out_of_core import Source
 from ract.models.parameters import (
     FRACTION,
     NONE,
@@ -36,15 +36,12 @@ from ract.models.parameters import (
     split_seed,
     whole,
 )
-from ract.models.table import Prepared
-from ract.models.upgrade import names_parameters
-from ract.recourse.common.problem import check_categories
-from ract.recourse.exact.search import ExactSearch
+from ract.models.table import Prepared, Source
+from ract.recourse import for_models
 from ract.trees.afford import affordable_weight, auc
 from ract.trees.cover import own_leaves, relabelled
 from ract.trees.ensemble import TreeEnsemble, logit
-from ract.trees.grower import GrowRules, People, bootstrap_counts, grow_tree
-from ract.trees.on_grid import from_cell_trees
+from ract.trees.grower import GrowRules, People, bootstrap_counts, from_cell_trees, grow_tree
 from ract.trees.training import TrainingSet
 
 # Plain trees that tell about where a cut will be, before the forest is grown for it.
@@ -209,7 +206,7 @@ class RecourseForestClassifier(LabelledTreesMixin, BaseEstimator):
 
     def _grown(self, prepared: Prepared) -> ForestState:
         if self.oob_score:  # searches: better refused now
-            check_categories(prepared.training.encoder.axes)
+            for_models.check_categories(prepared.training.encoder.axes)
         cut = self.first_cut(prepared.training)
         return self._state(prepared, self._trees(self.growth(prepared.training, cut)))
 
@@ -386,7 +383,7 @@ class RecourseForestClassifier(LabelledTreesMixin, BaseEstimator):
         refused = (scored & ~decided)[bag.asked]
         asked = bag.asked[refused]
         matrix = matrix[asked]  # no more than is needed: the search takes memory too
-        search = ExactSearch(state.ensemble, state.encoder.axes, state.cost)
+        search = for_models.ExactSearch(state.ensemble, state.encoder.axes, state.cost)
         by_person = {"trees": bag.left_out[refused], "needed": needed[asked]}
         answers = search.attains(matrix, self.budget_, n_jobs=self.n_jobs, **by_person)
         without = int((answers != Status.FOUND).sum())

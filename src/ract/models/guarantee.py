@@ -25,8 +25,7 @@ import numpy as np
 from scipy.stats import beta
 
 from ract._utils.errors import InvalidSpec
-from ract.trees.attain import Attainment
-from ract.trees.cover import flip_order, greedy_cover, majority_labels, own_leaves
+from ract.trees.cover import Attainment, flip_order, greedy_cover, majority_labels, own_leaves
 from ract.trees.grower import CellTree, People
 
 __all__ = [

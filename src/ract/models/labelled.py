@@ -6,7 +6,6 @@ import numpy as np
 
 from ract._utils.errors import InvalidSpec
 from ract.models.base import RecourseClassifierMixin
-from ract.models.monotonic import is_choice
 from ract.models.parameters import (
     COMMON,
     FRACTION,
@@ -22,7 +21,6 @@ from ract.models.parameters import (
     one_of,
     whole,
 )
-from ract.models.weight_search import impurity_of_all
 from ract.trees.grower import CRITERIA, Criterion, GrowRules
 from ract.trees.training import TrainingSet
 
@@ -103,9 +101,26 @@ class LabelledTreesMixin(RecourseClassifierMixin):
                 "min_recourse flips the labels of leaves, which decide only without threshold, "
                 f"approval_rate and max_bad_rate; leave one of them out, got {self.min_recourse!r}."
             )
-        is_free = self.monotonic is None or (is_choice(self.monotonic) and self.monotonic == "none")
+        stated = self.monotonic
+        is_free = stated is None or (isinstance(stated, str) and stated == "none")
         if self.min_recourse is not None and not is_free:
             raise InvalidSpec(
                 f"monotonic needs min_recourse to be None, got {self.min_recourse!r}: relabelling "
                 "flips single leaves, whatever their order."
             )
+
+
+def impurity_of_all(desired: np.ndarray, weights: np.ndarray, criterion: str) -> float:
+    """Impurity per person of everyone together: the unit of weights.
+
+    Examples
+    --------
+    >>> impurity_of_all(np.array([0, 1, 1, 1]), np.ones(4), "error")
+    0.25
+    """
+    share = float(np.average(desired, weights=weights))
+    if criterion == "error":
+        return min(share, 1 - share)
+    if criterion == "entropy":
+        return float(-sum(p * np.log2(p) for p in (share, 1 - share)))
+    return 2 * share * (1 - share)

@@ -9,7 +9,7 @@ stated AUC on people who are held out inside the training data.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Protocol, TypeGuard
+from typing import Protocol
 
 import numpy as np
 from sklearn.base import clone
@@ -115,8 +115,3 @@ def auc_apart(estimator: Learner, training: TrainingSet) -> Callable[[Directions
         return float(roc_auc_score(held_out.desired, scores, sample_weight=weights[outside]))
 
     return auc_of
-
-
-def is_choice(monotonic: object) -> TypeGuard[str]:
-    """Whether constraints are stated in a word rather than by feature."""
-    return isinstance(monotonic, str)

@@ -11,7 +11,7 @@ import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -26,23 +26,14 @@ from ract.data.encoder import Encoder
 from ract.data.grid import Grid
 from ract.data.sketch import MOST_VALUES, ColumnSketch, TableSketch
 from ract.models.parameters import ClassWeight, desired_label
-from ract.models.table import Prepared, TableSpec, TrainingRows, binary_classes
+from ract.models.table import Prepared, Stored, TableSpec, TrainingRows, binary_classes
 from ract.trees.training import TrainingSet, Weights, people_on
 
 if TYPE_CHECKING:
     from pyarrow.dataset import Dataset
 
-# A Parquet file, a folder of them, or a pyarrow data set; and what ``fit`` takes.
-Stored: TypeAlias = "str | Path | Dataset"
-Source: TypeAlias = "TableLike | Stored"
-
 ROWS_AT_ONCE = 131_072
 IN_MEMORY = 64_000_000  # bytes of cells that are not worth a file
-
-
-def is_stored(X: object) -> TypeGuard[Stored]:
-    """Whether X is a path or a pyarrow data set rather than a table."""
-    return isinstance(X, (str, Path)) or type(X).__module__ == "pyarrow._dataset"
 
 
 @dataclass(frozen=True)
@@ -143,20 +134,20 @@ class StoredTable:
     @classmethod
     def of(cls, spec: TableSpec, columns: Columns, sketch: TableSketch) -> StoredTable:
         """Encoding, bins and costs from what the first pass kept of a table."""
-        table, setting = sketch.table(), spec.setting
+        table = sketch.table()
         table.refuse_empty_columns()
         labels = list(sketch.classes)
         texts = any(isinstance(label, str) for label in labels)  # objects, as in a frame
         classes = binary_classes(np.array(labels, dtype=object if texts else None))
-        actions = unrestricted(table) if setting.actions is None else setting.actions
+        actions = unrestricted(table) if spec.actions is None else spec.actions
         encoder = Encoder.of_space(actions.complete(table), columns.features)
         known: Any = sketch.distributions(encoder)  # which take the place of columns
-        grid = Grid.from_columns(encoder.axes, known, setting.max_bins)
+        grid = Grid.from_columns(encoder.axes, known, spec.max_bins)
         missing = encoder.missing_cells
-        cost = fit_cost(setting.cost, known, encoder.weights, missing=missing)
+        cost = fit_cost(spec.cost, known, encoder.weights, missing=missing)
         require_max_norm(cost)
-        refuse_percent(cost, setting.budget)
-        desired = desired_label(spec.desired, setting.actions, classes)
+        refuse_percent(cost, spec.budget)
+        desired = desired_label(spec.desired, spec.actions, classes)
         factors = _factors(spec.class_weight, classes, sketch.classes)
         n, error = sketch.n_people, sketch.error
         return cls(spec, columns, encoder, grid, cost, classes, desired, factors, n, error)
@@ -173,7 +164,7 @@ class StoredTable:
     def _training(self, X: TableLike, desired: np.ndarray, weights: Weights) -> TrainingSet:
         """Rows on the grid of the whole table."""
         columns, labels, spec = self.encoder.encode(X), desired.astype(np.uint8), self.spec
-        budget, with_reach = spec.setting.budget, spec.with_reach
+        budget, with_reach = spec.budget, spec.with_reach
         people = people_on(self.grid, self.cost, columns, labels, budget, with_reach=with_reach)
         return TrainingSet(self.encoder, self.grid, self.cost, people, weights, None)
 
@@ -346,8 +337,8 @@ def read_stored(
     spec: TableSpec, source: Stored, target: ColumnLike, weight: ColumnLike | None
 ) -> Prepared:
     """Read, encode, bin and price stored people, in two passes."""
-    columns = Columns.of(open_dataset(source).schema.names, target, weight, spec.setting.actions)
-    sketch = sketch_stored(source, columns, spec.setting.max_bins, show=spec.show)
+    columns = Columns.of(open_dataset(source).schema.names, target, weight, spec.actions)
+    sketch = sketch_stored(source, columns, spec.max_bins, show=spec.show)
     reading = StoredTable.of(spec, columns, sketch)
     in_memory: list[TrainingRows] = []
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
 
 import numpy as np
 import pandas as pd
@@ -22,17 +23,23 @@ from ract.data.frames import drop_columns, read_table, take_rows
 from ract.models.parameters import ClassWeight, desired_label
 from ract.trees.training import TrainingSet, TrainingSetting, Weights, prepare, space_for_part
 
+if TYPE_CHECKING:
+    from pyarrow.dataset import Dataset
+
+# A Parquet file, a folder of them, or a pyarrow data set; and what ``fit`` takes.
+Stored: TypeAlias = "str | Path | Dataset"
+Source: TypeAlias = "TableLike | Stored"
+
 # Rows of a stored table that stay in memory: for what is measured on them after growing, and else.
 MOST_ROWS, FEW_ROWS = 100_000, 5_000
 
 
 @dataclass(frozen=True)
-class TableSpec:
-    """What reading a training table depends on.
+class TableSpec(TrainingSetting):
+    """What reading a training table depends on, beside how people and costs are described.
 
     Parameters
     ----------
-    setting : TrainingSetting
     desired : label or None
         The class that people want, if a parameter names it.
     class_weight : dict, "balanced" or None
@@ -45,7 +52,6 @@ class TableSpec:
         Whether to show a progress bar.
     """
 
-    setting: TrainingSetting
     desired: Label | None
     class_weight: ClassWeight
     with_reach: bool
@@ -55,7 +61,7 @@ class TableSpec:
 
     def serves(self, other: TableSpec) -> bool:
         """Whether a table that was read for this spec does for another one."""
-        names = ("setting", "desired", "class_weight")
+        names = ("actions", "cost", "budget", "max_bins", "desired", "class_weight")
         same = all(getattr(self, name) == getattr(other, name) for name in names)
         return same and (self.with_reach or not other.with_reach)
 
@@ -154,11 +160,16 @@ class Prepared:
 
         Categories are everybody's, so that encoders of different parts give the same columns.
         """
-        known, setting = self.in_memory, self.spec.setting
+        known, spec = self.in_memory, self.spec
         X, desired = take_rows(known.X, rows), known.desired[rows].astype(np.uint8)
-        space = space_for_part(setting.actions, read_table(known.X), read_table(X))
-        setting = replace(setting, actions=space)
-        return prepare(X, desired, known.weights.of(rows), setting, with_reach=with_reach)
+        space = space_for_part(spec.actions, read_table(known.X), read_table(X))
+        spec = replace(spec, actions=space)
+        return prepare(X, desired, known.weights.of(rows), spec, with_reach=with_reach)
+
+
+def is_stored(X: object) -> TypeGuard[Stored]:
+    """Whether X is a path or a pyarrow data set rather than a table."""
+    return isinstance(X, (str, Path)) or type(X).__module__ == "pyarrow._dataset"
 
 
 def read_in_memory(
@@ -174,7 +185,7 @@ def read_in_memory(
     if len(y) != table.n_rows:
         raise InvalidData(f"X has {table.n_rows} rows but y has {len(y)}.")
     classes = binary_classes(y)
-    wanted = desired_label(spec.desired, spec.setting.actions, classes)
+    wanted = desired_label(spec.desired, spec.actions, classes)
     weights = weights_of(sample_weight, y, spec.class_weight)
     growing = np.flatnonzero(weights.growing > 0)
     return prepare_rows(spec, X, y, classes, wanted, weights, growing, feature_names)
@@ -197,7 +208,7 @@ def prepare_rows(
         people,
         desired.astype(np.uint8),
         weights.of(growing),
-        spec.setting,
+        spec,
         with_reach=spec.with_reach,
         n_jobs=spec.n_jobs,
     )

@@ -12,6 +12,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from ract._utils.errors import InvalidSpec
+from ract._utils.renamed import names_parameters
 from ract._utils.typing import ColumnLike, Label, TableLike
 from ract.data.actions import ActionSpace
 from ract.data.costs import Cost
@@ -20,7 +21,6 @@ from ract.data.grid import Grid
 from ract.models.fit_state import TreeState
 from ract.models.guarantee import Guarantee, relabel
 from ract.models.labelled import LABELLED, LabelledTreesMixin
-from ract.models.out_of_core import Source, is_stored
 from ract.models.parameters import (
     INNER_SHARE,
     NONE,
@@ -33,13 +33,10 @@ from ract.models.parameters import (
     one_of,
     split_seed,
 )
-from ract.models.table import Prepared, binary_classes, prepare_rows, weights_of
-from ract.models.upgrade import names_parameters
-from ract.trees.attain import Attainment
-from ract.trees.cover import exact_cover, greedy_cover, own_leaves, relabelled
+from ract.models.table import Prepared, Source, binary_classes, is_stored, prepare_rows, weights_of
+from ract.trees.cover import Attainment, exact_cover, greedy_cover, own_leaves, relabelled
 from ract.trees.ensemble import TreeEnsemble
-from ract.trees.grower import CellTree, GrowRules, People, grow_tree
-from ract.trees.on_grid import from_cell_trees, to_cell_trees
+from ract.trees.grower import CellTree, GrowRules, People, from_cell_trees, grow_tree, to_cell_trees
 from ract.trees.training import TrainingSet, people_on, space_for_part
 
 # How leaves are chosen for relabelling, without confidence and with it.
@@ -273,7 +270,7 @@ class RecourseTreeClassifier(LabelledTreesMixin, BaseEstimator):
         growing, held_out = (rows[weights.growing[rows] > 0] for rows in (growing, held_out))
         part = read_table(take_rows(table, growing))
         space = space_for_part(self.actions, read_table(table), part)
-        spec = replace(spec, setting=replace(spec.setting, actions=space))
+        spec = replace(spec, actions=space)
         names = getattr(self, "feature_names_in_", None)
         prepared = prepare_rows(spec, table, labels, classes, wanted, weights, growing, names)
         desired = (labels[held_out] == wanted).astype(np.uint8)

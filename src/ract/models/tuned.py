@@ -18,9 +18,8 @@ from ract.data.costs import FittedCost
 from ract.data.encoder import Encoder
 from ract.data.frames import take_rows
 from ract.models.base import RecourseClassifierMixin
-from ract.models.out_of_core import Source
 from ract.models.parameters import NONE, SHARE, Table, check_parameters, instance, split_seed
-from ract.models.table import Prepared
+from ract.models.table import Prepared, Source
 from ract.models.weight_search import (
     FLOORS,
     HELD_OUT,

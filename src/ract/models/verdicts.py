@@ -11,7 +11,7 @@ import pandas as pd
 from ract._utils.status import Status
 from ract._utils.typing import ColumnLike, TableLike
 from ract.data.costs import within
-from ract.data.group_sums import tallied, with_everyone
+from ract.data.groups import tallied, with_everyone
 from ract.recourse.result import Recourse
 
 # What becomes of refused people, from best to worst; "unknown" if the search did not end.

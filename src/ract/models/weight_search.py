@@ -121,22 +121,6 @@ class WeightSearch:
         return table.sort_values("weight", kind="stable", ignore_index=True)
 
 
-def impurity_of_all(desired: np.ndarray, weights: np.ndarray, criterion: str) -> float:
-    """Impurity per person of everyone together: the unit of weights.
-
-    Examples
-    --------
-    >>> impurity_of_all(np.array([0, 1, 1, 1]), np.ones(4), "error")
-    0.25
-    """
-    share = float(np.average(desired, weights=weights))
-    if criterion == "error":
-        return min(share, 1 - share)
-    if criterion == "entropy":
-        return float(-sum(p * np.log2(p) for p in (share, 1 - share)))
-    return 2 * share * (1 - share)
-
-
 @dataclass(frozen=True)
 class Validation:
     """Held-out people on whom trials are measured.

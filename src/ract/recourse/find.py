@@ -12,10 +12,16 @@ from ract._utils.errors import InvalidSpec
 from ract._utils.typing import Classifier, TableLike
 from ract.data.actions.pace import whole_months
 from ract.recourse.common.answers import Answers
-from ract.recourse.common.limits import Limits, check_budget
-from ract.recourse.common.overrides import Override, rows_by_rules
+from ract.recourse.common.search import Limits, check_budget
 from ract.recourse.dispatch import Entry, Task, answer, confirm_plans, highest, resolved, search_for
-from ract.recourse.options import TIME_LIMIT, Levels, Options, refuse_relations
+from ract.recourse.options import (
+    TIME_LIMIT,
+    Levels,
+    Options,
+    Override,
+    refuse_relations,
+    rows_by_rules,
+)
 from ract.recourse.plausible.plausibility import Plausibility
 from ract.recourse.problem import PROBLEM_KEYWORDS, ModelLike, ProblemKeywords, RecourseProblem
 from ract.recourse.question import PlanJudge, Question

@@ -14,7 +14,7 @@ from ract._utils.errors import InvalidSpec
 from ract._utils.status import Status
 from ract._utils.typing import Classifier, Label, TableLike
 from ract.recourse.common.answers import Answers
-from ract.recourse.common.limits import Limits, ceilings_of
+from ract.recourse.common.search import Limits, ceilings_of, check_count
 from ract.recourse.dispatch import Task, confirm_plans, ruled_ends, ruled_search
 from ract.recourse.exact.search import MAX_NODES
 from ract.recourse.options import TIME_LIMIT, Options
@@ -118,9 +118,7 @@ def find_levers(
     >>> levers.enough(15, "Income"), levers.enough(15, "Income", "Savings")
     (False, True)
     """
-    if isinstance(max_features, bool) or not isinstance(max_features, (int, np.integer)):
-        raise InvalidSpec(f"max_features must be a whole number, got {max_features!r}.")
-    if max_features < 1:
+    if check_count("max_features", max_features) < 1:
         raise InvalidSpec(f"max_features must be 1 or more, got {max_features}.")
     question = RecourseProblem.of(model, problem, "find_levers").encoded(X).at_strength(strength)
     limits = Limits(time_limit=time_limit, n_jobs=n_jobs, progress=progress, max_nodes=max_nodes)

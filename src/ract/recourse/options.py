@@ -1,21 +1,30 @@
-"""What is asked of a search beyond the question itself, checked in one place."""
+"""What is asked of a search beyond the question itself: options, and rules of single people."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field
-from typing import Any
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, cast
 
 import numpy as np
+import pandas as pd
 
 from ract._utils.errors import InvalidSpec, listing
 from ract._utils.renamed import refuse_removed
-from ract.recourse.common.limits import Limits, check_count
+from ract.data.actions import CHANGES, Change, Feature
+from ract.data.encoder import Axis
+from ract.recourse.common.search import Limits, check_count
 from ract.trees.ensemble import TreeEnsemble
 
 TIME_LIMIT = 10.0  # seconds per person, by default
 METHODS = ("exact", "leaves")
 PREFERENCES = (None, "cheapest", "fewest")
+
+Override = str | Feature
+# What of a Feature may differ for one person.
+_LIMITS = ("lower", "upper", "max_change", "max_relative", "step", "pace", "per", "delay")
+_OVERRIDDEN = ("change", "weight", "missing", *_LIMITS)
 
 
 @dataclass(frozen=True)
@@ -113,3 +122,124 @@ def refuse_relations(relations: Iterable[object]) -> None:
             "space, as ActionSpace(features, rules=['Debt <= Income']) or "
             "actions=space.with_rules('Debt <= Income')."
         )
+
+
+def rows_by_rules(
+    rows: np.ndarray,
+    labels: pd.Index,
+    axes: Sequence[Axis],
+    overrides: Mapping[Any, Mapping[str, Override]] | None,
+) -> Iterator[tuple[np.ndarray, tuple[Axis, ...]]]:
+    """Rows with the same rules, and the rules.
+
+    Parameters
+    ----------
+    rows : int array
+        Positions of the people to search for.
+    labels : Index
+        Labels of all people.
+    axes : sequence of Axis
+        The rules of everyone else.
+    overrides : mapping, optional
+        By label: features that differ, as a direction or a Feature. What a Feature leaves at its
+        default stays as it is, the direction too (the text "any" allows both); its categories are
+        those that the person may enter. What is fixed for everyone cannot be freed for one.
+
+    Examples
+    --------
+    >>> axes = (Axis(Feature("age"), (0,)), Axis(Feature("job"), (1,)))
+    >>> groups = rows_by_rules(np.arange(3), pd.RangeIndex(3), axes, {1: {"job": "fixed"}})
+    >>> [(rows.tolist(), own[1].feature.change) for rows, own in groups]
+    [([0, 2], 'any'), ([1], 'fixed')]
+    """
+    if not overrides:
+        if len(rows):
+            yield rows, tuple(axes)
+        return
+    unknown = [label for label in overrides if label not in labels]
+    if unknown:
+        raise InvalidSpec(f"overrides name {listing(unknown)}, who is not among the people.")
+    rules = {_key(own): _overridden(axes, own, label) for label, own in overrides.items()}
+    rules[()] = tuple(axes)
+    members: dict[tuple[Any, ...], list[int]] = defaultdict(list)
+    for row in rows:
+        members[_key(overrides.get(labels[row], {}))].append(int(row))
+    for key, positions in members.items():
+        yield np.array(positions), rules[key]
+
+
+def _key(own: Mapping[str, Override]) -> tuple[Any, ...]:
+    return tuple(sorted((name, repr(rule)) for name, rule in own.items()))
+
+
+def _overridden(
+    axes: Sequence[Axis], own: Mapping[str, Override], label: object
+) -> tuple[Axis, ...]:
+    names = [axis.feature.name for axis in axes]
+    unknown = [name for name in own if name not in names]
+    if unknown:
+        raise InvalidSpec(
+            f"The override of {label!r} names {listing(unknown)}; features are "
+            f"{listing(names, 30)}."
+        )
+    return tuple(
+        _ruled(axis, own[axis.feature.name], label) if axis.feature.name in own else axis
+        for axis in axes
+    )
+
+
+def _ruled(axis: Axis, rule: Override, label: object) -> Axis:
+    """An axis under the rule of one person."""
+    feature = axis.feature
+    if not isinstance(rule, Feature):
+        if rule not in CHANGES:
+            raise InvalidSpec(
+                f"The override of {label!r} says {rule!r} for {feature.name!r}; it takes a Feature "
+                f"or one of {listing(CHANGES)}."
+            )
+        _refuse_freeing(feature, rule, label)
+        return replace(axis, feature=feature.moving(cast(Change, rule)))
+    fixed = ("name", "kind", "columns", "supply_cost")
+    for name in fixed if axis.has_missing else (*fixed, "missing"):
+        given, known = getattr(rule, name), getattr(feature, name)
+        if given not in (None, "", ()) and given != known:
+            raise InvalidSpec(
+                f"The override of {label!r} gives {feature.name!r} the {name} {given!r}; it is "
+                f"{known!r} and cannot differ for one person."
+            )
+    unset = Feature(feature.name)
+    if rule.change != unset.change:
+        _refuse_freeing(feature, rule.change, label)
+    given = {
+        name: getattr(rule, name)
+        for name in _OVERRIDDEN
+        if getattr(rule, name) != getattr(unset, name)
+    }
+    if rule.missing == "stays":
+        axis = axis.without_supply()
+        feature = axis.feature
+    feature = feature.moving(given.pop("change", feature.change))
+    return replace(axis, feature=replace(feature, **given), entered=_entered(axis, rule, label))
+
+
+def _refuse_freeing(feature: Feature, change: str, label: object) -> None:
+    """Refuse to free one person's feature that is fixed for everyone."""
+    if change != "fixed" and not feature.actionable:
+        raise InvalidSpec(
+            f"The override of {label!r} says {change!r} for {feature.name!r}, which the action "
+            "space fixes for everyone; an override cannot free it."
+        )
+
+
+def _entered(axis: Axis, rule: Feature, label: object) -> tuple[int, ...] | None:
+    """Positions of the categories that a person may enter."""
+    known = axis.feature.categories
+    if not rule.categories or rule.categories == rule.columns:
+        return axis.entered
+    unknown = [category for category in rule.categories if category not in known]
+    if unknown:
+        raise InvalidSpec(
+            f"The override of {label!r} lists {listing(unknown)} for {axis.feature.name!r}; its "
+            f"categories are {listing(known, 20)}."
+        )
+    return tuple(known.index(category) for category in rule.categories)

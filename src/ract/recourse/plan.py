@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ract._utils.html import html_table, html_text
+from ract._utils.printable import html_table, html_text
 from ract._utils.status import Status
 from ract._utils.typing import Label
 

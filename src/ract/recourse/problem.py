@@ -19,13 +19,12 @@ from ract.data.costs import Cost, FittedCost, fit_cost, refuse_percent
 from ract.data.encoder import Encoder
 from ract.data.frames import Table, drop_columns, read_table
 from ract.data.invalid_rows import InvalidRows, set_aside_invalid
-from ract.recourse.common.limits import check_budget
+from ract.recourse.common.search import check_budget
 from ract.recourse.question import Question
 from ract.trees.readers import TreeModel, read_model
-from ract.trees.readers.agree import check_decisions
+from ract.trees.readers.agree import check_decisions, fitted_parts, same_parts
 from ract.trees.readers.model import OwnModel
 from ract.trees.readers.steps import unwrapped
-from ract.trees.readers.unchanged import fitted_parts, same_parts
 
 
 class ProblemKeywords(TypedDict, total=False):

@@ -21,7 +21,7 @@ from ract.recourse.rules.ruling import Ruling
 from ract.trees.ensemble import TreeEnsemble
 from ract.trees.readers import TreeModel
 from ract.trees.readers.model import OwnModel
-from ract.trees.readers.several import by_share, with_rounded_ties
+from ract.trees.readers.scoring import by_share, with_rounded_ties
 
 
 class PlanJudge(Protocol):

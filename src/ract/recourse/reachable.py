@@ -10,7 +10,7 @@ from ract._utils.signature import takes_keywords_of
 from ract._utils.status import Status, status_words
 from ract._utils.typing import TableLike
 from ract.data.encoder import Axis
-from ract.recourse.common.limits import Limits
+from ract.recourse.common.search import Limits
 from ract.recourse.dispatch import exact_search, ruled_search
 from ract.recourse.exact.search import ExactSearch
 from ract.recourse.options import TIME_LIMIT

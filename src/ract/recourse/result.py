@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from ract._utils.errors import InvalidSpec
-from ract._utils.html import html_table
+from ract._utils.printable import html_table
 from ract._utils.status import Status, status_words
 from ract.data.costs import within
 from ract.data.encoder import Axis, Encoder

@@ -27,11 +27,9 @@ from ract.data.encoder import Axis
 from ract.data.grid import Grid
 from ract.recourse.common.answers import Answer
 from ract.recourse.common.by_pattern import refuse_missing_values
-from ract.recourse.common.limits import LARGEST
-from ract.recourse.common.parallel import for_each
-from ract.recourse.common.search import Batch, RecourseSearch
+from ract.recourse.common.search import LARGEST, Batch, RecourseSearch, for_each
 from ract.trees.ensemble import TreeEnsemble
-from ract.trees.on_grid import to_cell_trees
+from ract.trees.grower import to_cell_trees
 
 if TYPE_CHECKING:
     from types import ModuleType

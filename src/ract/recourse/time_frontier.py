@@ -11,7 +11,7 @@ import pandas as pd
 
 from ract._utils.typing import Classifier, TableLike
 from ract.data.actions.pace import whole_months
-from ract.recourse.common.limits import check_count
+from ract.recourse.common.search import check_count
 from ract.recourse.find import inquire
 from ract.recourse.problem import RecourseProblem
 from ract.recourse.result import Recourse

@@ -157,38 +157,18 @@ class Boosted:
     values: list[np.ndarray] = field(default_factory=list)
     losses: list[float] = field(default_factory=list)
 
-    @classmethod
-    def of_trees(cls, trees: Sequence[CellTree], base: float, people: People) -> Boosted:
-        """Trees as others know them, their shares as values."""
-        categorical = np.array([table is not None for table in people.can_enter])
-        last_cell, missing = people.n_cells - 1, people.missing_cells
-        model = cls(base)
-        for one in trees:
-            a = one.axis
-            first = one.cell + ~categorical[a]
-            known = np.where((missing[a] >= 0) & one.missing_left, last_cell[a] - 1, last_cell[a])
-            last = np.where(categorical[a], one.cell, known)
-            columns = [a, first, last, one.left, one.right, one.missing_left]
-            model.nodes.append(np.column_stack(columns).astype(np.int32))
-            model.values.append(one.share)
-        return model
-
     def __len__(self) -> int:
         return len(self.nodes)
 
-    def flat(self, first: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Nodes, values and roots of the trees from a tree on, end to end."""
-        nodes = [one.copy() for one in self.nodes[first:]]
+    def flat(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Nodes, values and roots of the trees, end to end."""
+        nodes = [one.copy() for one in self.nodes]
         root = np.cumsum([0, *map(len, nodes)])
         for one, start in zip(nodes, root[:-1], strict=True):
             one[:, LEFT : RIGHT + 1] += start
         if not nodes:
             return np.empty((0, 6), np.int32), np.empty(0), np.empty(0, np.int32)
-        return (
-            np.concatenate(nodes),
-            np.concatenate(self.values[first:]),
-            root[:-1].astype(np.int32),
-        )
+        return np.concatenate(nodes), np.concatenate(self.values), root[:-1].astype(np.int32)
 
     def scores(self, codes: np.ndarray) -> np.ndarray:
         """Log-odds of rows of cells."""

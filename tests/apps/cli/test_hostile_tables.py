@@ -12,7 +12,7 @@ from ract._utils.errors import InvalidData
 from ract.apps.cli import app
 from ract.data.csv import TableFormat
 from ract.data.csv.files import read_whole
-from ract.data.csv.numbers import refuse_formatted_numbers
+from ract.data.csv.read import refuse_formatted_numbers
 from ract.data.datasets import load_loans
 from tests.apps.cli.builders import failing, fit, written
 

@@ -5,9 +5,8 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 
-from ract import ActionSpace
-from ract._utils.errors import InvalidFile
-from ract.apps.cli.failures import BadInput
+from ract import ActionSpace, Feature
+from ract._utils.errors import InvalidFile, InvalidSpec
 from ract.apps.cli.inputs import (
     cost_named,
     format_of,
@@ -16,6 +15,7 @@ from ract.apps.cli.inputs import (
     open_decider,
     open_model,
 )
+from ract.apps.cli.messages import BadInput
 from ract.apps.cli.options import Csv
 from ract.data.costs import make_cost
 from ract.data.csv import TableFormat
@@ -85,3 +85,14 @@ def test_costs_are_exact_where_that_makes_a_difference(name):
     assert cost_named(name, exact=False) == name
     found = cost_named(name, exact=True)
     assert found == (name if name == "l1" else replace(make_cost(name), exact=True))
+
+
+def test_an_action_file_holds_a_space_and_how_tables_are_written(tmp_path):
+    path = tmp_path / "actions.toml"
+    path.write_text("[features.age]\nchange = 'fixed'\n[table]\ndecimal = ','\n")
+    space, form = open_actions(path)
+    assert space == ActionSpace([Feature("age", change="fixed")])
+    assert form == TableFormat(decimal=",")
+    path.write_text("[features.age]\n[table]\ndecimal = 'comma'\n")
+    with pytest.raises(InvalidSpec, match=r"actions.toml: decimal must be one character"):
+        open_actions(path)

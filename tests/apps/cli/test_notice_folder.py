@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from ract.apps.cli.failures import BadInput
+from ract.apps.cli.messages import BadInput
 from ract.apps.cli.notice_folder import WAITING, notice_writer, refused_of
 
 

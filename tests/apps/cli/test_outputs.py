@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from ract._utils.errors import InvalidSpec
-from ract.apps.cli.failures import BadInput
+from ract.apps.cli.messages import BadInput
 from ract.apps.cli.outputs import check_picture, form_of, picture, table_writer
 
 FIRST = pd.DataFrame({"person": ["=1+1", "b"], "cost": [0.5, np.inf], "ok": [True, False]})

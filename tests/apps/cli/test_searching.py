@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from ract import load_model
-from ract.apps.cli.failures import BadInput
+from ract.apps.cli.messages import BadInput
 from ract.apps.cli.searching import PlanOptions, Searched
 from ract.data.csv import TableFormat
 from tests.apps.cli.builders import NEW, SMALL

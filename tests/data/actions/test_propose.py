@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 from ract import ActionSpace, RecourseTreeClassifier
 from ract._utils.errors import InvalidSpec
 from ract.apps.cli import app
-from ract.data.actions.file import read_action_file
+from ract.data.csv import TableFormat
 
 N = 200
 
@@ -33,7 +33,9 @@ def test_python_proposes_what_the_command_writes(tmp_path):
     assert CliRunner().invoke(app, command).exit_code == 0
     text = (tmp_path / "actions.toml").read_text()
     assert proposal.to_toml_text() == text
-    assert read_action_file(tmp_path / "actions.toml") == (proposal.space, proposal.form)
+    path = tmp_path / "actions.toml"
+    assert ActionSpace.from_toml(path) == proposal.space
+    assert TableFormat.from_toml(path) == proposal.form
 
 
 def test_a_model_is_fitted_on_what_was_proposed():

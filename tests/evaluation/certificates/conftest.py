@@ -10,7 +10,7 @@ from ract import RecourseForestClassifier
 from ract.data.datasets import load_loans
 from ract.evaluation.certificates import certify
 from ract.evaluation.certificates.record import record_digest
-from ract.io.arrays import from_npy, to_npy
+from ract.io.archive import from_npy, to_npy
 from ract.recourse.reachable import recourse_status
 
 

@@ -8,7 +8,7 @@ from ract._utils.errors import InvalidSpec
 from ract.data.datasets import load_loans
 from ract.evaluation.certificates import Certificate, certify, verify
 from ract.evaluation.certificates.record import record_digest
-from ract.io.arrays import from_npy, to_npy
+from ract.io.archive import from_npy, to_npy
 
 
 @pytest.fixture(scope="module")

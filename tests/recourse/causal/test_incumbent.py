@@ -5,7 +5,7 @@ import pytest
 
 from ract.data import make_cost
 from ract.data.encoder import Encoder
-from ract.recourse.causal.incumbent import Incumbent
+from ract.recourse.causal.incumbent import Incumbent, climb_to_desired
 from ract.recourse.common.moves import Moves
 from ract.recourse.common.outcomes import PersonOutcomes
 from ract.trees.ensemble import TreeEnsemble
@@ -46,3 +46,15 @@ def test_effects_count_for_the_outcome_and_not_for_the_cost():
     assert best.offer(np.array([[13.0, 11.0]]))  # the second follows to 14
     assert 12.5 < best.values[0] < 12.51 and best.values[1] == 11.0
     np.testing.assert_allclose(best.ends, [best.values[0], best.values[0] + 1], atol=1e-9)
+
+
+def test_a_climb_changes_the_feature_that_helps():
+    for effect, moved in ((0.0, 1), (1.0, None)):
+        best = incumbent(effect)
+        assert climb_to_desired(best, ABOVE, PEOPLE[5], np.zeros(1, np.uint8))
+        assert ABOVE.decide(best.ends[None])[0]
+        if moved is not None:
+            assert np.flatnonzero(best.values != PEOPLE[5]).tolist() == [moved]
+    stopped = incumbent()
+    assert not climb_to_desired(stopped, ABOVE, PEOPLE[5], np.ones(1, np.uint8))
+    assert stopped.values is None

@@ -7,8 +7,7 @@ import pytest
 
 from ract._utils.status import Status
 from ract.recourse.common.by_pattern import solve_by_pattern, trees_without
-from ract.recourse.common.limits import Limits
-from ract.recourse.common.search import Batch
+from ract.recourse.common.search import Batch, Limits
 from ract.recourse.leaves import LeafSearch
 from ract.recourse.solver import SolverSearch
 from tests import naive

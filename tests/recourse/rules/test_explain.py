@@ -12,8 +12,7 @@ from ract._utils.errors import InvalidSpec
 from ract._utils.status import Status
 from ract.apps.cli import app
 from ract.recourse.additive.search import AdditiveSearch
-from ract.recourse.common.limits import Limits
-from ract.recourse.common.search import Batch
+from ract.recourse.common.search import Batch, Limits
 from ract.recourse.exact.search import ExactSearch
 from ract.recourse.options import Options
 from ract.recourse.rules.explain import RuledExplainer

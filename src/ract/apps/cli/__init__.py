@@ -3,7 +3,7 @@
 A new command is a function in a module of its own, named in the list below. Options that others
 have too come from ``options``. ``inputs``, ``tables`` and ``columns`` read, ``outputs`` and
 ``notice_folder`` write, ``messages`` says what was done; ``searching`` has what ``recourse`` and
-``notice`` share. Errors are raised as they are, and ``failures`` turns them into one sentence.
+``notice`` share. Errors are raised as they are, and ``messages`` turns them into one sentence.
 Modules of commands import nothing heavy at their top, so that ``ract --help`` answers at once.
 """
 
@@ -21,11 +21,11 @@ from ract.apps.cli.certify import certify_model
 from ract.apps.cli.data import data
 from ract.apps.cli.demo import demo
 from ract.apps.cli.export import export
-from ract.apps.cli.failures import INTERRUPTED, INTERRUPTION, Commands
 from ract.apps.cli.fit import fit_model
 from ract.apps.cli.import_model import import_file
 from ract.apps.cli.init import propose_actions
 from ract.apps.cli.leak import leak
+from ract.apps.cli.messages import INTERRUPTED, INTERRUPTION, Commands
 from ract.apps.cli.notice import app as notices
 from ract.apps.cli.options import adds_to
 from ract.apps.cli.predict import predict

@@ -10,9 +10,8 @@ import typer
 
 from ract._utils.files import readable
 from ract.apps.cli import options
-from ract.apps.cli.failures import BAD_INPUT, FINE, NOT_CHECKED
 from ract.apps.cli.inputs import format_of, open_model
-from ract.apps.cli.messages import print_summary, say_if_unrestricted
+from ract.apps.cli.messages import BAD_INPUT, FINE, NOT_CHECKED, print_summary, say_if_unrestricted
 
 
 def certify_model(

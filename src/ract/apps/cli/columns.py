@@ -10,15 +10,12 @@ import numpy as np
 import pandas as pd
 
 from ract._utils.errors import listing
-from ract.apps.cli.failures import BadInput
-from ract.apps.cli.messages import say
+from ract.apps.cli.messages import BadInput, say
 from ract.apps.cli.options import TrainingData
 from ract.data import target as targets
 from ract.data.csv import TableFormat, as_read
-from ract.data.csv.files import name_of, read_whole
-from ract.data.csv.lines import place_of
-from ract.data.csv.numbers import refuse_formatted_numbers
-from ract.data.csv.read import date_columns, text_features
+from ract.data.csv.files import name_of, place_of, read_whole
+from ract.data.csv.read import date_columns, refuse_formatted_numbers, text_features
 from ract.data.encoder import Encoder
 from ract.data.invalid_rows import set_aside_invalid
 from ract.data.target import check_classes, target_classes

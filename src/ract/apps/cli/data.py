@@ -8,8 +8,7 @@ from typing import Annotated
 import typer
 
 from ract.apps.cli import options
-from ract.apps.cli.failures import BadInput
-from ract.apps.cli.messages import say
+from ract.apps.cli.messages import BadInput, say
 
 NAMES = {
     "loans": "simulated loan applications, built in",

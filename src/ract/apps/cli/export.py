@@ -7,9 +7,8 @@ from typing import Any
 
 from ract._utils.files import write_whole
 from ract.apps.cli import options
-from ract.apps.cli.failures import BadInput
 from ract.apps.cli.inputs import open_model
-from ract.apps.cli.messages import say
+from ract.apps.cli.messages import BadInput, say
 
 ENDS = (".onnx", ".json", ".joblib")
 

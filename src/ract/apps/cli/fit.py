@@ -10,9 +10,8 @@ import typer
 
 from ract._utils.files import check_target
 from ract.apps.cli import options
-from ract.apps.cli.failures import BadInput
 from ract.apps.cli.inputs import cost_named, format_of, open_actions
-from ract.apps.cli.messages import percent, print_summary, say, say_if_unrestricted
+from ract.apps.cli.messages import BadInput, percent, print_summary, say, say_if_unrestricted
 
 MOST_PROTECTED = 0.05  # of the refused may have a protected attribute as a principal reason
 FORESTS_ONLY = ("n_estimators", "oob_score", "n_jobs", "verbose")
@@ -178,7 +177,7 @@ def _kind_for(given: dict[str, Any], *, is_limited: bool) -> str:
 
 def _warn_of_protected(estimator: Any, X: Any, n_jobs: int) -> None:
     """Say where a protected attribute is a principal reason for many of the refused."""
-    from ract.recourse.reasons.protected import protected_reasons
+    from ract.recourse.reasons.find import protected_reasons
 
     for name, part in protected_reasons(estimator, X, n_jobs=n_jobs).items():
         if part > MOST_PROTECTED:

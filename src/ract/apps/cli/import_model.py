@@ -10,9 +10,8 @@ import typer
 from ract._utils.errors import error_text, optional_library
 from ract._utils.files import readable
 from ract.apps.cli import options
-from ract.apps.cli.failures import BadInput
 from ract.apps.cli.inputs import cost_named, format_of, open_actions
-from ract.apps.cli.messages import print_summary, say_if_unrestricted
+from ract.apps.cli.messages import BadInput, print_summary, say_if_unrestricted
 
 PICKLES = (".pkl", ".pickle", ".joblib")
 
@@ -59,10 +58,8 @@ def import_file(
     """
     from ract.apps.cli.columns import desired_label
     from ract.data.csv import as_read
-    from ract.data.csv.files import read_whole
-    from ract.data.csv.lines import naming_lines
-    from ract.data.csv.numbers import refuse_formatted_numbers
-    from ract.data.csv.read import text_features
+    from ract.data.csv.files import naming_lines, read_whole
+    from ract.data.csv.read import refuse_formatted_numbers, text_features
     from ract.io import save_model
     from ract.models.imported import import_model as take_over
 

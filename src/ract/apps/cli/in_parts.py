@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from ract._utils.errors import optional_library
-from ract.apps.cli.failures import BadInput
 from ract.apps.cli.inputs import open_model
-from ract.apps.cli.messages import print_summary, say_if_unrestricted
+from ract.apps.cli.messages import BadInput, print_summary, say_if_unrestricted
 from ract.apps.cli.searching import PlanOptions, Searched
 from ract.apps.distributed.job import Job
 from ract.apps.distributed.stored import run

@@ -8,9 +8,8 @@ from typing import Annotated, Any
 import typer
 
 from ract.apps.cli import options
-from ract.apps.cli.failures import BadInput
 from ract.apps.cli.inputs import format_of, format_options
-from ract.apps.cli.messages import print_summary, refuse_both, say
+from ract.apps.cli.messages import BadInput, print_summary, refuse_both, say
 
 
 def propose_actions(
@@ -42,8 +41,7 @@ def propose_actions(
     from ract.apps.cli.columns import desired_label, require_column, rows_with_class
     from ract.data.actions.propose import Wishes, propose
     from ract.data.csv.describe import describe_file, writing_of
-    from ract.data.csv.files import name_of
-    from ract.data.csv.lines import naming_lines
+    from ract.data.csv.files import name_of, naming_lines
     from ract.data.target import target_classes
 
     refuse_both(output, json)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ract._utils.errors import InvalidSpec
 from ract._utils.files import readable
-from ract.apps.cli.failures import BadInput
+from ract.apps.cli.messages import BadInput
 from ract.apps.cli.options import Csv
 
 if TYPE_CHECKING:
@@ -37,12 +37,20 @@ def open_decider(path: Path) -> Decider:
 
 def open_actions(path: Path | None) -> tuple[ActionSpace | None, TableFormat | None]:
     """The action space of an action file and how its tables are written; None without one."""
-    from ract.data.actions.file import read_action_file
+    from ract._utils.toml import parsed_toml, read_toml
+    from ract.data.actions import ActionSpace
+    from ract.data.csv import TableFormat
 
     if path is None:
         return None, None
+
+    def read(text: str) -> tuple[ActionSpace, TableFormat]:
+        document = parsed_toml(text)
+        space = ActionSpace.from_document(document)
+        return space, TableFormat.of_record(document.get("table", {}))
+
     with readable(path):
-        return read_action_file(path)
+        return read_toml(path, read)
 
 
 def format_options(csv: Csv) -> dict[str, Any]:

@@ -10,10 +10,9 @@ import typer
 
 from ract._utils.files import readable
 from ract.apps.cli import options
-from ract.apps.cli.failures import BAD_INPUT, BadInput
 from ract.apps.cli.inputs import open_model
 from ract.apps.cli.ledgers import BROKEN, Where, open_ledger, require_libraries
-from ract.apps.cli.messages import print_summary, refuse_both, say
+from ract.apps.cli.messages import BAD_INPUT, BadInput, print_summary, refuse_both, say
 from ract.apps.cli.promises import Output, app
 
 command = options.adds_to(app)

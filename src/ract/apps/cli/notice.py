@@ -13,9 +13,8 @@ import typer
 from ract._utils.errors import InvalidSpec, listing
 from ract._utils.files import readable, write_whole
 from ract.apps.cli import options
-from ract.apps.cli.failures import BadInput
 from ract.apps.cli.inputs import format_of, open_model
-from ract.apps.cli.messages import print_summary, refuse_both, say_if_unrestricted
+from ract.apps.cli.messages import BadInput, print_summary, refuse_both, say_if_unrestricted
 from ract.apps.cli.options import WithDefault
 from ract.apps.cli.searching import PlanOptions, Searched
 

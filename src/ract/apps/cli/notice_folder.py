@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 from ract._utils.errors import listing
 from ract._utils.files import write_whole
-from ract.apps.cli.failures import BadInput
+from ract.apps.cli.messages import BadInput
 from ract.notices import Notices
 from ract.recourse.plan import Plan
 from ract.recourse.result import Recourse

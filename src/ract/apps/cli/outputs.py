@@ -16,7 +16,7 @@ import pandas as pd
 from ract._utils.errors import optional_library
 from ract._utils.files import is_stream, whole_file
 from ract._utils.printable import formula_safe
-from ract.apps.cli.failures import BadInput
+from ract.apps.cli.messages import BadInput
 
 Write = Callable[[pd.DataFrame], None]
 

@@ -10,10 +10,9 @@ from typing import Annotated, Any
 import typer
 
 from ract.apps.cli import options
-from ract.apps.cli.failures import BadInput
 from ract.apps.cli.inputs import format_of, open_model
 from ract.apps.cli.ledgers import Where, open_ledger
-from ract.apps.cli.messages import print_summary, say
+from ract.apps.cli.messages import BadInput, print_summary, say
 
 app = typer.Typer(
     help="Promises of recourse: made, kept, and checked before a model is replaced.",

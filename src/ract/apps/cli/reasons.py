@@ -6,9 +6,8 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from ract.apps.cli import options
-from ract.apps.cli.failures import BadInput
 from ract.apps.cli.inputs import format_of, open_model
-from ract.apps.cli.messages import print_summary, refuse_both, say_if_unrestricted
+from ract.apps.cli.messages import BadInput, print_summary, refuse_both, say_if_unrestricted
 
 
 @dataclass(frozen=True)
@@ -46,8 +45,7 @@ def explain_refusals(
     """
     from ract.apps.cli.columns import held_out, model_columns, refuse_invalid, require_column
     from ract.apps.cli.outputs import form_of, table_writer
-    from ract.data.csv.files import read_whole
-    from ract.data.csv.lines import naming_lines
+    from ract.data.csv.files import naming_lines, read_whole
     from ract.data.csv.read import text_features
     from ract.evaluation.reasons_report import reasons_stability, report_of
 

@@ -8,8 +8,7 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ract.apps.cli import options
-from ract.apps.cli.failures import BadInput
-from ract.apps.cli.messages import percent, progress
+from ract.apps.cli.messages import BadInput, percent, progress
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -104,8 +103,7 @@ class Searched:
             Parameters of the search.
         """
         from ract.apps.cli.columns import model_columns, refuse_invalid
-        from ract.data.csv.files import Chunks, peeked
-        from ract.data.csv.lines import naming_lines
+        from ract.data.csv.files import Chunks, naming_lines, peeked
         from ract.data.csv.read import text_features
 
         encoder = self.classifier.encoder_

@@ -16,9 +16,8 @@ import typer
 from ract._utils.errors import InvalidFile, listing, optional_library
 from ract._utils.files import readable
 from ract.apps.cli import options
-from ract.apps.cli.failures import BadInput
 from ract.apps.cli.ledgers import BROKEN, Where, actor
-from ract.apps.cli.messages import say
+from ract.apps.cli.messages import BadInput, say
 from ract.apps.cli.options import WithDefault
 
 

@@ -37,7 +37,7 @@ def tradeoff(
     from ract.apps.cli.columns import training_set
     from ract.apps.cli.fit import estimator_for
     from ract.apps.cli.outputs import check_picture, picture, table_writer
-    from ract.data.csv.lines import naming_lines
+    from ract.data.csv.files import naming_lines
     from ract.data.encoder import Encoder
     from ract.evaluation.tradeoff import tradeoff_curve
 

@@ -12,12 +12,10 @@ import numpy as np
 
 from ract._utils.errors import optional_library
 from ract.apps.cli.columns import desired_label, require_column, training_set
-from ract.apps.cli.failures import BadInput
-from ract.apps.cli.messages import say
+from ract.apps.cli.messages import BadInput, say
 from ract.apps.cli.options import TrainingData
 from ract.data.csv import TableFormat
-from ract.data.csv.files import is_parquet
-from ract.data.csv.lines import naming_lines
+from ract.data.csv.files import is_parquet, naming_lines
 from ract.data.target import check_classes, target_classes
 from ract.models.out_of_core import open_dataset
 from ract.models.table import MOST_ROWS

@@ -30,7 +30,7 @@ from ract.recourse.find import find_recourse
 from ract.recourse.problem import PROBLEM_KEYWORDS
 from ract.recourse.reachable import recourse_status
 from ract.recourse.reasons import find_reasons
-from ract.recourse.reasons.reference import check_kept
+from ract.recourse.reasons.shapley import check_kept
 
 What = Literal["decisions", "plans", "reasons", "has_recourse"]
 KINDS = ("decisions", "plans", "reasons", "has_recourse")

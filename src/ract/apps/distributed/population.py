@@ -19,8 +19,7 @@ import pandas as pd
 
 from ract._utils.errors import InvalidData, InvalidSpec, listing
 from ract.apps.distributed.job import Job
-from ract.data.group_sums import Metrics, add_by_key
-from ract.data.groups import members_of, sorted_groups
+from ract.data.groups import Metrics, add_by_key, members_of, sorted_groups
 from ract.data.invalid_rows import set_aside_invalid
 from ract.evaluation.certificates.certify import check_certified, check_size, confidence_of_each
 from ract.evaluation.certificates.record import Certificate, Count, numbers_of

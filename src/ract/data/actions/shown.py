@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from ract._utils.html import html_table
+from ract._utils.printable import html_table
 
 if TYPE_CHECKING:
     from ract.data.actions.feature import Feature

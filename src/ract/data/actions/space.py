@@ -25,11 +25,11 @@ from ract.data.actions.infer import (
     features_in_order,
     filled,
     one_feature,
+    one_hot_groups,
     refuse_missing_one_hot,
     separate_flags,
     warn_of,
 )
-from ract.data.actions.one_hot import one_hot_groups
 from ract.data.actions.pace import months_of
 from ract.data.actions.rules import Rule, as_rules, check_rules
 from ract.data.actions.shown import as_frame, as_html, as_text

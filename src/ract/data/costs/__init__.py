@@ -6,7 +6,6 @@ percentile, a multiple of the standard deviation, ...), on which the effort of m
 their maximum (what training needs, the paper's assumption ii) or their sum.
 """
 
-from ract.data.costs.combined import CombinedCost
 from ract.data.costs.fitted import (
     FittedCombined,
     LevelCost,
@@ -16,11 +15,10 @@ from ract.data.costs.fitted import (
     require_max_norm,
     reweighted,
 )
-from ract.data.costs.named import fit_cost, make_cost
+from ract.data.costs.named import CombinedCost, fit_cost, make_cost
 from ract.data.costs.percentile import LogPercentileCost, PercentileCost
 from ract.data.costs.protocols import Cost, FittedCost, MissingCell, Supply
-from ract.data.costs.relative import RelativeCost
-from ract.data.costs.scaled import ScaledCost
+from ract.data.costs.scaled import RelativeCost, ScaledCost
 from ract.data.edge import ceiling, within
 
 __all__ = [

@@ -82,7 +82,7 @@ class LinearCost:
 
 @dataclass(frozen=True)
 class RelativeLevels:
-    """A fitted cost of changes relative to the person (see ``ract.data.costs.relative``).
+    """A fitted cost of changes relative to the person (see ``ract.data.costs.scaled``).
 
     Parameters
     ----------

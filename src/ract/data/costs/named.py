@@ -1,19 +1,19 @@
-"""Costs by their names, and learning one that is kept with a model."""
+"""Costs by their names or put together from efforts, and learning one that a model keeps."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from ract._utils.errors import InvalidSpec, listing
 from ract._utils.renamed import refuse_removed
-from ract.data.costs.fitted import LevelCost, LinearCost, RelativeLevels
+from ract.data.costs.fitted import FittedCombined, LevelCost, LinearCost, RelativeLevels
 from ract.data.costs.percentile import LogPercentileCost, PercentileCost
 from ract.data.costs.protocols import Columns, Cost, FittedCost, MissingCell
-from ract.data.costs.relative import RelativeCost
-from ract.data.costs.scaled import ScaledCost
+from ract.data.costs.scaled import RelativeCost, ScaledCost
 from ract.data.costs.supply import Known, supplies
 
 _NAMED: dict[str, Cost] = {
@@ -113,3 +113,61 @@ def fit_cost(
         )
     handed = supplies(learned, known, missing, sample_weight, exact=exact)
     return replace(learned, supply=handed)
+
+
+@dataclass(frozen=True)
+class CombinedCost:
+    """A sum of efforts, a price for every changed feature, and part of the largest (search only).
+
+    Parameters
+    ----------
+    effort : str or Cost
+        How the effort of a feature is measured: one of ract's costs that split by feature, whatever
+        its norm.
+    per_change : float
+        What every changed feature costs besides its effort.
+    largest : float
+        Between 0 and below 1: the part of the largest effort, the rest being that of the sum.
+
+    Examples
+    --------
+    >>> columns = np.array([[0.0, 2.0], [0.0, 4.0]])
+    >>> cost = CombinedCost("std", per_change=0.2).fit(columns, np.ones(2))
+    >>> cost.between([[0.0, 0.0]], [[1.0, 2.0]])
+    array([2.4])
+    """
+
+    effort: str | Cost = "l1"
+    per_change: float = 0.0
+    largest: float = 0.0
+
+    def __post_init__(self) -> None:
+        price, part = self.per_change, self.largest
+        if not (np.isfinite(price) and price >= 0):
+            raise InvalidSpec(f"per_change must be a number of 0 or more, got {price!r}.")
+        if not 0 <= part < 1:
+            raise InvalidSpec(f"largest must be 0 or more and below 1, got {part!r}.")
+
+    def fit(
+        self, columns: Columns, weights: np.ndarray, sample_weight: np.ndarray | None = None
+    ) -> FittedCombined:
+        """Learn the effort of each column; every column is a feature."""
+        return self.fit_features(columns, weights, sample_weight, exact=True)
+
+    def fit_features(
+        self,
+        columns: Columns,
+        weights: np.ndarray,
+        sample_weight: np.ndarray | None = None,
+        *,
+        features: Sequence[tuple[int, ...]] = (),
+        **how: Any,
+    ) -> FittedCombined:
+        """As ``fit``, where features may have several columns each; how: as ``fit_cost``."""
+        base = fit_cost(self.effort, columns, weights, sample_weight, **how)
+        if not isinstance(base, LevelCost | LinearCost):
+            raise InvalidSpec(
+                f"effort must be a cost of ract's that splits by feature, got {self.effort!r}."
+            )
+        several = tuple(group for group in features if len(group) > 1)
+        return FittedCombined(replace(base, norm="l1"), self.per_change, self.largest, several)

@@ -27,7 +27,7 @@ from ract.data.csv.files import (
     start_of,
     text_of,
 )
-from ract.data.csv.numbers import convention, pattern
+from ract.data.csv.read import convention, pattern
 
 # Words that stand for a missing value in a column of numbers, in small letters.
 NO_NUMBER = {

@@ -33,7 +33,7 @@ from ract.data.groups import group_masks
 from ract.evaluation.certificates.record import Certificate, CertificateWarning, Count
 from ract.evaluation.certificates.witnesses import write_witnesses
 from ract.models.guarantee import clopper_pearson_upper, sequence_people_needed
-from ract.recourse.common.limits import Limits
+from ract.recourse.common.search import Limits
 from ract.recourse.options import TIME_LIMIT
 from ract.recourse.problem import RecourseProblem
 from ract.recourse.reachable import reach, reaching

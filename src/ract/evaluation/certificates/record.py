@@ -16,7 +16,7 @@ import numpy as np
 
 from ract._utils.errors import InvalidData
 from ract._utils.files import write_whole
-from ract._utils.html import html_table
+from ract._utils.printable import html_table
 from ract._utils.status import Status
 from ract._utils.typing import Label
 from ract._utils.version import __version__
@@ -24,7 +24,7 @@ from ract.io.strict_json import MOST_JSON, parse_object
 from ract.io.values import LARGEST_WHOLE
 from ract.models.guarantee import clopper_pearson_upper, percent_up
 from ract.recourse.plan import exact_number
-from ract.trees.serialize import canonical_json
+from ract.trees.fingerprint import canonical_json
 
 FORMAT = "ract certificate 2"
 # Records of ract 0.2 and before also held how long the search took and what a check was to sample.

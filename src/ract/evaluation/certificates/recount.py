@@ -19,8 +19,7 @@ from ract.evaluation.certificates.checker import accepts, wrong_action
 from ract.evaluation.certificates.record import Count
 from ract.evaluation.certificates.witnesses import rows_and_values
 from ract.recourse.common.by_pattern import solve_by_pattern
-from ract.recourse.common.limits import Limits
-from ract.recourse.common.search import Batch
+from ract.recourse.common.search import Batch, Limits
 from ract.recourse.question import Question
 from ract.recourse.reachable import reach
 from ract.recourse.solver import SolverSearch

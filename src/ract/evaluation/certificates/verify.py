@@ -36,7 +36,7 @@ from ract.evaluation.certificates.recount import Recount, contradiction, is_with
 from ract.evaluation.certificates.verification import NOBODY_CAN, Verification
 from ract.evaluation.certificates.witnesses import read_witnesses
 from ract.models.guarantee import clopper_pearson_upper
-from ract.recourse.common.limits import Limits
+from ract.recourse.common.search import Limits
 from ract.recourse.options import TIME_LIMIT
 from ract.recourse.problem import PROBLEM_KEYWORDS, ProblemKeywords, RecourseProblem
 from ract.recourse.question import Question

@@ -20,7 +20,7 @@ import numpy as np
 
 from ract._utils.errors import InvalidFile
 from ract._utils.files import write_whole
-from ract.io.arrays import from_npy, to_npy
+from ract.io.archive import from_npy, to_npy
 
 
 def write_witnesses(path: str | Path, rows: np.ndarray, values: np.ndarray) -> str:

@@ -11,7 +11,7 @@ import pandas as pd
 from ract._utils.errors import InvalidData
 from ract._utils.typing import Classifier, ColumnLike, TableLike
 from ract.data.costs import within
-from ract.data.group_sums import MetricColumn, Metrics
+from ract.data.groups import MetricColumn, Metrics
 from ract.recourse.find import find_recourse
 from ract.recourse.plausible.plausibility import Plausibility
 from ract.recourse.problem import own_budget

@@ -81,8 +81,7 @@ def validity(model: Classifier, X: TableLike, y: object = None, **options: Any) 
     With ``budget`` the share of refused people with an action within it. NaN if nobody is
     refused.
     """
-    options.setdefault("budget", np.inf)
-    recourse = _plans(model, X, options)
+    recourse = _plans(model, X, {"budget": np.inf, **options})
     return _mean(recourse.found[~recourse.accepted])
 
 
@@ -91,15 +90,13 @@ def mean_cost(model: Classifier, X: TableLike, y: object = None, **options: Any)
 
     NaN if nobody has one.
     """
-    options.setdefault("budget", np.inf)
-    recourse = _plans(model, X, options)
+    recourse = _plans(model, X, {"budget": np.inf, **options})
     return _mean(recourse.cost[recourse.found])
 
 
 def sparsity(model: Classifier, X: TableLike, y: object = None, **options: Any) -> float:
     """Mean number of features that the actions of refused people change."""
-    options.setdefault("budget", np.inf)
-    recourse = _plans(model, X, options)
+    recourse = _plans(model, X, {"budget": np.inf, **options})
     return _mean(recourse.n_changes[recourse.found])
 
 
@@ -123,8 +120,7 @@ def outlier_score(
     reference : frame or array, optional
         People from whom the isolation forest learns; X by default.
     """
-    options.setdefault("budget", np.inf)
-    recourse = _plans(model, X, {"reference": reference, **options})
+    recourse = _plans(model, X, {"budget": np.inf, "reference": reference, **options})
     refuse_missing_values(recourse.encoder.axes, "Outlier scores")
     known = recourse.before if reference is None else recourse.encoder.matrix(reference)
     after = recourse.after[~recourse.accepted]

@@ -25,7 +25,7 @@ from ract._utils.errors import InvalidSpec
 from ract._utils.status import Status
 from ract._utils.typing import ColumnLike, Label, TableLike
 from ract.data.actions import ActionSpace
-from ract.data.group_sums import MetricColumn, Metrics
+from ract.data.groups import MetricColumn, Metrics
 from ract.evaluation.metrics.amounts import Amounts, is_round
 from ract.evaluation.metrics.doing_more import Further, proved_safe, sampled_safe
 from ract.evaluation.metrics.letters import Decider, Letters, accepts_by

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Self
 
 from ract._utils.typing import ColumnLike, Label, TableLike
-from ract.data.group_sums import EVERYONE
+from ract.data.groups import EVERYONE
 from ract.evaluation.adoption import AdoptionCurve
 from ract.evaluation.lending import PLAIN, TODAY, Book
 from ract.evaluation.plots.style import DESIRED, LINE, QUIET, RECOURSE, UNDESIRED, Axes, Display

@@ -12,11 +12,11 @@ import pandas as pd
 
 from ract._utils.errors import InvalidSpec
 from ract._utils.files import write_whole
-from ract._utils.html import html_table
+from ract._utils.printable import html_table
 from ract._utils.signature import refuse_unknown_keywords
 from ract._utils.typing import Classifier, ColumnLike, Label, TableLike
 from ract.data.frames import read_table, take_rows
-from ract.data.group_sums import with_everyone
+from ract.data.groups import with_everyone
 from ract.evaluation.certificates import Certificate, certify
 from ract.evaluation.lending import Book, book
 from ract.evaluation.metrics.letters import Decider, plans_of_letters

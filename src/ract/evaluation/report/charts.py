@@ -76,11 +76,11 @@ def stacked(
 
 
 def histogram(
-    title: str, costs: np.ndarray, budget: float, people: np.ndarray | None = None, n_bins: int = 24
+    title: str, costs: np.ndarray, budget: float, people: np.ndarray | None = None
 ) -> Markup:
     """How many people have which cost, one each by default, with the budget as a line."""
     end = _end(costs, budget)
-    counts, edges = np.histogram(costs, bins=n_bins, range=(0.0, end), weights=people)
+    counts, edges = np.histogram(costs, bins=24, range=(0.0, end), weights=people)
     most = int(counts.max(initial=0))
     x, scale = _scale(LEFT, WIDTH - RIGHT, 0.0, end), (BOTTOM - TOP) / max(most, 1)
     shapes = [

@@ -15,7 +15,7 @@ import pandas as pd
 from ract._utils.typing import Classifier, ColumnLike, Label, TableLike
 from ract.data.costs import within
 from ract.data.frames import take_rows
-from ract.data.group_sums import Metrics, add_by_key, tallied
+from ract.data.groups import Metrics, add_by_key, tallied
 from ract.data.sketch import Points
 from ract.evaluation.metrics.letters import plans_of_letters
 from ract.evaluation.metrics.report import columns_of

@@ -12,7 +12,7 @@ import pandas as pd
 
 from ract._utils.templates import Templates
 from ract._utils.validation import is_number
-from ract.data.group_sums import EVERYONE
+from ract.data.groups import EVERYONE
 from ract.evaluation.report import charts
 from ract.models.verdicts import VERDICTS
 

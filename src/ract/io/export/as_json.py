@@ -9,8 +9,7 @@ from ract._utils.version import __version__
 from ract.io.export.source import Source
 from ract.recourse.problem import own_budget
 from ract.trees.ensemble import TreeEnsemble
-from ract.trees.fingerprint import model_fingerprint
-from ract.trees.serialize import json_value, space_parts
+from ract.trees.fingerprint import json_value, model_fingerprint, space_parts
 
 # Models with missing values need a reader that knows them.
 FORMAT, VERSION, VERSION_WITH_MISSING = "ract trees", 1, 2

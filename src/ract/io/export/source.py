@@ -13,8 +13,7 @@ from ract.data.encoder import Encoder
 from ract.models.imported import ImportedClassifier
 from ract.trees.ensemble import TreeEnsemble
 from ract.trees.readers.curves import CLogistic, Logistic
-from ract.trees.readers.from_own import is_own
-from ract.trees.readers.model import FittedTrees
+from ract.trees.readers.model import FittedTrees, is_own
 
 
 @dataclass(frozen=True)

@@ -22,16 +22,13 @@ from ract.data.costs import FittedCost, require_max_norm
 from ract.data.effects import CausalEffects
 from ract.data.encoder import Axis
 from ract.recourse.causal.bound import STEPS, Relaxation
-from ract.recourse.causal.climb import climb_to_desired
-from ract.recourse.causal.incumbent import Incumbent
+from ract.recourse.causal.incumbent import Incumbent, climb_to_desired
 from ract.recourse.causal.region_by_program import enter_region
 from ract.recourse.common.anchors import Anchors
-from ract.recourse.common.limits import LARGEST
 from ract.recourse.common.moves import Moves
 from ract.recourse.common.outcomes import ActionBox, PersonOutcomes
-from ract.recourse.common.parallel import for_each
 from ract.recourse.common.region_by_steps import enter_by_steps
-from ract.recourse.common.search import Batch, RecourseSearch
+from ract.recourse.common.search import LARGEST, Batch, RecourseSearch, for_each
 from ract.recourse.exact.search import ExactSearch
 from ract.recourse.plan import Obstacle
 from ract.trees.ensemble import TreeEnsemble

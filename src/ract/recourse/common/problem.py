@@ -16,10 +16,9 @@ from ract.data.costs import FittedCost
 from ract.data.encoder import Axis
 from ract.data.grid import Grid
 from ract.data.prices import supply_of
-from ract.recourse.common.limits import Limits
-from ract.recourse.common.parallel import Watch, in_parts
+from ract.recourse.common.search import Limits, Watch, in_parts
 from ract.trees.ensemble import TreeEnsemble
-from ract.trees.on_grid import to_cell_trees
+from ract.trees.grower import to_cell_trees
 
 MOST_CATEGORIES = 64
 # Costs of cells that are worked out at once (64 MB).

@@ -14,9 +14,8 @@ from ract._utils.status import Status
 from ract.data.encoder import Axis
 from ract.data.grid import Grid
 from ract.recourse.common.answers import Answer, Answers
-from ract.recourse.common.limits import LARGEST, ceilings_of
 from ract.recourse.common.problem import CellProblem
-from ract.recourse.common.search import Batch
+from ract.recourse.common.search import LARGEST, Batch, ceilings_of
 from ract.recourse.exact import search as exact
 from ract.recourse.exact.cheapest import preferred
 from ract.recourse.exact.decide import Model, ModelDescent

@@ -2,22 +2,33 @@
 
 from __future__ import annotations
 
-from typing import Unpack
+from typing import Any, Unpack
 
 import numpy as np
 
 from ract._utils.errors import InvalidSpec
 from ract._utils.typing import TableLike
-from ract.recourse.common.limits import Limits, check_count
+from ract.data.actions.names import protected_feature
+from ract.data.frames import read_table, take_rows
+from ract.recourse.common.search import Limits, check_count
 from ract.recourse.options import TIME_LIMIT
 from ract.recourse.problem import ModelLike, ProblemKeywords, RecourseProblem
-from ract.recourse.reasons import reference as references
 from ract.recourse.reasons.mending import mend
-from ract.recourse.reasons.reference import N_REFERENCE, Against
 from ract.recourse.reasons.result import Reasons
-from ract.recourse.reasons.shapley import cutoff_of, principal_reasons, score_of, shapley_values
+from ract.recourse.reasons.shapley import (
+    N_REFERENCE,
+    Against,
+    check_kept,
+    choose_reference,
+    cutoff_of,
+    kept_reference,
+    principal_reasons,
+    score_of,
+    shapley_values,
+)
 
 MAX_REASONS = 4
+MOST_PEOPLE = 500  # who are asked about for protected attributes
 
 
 def find_reasons(
@@ -91,15 +102,13 @@ def find_reasons(
         raise InvalidSpec(f"Reasons are those of one model, got a list of {len(asked.model)}.")
     limits = Limits(None, time_limit, n_jobs, progress, max_nodes)
     if asked.reference is None:
-        references.check_kept(asked.model, against)
+        check_kept(asked.model, against)
     question, invalid = asked.encoded_valid(X, strict=strict)
     question.refuse_several("What speaks against a person")
     if question.reference is None:
-        compared = references.kept_reference(question.model, question.ensemble, against)
+        compared = kept_reference(question.model, question.ensemble, against)
     else:
-        compared = references.choose_reference(
-            question.ensemble, question.known, against, n_reference
-        )
+        compared = choose_reference(question.ensemble, question.known, against, n_reference)
     ensemble, axes = question.ensemble, question.encoder.axes
     parts = shapley_values(
         ensemble, axes, question.matrix, compared.matrix, n_jobs=n_jobs, progress=progress
@@ -113,3 +122,45 @@ def find_reasons(
         mendings = {(row, a): one for (row, a, _), one in zip(pairs, mended, strict=True)}
     score = score_of(ensemble, question.matrix, n_jobs)
     return Reasons(question, compared, parts, score, cutoff_of(ensemble), found, mendings, invalid)
+
+
+def protected_reasons(model: Any, X: TableLike, *, n_jobs: int | None = None) -> dict[str, float]:
+    """Of the refused, the share with a protected attribute among their principal reasons.
+
+    Attributes are recognised by the names of features: age, sex, family, nationality and the like.
+
+    Parameters
+    ----------
+    model : fitted classifier of ract
+    X : frame or array
+        People, such as the training table; at most 500 of them, evenly spaced, are asked about.
+    n_jobs : int, optional
+        Threads.
+
+    Returns
+    -------
+    dict
+        By feature that is a protected attribute and that some tree asks about.
+
+    Examples
+    --------
+    >>> from ract.models.examples import loans_forest
+    >>> model, loans = loans_forest()
+    >>> list(protected_reasons(model, loans.frame))
+    ['Age']
+    """
+    asked = set(np.unique(model.ensemble_.feature).tolist())
+    names = [
+        axis.feature.name
+        for axis in model.encoder_.axes
+        if asked & set(axis.columns) and protected_feature(axis.feature) is not None
+    ]
+    if not names:
+        return {}
+    n_rows = read_table(X).n_rows
+    step = -(-n_rows // MOST_PEOPLE)
+    people = take_rows(X, np.arange(0, n_rows, step))
+    found = find_reasons(model, people, reference=X, responsiveness=False, n_jobs=n_jobs)
+    refused = [person for person in found if person.status == "refused"]
+    given = [{reason.feature for reason in person.reasons} for person in refused]
+    return {name: float(np.mean([name in few for few in given] or [False])) for name in names}

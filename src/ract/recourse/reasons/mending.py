@@ -23,7 +23,7 @@ from ract.data.costs import within
 from ract.data.encoder import Axis
 from ract.data.grid import Grid
 from ract.data.prices import supply_of
-from ract.recourse.common.limits import Limits, ceilings_of
+from ract.recourse.common.search import Limits, ceilings_of
 from ract.recourse.exact.decide import ModelDescent
 from ract.recourse.exact.search import MAX_NODES, ExactSearch
 from ract.recourse.question import Question

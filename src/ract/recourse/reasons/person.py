@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ract._utils.html import html_text
+from ract._utils.printable import html_text
 from ract._utils.typing import Label
 from ract.recourse.plan import class_in_words, exact_number, in_words, rounded_number, short_decimal
 

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from ract._utils.errors import InvalidSpec
-from ract._utils.html import html_table
+from ract._utils.printable import html_table
 from ract._utils.status import Status
 from ract.data.encoder import Axis
 from ract.data.invalid_rows import InvalidRows
@@ -19,8 +19,7 @@ from ract.recourse.plan import least_number, nice_number
 from ract.recourse.question import Question
 from ract.recourse.reasons.mending import Mending
 from ract.recourse.reasons.person import Direction, PersonReasons, Reason
-from ract.recourse.reasons.reference import Reference
-from ract.recourse.reasons.shapley import Principal
+from ract.recourse.reasons.shapley import Principal, Reference
 from ract.recourse.result import lacks_value
 
 COLUMNS: dict[str, Any] = {

@@ -14,8 +14,7 @@ import numpy as np
 from ract._utils.status import Status
 from ract.recourse.common.answers import Answer, Answers
 from ract.recourse.exact.decide import ModelDescent
-from ract.recourse.exact.search import ExactSearch
-from ract.recourse.exact.strongest import strongest_by
+from ract.recourse.exact.search import ExactSearch, strongest_by
 from ract.recourse.explain.alternatives import Candidate
 from ract.recourse.explain.explainer import MAX_NODES, cell_ends
 from ract.recourse.explain.ranges import Certifier
@@ -134,7 +133,7 @@ def find_strongest_ruled(
 ) -> tuple[RuledPerson, Answer]:
     """The same person before a model that asks for the most that they can win within a budget.
 
-    Parameters and results are those of ``ract.recourse.exact.strongest.find_strongest_point``.
+    Parameters and results are those of ``ract.recourse.exact.search.find_strongest_point``.
     """
     plain = _plain(person)
     model, problem = plain.model, plain.model.problem

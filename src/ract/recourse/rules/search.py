@@ -10,8 +10,7 @@ import numpy as np
 
 from ract._utils.status import Status
 from ract.recourse.common.answers import Answer, Answers
-from ract.recourse.common.limits import Limits, ceilings_of
-from ract.recourse.common.search import Batch, RecourseSearch
+from ract.recourse.common.search import Batch, Limits, RecourseSearch, ceilings_of
 from ract.recourse.exact.cheapest import preferred
 from ract.recourse.exact.search import MAX_NODES, ExactSearch
 from ract.recourse.exact.several import SeveralSearch

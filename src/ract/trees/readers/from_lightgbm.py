@@ -21,7 +21,7 @@ from ract.trees.readers.reading import (
     codes_in,
     end_to_end,
 )
-from ract.trees.readers.several import scored
+from ract.trees.readers.scoring import scored
 
 if TYPE_CHECKING:
     from lightgbm import Booster, LGBMModel

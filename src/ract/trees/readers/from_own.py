@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TypeGuard
 
 import numpy as np
 
@@ -13,16 +12,6 @@ from ract.trees.readers.curves import Logistic
 from ract.trees.readers.layout import EncodedTrees
 from ract.trees.readers.model import FittedTrees
 from ract.trees.readers.reading import LibraryTrees
-
-
-def is_own(model: object) -> TypeGuard[FittedTrees]:
-    """Whether a model is one of ract's own, or was imported."""
-    return all(hasattr(model, name) for name in ("ensemble_", "encoder_", "desired_"))
-
-
-def takes_threshold(model: object) -> bool:
-    """Whether a model was trained by ract, so that it may decide by another share of its leaves."""
-    return hasattr(model, "max_bins")
 
 
 def read_own(model: FittedTrees) -> LibraryTrees:

@@ -22,7 +22,7 @@ from ract.trees.readers.reading import (
     codes_in,
     end_to_end,
 )
-from ract.trees.readers.several import scored, starting_from
+from ract.trees.readers.scoring import scored, starting_from
 
 # Of histogram boosting: what is predicted is the sum itself.
 IDENTITY_LOSSES = ("squared_error", "absolute_error", "quantile")

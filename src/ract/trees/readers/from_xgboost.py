@@ -20,7 +20,7 @@ from ract.trees.readers.reading import (
     checked_labels,
     end_to_end,
 )
-from ract.trees.readers.several import scored, starting_from
+from ract.trees.readers.scoring import scored, starting_from
 
 if TYPE_CHECKING:
     from xgboost import Booster, XGBModel

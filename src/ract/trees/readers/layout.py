@@ -17,8 +17,7 @@ from typing import Any
 import numpy as np
 
 from ract._utils.errors import InvalidSpec
-from ract.trees.readers.gaps import INSIDE
-from ract.trees.readers.pullback import Splits
+from ract.trees.readers.pullback import INSIDE, Splits
 from ract.trees.readers.reading import LibraryTrees
 
 MOST_NODES = 5_000_000

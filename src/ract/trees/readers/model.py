@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, TypeGuard
 
 import numpy as np
 
@@ -25,6 +25,16 @@ class FittedTrees(Classifier, Protocol):
 
     def predict_proba(self, X: TableLike) -> np.ndarray:
         """Probability of each class (people x 2)."""
+
+
+def is_own(model: object) -> TypeGuard[FittedTrees]:
+    """Whether a model is one of ract's own, or was imported."""
+    return all(hasattr(model, name) for name in ("ensemble_", "encoder_", "desired_"))
+
+
+def takes_threshold(model: object) -> bool:
+    """Whether a model was trained by ract, so that it may decide by another share of its leaves."""
+    return hasattr(model, "max_bins")
 
 
 @dataclass(frozen=True)

@@ -19,16 +19,15 @@ from ract.data.frames import is_frame, read_table
 from ract.trees.readers.agree import check_decisions, check_scores
 from ract.trees.readers.from_catboost import read_catboost
 from ract.trees.readers.from_lightgbm import read_lightgbm
-from ract.trees.readers.from_own import is_own, own_ensemble, read_own, takes_threshold
+from ract.trees.readers.from_own import own_ensemble, read_own
 from ract.trees.readers.from_sklearn import preparation_of, read_sklearn
 from ract.trees.readers.from_xgboost import read_xgboost
 from ract.trees.readers.layout import lay_out
-from ract.trees.readers.model import FittedTrees, OwnModel, TreeModel
+from ract.trees.readers.model import FittedTrees, OwnModel, TreeModel, is_own, takes_threshold
 from ract.trees.readers.pullback import pull_back
 from ract.trees.readers.reading import SUPPORTED, LibraryTrees
-from ract.trees.readers.scoring import comparable, cut_at, ensemble_of
+from ract.trees.readers.scoring import comparable, cut_at, ensemble_of, ensembles_among
 from ract.trees.readers.seen import Seen
-from ract.trees.readers.several import ensembles_among
 from ract.trees.readers.steps import TracedColumn, first_columns, follow, unwrapped
 from ract.trees.readers.wrappers import Cut, WrapperRule, wrapper_rule
 
@@ -93,8 +92,9 @@ def read_model(
         check_is_fitted(model)
     if desired is None and actions is not None:
         desired = actions.desired
-    steps, last = unwrapped(model)
-    rule, own = wrapper_rule(model), is_own(last)
+    alone: tuple[list[TransformerMixin], Any] = [], model
+    steps, last = alone if is_own(model) else unwrapped(model)
+    rule, own = WrapperRule() if last is model else wrapper_rule(model), is_own(last)
     if own:
         _check_own(last, rule, desired, threshold, alone=not steps)
         if not steps:

@@ -1,0 +1,11 @@
+from .calibration import LastingCurve as LastingCurve
+from .calibration import LastingWarning as LastingWarning
+from .calibration import calibrate as calibrate
+from .common.problem import check_categories as check_categories
+from .exact.search import ExactSearch as ExactSearch
+from .few_changes import recourse_of as recourse_of
+from .find import find_recourse as find_recourse
+from .problem import PROBLEM_KEYWORDS as PROBLEM_KEYWORDS
+from .reasons import Reasons as Reasons
+from .reasons import find_reasons as find_reasons
+from .result import Recourse as Recourse
