@@ -37,7 +37,7 @@ SHARES = (0.0, 0.1, 0.3, 1.0)
 
 @dataclass(frozen=True)
 class AdoptionCurve:
-    """How many plans hold, by the share of people who follow theirs.
+    """How many plans are still accepted, by the share of people who follow theirs.
 
     Parameters
     ----------

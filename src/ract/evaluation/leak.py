@@ -36,7 +36,7 @@ N_BETWEEN = 5  # points between a person and their plan
 
 @dataclass(frozen=True, repr=False)
 class Leak:
-    """What an attacker's copy of a model agrees with, by what they were given.
+    """How well an attacker's copy of a model agrees with it, by what the attacker was given.
 
     Parameters
     ----------

@@ -201,7 +201,7 @@ def reasons_stability(
     progress: bool = False,
     **options: Any,
 ) -> pd.DataFrame:
-    """How alike the reasons of replicates are: the learner fitted on disjoint parts of a table.
+    """How similar the reasons of replicates are: the learner fitted on disjoint parts of a table.
 
     Parameters
     ----------

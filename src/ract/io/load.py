@@ -36,7 +36,7 @@ _BAD_CURVE = "the numbers on how long its plans last are invalid"
 
 @dataclass(frozen=True)
 class ModelFile:
-    """What a model file holds.
+    """The contents of a model file.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ class ModelFile:
 
 
 def load_model(source: str | Path) -> Any:
-    """The model of a model file: predictions and recourse are those of the model that was saved.
+    """Load the model of a model file, with the predictions and recourse of the one that was saved.
 
     Nothing from the file is run. A file that is damaged, foreign, or written by a newer format
     is refused with an ``InvalidFile`` that says so.
@@ -79,7 +79,7 @@ def load_model(source: str | Path) -> Any:
 
 
 def load_judge(source: str | Path) -> OutcomeJudge:
-    """The judge of outcomes that a model file has kept.
+    """Load the outcome judge that a model file contains.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ def load_judge(source: str | Path) -> OutcomeJudge:
 
 
 def read_model_file(source: str | Path) -> ModelFile:
-    """A model file with all that stands in it beside the model.
+    """Read a model file: the model, and everything that is stored with it.
 
     Parameters
     ----------

@@ -63,7 +63,7 @@ TOL = 1e-7
 
 
 class RecourseBoostingClassifier(RecourseClassifierMixin, BaseEstimator):
-    """Gradient boosting in which refused people have a way back that lasts.
+    """Gradient boosting, trained so that refused people have plans that last.
 
     Trees add up to the log-odds of the desired class, each a Newton step of log loss on cells of
     the features, as in scikit-learn's ``HistGradientBoostingClassifier``. With a weight on
@@ -376,7 +376,7 @@ class RecourseBoostingClassifier(RecourseClassifierMixin, BaseEstimator):
         return model.scores(np.ascontiguousarray(people.cells.T))
 
     def ensemble_on(self, training: TrainingSet, weight: float, floor: float) -> TreeEnsemble:
-        """The trees that decide, grown with another than the estimator's weight."""
+        """The trees that decide, grown with another weight than the estimator's."""
         members, _, cut, _ = self._boosted(training, weight)
         return _mean_of(members, training, cut)
 

@@ -20,7 +20,7 @@ FEW_REFUSED = 0.05
 
 
 class FewRefusedWarning(UserWarning):
-    """A model that refuses almost nobody, for whom recourse is a question about nobody."""
+    """The model refuses almost nobody, so that training for recourse has little effect."""
 
 
 class HasCut(Protocol):

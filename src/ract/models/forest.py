@@ -52,7 +52,7 @@ N_PILOT = 20
 
 
 class RecourseForestClassifier(LabelledTreesMixin, BaseEstimator):
-    """A forest in which refused people have a way back.
+    """A forest, trained so that refused people have recourse.
 
     Its trees are grown like those of ``RecourseTreeClassifier``, each on a bootstrap sample and
     with a few features drawn per split, and decide by the majority of their leaf labels, which
@@ -214,7 +214,7 @@ class RecourseForestClassifier(LabelledTreesMixin, BaseEstimator):
         return self._state(prepared, self._trees(self.growth(prepared.training, cut)))
 
     def fit_grown(self, prepared: Prepared, trees: Sequence[GrownTree]) -> RecourseForestClassifier:
-        """Become the forest of trees that were grown elsewhere, on a table that was read.
+        """Take over trees that were grown elsewhere, on a table that was read before.
 
         Parameters
         ----------
@@ -346,7 +346,7 @@ class RecourseForestClassifier(LabelledTreesMixin, BaseEstimator):
         return np.mean([tree.share[own_leaves(tree, people)] for tree in trees], axis=0)
 
     def ensemble_on(self, training: TrainingSet, weight: float, floor: float) -> TreeEnsemble:
-        """The trees grown with another than the estimator's weight and floor."""
+        """The trees grown with another weight and floor than the estimator's."""
         about, cut = self.first_cut(training), None
         trees = self._trees(self._growth(training, weight, floor, about))
         if about is not None:

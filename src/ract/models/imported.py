@@ -127,7 +127,7 @@ def import_model(
     budget: float | None = None,
     lasting: LastingCurve | None = None,
 ) -> ImportedClassifier:
-    """Take over a fitted model of scikit-learn, LightGBM or XGBoost, with its pipeline.
+    """Import a fitted model of scikit-learn, LightGBM, XGBoost or CatBoost, with its pipeline.
 
     The result decides as the model does, has ``recourse``, and can be saved to a model file.
 

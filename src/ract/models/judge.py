@@ -64,7 +64,7 @@ TREES, LEAF, FEATURES = 25, 3, 0.5
 
 
 class OutcomeJudge(BaseEstimator):
-    """Probability of the desired class by classifiers that never saw recourse.
+    """Probability of the desired class by classifiers that were trained without recourse.
 
     The table is cut into random halves, several times, and a plain classifier is fitted on each
     half. A person's probability is the mean of those whose half they are not in; how far halves
@@ -334,7 +334,7 @@ class OutcomeJudge(BaseEstimator):
         return best_first[n_accepted - max(round(MARGIN * n_accepted), 1) : n_accepted]
 
     def goal(self, model: TreeModel) -> TreeModel:
-        """Trees that accept whom the judge holds well above the bar of a model.
+        """Trees that accept people whom the judge places well above the bar of a model.
 
         They are the forests of one split, on both halves: few enough to be searched. Well above
         is the half width of the interval of a usual person at the margin, so that the

@@ -51,7 +51,7 @@ N_FOLDS = 5
 
 
 class RecourseTreeClassifier(LabelledTreesMixin, BaseEstimator):
-    """A classification tree in which refused people have a way back.
+    """A classification tree, trained so that refused people have recourse.
 
     Grown top down like CART, but each split and its labels weigh, beside the errors, the people
     whom it leaves without an affordable action towards the desired class (Algorithm 1 of the
@@ -308,7 +308,7 @@ class RecourseTreeClassifier(LabelledTreesMixin, BaseEstimator):
         return tree.share[own_leaves(tree, people)]
 
     def ensemble_on(self, training: TrainingSet, weight: float, floor: float) -> TreeEnsemble:
-        """The tree grown with another than the estimator's weight and floor."""
+        """The tree grown with another weight and floor than the estimator's."""
         tree, _ = self._cut_tree(training, weight, floor, split_seed(self.random_state))
         if self.min_recourse is not None:
             tree = self._relabelled(tree, training)
@@ -371,7 +371,7 @@ class RecourseTreeClassifier(LabelledTreesMixin, BaseEstimator):
         return float(people[~covered].sum() / people.sum())
 
     def check_parameters(self) -> None:
-        """Refuse parameters that are not as they may be, alone or together."""
+        """Refuse parameters that are invalid, alone or together."""
         super().check_parameters()
         if self.confidence is not None and not self.min_recourse:
             raise InvalidSpec(

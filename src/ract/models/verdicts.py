@@ -22,7 +22,7 @@ SUPPLIED = "only supplied"
 
 @dataclass(frozen=True, repr=False)
 class Judged:
-    """Plans by what people who carry them out can be expected to do.
+    """Plans by the outcomes to be expected of people who carry them out.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ class Judged:
         return summary_of(self.tallied(groups))
 
     def tallied(self, groups: str | ColumnLike | None = None) -> dict[Any, pd.Series]:
-        """By group: people, those with each verdict, and what is undesired and beyond the bar."""
+        """By group: people, verdicts, undesired outcomes, and those beyond the bar."""
         verdict = self.frame["verdict"].to_numpy()
         after = self.frame["after"].where(verdict == "granted").to_numpy(float)
         columns = {"people": np.ones(len(verdict))}

@@ -122,7 +122,7 @@ class Code:
 
 @dataclass(frozen=True)
 class FeatureText:
-    """What a feature is called, and the reasons that it can be."""
+    """The name of a feature in notices, and the reasons that it can give."""
 
     label: str
     codes: Mapping[str, Code] = field(default_factory=dict)
@@ -216,7 +216,7 @@ class NoticeSettings:
 
     @classmethod
     def from_toml_text(cls, text: str) -> NoticeSettings:
-        """Settings from the text of a file; what it does not know is refused."""
+        """Settings from the text of a file; unknown entries are refused."""
         document = parsed_toml(text)
         refuse_unknown("The file", document, ("language", "notice", "words", "features"))
         language = _typed(document.get("language", "en"), str, "language")
@@ -255,7 +255,7 @@ class NoticeSettings:
             )
 
     def check(self, model: TreeClassifier) -> None:
-        """Refuse settings that leave a reason of the model without a code, or blur two of them.
+        """Refuse settings with a reason that has no code, or with two reasons of the same sentence.
 
         Raises
         ------

@@ -46,7 +46,7 @@ NOT_SEVERAL = NOT_STRONGEST | {"ranges", "at_least", "n_alternatives", "prefer"}
 
 
 class LastingWarning(UserWarning):
-    """Plans that were not shown to last as was asked for."""
+    """Plans could not be shown to last with the probability that was asked for."""
 
 
 # Refused people who may be asked. A few are asked first, to see how many of them have plans; of
@@ -173,7 +173,7 @@ class LastingCurve:
     guard: TreeEnsemble | None = field(default=None, compare=False, repr=False)
 
     def strength_for(self, lasting: float) -> float | None:
-        """The smallest strength whose plans last with a probability; None if none was shown to."""
+        """The smallest strength whose plans last with a probability; None if none was found."""
         smallest = None
         for point in reversed(self.points):
             if point.expected < FEWEST_PLANS and smallest is None:
@@ -184,7 +184,7 @@ class LastingCurve:
         return smallest
 
     def default(self, options: Mapping[str, Any]) -> dict[str, Any]:
-        """What a model gives where options say nothing of it: plans that last, else the strongest.
+        """The options used by default: for plans that last, or else for the strongest plans.
 
         Only the exact search finds the strongest, and not together with every option.
         """
@@ -205,7 +205,7 @@ class LastingCurve:
         return NOT_STRONGEST if self.rule == "strongest" else frozenset()
 
     def at_least(self, point: Point) -> float:
-        """The share of plans of a strength that last, at the least."""
+        """Lower bound on the share of plans of a strength that last."""
         return point.at_least(self.confidence)
 
     def to_frame(self) -> pd.DataFrame:
@@ -269,7 +269,7 @@ def calibrate(
     progress: bool = False,
     **options: Any,
 ) -> LastingCurve:
-    """How strong plans must be to last, for a learner and a table.
+    """Measure how strong plans must be to last, for a learner and a table.
 
     Replicates are fitted on two fifths of the people, with leaves of two fifths as many, where the
     learner has a least number of people of a leaf (``min_samples_leaf``, ``min_child_samples``).

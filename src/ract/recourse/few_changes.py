@@ -71,7 +71,7 @@ def few_changes(
     smaller: bool = False,
     **options: Any,
 ) -> Recourse:
-    """Plans that change few features; who has none gets one without that limit.
+    """Plans that change few features; people who have none get one without that limit.
 
     Where the action space limits changes relative to the person (``limits="size"``) and nothing is
     said of the strength, plans are as strong as ``STRONGER`` allows: models that are trained anew
@@ -154,7 +154,7 @@ def along_reasons(
     reasons: Iterable[PersonReasons | None],
     **options: Any,
 ) -> Recourse:
-    """The same plans, with others for people all of whose plans go against a reason.
+    """The same plans, but other ones for people all of whose plans contradict a reason.
 
     They are asked about again with directions that their reasons leave them. Who has no such plan,
     or only one that does not last where the other does, keeps what they have.

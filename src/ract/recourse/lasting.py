@@ -29,7 +29,7 @@ STRENGTHS = (0.0, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95)
 
 @dataclass(frozen=True)
 class LastingRecourse:
-    """How many plans last, of refused people who were in neither model's training.
+    """How many plans last, for refused people on whom neither model was trained.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ class LastingRecourse:
 
     @property
     def strengths(self) -> list[Strength]:
-        """What plans had to win, in the order in which it was asked."""
+        """The strengths that were asked for, in their order."""
         strengths: list[Strength] = self.trials["strength"].unique().tolist()
         return strengths
 
@@ -137,7 +137,7 @@ def lasting_recourse(
     progress: bool = False,
     **options: Any,
 ) -> LastingRecourse:
-    """Whether plans hold when the same learner is trained on other people.
+    """Measure how many plans the same learner, trained on other people, accepts.
 
     Ten replicates of the learner are fitted, each on two fifths of the people; plans are found on
     one and judged by another that shares nobody with it, for people who are in neither.

@@ -27,7 +27,7 @@ Names = tuple[str, ...]
 
 @dataclass(frozen=True)
 class Levers:
-    """With which features people can be accepted.
+    """Sets of features with which people can be accepted.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ class Levers:
         return [names for names, label in pairs if label == person]
 
     def enough(self, person: Label, *features: str) -> bool | None:
-        """Whether some features are enough for a person; None where that was not decided."""
+        """Whether some features are enough for a person; None if the search could not decide."""
         asked = set(features)
         if person in self.accepted or any(asked.issuperset(names) for names in self.of(person)):
             return True

@@ -63,7 +63,7 @@ class Change:
 
     @property
     def goal(self) -> Any:
-        """The value to say: a short number in the proved range, hardly further than ``after``.
+        """The value to tell people: a short number in the proved range, close to ``after``.
 
         Of a value that is handed in, the least (or most) that is needed.
         """
@@ -78,7 +78,7 @@ class Change:
 
     @property
     def will_do(self) -> str:
-        """Which other numbers serve as well, rounded inside the proved range; "" if none is proved.
+        """Which other numbers lead to acceptance too, rounded inwards; "" if none is proved to.
 
         >>> Change("Debt", 900.0, 512.3, 0.1, None, 512.3).will_do
         '500 or less'
@@ -110,7 +110,7 @@ class Change:
         return (low, high) if low < high else None
 
     def describe(self) -> str:
-        """The change as an instruction, with every other value that is proved to serve."""
+        """The change as an instruction, with every other value that is proved to be accepted."""
         if self.supplied:
             needed = in_words(self.after) if self.switch else f"exactly {exact_number(self.after)}"
             return f"tell us your {self.feature}; {self.will_do or needed} is needed"
@@ -218,21 +218,21 @@ class Plan:
 
     @property
     def waits(self) -> bool:
-        """Whether it is to wait, and nothing else."""
+        """Whether the person only has to wait."""
         return bool(self.changes) and all(change.by_itself for change in self.changes)
 
     @property
     def only_supplied(self) -> bool:
-        """Whether it only hands in missing values."""
+        """Whether it only supplies missing values."""
         return bool(self.changes) and all(change.supplied for change in self.changes)
 
     @property
     def has_recourse(self) -> bool:
-        """Whether there is something that the person can do, or nothing that they have to."""
+        """Whether the person has a plan or is accepted already."""
         return self.status in {s.word for s in (Status.ACCEPTED, Status.OPTIMAL, Status.FOUND)}
 
     def describe(self) -> str:
-        """The plan in words; numbers with the range that is proved to serve as well."""
+        """The plan in words; numbers with the range that is proved to be accepted too."""
         if self.status == Status.ACCEPTED.word:
             return f"Already {class_in_words(self.desired)}: nothing to change."
         if self.status == Status.UNKNOWN.word:

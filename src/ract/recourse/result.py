@@ -77,7 +77,7 @@ class Recourse(ByPerson[Plan]):
 
     @property
     def invalid(self) -> np.ndarray:
-        """Whose row cannot be read."""
+        """Which rows cannot be read."""
         return self._status == Status.INVALID
 
     @property
@@ -87,7 +87,7 @@ class Recourse(ByPerson[Plan]):
 
     @property
     def budget(self) -> float:
-        """Most that a plan may cost."""
+        """The largest cost that a plan may have."""
         return self.question.budget
 
     @property
@@ -106,12 +106,12 @@ class Recourse(ByPerson[Plan]):
 
     @property
     def bound(self) -> np.ndarray:
-        """What no plan of each person can cost less than."""
+        """A lower bound on the cost of all plans of each person."""
         return self.answers.bound
 
     @cached_property
     def strength(self) -> np.ndarray:
-        """What each plan wins, as ``find_recourse`` measures strength; NaN without a plan."""
+        """The strength of each plan, as ``find_recourse`` measures it; NaN without a plan."""
         return self._by_person(self.answers.strength)
 
     @property
@@ -161,12 +161,12 @@ class Recourse(ByPerson[Plan]):
 
     @cached_property
     def low(self) -> np.ndarray:
-        """Least value of each changed number that serves as well (people x axes)."""
+        """Smallest value of each changed number that is accepted too (people x axes)."""
         return self._by_axis(self.answers.low)
 
     @cached_property
     def high(self) -> np.ndarray:
-        """Largest value of each changed number that serves as well (people x axes)."""
+        """Largest value of each changed number that is accepted too (people x axes)."""
         return self._by_axis(self.answers.high)
 
     def _by_person(self, values: np.ndarray | None) -> np.ndarray:
@@ -193,18 +193,18 @@ class Recourse(ByPerson[Plan]):
 
     @property
     def within_budget(self) -> np.ndarray:
-        """Who is accepted or has a plan within the budget that is not only handed in."""
+        """Who is accepted or has a plan within the budget that does not only supply values."""
         planned = self.found & within(self.cost, self.budget)
         return self.accepted | (planned & ~self.only_supplied)
 
     @cached_property
     def supplied(self) -> np.ndarray:
-        """Which missing values each person hands in (people x axes)."""
+        """Which missing values each person supplies (people x axes)."""
         return self.changed & lacks_value(self.encoder.axes, self.before)
 
     @property
     def only_supplied(self) -> np.ndarray:
-        """Whose plan only hands in missing values.
+        """Whose plan only supplies missing values.
 
         Nobody has to change for such a plan, and nothing shows that the values are true, so that
         it is counted apart.
@@ -227,7 +227,7 @@ class Recourse(ByPerson[Plan]):
 
     @cached_property
     def outcomes(self) -> Any:
-        """What people end at when effects have followed; the same without effects."""
+        """The people after their plans and the causal effects of these, if there are any."""
         return self._decoded(self.answers.ends)
 
     def _decoded(self, values: np.ndarray) -> Any:
@@ -293,7 +293,7 @@ class Recourse(ByPerson[Plan]):
         return pd.DataFrame(columns, index=self.labels)
 
     def summary(self) -> pd.Series:
-        """How many people have what, and what plans cost and change."""
+        """How many people have each status, and what plans cost and change."""
         found = self.found
         changes = self.n_changes[found]
         numbers: dict[str, Any] = {"people": len(self), **self._counts}

@@ -26,7 +26,7 @@ def time_frontier(
     n_points: int = 5,
     **keywords: Any,
 ) -> pd.DataFrame:
-    """What plans cost that take some months: from the earliest to the cheapest.
+    """The costs of plans by the month in which they are done, from the earliest to the cheapest.
 
     Parameters
     ----------

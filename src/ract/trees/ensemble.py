@@ -151,7 +151,7 @@ class TreeEnsemble:
 
     @cached_property
     def memo(self) -> Memo:
-        """What searches have prepared for these trees, whatever they must win.
+        """What searches have prepared for these trees, for any strength.
 
         Copies and files go without it.
         """
@@ -159,7 +159,7 @@ class TreeEnsemble:
 
     @property
     def key(self) -> tuple[int, ...]:
-        """What tells these trees from others, whatever they must win, while they are kept."""
+        """Identifies these trees, with any strength, as long as they are in memory."""
         return tuple(map(id, (self.root, self.threshold, self.label, self.value, self.against)))
 
     @property
@@ -205,7 +205,7 @@ class TreeEnsemble:
     def totals(
         self, X: np.ndarray, *, trees: slice = slice(None), n_jobs: int | None = None
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Votes for the desired class, and sum of values from the base on, of each person.
+        """Each person's votes for the desired class, and sum of the base and the leaf values.
 
         Parameters
         ----------
@@ -243,7 +243,7 @@ class TreeEnsemble:
         return votes, sums
 
     def score(self, X: np.ndarray, *, n_jobs: int | None = None) -> np.ndarray:
-        """Votes, mean or sum of values, whichever the decision counts."""
+        """Votes, mean or sum of values, whichever decides."""
         votes, sums = self.totals(X, n_jobs=n_jobs)
         if self.combine == "votes":
             return votes
@@ -269,7 +269,7 @@ class TreeEnsemble:
 
     @property
     def tie_wins(self) -> bool:
-        """Whether equal scores of both classes are enough, where these are compared."""
+        """Whether the desired class wins a tie, where the scores of two classes are compared."""
         return self.cutoff in (0.0, 0.5)
 
     @property
@@ -307,7 +307,7 @@ class TreeEnsemble:
 
     @cached_property
     def share_at_zero(self) -> int | None:
-        """The share that a score of 0 stands for; None where scores are no means of shares."""
+        """The share that a score of 0 stands for; None if scores are not means of shares."""
         low, high = (float(end(self.value[self.leaves])) for end in (np.min, np.max))
         if self.combine != "mean" or low < -1 or high > 1 or low < 0 < high:
             return None
@@ -315,7 +315,7 @@ class TreeEnsemble:
 
     @cached_property
     def graded(self) -> TreeEnsemble:
-        """Trees that decide the same by a score which grows with the strength.
+        """Trees with the same decisions, whose score increases with the strength.
 
         Those at hand, unless they are a single voting tree, whose vote says nothing of the share
         in its leaf: then that share, and less than any share where the leaf is refused.
@@ -336,7 +336,7 @@ class TreeEnsemble:
         return replace(self, value=value, combine="mean", cutoff=cutoff, base=0.0, single=False)
 
     def at_threshold(self, threshold: float) -> TreeEnsemble:
-        """The same trees, which decide for the desired class from a share or probability on.
+        """The same trees, which accept from another share or probability on.
 
         Of a single tree that of a leaf; of several the mean share of their leaves, whether they
         have voted before or not; of trees that add up to log-odds, the probability.

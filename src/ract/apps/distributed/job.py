@@ -71,7 +71,7 @@ _models = Memo(4)  # what this process has read
 
 @dataclass(frozen=True)
 class Job:
-    """What is asked of a model about every part of a population.
+    """A question to a model about every part of a population.
 
     Made by ``Job.of``; it travels to the workers of an engine, model included.
 
@@ -135,7 +135,7 @@ class Job:
 
     @property
     def model(self) -> Any:
-        """The model, which a process reads once; of decisions, what decides."""
+        """The model, read once per process; for decisions, only the part that decides."""
         read = decider_from_bytes if self.what == "decisions" else _model
         return _models.get((self.digest, read), lambda: read(self.content))
 

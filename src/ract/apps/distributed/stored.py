@@ -86,7 +86,7 @@ def run(
     mapper: Mapper | None = None,
     progress: bool = False,
 ) -> Counts:
-    """Answer everyone in a Parquet file or folder, into a folder of Parquet files.
+    """Answer for everyone in a Parquet file or folder, and write a folder of Parquet files.
 
     People without a key are numbered from 0 in the order of files and rows. Subfolders, such as
     those of a partitioned data set, have subfolders of the same name. Parts that are there

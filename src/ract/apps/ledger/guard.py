@@ -33,7 +33,7 @@ PART = 1000  # promises that are put to a candidate at once
 
 @dataclass(frozen=True)
 class Check:
-    """Open promises before a candidate.
+    """Which open promises a candidate keeps.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ class Check:
 
 
 def check(ledger: Ledger | Sequence[Promise], candidate: Any) -> Check:
-    """Put every open promise before a candidate.
+    """Find out which open promises a candidate keeps.
 
     Parameters
     ----------

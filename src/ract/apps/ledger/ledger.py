@@ -193,7 +193,7 @@ class Ledger:
         by: str | None = None,
         request: Request | None = None,
     ) -> Redemption:
-        """Accept someone who comes back and stands where an open promise says.
+        """Accept a person who comes back and meets the conditions of an open promise.
 
         Whatever the model of the day says; the decision names the promise. If the person has a
         case, it says so from then on.
@@ -234,7 +234,7 @@ class Ledger:
         model: str,
         by: str | None = None,
     ) -> list[tuple[str, str | None]]:
-        """Keep decisions of a model as cases: all of them, or none.
+        """Record decisions of a model as cases: all of them, or none.
 
         Whoever is refused and stands where an open promise says is accepted by it. For each
         person, the number of the case and of that promise.
@@ -261,7 +261,7 @@ class Ledger:
             return self._shelf.nearest(db, str(person), plain_values(values), promise)
 
     def withdraw(self, promise: str, reason: str, *, by: str | None = None) -> Promise:
-        """Take back an open promise, for a reason that is kept and told to the person."""
+        """Withdraw an open promise, for a reason that is recorded and shown to the person."""
         if not isinstance(reason, str) or not reason.strip():
             raise InvalidSpec("A promise is withdrawn for a reason; none was given.")
         with self.store.writing() as db:
@@ -303,7 +303,7 @@ class Ledger:
             return self._shelf.get(db, promise)
 
     def of(self, person: Hashable) -> list[Promise]:
-        """The promises to a person, whatever became of them, oldest first."""
+        """The promises to a person, with any status, oldest first."""
         with self.store.reading() as db:
             return self._shelf.all(db, tables.promises.c.person == str(person))
 

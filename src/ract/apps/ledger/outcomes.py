@@ -38,7 +38,7 @@ STAKES = np.concatenate([-np.arange(1, 10), np.arange(1, 10)]) / 10
 
 @dataclass(frozen=True, repr=False)
 class PromiseOutcomes:
-    """How redeemed promises went.
+    """The outcomes of redeemed promises.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ class PromiseOutcomes:
 
 
 def record_outcomes(ledger: Ledger, outcomes: Mapping[str, str], *, by: str | None = None) -> None:
-    """Keep what became of redeemed promises, as signed events: all of them, or none.
+    """Record the outcomes of redeemed promises as signed events: all of them, or none.
 
     Parameters
     ----------

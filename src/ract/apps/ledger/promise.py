@@ -74,7 +74,7 @@ class Promise:
 
 @dataclass(frozen=True)
 class Redemption:
-    """What became of someone who came back.
+    """What happened when a person came back.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ class Redemption:
 
 @dataclass(frozen=True)
 class Case:
-    """A person on whom was decided.
+    """A person about whom a decision was made.
 
     Parameters
     ----------

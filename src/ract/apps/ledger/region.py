@@ -62,7 +62,7 @@ class Limit(NamedTuple):
 
 @dataclass(frozen=True)
 class Region:
-    """Where a person must stand to be accepted.
+    """The values with which a person is accepted, feature by feature.
 
     Parameters
     ----------

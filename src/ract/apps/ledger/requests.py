@@ -26,7 +26,7 @@ class Request(NamedTuple):
 
     @property
     def digest(self) -> str:
-        """What is kept of the body."""
+        """The hash of the body, which is stored."""
         return hashlib.sha256(self.body.encode("utf-8", "surrogatepass")).hexdigest()
 
     def made(self, db: Connection) -> list[str] | None:
@@ -41,6 +41,6 @@ class Request(NamedTuple):
         return [str(id) for id in json.loads(row.made)]
 
     def remember(self, db: Connection, made: Sequence[str]) -> None:
-        """Keep which promises it has made."""
+        """Record which promises it has made."""
         new = {"key": self.key, "digest": self.digest, "made": json.dumps(made)}
         db.execute(insert(tables.requests).values(new))

@@ -89,5 +89,5 @@ class Settings:
 
     @classmethod
     def from_environment(cls) -> Settings:
-        """What the process that started this one has left."""
+        """The settings that the process which started this one has passed on."""
         return TypeAdapter(cls).validate_json(os.environ[VARIABLE])

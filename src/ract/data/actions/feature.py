@@ -142,7 +142,7 @@ class Feature:
 
     @property
     def table_columns(self) -> tuple[str, ...]:
-        """Columns of a table that hold it: a one-hot group, or the one of its name."""
+        """Columns of a table with its values: a one-hot group, or the column of its name."""
         return self.columns or (self.name,)
 
     @property
@@ -152,7 +152,7 @@ class Feature:
 
     @property
     def is_complete(self) -> bool:
-        """Whether nothing is left to be read off a table with missing values."""
+        """Whether nothing has to be inferred from a table, even if values are missing."""
         known = self.categories if self.is_categorical else self.is_bounded
         return bool(known) and self.missing is not None
 
@@ -182,16 +182,16 @@ class Feature:
 
     @property
     def may_supply(self) -> bool:
-        """Whether someone without a value may hand one in."""
+        """Whether a person whose value is missing may supply it."""
         return self.missing == "supply"
 
     def fixed(self) -> Feature:
-        """The same feature, which nobody changes and nobody hands in."""
+        """The same feature, which may be neither changed nor supplied."""
         missing = "stays" if self.may_supply else self.missing
         return replace(self.moving("fixed"), missing=missing, supply_cost=None)
 
     def moving(self, change: Change) -> Feature:
-        """The same feature, which may move another way; one that is fixed has no pace."""
+        """The same feature with another direction of change; without a pace if that is "fixed"."""
         pace = None if change == "fixed" else self.pace
         return replace(self, change=change, pace=pace)
 
@@ -211,7 +211,7 @@ class Feature:
 
     @property
     def is_number(self) -> bool:
-        """Whether it has sizes, and not just two values or categories."""
+        """Whether it is a number, neither binary nor categorical."""
         return self.kind not in ("binary", "categorical")
 
     @property
@@ -220,17 +220,17 @@ class Feature:
         return self.is_categorical and self.change in ("increase", "decrease")
 
     def blank(self) -> Feature:
-        """The same feature without all that is read off the numbers of a column."""
+        """The same feature without what is inferred from the numbers of a column."""
         limits: dict[str, Any] = dict.fromkeys(_LIMITS)
         return replace(self, **limits)
 
     @property
     def is_stepped(self) -> bool:
-        """Whether targets are round."""
+        """Whether actions lead to round values."""
         return self.is_number and bool(self.step)
 
     def room(self, own: np.ndarray) -> np.ndarray:
-        """How far people may move it from their own values, in either direction.
+        """How far people may move it from their values, in either direction.
 
         Examples
         --------
@@ -279,7 +279,7 @@ class Feature:
         return low, high
 
     def limits(self, own: float) -> tuple[float, float]:
-        """Lowest and highest value that one person may set, whose own value stays allowed.
+        """Lowest and highest value that one person may set; their own value is always allowed.
 
         Examples
         --------

@@ -149,7 +149,7 @@ class LinearRelation:
 
 @dataclass(frozen=True)
 class Condition:
-    """What a rule says of one feature after the action.
+    """A condition on one feature after the action.
 
     Parameters
     ----------
@@ -199,7 +199,7 @@ class Condition:
 
 @dataclass(frozen=True)
 class IfThen:
-    """Where one condition holds after the action, another one has to hold too.
+    """If one condition holds after the action, another one has to hold too.
 
     Parameters
     ----------

@@ -155,12 +155,12 @@ class ActionSpace:
 
     @property
     def is_limited(self) -> bool:
-        """Whether changes are limited relative to the person, as plans that are sent need it."""
+        """Whether changes are limited relative to the person, as plans that can be sent require."""
         return self.limits == "size"
 
     @property
     def unused(self) -> frozenset[str]:
-        """Columns that a model is not to know: those of features with ``use=False``."""
+        """Columns that models do not get: those of features with ``use=False``."""
         return frozenset(column for f in self if not f.use for column in f.table_columns)
 
     @classmethod
@@ -177,7 +177,7 @@ class ActionSpace:
         limits: Limits = "size",
         steps: Steps = "limits",
     ) -> ActionSpace:
-        """Read kinds, bounds and categories off a table.
+        """Infer kinds, bounds and categories from a table.
 
         Text and category columns are categorical, bool columns and numbers that are only 0
         and 1 are binary, integer columns are integers and floats are continuous. Bounds are
@@ -243,7 +243,7 @@ class ActionSpace:
         rare: int | None = None,
         rare_name: str = "other",
     ) -> Proposal:
-        """What ``ract init`` proposes for a table, to be looked through and edited.
+        """Propose a space for a table, as ``ract init`` does, to be checked and edited.
 
         Columns that name rows or never vary are left out; codes such as 98 are read as missing;
         protected attributes are kept from the model (``use=False``), with the AUC that this costs;
@@ -294,7 +294,7 @@ class ActionSpace:
         return propose(frame, target, desired=desired, wishes=wishes)
 
     def complete(self, frame: TableLike | Table) -> ActionSpace:
-        """This space with every blank filled from a table, and checked against it.
+        """The same space, with missing entries filled in from a table and checked against it.
 
         Columns that are not declared become fixed features, and those of features that are not
         used are left out; kinds, bounds, categories and limits that are not given are read off the

@@ -62,7 +62,7 @@ class CombinedCost:
         features: Sequence[tuple[int, ...]] = (),
         **how: Any,
     ) -> FittedCombined:
-        """As ``fit``, where features may have several columns each; how: as ``fit_cost``."""
+        """As ``fit``, for features of several columns each; ``how`` as in ``fit_cost``."""
         base = fit_cost(self.effort, columns, weights, sample_weight, **how)
         if not isinstance(base, LevelCost | LinearCost):
             raise InvalidSpec(

@@ -32,7 +32,7 @@ _TAKE_MISSING = (PercentileCost, LogPercentileCost, RelativeCost, ScaledCost)
 
 
 def make_cost(cost: str | Cost) -> Cost:
-    """A cost by its name, or the object itself.
+    """The cost of a name; an object that is a cost is returned as it is.
 
     >>> make_cost("percentile")
     PercentileCost(estimate='empirical', exact=False)

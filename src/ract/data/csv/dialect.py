@@ -53,7 +53,7 @@ class Since:
 
 @dataclass(frozen=True)
 class TableFormat:
-    """How a table is written, and what its columns are read as.
+    """How a table is written, and how its columns are read.
 
     It stands in the ``[table]`` section of an action file and travels with a model file, so that
     every command reads tables in the same way.
@@ -120,7 +120,7 @@ class TableFormat:
 
     @classmethod
     def of_record(cls, record: object) -> TableFormat:
-        """The format that a ``[table]`` section holds.
+        """The format that a ``[table]`` section describes.
 
         Parameters
         ----------

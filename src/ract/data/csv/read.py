@@ -20,7 +20,7 @@ def as_read(
     form: TableFormat,
     features: Iterable[Any] = (),
 ) -> pd.DataFrame:
-    """A table with its columns as a format says: numbers, words, dates, other categories.
+    """A table with its columns converted as a format says: numbers, words, dates, categories.
 
     A cell that cannot be read so stays as it is, to be refused with its row.
 

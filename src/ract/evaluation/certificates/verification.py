@@ -65,7 +65,7 @@ class Verification:
 
     @property
     def complete(self) -> bool:
-        """Whether it is verified, and all that a check can look at was checked."""
+        """Whether it is verified, and everything that can be checked was checked."""
         return bool(self) and self.unchecked.keys() <= {*NOBODY_CAN, *self.silent}
 
     def __str__(self) -> str:

@@ -107,7 +107,7 @@ def guarantee_recourse(
     progress: bool = False,
     **problem: Unpack[ProblemKeywords],
 ) -> RecourseGuarantee:
-    """Lower what a model asks for until its recourse risk is bounded.
+    """Lower the votes or the threshold that a model requires until its recourse risk is bounded.
 
     Parameters
     ----------

@@ -144,7 +144,7 @@ def causal_validity(
     effects: object = "estimate",
     **options: Any,
 ) -> float:
-    """Share of refused people with an action once effects of changes on other features follow.
+    """Share of refused people with an action when its causal effects are included.
 
     Parameters
     ----------

@@ -61,7 +61,7 @@ class Sendable:
 
     @property
     def checks(self) -> tuple[str, ...]:
-        """The checks that were made; without other models nobody knows what lasts."""
+        """The checks that were made; "lasts" is one of them if other models were given."""
         return tuple(check for check in CHECKS if check in self.people)
 
     @property
@@ -80,7 +80,7 @@ class Sendable:
         return float(passed.mean())
 
     def failures(self) -> pd.DataFrame:
-        """Who fails on which: people by the set of checks that they fail, the largest first."""
+        """Number of people by the set of checks that their plans fail, the largest first."""
         failed = self.people["fails"]
         counts = failed[failed != ""].value_counts()
         return counts.rename_axis("fails").rename("people").reset_index()

@@ -24,7 +24,7 @@ _GROUPS = {
 
 @dataclass(frozen=True)
 class Reason:
-    """A feature that hurt, and what mending it would do.
+    """A feature that lowered the score, and whether changing it would be enough.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ class Reason:
 
     @property
     def mending(self) -> MendingWord:
-        """Whether it can be mended alone, with others, not at all, or it is not known."""
+        """Whether changing it helps: alone, with other features, not at all, or not known."""
         if self.alone:
             return "alone"
         if not self.changeable:
@@ -101,7 +101,7 @@ class Reason:
         return "not at all"
 
     def describe(self) -> str:
-        """The reason in words, and what mending it would do."""
+        """The reason in words, and whether changing the feature would be enough."""
         text = f"{self.feature} {self._what()}."
         if self.tied_with:
             text += f" {' and '.join(self.tied_with)} mattered as much, or nearly so."

@@ -74,7 +74,7 @@ class TreeModel:
 
     @property
     def regresses(self) -> bool:
-        """Whether the model predicts a number, of which people want one beyond a threshold."""
+        """Whether the model is a regressor, whose prediction is compared with a threshold."""
         return self.classes.tolist() == ENDS.tolist()
 
     def score(self, X: TableLike, *, n_jobs: int | None = None) -> np.ndarray:
