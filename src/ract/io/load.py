@@ -68,8 +68,8 @@ class ModelFile:
 def load_model(source: str | Path) -> Any:
     """Load the model of a model file, with the predictions and recourse of the one that was saved.
 
-    Nothing from the file is run. A file that is damaged, foreign, or written by a newer format
-    is refused with an ``InvalidFile`` that says so.
+    Nothing from the file is executed. A file that is damaged, is no model file, or has a newer
+    format is refused with an ``InvalidFile`` that says so.
 
     Parameters
     ----------

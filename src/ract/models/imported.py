@@ -129,7 +129,8 @@ def import_model(
 ) -> ImportedClassifier:
     """Import a fitted model of scikit-learn, LightGBM, XGBoost or CatBoost, with its pipeline.
 
-    The result decides as the model does, has ``recourse``, and can be saved to a model file.
+    The result makes the same decisions as the model, has ``recourse``, and can be saved to a model
+    file.
 
     Parameters
     ----------

@@ -271,8 +271,8 @@ def calibrate(
 ) -> LastingCurve:
     """Measure how strong plans must be to last, for a learner and a table.
 
-    Replicates are fitted on two fifths of the people, with leaves of two fifths as many, where the
-    learner has a least number of people of a leaf (``min_samples_leaf``, ``min_child_samples``).
+    Replicates are fitted on two fifths of the people. If the learner has a smallest number of
+    people in a leaf (``min_samples_leaf``, ``min_child_samples``), it is two fifths as large.
 
     ``RecourseForestClassifier(lasting=0.9)`` does this when it is fitted; call it for a learner
     of another library and give the curve to ``ract.import_model``.
@@ -284,29 +284,29 @@ def calibrate(
     X : frame or array
     y : array (people,)
     lasting : float, optional
-        The probability that is wanted, of which ``print`` of the curve speaks: the test ends at
-        the first strength that was not shown to have it, and the curve with it. By default every
-        strength is tested.
+        The probability with which plans should last; ``print`` of the curve says whether they do.
+        Testing, and the curve, end at the first strength that was not shown to have it. By default
+        every strength is tested.
     confidence : float
         Of the statement.
     strengths : sequence of float
         Ascending.
     n_refused : int
-        How many refused people may be asked; a few of them for where to begin.
+        How many refused people may be used at most; a few of them determine the first strength.
     rule : {"strength", "strongest"}, optional
-        Which plans are promised to last: the cheapest of a strength, or the strongest within the
-        budget. By default the strongest for forests whose trees vote or are averaged, the cheapest
-        for boosted models, single trees and searches that cannot find the strongest.
+        Which plans are promised to last: the cheapest plans of a strength, or the strongest within
+        the budget. By default the strongest for forests whose trees vote or are averaged, the
+        cheapest for boosted models, single trees and searches that cannot find the strongest.
     robust_to : sequence of {"same", "boosting", "linear"}
-        The learners that must accept a plan, for it to last, all of them: the learner itself, a
-        plain booster, a logistic regression; each accepts as many people as the learner does. With
-        "boosting" plans must win as much of a plain booster of the planner's own people, too,
-        which is kept with the curve, and the rule is "strength".
+        The learners that must all accept a plan for it to last: the learner itself, a plain
+        booster, a logistic regression. Each accepts as many people as the learner does. With
+        "boosting" plans must also have the same strength in a plain booster of the planner's own
+        people, which is stored with the curve, and the rule is "strength".
     adoption : float
         Share of the refused people who follow their strongest plan before the learner is trained
-        again on them, with outcomes drawn by a plain booster of other people: a promise that holds
-        when so many act. X must then be a pandas frame, and the learner's strongest plans must be
-        known.
+        again on them, with outcomes drawn from a plain booster of other people. The promise then
+        holds if so many people act. X must be a pandas frame, and the search must be able to find
+        the learner's strongest plans.
     sample_weight, random_state, n_jobs, progress, **options
         As in ``ract.evaluation.metrics.lasting_recourse``.
 

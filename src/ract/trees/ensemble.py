@@ -32,7 +32,7 @@ class TreeEnsemble:
     """One tree, a forest or a boosted model over encoded columns.
 
     A person goes left where ``x[feature] <= threshold``, and where x is missing (NaN) and
-    ``missing_left`` says so. Nodes of all trees stand in one array, every child after its parent.
+    ``missing_left`` says so. Nodes of all trees are in one array, every child after its parent.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ class TreeEnsemble:
         A leaf's share of desired people, or its score.
     root : int32 (trees,)
     combine : {"votes", "mean", "sum"}
-        What the decision counts: labels, or values.
+        What decides: votes of labels, or the mean or the sum of values.
     cutoff : float
         The desired class needs at least this many votes, or this score.
     base : float
@@ -56,10 +56,10 @@ class TreeEnsemble:
     single : bool
         Whether sums are rounded to single precision after every tree, as XGBoost does.
     against : float64 (nodes,), optional
-        Values of the other class, where a library compares the scores of both (scikit-learn's
-        forests): rounding can keep them from adding up to one. The cutoff then says what
-        ``value`` needs up to rounding, and whether a tie is enough (one half) or not (above). Of
-        one class among several it says the same of ``value`` less ``against`` (zero, or above).
+        Values of the other class, if the library compares the scores of both (scikit-learn's
+        forests), which may not add up to one because of rounding. The cutoff is then what ``value``
+        needs up to rounding: one half if a tie is enough, and above one half if not. For one class
+        among several it is the same of ``value`` minus ``against``: zero, or above.
     missing_left : uint8 (nodes,), optional
         Whether people without a value go left at a split; nowhere by default.
 
@@ -211,9 +211,9 @@ class TreeEnsemble:
         ----------
         X : float matrix (people x encoded columns)
         trees : slice
-            Which trees to ask; all of them by default.
+            Which trees to evaluate; all by default.
         n_jobs : int, optional
-            Threads that share the people, as in joblib.
+            Number of threads, as in joblib, among which people are divided.
 
         Returns
         -------
@@ -280,8 +280,8 @@ class TreeEnsemble:
     def ahead(self, X: np.ndarray, *, n_jobs: int | None = None) -> np.ndarray:
         """Score minus cutoff: above 0 for the desired class, and never 0.
 
-        Votes are shares of all, half a vote ahead where they are just enough; where scores of both
-        classes are compared, it is the difference of the two.
+        Votes are shares of all votes, and half a vote is subtracted from the cutoff; if the scores
+        of both classes are compared, it is the difference of the two.
         """
         decided, ahead = self._compared(X, n_jobs)
         if self.combine == "votes":
@@ -317,8 +317,8 @@ class TreeEnsemble:
     def graded(self) -> TreeEnsemble:
         """Trees with the same decisions, whose score increases with the strength.
 
-        Those at hand, unless they are a single voting tree, whose vote says nothing of the share
-        in its leaf: then that share, and less than any share where the leaf is refused.
+        The trees themselves, except for a single voting tree, whose vote says nothing about the
+        share in its leaf: then the score is that share, or below all shares if the leaf is refused.
 
         >>> leaf = np.full(1, -1, np.int32)
         >>> tree = TreeEnsemble(
@@ -338,8 +338,8 @@ class TreeEnsemble:
     def at_threshold(self, threshold: float) -> TreeEnsemble:
         """The same trees, which accept from another share or probability on.
 
-        Of a single tree that of a leaf; of several the mean share of their leaves, whether they
-        have voted before or not; of trees that add up to log-odds, the probability.
+        For a single tree the share of a leaf; for several trees the mean share of their leaves,
+        whether or not they voted before; for trees that add up to log-odds, the probability.
 
         >>> leaf = np.full(2, -1, np.int32)
         >>> forest = TreeEnsemble(
@@ -376,8 +376,8 @@ class TreeEnsemble:
     def stronger(self, strength: float) -> TreeEnsemble:
         """The same trees, which decide for the desired class only at a strength of at least this.
 
-        Whoever they refuse is refused here too, so that a strength below the decision's own
-        changes nothing.
+        They refuse everyone whom the original trees refuse, so a strength below the one that the
+        decision needs changes nothing.
 
         >>> forest = TreeEnsemble.joined([TreeEnsemble.stump(0, cut) for cut in range(4)], 3)
         >>> [forest.stronger(share).cutoff for share in (0.5, 0.75, 0.8)]

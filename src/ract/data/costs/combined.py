@@ -24,9 +24,9 @@ class CombinedCost:
         How the effort of a feature is measured: one of ract's costs that split by feature, whatever
         its norm.
     per_change : float
-        What every changed feature costs besides its effort.
+        What every changed feature costs in addition to its effort.
     largest : float
-        Between 0 and below 1: the part of the largest effort, the rest being that of the sum.
+        The weight of the largest effort, from 0 to below 1; the sum of efforts has the rest.
 
     Examples
     --------

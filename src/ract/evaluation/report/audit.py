@@ -163,15 +163,17 @@ def audit(
     training : frame or array, optional
         As in ``ract.certify``, and the table against which plans of letters are measured.
     judge : OutcomeJudge, optional
-        For which plans are earned and which are granted and, with y, for what they do to the bad
-        rate of the accepted (``ract.evaluation.book``).
+        Says which plans are earned and which are granted and, with y, how plans change the bad rate
+        of the accepted (``ract.evaluation.book``).
     others : fitted classifiers, optional
-        Trained on other people, for which plans last; as in ``ract.evaluation.metrics.sendable``.
+        Models trained on other people, which say which plans last; as in
+        ``ract.evaluation.metrics.sendable``.
     certificate : Certificate, optional
-        Of the whole population, as ``ract.apps.distributed`` makes it, if X is a sample of it.
+        A certificate of the whole population, as ``ract.apps.distributed`` makes it, if X is a
+        sample of it.
     max_people : int or None
         Plans are searched for at most this many people, spread over the table; the certificate is
-        always on all of them. None for everyone.
+        always about all of them. None for everyone.
     title : str
         Of the page.
     time_limit, n_jobs, progress
