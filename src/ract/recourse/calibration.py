@@ -130,26 +130,26 @@ class LastingCurve:
     """How likely plans last, by their strength: the probability over people and one retraining.
 
     It is about refused people who have a plan of that strength within the budget, and about the
-    same learner trained once more, on as many other people of the same population; where other
-    learners were named, about all of them at once.
+    same learner trained once more, on as many other people of the same population. If other
+    learners were named, it is about all of them at once.
 
     Parameters
     ----------
     points : tuple of Point
-        By ascending strength; none below the first that failed.
+        In order of increasing strength; none below the first that failed.
     confidence : float
     lasting : float or None
         The probability that was asked for when the model was fitted.
     rule : {"strength", "strongest"}
-        Which plans a strength is about: the cheapest that win so much, or the strongest plans of
-        people whose strongest wins so much.
+        Which plans a strength is about: the cheapest plans of that strength, or the strongest plans
+        of people whose strongest plan has at least that strength.
     robust_to : tuple of {"same", "boosting", "linear"}
         The learners that had to accept a plan, for it to last.
     adoption : float
         Share of the refused who followed their strongest plan before models were trained again.
     guard : TreeEnsemble, optional
-        A plain booster of which plans must win as much as of the model, where "boosting" is one
-        of the learners.
+        A plain booster in which plans must have the same strength as in the model, if "boosting" is
+        one of the learners.
 
     Examples
     --------
@@ -186,7 +186,8 @@ class LastingCurve:
     def default(self, options: Mapping[str, Any]) -> dict[str, Any]:
         """The options used by default: for plans that last, or else for the strongest plans.
 
-        Only the exact search finds the strongest, and not together with every option.
+        Only the exact search finds the strongest plans, and it cannot combine that with every
+        option.
         """
         asked = {name for name, value in options.items() if value not in (None, False, 0, ())}
         if self.lasting is None or asked & {"strength", "lasting"} or options.get("strength") == 0:

@@ -33,7 +33,7 @@ class Recourse(ByPerson[Plan]):
     Parameters
     ----------
     question : Question
-        Which model, which people, what cost and what budget.
+        The model, the people, the cost and the budget.
     answers : Answers
         What was found for each of them, as one table of arrays.
     invalid_rows : InvalidRows, optional
@@ -126,7 +126,8 @@ class Recourse(ByPerson[Plan]):
     def month(self) -> np.ndarray:
         """Where time counts (``by``, ``cost="time"``): the month in which each plan is done.
 
-        0 for those who are accepted already, NaN without a plan. A plan without changes is to wait.
+        0 for people who are accepted already, NaN without a plan. A plan without changes means
+        waiting.
         """
         return self._by_person(self.answers.month)
 
@@ -139,8 +140,8 @@ class Recourse(ByPerson[Plan]):
     def until(self) -> np.ndarray:
         """The last month up to which each person is accepted who does no more than their plan.
 
-        Features that drift may end it; months are looked at up to the larger of 36 and ``by``.
-        inf where nothing drifts, NaN without a plan.
+        Features that drift may end acceptance; months up to the larger of 36 and ``by`` are
+        checked. inf if nothing drifts, NaN without a plan.
         """
         return self._by_person(self.answers.until)
 
@@ -206,8 +207,8 @@ class Recourse(ByPerson[Plan]):
     def only_supplied(self) -> np.ndarray:
         """Whose plan only supplies missing values.
 
-        Nobody has to change for such a plan, and nothing shows that the values are true, so that
-        it is counted apart.
+        Such a plan requires no change, and nothing shows that the values are true, so it is counted
+        separately.
         """
         supplied = self.supplied.any(axis=1)  # to wait is to hand in nothing
         return self.found & supplied & ~(self.changed & ~self.supplied).any(axis=1)
@@ -266,11 +267,11 @@ class Recourse(ByPerson[Plan]):
 
         Notes
         -----
-        "to" is the exact value that was put to the model, "goal" a short number to say: it lies
-        between "low" and "high", which are proved to serve as well. "reason" says why there is no
-        plan and "budget needed" which budget would do: inf if none would, missing if unknown.
-        "message" says what is wrong with a row that cannot be read (in the wide form only if there
-        is one).
+        "to" is the exact value that was given to the model, "goal" a short number to tell people.
+        It lies between "low" and "high"; every value between these is proved to be accepted too.
+        "reason" says why there is no plan, and "budget needed" which budget would be enough: inf if
+        none would, missing if unknown. "message" says what is wrong with a row that cannot be read
+        (in the wide form only if there is one).
         """
         return self._wide() if form == "wide" else long_frame(self)
 
@@ -323,7 +324,7 @@ class Recourse(ByPerson[Plan]):
         ----------
         judge : OutcomeJudge
             Fitted on the training table, or on other people whose outcomes are known; or the one
-            that a model file has kept (``ract.io.load_judge``).
+            that a model file contains (``ract.io.load_judge``).
         accepted : float, optional
             As in ``OutcomeJudge.judged``.
 
