@@ -47,7 +47,7 @@ class ModelFile:
     fingerprint : str
         That of the model when it was written.
     summary : dict
-        About the training, for people to read.
+        About the training, in words and figures.
     certificates : tuple of dicts
     judge : OutcomeJudge or None
         Kept on request.
@@ -88,7 +88,7 @@ def load_judge(source: str | Path) -> OutcomeJudge:
     Raises
     ------
     InvalidFile
-        If it has kept none.
+        If the file contains none.
 
     Examples
     --------

@@ -73,7 +73,7 @@ class RecourseProblem:
         Largest cost that a plan may have: by default that of training, or no limit.
     reference : frame or array, optional
         People like those of training, from whom costs (and, for other libraries' models, kinds,
-        bounds and categories) are learned; the people asked about by default.
+        bounds and categories) are learned; by default the people of the question.
 
     Examples
     --------

@@ -58,7 +58,7 @@ class Question:
     budget : float
         Most that an action may cost; inf without a limit.
     reference : frame or array, optional
-        People from whom costs are learned; the people asked about by default.
+        People from whom costs are learned; by default the people of the question.
     threshold : float, optional
         The probability that decides, where it is not the model's own rule.
     strength : float, optional

@@ -101,18 +101,18 @@ def run(
         A folder, made if there is none.
     rows_per_part : int
     form : TableFormat, optional
-        How the people's columns are written, if not as the model takes them.
+        How the people's columns are written, if this differs from what the model expects.
     mapper : callable, optional
         Calls a function with the work and each part, in whatever order and place;
-        ``dask.mapper(client)`` is one. By default they are done here, one by one.
+        ``dask.mapper(client)`` is one. By default the parts are processed here, one by one.
     progress : bool
         Show a bar with the time left.
 
     Returns
     -------
     Counter
-        How many people have which status; "within" is accepted or has a plan that does not only
-        hand in values, and "only supplied" has one that does.
+        Number of people by status; "within" counts people who are accepted or have a plan that does
+        not only supply values, "only supplied" those whose plan does.
     """
     if rows_per_part < 1:
         raise InvalidSpec(f"rows_per_part must be 1 or more, got {rows_per_part!r}.")

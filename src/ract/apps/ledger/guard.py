@@ -39,8 +39,8 @@ class Check:
     ----------
     table : DataFrame
         One row per promise: promise, person, expires, verdict ("kept", "broken" or "unknown"),
-        accepted (whether the candidate accepts the plan itself), strength (what the plan wins),
-        needed (what it has to win) and short (the difference, where it is missed).
+        accepted (whether the candidate accepts the plan itself), strength (of the plan), needed
+        (the strength that the candidate requires) and short (the difference, if it is too weak).
     """
 
     table: pd.DataFrame

@@ -37,12 +37,13 @@ class Promise:
     plan : str
         In words.
     region : Region
-        Where the person must stand.
+        The values with which the person is accepted.
     before, after : dict
         The person's values when the promise was made, and after the plan.
     strength : float
     lasting : float or None
-        The probability with which a model that is trained again accepts the plan too.
+        The probability with which a model that is trained again on other people accepts the plan
+        too.
     reason : str or None
         Why it was withdrawn.
     """
@@ -80,9 +81,10 @@ class Redemption:
     ----------
     accepted : bool
     promise : Promise or None
-        The promise that decided, or the one that came nearest; None if there is none.
+        The promise that decided, or the one whose conditions are closest to being met; None if
+        there is none.
     faults : tuple of str
-        What keeps them from being accepted, a sentence each.
+        Why they were not accepted, a sentence each.
     """
 
     accepted: bool
@@ -107,9 +109,10 @@ class Case:
     at : datetime
         Of the last decision.
     values : dict
-        That were decided on.
+        The values on which the decision was made.
     decision : dict
-        "accepted", "model" (fingerprint) and "promise" (number of the one that decided, or None).
+        "accepted", "model" (fingerprint) and "promise" (number of the promise that decided, or
+        None).
     reported : dict or None
         Values that the person has reported since.
     """
@@ -138,8 +141,8 @@ class Verification:
         Hash of the last event.
     faults : tuple of str
     signed : Head or None
-        The same with its signature. Published elsewhere, it also shows events that were cut off
-        the end.
+        The last event, signed. If it is published elsewhere, it also reveals that events were
+        removed from the end.
     """
 
     n_events: int
