@@ -107,8 +107,8 @@ def load_judge(source: str | Path) -> OutcomeJudge:
     judge = read_model_file(source).judge
     if judge is None:
         raise InvalidFile(
-            f"{source} has kept no judge; fit one on the training table with ract.OutcomeJudge, "
-            "and keep it with save_model(..., judge=judge)."
+            f"{source} contains no judge; fit one on the training table with ract.OutcomeJudge, "
+            "and store it with save_model(..., judge=judge)."
         )
     return judge
 

@@ -359,7 +359,7 @@ class OutcomeJudge(BaseEstimator):
             )
         accepted, (shift, scale) = self.share_accepted(model), self.curve_
         if scale == 0:
-            raise InvalidSpec("The judge cannot tell people apart; no plan is earned by it.")
+            raise InvalidSpec("The judge gives all people one probability: no plan is earned.")
         usual = float(np.median(self.spreads_[self._at_margin(accepted)]))
         share = float(expit((logit(self.bar(accepted)) - shift) / scale))
         needed = share + float(t.ppf((1 + self.confidence) / 2, len(self.judges_) - 1)) * usual
@@ -402,7 +402,7 @@ class OutcomeJudge(BaseEstimator):
             )
         if any(also.model is self for also in recourse.question.also):
             raise InvalidSpec(
-                "The plans were searched for with this judge, which thinks better of them than "
+                "The plans were searched for with this judge, which rates them better than "
                 "others would; let a judge of other people report (OutcomeJudge.fit_apart)."
             )
         if accepted is None:

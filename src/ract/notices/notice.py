@@ -234,8 +234,8 @@ class Notices:
         """The principal reasons, each with a code and a sentence of its own."""
         if not reasons.reasons:
             raise InvalidSpec(
-                f"Person {reasons.person!r} has no principal reason: nothing hurt in comparison "
-                f"with {reasons.against!r}; compare with others."
+                f"Person {reasons.person!r} has no principal reason: nothing lowered the "
+                f"score in comparison with {reasons.against!r}; compare with others."
             )
         shown = []
         among = {reason.feature for reason in reasons.reasons}

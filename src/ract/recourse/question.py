@@ -298,8 +298,8 @@ class Question:
             new, old = axis.feature.weight, usual.feature.weight
             if new != old and old == 0:
                 raise InvalidSpec(
-                    f"Changing {usual.feature.name!r} is free for everybody (weight 0); nothing is "
-                    "known of its effort that an override could weigh."
+                    f"Changing {usual.feature.name!r} is free for everybody (weight 0); its "
+                    "effort is not known, so an override cannot give it a weight."
                 )
             if new != old:
                 factors[list(usual.columns)] = new / old

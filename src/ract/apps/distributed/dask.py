@@ -119,7 +119,7 @@ def fit(
     if rows == "divided" and (forest.oob_score or forest.cut_rule.needs_scores):
         needs = "oob_score needs" if forest.oob_score else "approval_rate and max_bad_rate need"
         raise InvalidSpec(
-            f"{needs} rows='all': divided, a tree has not seen the people of other parts."
+            f"{needs} rows='all': with 'divided' no tree knows the people of other parts."
         )
     n_parts = _n_threads() if n_parts is None else n_parts
     columns = Columns.of(people.columns, y, sample_weight, forest.actions)

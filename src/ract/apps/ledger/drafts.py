@@ -85,7 +85,7 @@ def _fingerprint(recourse: Recourse) -> str:
     models = [one.model for one in recourse.question.each if one.decides]
     if not all(hasattr(model, "ensemble_") for model in models):
         raise InvalidSpec(
-            "Promises are made by models that can be kept: make one of this model with "
+            "Promises can be made only by models that can be stored: import this model with "
             "ract.import_model first."
         )
     return " ".join(model_fingerprint(model) for model in models)

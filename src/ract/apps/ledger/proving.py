@@ -61,8 +61,8 @@ class Regions:
     def __init__(self, recourse: Recourse, pinned: Collection[str] = ()) -> None:
         if recourse.answers.outcomes is not None:
             raise InvalidSpec(
-                "Plans with effects, or by a month that features drift to, cannot be promised: "
-                "people end at other values; ActionSpace.within has plans of a time from today's."
+                "Plans with effects, or for a month to which features drift, cannot be promised, "
+                "since people then have other values; plans with ActionSpace.within can."
             )
         question, self._axes = recourse.question, recourse.encoder.axes
         features = [axis.feature for axis in self._axes]

@@ -99,7 +99,7 @@ class Shelf:
 
     def _promise(self, status: str, made: chain.Event, *, signed: bool) -> Promise:
         if made.details is None and status == ERASED:
-            raise InvalidSpec(f"What promise {made.subject!r} said was erased.")
+            raise InvalidSpec(f"The contents of promise {made.subject!r} were erased.")
         if not chain.is_intact(made) or (signed and not self._store.is_signed(made)):
             raise LedgerChanged(made.subject)
         details = json.loads(made.details or "")

@@ -237,7 +237,7 @@ class _Samples:
 
 def _samples(X: TableLike, y: ColumnLike, weight: ColumnLike | None) -> _Samples:
     if not isinstance(X, pd.DataFrame):
-        raise InvalidSpec(f"Promises are kept by column: a pandas frame, got {type(X).__name__}.")
+        raise InvalidSpec(f"X must be a pandas frame, with named columns, got {type(X).__name__}.")
     labels = np.asarray(y)
     weights = np.ones(len(labels)) if weight is None else np.asarray(weight, float)
     return _Samples(X, labels, weights)
