@@ -14,9 +14,10 @@ PACKAGES = (
 INTRODUCTION = """\
 # API reference
 
-What stands here is public; everything else may change without notice. A name is imported from the
-package whose heading it stands under; the names of the first list are the everyday ones and stand
-in their own packages too. The words are explained in [Concepts](concepts.md).
+Everything that is listed here is public; everything else may change without notice. Import a name
+from the package under whose heading it is listed. The names of the first list are for everyday use;
+they can be imported from `ract` and from their own packages. [Concepts](concepts.md) explains the
+words.
 
 This page is written by `python docs/write_api.py` from the lists in the packages themselves.
 """

@@ -36,8 +36,9 @@ below one half.) One-hot groups change as a whole. Every model is searched exact
 cost (percentile, from the training people) and a budget of {BUDGET:g}.
 
 The training people of each fold are split into two halves. A plan is found for a model of one half
-and *lasts* if the same learner, trained on the other half, accepts the changed person. It is asked
-for {MAX_PEOPLE} refused test people in either direction, who are in neither half. A search ends
+and *lasts* if the same learner, trained on the other half, accepts the changed person. Plans are
+found for {MAX_PEOPLE} refused test people, who are in neither half, in either direction (the two
+halves exchange their parts). A search ends
 after {MAX_NODES:,} nodes, not seconds, so that results are the same on every machine. AUC,
 accuracy, share accepted and fit time are those of models of all training people of a fold. All
 other columns are shares of refused people:
@@ -45,13 +46,13 @@ other columns are shares of refused people:
 - *plan today*: there is a plan within the budget;
 - *lasting, best*: it lasts too, at the strength that was best on the other folds;
 - *lasting, calibrated*: the same at the strength that `ract.calibrate` found on the planner's half
-  for a promise of {PROMISE:.0%}; who has no plan of that strength gets the strongest one.
+  for a promise of {PROMISE:.0%}; people without a plan of that strength get the strongest one.
   *without*: the same without those people (published methods: with their published setting). For
-  every model it is the cheapest plan of a strength that is calibrated (`rule="strength"`); forests
+  every model, the cheapest plan of a strength is calibrated (`rule="strength"`); forests
   of `ract` now promise their strongest plan instead ([what promises are
-  worth](results-learners.md));
-- *kept*: the share of plans of that strength that last; *promises*: in how many of the folds'
-  directions a strength was found;
+  worth](results-learners.md#what-promises-are-worth));
+- *kept*: the share of plans of that strength that last; *promises*: in how many directions, two
+  per fold, a strength was found;
 - *3 changes*: the same with at most three changes;
 - *earned*: plans of the calibrated strength (the strongest ones where there is none) that an
   outcome model calls earned;

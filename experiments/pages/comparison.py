@@ -84,10 +84,10 @@ def comparison_page(store: Store, recorded: Recorded | None) -> str:
     return page(
         "## Beside the recorded results",
         "A number is a mean over folds. It is *within the noise of both* when the 95% Welch "
-        "interval of ours minus recorded holds zero; one in twenty lies outside by chance alone. "
+        "interval of ours minus recorded contains zero; by chance alone, one in twenty does not. "
         f"Experiments with fewer than {FEWEST_FOLDS} folds of ours are not judged. Forests are "
-        "random, and their authors' seeds are not known; trees are not, and were judged on the "
-        "authors' own hold-outs, so that their numbers can be equal to the last digit.",
+        "random, and the authors' seeds are not known. Trees are not random and were judged on the "
+        "authors' own hold-outs, so their numbers can be equal to the last digit.",
         _summary(pairs),
         "### Order of the methods",
         _orders(enough),

@@ -26,7 +26,7 @@ from experiments.store import Store
 INTRODUCTION = """\
 # Results
 
-The benchmark is what we draw conclusions from. The paper's experiments are repeated by its
+Conclusions are drawn from the benchmark. The paper's experiments are repeated by its
 authors' rules and compared with the results that they recorded. These pages are generated from
 stored results by `python -m experiments.reproduce --report`, after `python -m
 experiments.reproduce` and `python -m experiments.benchmark`.
@@ -36,8 +36,8 @@ FACTS = """\
 ## Where ours differs from the paper
 
 - *Causal trees are not reproduced to the last digit*: the trees are the same, but the causal
-  effects are not, since the authors' come from an old version of lingam, among one-hot columns
-  too, and ours are least-squares coefficients among numeric columns.
+  effects are not. The authors' effects come from an old version of lingam, also among one-hot
+  columns; ours are least-squares coefficients among numeric columns.
 - *Training time*: the paper finds no significant difference between RACT and Vanilla; here RACT's
   forests take 1.7 to 2.1 times as long as Vanilla's (selected weights, seconds of one core).
 - *Exact extraction*: ours takes the first 50 refused people of a fold and 100 trees, as the
@@ -54,33 +54,34 @@ Where the paper and its files disagree:
 - Trees were judged on 30 random hold-outs, not in 10 folds.
 - In the exact extraction *Recourse* divides by the whole fold although only 50 people were solved
   for, and a time-out counts as "no action".
-- *Plausibility* averages over all refused people, those without an action, who stay as they are,
-  included.
+- *Plausibility* is a mean over all refused people. It includes those without an action, as they
+  are.
 - What the paper calls validity (causal and exact extraction) is the share of refused people with
   an action within the budget, the files' `Budget-Validity`.
 
-Where the authors' code and the paper disagree, which the reproduction follows and our own learners
-do not. The code is the first that they published (`kelicht/ract`, commit `1581e8a`). That these
-are their rules can be checked: trees are not random, and the authors' hold-outs and isolation
-forests follow from their seed (and from how many nodes their trees had). On those, what they
-recorded for every tree without causal effects is reproduced to the last digit (34 of 3240 numbers,
-plausibilities, differ by at most 2e-6). With causal effects the trees are the same (every accuracy
-is equal), but not the actions: of the six numbers recorded about actions in each hold-out, without
-plausibility, 49% are equal to six digits in FICO, 70% in COMPAS, 81% in Credit and 85% in Bail; of
-the plausibilities 23% are in Credit and at most 1% elsewhere. *Effects* below says why.
+The authors' code and the paper also disagree in the points below. There the reproduction follows
+the code; our own learners do not. The code is the first that they published (`kelicht/ract`, commit
+`1581e8a`). It can be checked that these are their rules: trees are not random, and the authors'
+hold-outs and isolation forests follow from their seed (and from how many nodes their trees had). On
+these, what they recorded for every tree without causal effects is reproduced to the last digit (34
+of 3240 numbers, plausibilities, differ by at most 2e-6). With causal effects the trees are the same
+(every accuracy is equal), but the actions are not. Of the six numbers recorded about actions in
+each hold-out, without plausibility, 49% are equal to six digits in FICO, 70% in COMPAS, 81% in
+Credit and 85% in Bail. Of the plausibilities 23% are equal in Credit and at most 1% elsewhere.
+*Effects* below says why.
 
-- *Reach.* Someone from outside a node attains the two sides of its split only if they can cross
-  it, even the side on which they stand. So splits on fixed features cut outsiders off, and the
-  trees believe that fewer people have recourse than do. The authors corrected this in commit
-  `e42d254`, which also brought the exact extraction; its forests are the only ones that the
+- *Reach.* A person from outside a node attains the two sides of its split only if they can cross
+  it, even the side on which they are. So splits on fixed features exclude people from outside, and
+  the code underestimates how many people have recourse. The authors corrected this in commit
+  `e42d254`, which also added the exact extraction; its forests are the only ones that the
   corrected code grew. In Bail 0.72 of the people then have an action within the budget, as
   recorded; by the first rule 0.61 would (mean of three runs).
 - *Relabelling* starts from the labels that the tree was grown with, prices a flip by all undesired
   people of a leaf rather than by their majority, and counts gains beyond what is needed.
 - *One-hot columns* are features of their own while growing, and groups while searching.
 - *Thresholds* are the midpoints of each tree's own bootstrap sample, without the last one.
-- *Labels of a root.* The code compares single rows where it means sums; it matters only for a tree
-  without any split.
+- *Labels of a root.* The code compares single rows where sums are meant. This matters only for a
+  tree without any split.
 - *Votes.* Forests accept an even vote; the program of the exact extraction requires more than
   half.
 - *Search* looks at the first 1000 desired leaves of a forest, and pushes every change further by a
@@ -88,12 +89,13 @@ the plausibilities 23% are in Credit and at most 1% elsewhere. *Effects* below s
 - *Cost.* Percentiles are those of a Gaussian kernel estimate, added up on 100 points between the
   0.1% and the 99.9% quantile and linear between them, where the paper speaks of the distribution
   of the training people; our own learners use the share of people at or below a value.
-- *Effects* come from the lingam library, of a version before 1.8, whose coefficients are those of
-  an adaptive lasso on unscaled columns: with that rule the two baselines of the first hold-out of
+- *Effects* come from a version of the lingam library before 1.8, whose coefficients are those of
+  an adaptive lasso on unscaled columns. With that rule the two baselines of the first hold-out of
   FICO and of Bail are reproduced to six digits, plausibility included. Ours are least-squares
   coefficients of the edges that a Bayesian criterion selects. The authors also estimate effects
-  among one-hot columns, which determine each other, so that these effects are not identified; ours
-  are among numeric columns. In COMPAS neither version of the library gives the recorded numbers.
+  among one-hot columns. These columns determine each other, so such effects are not identified;
+  ours are among numeric columns. In COMPAS neither version of the library gives the recorded
+  numbers.
 """
 
 
@@ -124,7 +126,7 @@ def results_page(store: Store, recorded: Recorded | None, target: Path) -> None:
         paper_tables(store, recorded),
         "## Model or search",
         "The paper's search looks at some leaves one at a time. Exact search says how much "
-        "recourse there is; the difference is the search's, not the model's.",
+        "recourse there is. The difference is due to the search, not to the model.",
         model_or_search(store),
         "## Exact extraction",
         "The first 50 refused people of each fold, T = 100, depth 8. An optimum cannot cost more "

@@ -17,10 +17,11 @@ plans are found for a model of one half of the training people and given to othe
 other half that accept the same share: LightGBM, a logistic regression, the same learner without a
 quarter of the features, and the same learner where bad people count twice (*drift*). The planners
 are a forest with the defaults, a booster at the forest's approval rate, and a booster with limits
-relative to the person and no budget; the budget is .3 otherwise. Numbers are shares of *all*
-refused people, and in brackets of those with a plan. *Strength of both*: plans that win .8 of the
-model and of a plain booster of the same people, as `robust_to` requires. *judge's own*: the best
-points by plain boosters of the other half's people, which no planner can know: an upper reference.
+relative to the person and no budget; the budget is .3 otherwise. Figures are shares of *all*
+refused people and, in brackets, of those with such a plan. *Strength of both*: plans with a
+strength of .8 in the model and in a plain booster of the same people, as `robust_to` requires.
+*judge's own*: the best points by plain boosters of the other half's people, which no planner can
+know; they are a reference only.
 (`benchmarks/bench_robust_to.py`; rows in `results/robust_to`)
 """
 PROMISES = """\
@@ -29,25 +30,31 @@ PROMISES = """\
 A model of one half makes promises, calibrated on that half; models of the other half decide on the
 promised plans (`benchmarks/bench_promise.py`, rows in `results/promise`). *same*: a forest's
 strongest plans are promised to last with a probability of 90%. *all*: plans are promised to be
-accepted with 70% by the same learner, a plain booster and a logistic regression at once
-(`robust_to`); LightGBM takes the booster's place in the test.
+accepted, with a probability of 70%, by the same learner, a plain booster and a logistic regression
+at once (`robust_to`). In the test LightGBM takes the place of the booster.
 """
 DIRARTE = """\
 ### DiRARTE's protocol
 
-No budget, the sum of log-percentile shifts as cost, two halves (`benchmarks/bench_dirarte.py`, raw
-rows in `results/dirarte`). Theirs are all refused test people of ten draws; these are of the first
-draws only, as many as the column says: up to 1000 people of each for our model, up to 200 for
-theirs. *forest* and *XGBoost* are scikit-learn's and XGBoost's with 100 trees of
-depth 6, for which DiRARTE records: FICO, XGBoost .49 to .59 valid (cost 7.5 to 10, 4 to 4.5
-features changed); FICO, forest .90 to .97 (5.2 to 6.1, 3.4 to 4); Credit, forest .97 to 1.00 (2.1
-to 2.5, 1.4 to 1.5); .07 to .10 seconds a person. Costs are comparable only in kind: percentiles are
-of our training half, searches end after 300 nodes, and action spaces are the paper's. So published
-methods reach 90% and more where there is no budget; the 10% to 59% of the
-[benchmark](results-benchmark.md) are within a budget of .3. For *their* models our plans of a
-strength fall behind that (.38 to .54): strength alone does not make plans for a plain forest or
-XGBoost valid. Our own forest reaches .98 on FICO at a cost below theirs, with nearly twice as many
-changes, and .89 on Credit, below theirs.
+The protocol has no budget, two halves of the people, and the sum of log-percentile shifts as cost
+(`benchmarks/bench_dirarte.py`, raw rows in `results/dirarte`). DiRARTE's results are about all
+refused test people of ten draws. Ours are about the first draws only, as many as the column says:
+up to 1000 people of each draw for our model, up to 200 for theirs. *forest* and *XGBoost* are
+scikit-learn's and XGBoost's with 100 trees of depth 6. For these DiRARTE records .07 to .10 seconds
+a person and:
+
+| table | model | valid | cost | features changed |
+|---|---|---|---|---|
+| FICO | XGBoost | .49 to .59 | 7.5 to 10 | 4 to 4.5 |
+| FICO | forest | .90 to .97 | 5.2 to 6.1 | 3.4 to 4 |
+| Credit | forest | .97 to 1.00 | 2.1 to 2.5 | 1.4 to 1.5 |
+
+Costs can be compared only roughly: percentiles are those of our training half, searches end after
+300 nodes, and action spaces are the paper's. Published methods reach 90% and more if there is no
+budget; the 10% to 59% of the [benchmark](results-benchmark.md) are within a budget of .3. For
+*their* models, our plans of a strength are valid less often (.38 to .54): strength alone does not
+make plans for a plain forest or XGBoost valid. Our own forest reaches .98 on FICO, at a cost below
+theirs but with nearly twice as many changes, and .89 on Credit, which is below theirs.
 """
 POOL = """\
 ### What the accepted pool may become

@@ -39,22 +39,22 @@ EXPLANATIONS = (
         measures=("Validity", "Budget-Validity", "Valid-Cost", "Recourse"),
     ),
     Explanation(
-        "Seeds, on both sides, as far as could be seen: repeated with five other seeds ours has "
+        "Probably chance, on both sides: repeated with five other seeds ours has "
         "0.918 to 0.923 (within the budget 0.756 to 0.766), as the recorded forests with 100 and "
-        "400 trees have (0.924 and 0.922; 0.767 and 0.758); this run of ours lies below, the "
+        "400 trees have (0.924 and 0.922; 0.767 and 0.758); this run of ours is below, the "
         "recorded one above.",
         experiments=("forests",), data=("compas",), methods=(RACT,),
         measures=("Recourse", "Budget-Validity"),
     ),
     Explanation(
-        "Seeds, on both sides, as far as could be seen: repeated with four other seeds ours has "
+        "Probably chance, on both sides: repeated with four other seeds ours has "
         "a recourse of 0.644 to 0.663, and the recorded forests with 100 and 400 trees have 0.669 "
-        "and 0.652; this run of ours lies above, the recorded one below, even below that of the "
+        "and 0.652; this run of ours is above, the recorded one below, even below that of the "
         "next smaller weight (0.641).",
         experiments=("forests",), data=("bail",), methods=(RACT,), measures=OF_ACTIONS,
     ),
     Explanation(
-        "Seeds, on both sides, as far as could be seen: the authors ran this model five times "
+        "Probably chance, on both sides: the authors ran this model five times "
         "(here and in the budget's files), at a cost of 0.298, 0.310, 0.305, 0.305 and 0.298 of "
         "its actions; ours has 0.303 to 0.308 with eight other seeds, and 0.308 and 0.313 here "
         "and with the budget. The recorded runs that differ are the two lowest of the five.",
@@ -62,8 +62,8 @@ EXPLANATIONS = (
         measures=OF_ACTIONS,
     ),
     Explanation(
-        "Seeds, on both sides, as far as could be seen: repeated with five other seeds ours has a "
-        "cost of 0.223 to 0.231 and a recourse of 0.9981 to 0.9987; this run of ours lies below "
+        "Probably chance, on both sides: repeated with five other seeds ours has a "
+        "cost of 0.223 to 0.231 and a recourse of 0.9981 to 0.9987; this run of ours is below "
         "with 0.208 (recourse 0.9994), the recorded one above.",
         experiments=("budget-forests",), data=("credit",), methods=(RACT,), measures=OF_ACTIONS,
     ),

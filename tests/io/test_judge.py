@@ -47,7 +47,7 @@ def test_verdicts_are_the_same_from_a_file(model, judge, tmp_path):
 def test_a_judge_is_kept_only_on_request(model, judge, tmp_path):
     save_model(model, tmp_path / "model.ract")
     assert read_model_file(tmp_path / "model.ract").judge is None
-    with pytest.raises(InvalidFile, match="has kept no judge; fit one on the training table"):
+    with pytest.raises(InvalidFile, match="contains no judge; fit one on the training table"):
         load_judge(tmp_path / "model.ract")
     assert len(model_bytes(model)) < len(model_bytes(model, judge=judge))
 

@@ -35,11 +35,11 @@ OF_ESTIMATES = 0.3
 class CausalEffects:
     """Linear effects of features on each other, along a graph without cycles.
 
-    A person who acts with ``a`` (the change of each feature by their own effort) ends at
-    ``x + a + E a``: what they changed, plus everything that follows. What is particular to the
-    person (the noise of the model) stays as it is, and an effect on a feature comes on top of
-    what the person does to it. What follows may be any real number, for an integer feature as
-    well: bounds, directions and whole numbers bind what people do, not what happens to them.
+    A person who changes their features by ``a`` ends at ``x + a + E a``: what they changed, plus
+    everything that follows. The noise of the model, which belongs to the person, stays as it is,
+    and an effect on a feature is added to what the person does to it. Effects may be any real
+    number, even on an integer feature: bounds, directions and whole numbers restrict what people
+    do, not what follows from it.
 
     Names are those of numeric features, or of encoded columns: "Education=College" is the column
     that is 1 for people with a college degree. A category may be a cause; it is never an effect,
@@ -52,9 +52,9 @@ class CausalEffects:
         B: ``direct[i, j]`` is the change of feature i per unit of feature j along the arrow from
         j to i; 0 where there is none.
     uncertainty : float
-        By which share direct effects may be off, each on its own: plans then hold in every
-        combination of weaker and stronger ones, or in a sample of them if there are more than
-        six, and fewer people have one.
+        The share by which each direct effect may be wrong. Plans are then accepted in every
+        combination of weaker and stronger effects, or in a sample of these combinations if there
+        are more than six effects, and fewer people have a plan.
 
     Examples
     --------
@@ -228,7 +228,7 @@ class CausalEffects:
         share : float
             0 or more; 0.3 makes an effect of 2 one of 1.4 or 2.6.
         acting : bool (names,), optional
-            Features that people act on. Only what follows from them counts.
+            Features that people change. Only effects of these count.
 
         Returns
         -------

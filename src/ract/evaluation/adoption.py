@@ -37,7 +37,7 @@ SHARES = (0.0, 0.1, 0.3, 1.0)
 
 @dataclass(frozen=True)
 class AdoptionCurve:
-    """How many plans hold, by the share of people who follow theirs.
+    """How many plans are still accepted, by the share of people who follow theirs.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ class AdoptionCurve:
         One row per share and draw: ``share``, ``draw``, ``plans``, ``adopters``, ``holds`` (share
         of all plans that hold), ``approval rate`` and ``bad rate`` of everyone as they are now (by
         the judge's probabilities for adopters, by y for the others), and ``cut``, by how much a
-        score must exceed the model's own cut; 0 unless places are limited.
+        score must exceed the model's own cut-off; 0 unless places are limited.
     confidence : float
     """
 
@@ -55,7 +55,7 @@ class AdoptionCurve:
     def to_frame(self) -> pd.DataFrame:
         """One row per share: means over draws, and an interval of the share that holds.
 
-        The interval is of Wilson, for the people with plans; draws are of the same people.
+        The interval is Wilson's, for the people with plans; all draws are of the same people.
         """
         rows = []
         for share, part in self.trials.groupby("share"):
@@ -88,23 +88,23 @@ def simulate_adoption(
     Parameters
     ----------
     model : fitted classifier of ract
-        It gives the plans; a clone of it is trained again.
+        The model that gives the plans; a clone of it is trained again.
     X : frame
         People who had no part in training, in the columns of the training table.
     y : array (people,)
         What became of them: the classes of the model.
     share : sequence of float
-        Shares of the refused people with plans who follow them, between 0 and 1.
+        Shares of refused people with plans who follow their plan, between 0 and 1.
     slots : int or float, optional
         How many people can be accepted: a number, or a share of the people below 1. By default
         everyone whom the model accepts.
     judge : OutcomeJudge or function, optional
-        Who says what becomes of people once they have followed their plans, as in
-        ``ract.evaluation.book``; by default a judge fitted on X and y.
+        Predicts the outcomes of people after their plans, as in ``ract.evaluation.book``; by
+        default a judge fitted on X and y.
     strength : float or "most"
         Of the plans, as in ``ract.find_recourse``.
     n_draws : int
-        How often it is drawn who follows their plan and what becomes of them.
+        Number of random draws of the people who follow their plan, and of their outcomes.
     confidence : float
     random_state : int
     **options

@@ -36,14 +36,14 @@ N_BETWEEN = 5  # points between a person and their plan
 
 @dataclass(frozen=True, repr=False)
 class Leak:
-    """What an attacker's copy of a model agrees with, by what they were given.
+    """How well an attacker's copy of a model agrees with it, by what the attacker was given.
 
     Parameters
     ----------
     table : DataFrame
         Per kind of answer and number of queries: ``given``, ``queries``, ``plans`` (how many were
-        given out), ``fidelity`` with ``low`` and ``high``, and ``constant``, the fidelity of
-        always saying what is decided more often.
+        given out), ``fidelity`` with ``low`` and ``high``, and ``constant``, the fidelity of always
+        predicting the more frequent decision.
     """
 
     table: pd.DataFrame
@@ -69,10 +69,12 @@ def measure_leak(
     ----------
     model : fitted classifier of ract, or imported model
     X : frame, optional
-        People of the population: queries then draw each column from theirs, and fidelity is
-        measured on them. By default both are uniform within the bounds that the model declares.
+        People of the population. Queries then draw each column from their values, and fidelity is
+        measured on them. By default queries and test points are uniform within the bounds that the
+        model declares.
     queries : sequence of int
-        After how many the copy is judged; the largest number is asked in all.
+        Numbers of queries after which the copy is measured; the largest is the total number of
+        queries.
     random_state : int
     **how
         Options of ``ract.find_recourse``, such as ``budget`` or ``time_limit``.

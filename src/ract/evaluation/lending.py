@@ -43,12 +43,12 @@ class Book:
     Parameters
     ----------
     table : DataFrame
-        One row per ``group`` and ``pool``: "today", "plain model" (as many people, those whom the
-        judge holds best), and for each kind of plan the pool once everyone who has one follows it.
-        ``people`` and how many are ``accepted``, ``adopters`` among them, ``unknown`` (refused
-        people whose search did not end, counted as refused), then "approval rate", "bad rate",
-        "rise" of the bad rate over today's and, with a margin and a loss, "profit" per 100 people,
-        each with ``low`` and ``high``.
+        One row per ``group`` and ``pool``: "today", "plain model" (as many people, those with the
+        highest probabilities by the judge), and for each kind of plan the pool if everyone who has
+        one follows it. ``people`` and how many are ``accepted``, ``adopters`` among them,
+        ``unknown`` (refused people whose search did not end, counted as refused), then "approval
+        rate", "bad rate", "rise" of the bad rate over today's and, with a margin and a loss,
+        "profit" per 100 people, each with ``low`` and ``high``.
     price : Estimate
         Today's bad rate minus that of the plain model, with an interval.
     confidence : float
@@ -115,25 +115,26 @@ def book(
     y : array (people,)
         What became of them: the classes of the model.
     judge : OutcomeJudge or function
-        Who says what becomes of people once they have followed their plans; best fitted on X and y,
-        since nobody is judged by their own half. Or a function from a table to probabilities of
-        the desired class, where the truth is known.
+        Predicts the outcomes of people after their plans; best fitted on X and y, since nobody is
+        judged by their own half. Or a function from a table to probabilities of the desired class,
+        if the truth is known.
     plans : sequence of {"cheapest", "sendable", "strongest", "earned"}, optional
         Which plans people follow; all by default, "earned" only with ``seeking``. "sendable": plans
-        of at most three changes for which doing more was asked to be safe, of those that pass every
-        check of ``ract.evaluation.sendable``, as letters say them.
+        of at most three changes, safe if people do more, that pass every check of
+        ``ract.evaluation.sendable``, as in letters.
     seeking : OutcomeJudge, optional
-        A judge of other people than ``judge`` (``OutcomeJudge.fit_apart``), with whom earned plans
-        are searched for.
+        A judge trained on other people than ``judge`` (``OutcomeJudge.fit_apart``), with which
+        earned plans are searched for.
     margin, loss : float, optional
         What a good loan earns, and what a bad one loses (the loss given default), both in the same
         unit, for the profit per 100 people.
     groups : str or array (people,), optional
         A column of X, or everyone's group.
     others : fitted classifiers, optional
-        As in ``ract.evaluation.sendable``: sendable plans must last.
+        As in ``ract.evaluation.sendable``; sendable plans must then last.
     confidence : float
-        Of intervals. Those of adopters count in how far halves of the judge's table disagree.
+        Of intervals. For people who follow their plans they include how far halves of the judge's
+        table disagree.
     **options
         Further ones of ``ract.find_recourse``, such as ``budget``.
 

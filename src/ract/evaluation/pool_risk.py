@@ -46,13 +46,13 @@ class PoolOffers:
     Parameters
     ----------
     recourse : Recourse
-        Of the refused people: the plan that each is offered. Who is offered none is "unknown":
-        another plan than those that were looked at might do.
+        Of the refused people: the plan that each is offered. People who are offered none are
+        "unknown": another plan, which was not tried, might be possible.
     offered : bool (people,)
         Of all people.
     level : float or None
         The largest probability of the undesired outcome at which a plan is offered; None if no
-        level keeps the limit.
+        level meets the limit.
     rise : Estimate
         Of the bad rate, once everyone with an offer follows it, by the second judge.
     today : float
@@ -88,15 +88,15 @@ def pool_offers(
     model, X, y, judge
         As in ``ract.evaluation.book``.
     seeking : OutcomeJudge or function
-        A judge of other people, such as those of training, by whom plans are chosen. What was
-        chosen by a judge looks better to it than it is, so that the other one reports.
+        A judge of other people, such as those of training, which chooses the plans. Plans that a
+        judge has chosen look better to it than they are, so ``judge`` reports.
     max_pool_risk : float
         The largest rise of the bad rate, such as .01 for one point. The upper end of its interval
-        has to keep it.
+        must not exceed it.
     strengths : sequence of float or "most"
-        Of the plans that everyone may be offered.
+        Strengths of the plans that may be offered.
     confidence : float
-        Of the interval; the bound is one-sided, with half of what is left.
+        Of the interval; the error of the one-sided bound is half of that of the interval.
     **options
         Further ones of ``ract.find_recourse``, such as ``budget`` or ``max_changes``.
 

@@ -146,7 +146,7 @@ def reasons_report(
         A training table and its classes: the learner is fitted again on disjoint parts of it,
         and its reasons are compared.
     estimator : classifier, optional
-        The learner, if it is not the model itself (that of an imported model).
+        The learner, if the model itself cannot be fitted again (an imported model).
     n_replicates : int
         How many parts.
     random_state : int
@@ -200,14 +200,14 @@ def reasons_stability(
     progress: bool = False,
     **options: Any,
 ) -> pd.DataFrame:
-    """How alike the reasons of replicates are: the learner fitted on disjoint parts of a table.
+    """How similar the reasons of replicates are: the learner fitted on disjoint parts of a table.
 
     Parameters
     ----------
     estimator : classifier
         Any that scikit-learn can clone and ``ract.find_reasons`` can read; fitted or not.
     X : frame or array
-        People to give reasons to; best none of the training table.
+        People whose reasons are compared; best none of them from the training table.
     training : frame or array
     target : array (training people,)
     n_replicates : int

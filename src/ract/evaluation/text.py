@@ -92,8 +92,8 @@ def export_text(
 ) -> str:
     """A fitted tree, or one tree of a forest or booster, as indented text.
 
-    Leaves that give the desired class against the majority of their people are marked
-    "for recourse". Those of a booster say what they add to the score of the desired class.
+    Leaves that give the desired class against the majority of their people are marked "for
+    recourse". Leaves of a booster show what they add to the score of the desired class.
 
     Parameters
     ----------

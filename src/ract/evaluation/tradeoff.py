@@ -111,7 +111,7 @@ def tradeoff_curve(
     ----------
     estimator : classifier of ract
         Not fitted; it is cloned. The table of a fold is encoded, binned and priced once for all
-        values that leave that alone.
+        values that do not change this.
     X : frame or array
     y : array (people,)
     param : str
@@ -121,8 +121,8 @@ def tradeoff_curve(
     cv : int or splitter
         As in scikit-learn: stratified folds for a number.
     strength : float or "most", optional
-        Measure lasting recourse too, for plans of this strength (``metrics.lasting_recourse``
-        with at most 200 refused people); it takes ten more fits per value.
+        Measure lasting recourse too, for plans of this strength (``metrics.lasting_recourse`` with
+        at most 200 refused people); this takes ten more fits per value.
     n_jobs : int, optional
         Fits at the same time, in threads; each fit then uses one.
     progress : bool

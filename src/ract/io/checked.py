@@ -203,16 +203,16 @@ def checked_cost(meta: object, arrays: Arrays, encoder: Encoder) -> FittedCost:
 
 
 def _checked_supply(listed: Iterable[object], encoder: Encoder) -> tuple[Supply, ...]:
-    """What handing in a value costs, once for each feature that allows it."""
+    """What supplying a value costs, once for each feature that allows it."""
     supply = []
     for meta in listed:
         priced = values.read_as(Supply, meta, columns=values.tuple_of(values.whole))
         if priced.cost < 0:
-            raise InvalidFile(f"handing in a value costs {priced.cost} in it")
+            raise InvalidFile(f"supplying a value costs {priced.cost} in it")
         supply.append(priced)
     allowed = [axis.columns for axis in encoder.axes if axis.feature.may_supply]
     if [priced.columns for priced in supply] != allowed:
-        raise InvalidFile("its cost does not price what may be handed in")
+        raise InvalidFile("its cost has no price for values that may be supplied")
     return tuple(supply)
 
 

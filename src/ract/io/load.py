@@ -36,7 +36,7 @@ _BAD_CURVE = "the numbers on how long its plans last are invalid"
 
 @dataclass(frozen=True)
 class ModelFile:
-    """What a model file holds.
+    """The contents of a model file.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ class ModelFile:
     fingerprint : str
         That of the model when it was written.
     summary : dict
-        About the training, for people to read.
+        About the training, in words and figures.
     certificates : tuple of dicts
     judge : OutcomeJudge or None
         Kept on request.
@@ -66,10 +66,10 @@ class ModelFile:
 
 
 def load_model(source: str | Path) -> Any:
-    """The model of a model file: predictions and recourse are those of the model that was saved.
+    """Load the model of a model file, with the predictions and recourse of the one that was saved.
 
-    Nothing from the file is run. A file that is damaged, foreign, or written by a newer format
-    is refused with an ``InvalidFile`` that says so.
+    Nothing from the file is executed. A file that is damaged, is no model file, or has a newer
+    format is refused with an ``InvalidFile`` that says so.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ def load_model(source: str | Path) -> Any:
 
 
 def load_judge(source: str | Path) -> OutcomeJudge:
-    """The judge of outcomes that a model file has kept.
+    """Load the outcome judge that a model file contains.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ def load_judge(source: str | Path) -> OutcomeJudge:
     Raises
     ------
     InvalidFile
-        If it has kept none.
+        If the file contains none.
 
     Examples
     --------
@@ -107,14 +107,14 @@ def load_judge(source: str | Path) -> OutcomeJudge:
     judge = read_model_file(source).judge
     if judge is None:
         raise InvalidFile(
-            f"{source} has kept no judge; fit one on the training table with ract.OutcomeJudge, "
-            "and keep it with save_model(..., judge=judge)."
+            f"{source} contains no judge; fit one on the training table with ract.OutcomeJudge, "
+            "and store it with save_model(..., judge=judge)."
         )
     return judge
 
 
 def read_model_file(source: str | Path) -> ModelFile:
-    """A model file with all that stands in it beside the model.
+    """Read a model file: the model, and everything that is stored with it.
 
     Parameters
     ----------

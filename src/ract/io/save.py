@@ -50,9 +50,9 @@ def save_model(
 ) -> None:
     """Write a model file, whole or not at all.
 
-    It holds the action space, encoding, cost tables, trees and parameters as data; nothing in it
-    is ever run. Not kept: out-of-bag probabilities of single people, the number of threads, and
-    a generator given as ``random_state``.
+    It contains the action space, encoding, cost tables, trees and parameters as data; nothing in it
+    is ever executed. Out-of-bag probabilities of single people, the number of threads, and a
+    generator given as ``random_state`` are not stored.
 
     Parameters
     ----------
@@ -64,13 +64,13 @@ def save_model(
     certificates : iterable of mappings, optional
         Records in JSON values.
     judge : OutcomeJudge, optional
-        A fitted judge of ract's own forests to keep with the model, for ``ract.io.load_judge``.
+        A fitted judge of ract's own forests to store with the model, for ``ract.io.load_judge``.
     table : TableFormat, optional
         How tables are written, for commands that read tables for this model.
     keep_reference : frame or array, optional
-        People like those of training, of whom the rows of at most 100 at the margin of acceptance
-        are kept, so that ``reasons`` of the stored model can compare others with them. A model
-        that comes from such a file keeps its own.
+        People like those of training. The rows of at most 100 of them, at the margin of acceptance,
+        are stored, so that ``reasons`` of the stored model can compare others with them. A model
+        that was loaded from such a file keeps its reference people.
 
     Examples
     --------

@@ -143,7 +143,7 @@ class RecourseClassifierMixin(ClassifierMixin):
         return getattr(self, "n_jobs", None)
 
     def check_parameters(self) -> None:
-        """Refuse parameters that are not as they may be, alone or together."""
+        """Refuse parameters that are invalid, alone or together."""
         check_parameters(self, self._parameters)
         CutRule.of(self)
         if isinstance(self.monotonic, str) and self.monotonic not in CHOICES:

@@ -61,62 +61,64 @@ TOL = 1e-7
 
 
 class RecourseBoostingClassifier(RecourseClassifierMixin, BaseEstimator):
-    """Gradient boosting in which refused people have a way back that lasts.
+    """Gradient boosting, trained so that refused people have plans that last.
 
-    Trees add up to the log-odds of the desired class, each a Newton step of log loss on cells of
-    the features, as in scikit-learn's ``HistGradientBoostingClassifier``. With a weight on
-    recourse, plain boosters on parts of the people (replicates) say where each person could get
-    to, and a few boosters (members) learn from the people and, at these points, to accept. The mean
-    of the members' scores decides, and the replicates give the probabilities. Where the action
-    space limits changes relative to the person (``limits="size"``), these points differ from their
-    people in the four features that together lift refused people most: short plans are enough.
+    The sum of the trees is the log-odds of the desired class. Each tree is a Newton step of log
+    loss on binned features, as in scikit-learn's ``HistGradientBoostingClassifier``. With a weight
+    on recourse, plain boosters on parts of the people (replicates) find the best point that each
+    person can reach, and a few boosters (members) learn from the people and, in addition, to accept
+    these points. The mean of the members' scores decides, and the replicates give the
+    probabilities. If the action space limits changes relative to the person (``limits="size"``), a
+    point differs from its person only in the four features that together help refused people most,
+    so that short plans are enough.
 
     Parameters
     ----------
     actions, desired, cost, budget, lasting
         As in ``RecourseTreeClassifier``.
     recourse_weight : float
-        The most that a point which somebody could get to counts, beside a person who counts 1. 0 is
-        a plain booster. ``TunedRecourseClassifierCV`` finds the weight that a goal needs. Where the
-        action space limits changes, it is halved (``recourse_weight_``) while members lose more
-        than .01 of AUC beside plain boosters, on people whom they have not seen.
+        The largest weight of a point, where a person has the weight 1. 0 gives a plain booster.
+        ``TunedRecourseClassifierCV`` finds the weight that a goal needs. If the action space limits
+        changes, the weight is halved (``recourse_weight_``) while members lose more than .01 of AUC
+        compared with plain boosters, on people whom they have not seen.
     learning_rate : float
-        What the values of leaves are multiplied by.
+        Factor by which the values of leaves are multiplied.
     max_iter : int
-        Number of trees; of each replicate and member, where recourse has a weight.
+        Number of trees; with a weight on recourse, of each replicate and member.
     max_leaf_nodes : int, optional
-        Limit of a tree; None for no limit. The leaf that gains most is split next.
+        Largest number of leaves of a tree; None for no limit. The leaf with the largest gain is
+        split next.
     min_samples_leaf : int or float
         People in a leaf, as a number or as a share of all. Points do not count.
     l2_regularization : float
     max_features : float, int, "sqrt", "log2" or None
-        Features looked at for each split, drawn anew.
+        Number or share of features that are drawn for each split.
     subsample : float
-        Share of the people that each tree is grown on.
+        Share of the people on which each tree is grown.
     max_bins : int
         A feature with more distinct values than this is cut at quantiles.
     n_replicates : int
-        Plain boosters that say where people could get to; the mean of five others decides, which
-        are lifted there. With none, a single booster asks itself: as much recourse today, in a
-        fraction of the time, but it seldom lasts.
+        Number of plain boosters that choose points; the mean of five members decides. With 0, a
+        single booster chooses the points itself: this gives as much recourse today, in a fraction
+        of the time, but plans seldom last.
     early_stopping : bool or "auto"
-        Stop when the loss of held-out people has not fallen for ten trees: of a share
-        ``validation_fraction``; for a replicate, of the people it does not see. "auto" does
-        so with more than 10000 people.
+        Stop when the loss of held-out people has not fallen for ten trees. They are a share
+        ``validation_fraction`` of the people; for a replicate, the people whom it does not see.
+        "auto" does so with more than 10000 people.
     validation_fraction : float
     class_weight : dict or "balanced", optional
-        As in scikit-learn: what errors weigh. A point weighs as a person does on average. Costs
-        and budgets are those of the people, whatever their class.
+        As in scikit-learn: the weight of errors. A point has the mean weight of a person. Costs and
+        budgets do not depend on it.
     monotonic : {"auto", "all", "none"}, array-like of int (features,) or dict, optional
-        1 for a feature that may only raise the score, -1 for one that may only lower it, 0 for no
-        constraint. In the order of the columns, or by their names; not for categorical features.
-        "all" takes the directions of the action space, "auto" those that together cost at most
-        .005 of AUC, "none" none; "auto" by default where the space limits changes relative to the
-        person. Members are constrained, besides, where all replicates agree on the direction of a
-        feature that may change.
+        Monotonic constraints: by feature, in the order of the columns or by name, 1 if raising the
+        feature may only raise the score, -1 if it may only lower it, 0 for no constraint; not for
+        categorical features. "all" takes the directions of the action space, "auto" those that
+        together cost at most .005 of AUC, "none" none. The default is "auto" if the space limits
+        changes relative to the person. In addition, members are constrained where all replicates
+        agree on the direction of a feature that may change.
     threshold : float, optional
-        Decide for the desired class from this probability of the score that decides on; from one
-        half on by default. While growing, recourse is about the same decision.
+        Decide for the desired class from this probability on, by the score that decides; one half
+        by default. While growing, recourse is about the same decision.
     approval_rate : float, optional
         Choose the threshold so that about this share of people gets the desired class, by members
         that have not seen them.
@@ -129,22 +131,22 @@ class RecourseBoostingClassifier(RecourseClassifierMixin, BaseEstimator):
     verbose : int
         Above 0, show a progress bar with the time left.
     random_state : int, RandomState or None
-        For who is in which part, and for drawing people and features.
+        For dividing people into parts, and for drawing people and features.
 
     Attributes
     ----------
     ensemble_ : TreeEnsemble
-        The trees that decide: for the desired class where their sum is at least its cut-off, the
+        The trees that decide: for the desired class if their sum is at least the cut-off, the
         log-odds of ``threshold_``.
     threshold_ : float
         Only with ``threshold``, ``approval_rate`` or ``max_bad_rate``.
     probability_ensemble_ : TreeEnsemble or None
-        Those of the replicates, whose mean log-odds are the probabilities; None if it is
-        ``ensemble_`` that gives them.
+        The trees of the replicates, whose mean log-odds give the probabilities; None if
+        ``ensemble_`` gives them.
     n_iter_ : int
-        Trees, of each member.
+        Number of trees of each member.
     validation_loss_ : array or None
-        Mean loss of held-out people before the first tree and after each; None where nobody was
+        Mean loss of held-out people before the first tree and after each tree; None if nobody was
         held out for the model as a whole.
     classes_, desired_, encoder_, cost_, feature_importances_
         As in ``RecourseTreeClassifier``.
@@ -374,7 +376,7 @@ class RecourseBoostingClassifier(RecourseClassifierMixin, BaseEstimator):
         return model.scores(np.ascontiguousarray(people.cells.T))
 
     def ensemble_on(self, training: TrainingSet, weight: float, floor: float) -> TreeEnsemble:
-        """The trees that decide, grown with another than the estimator's weight."""
+        """The trees that decide, grown with another weight than the estimator's."""
         members, _, cut, _ = self._boosted(training, weight)
         return _mean_of(members, training, cut)
 
@@ -385,7 +387,7 @@ class RecourseBoostingClassifier(RecourseClassifierMixin, BaseEstimator):
     def predict_proba(self, X: TableLike) -> np.ndarray:
         """Probability of each class.
 
-        By the replicates, which have learned from people alone, where there are some.
+        If there are replicates they give it, since they learned from people only.
 
         Parameters
         ----------

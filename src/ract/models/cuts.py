@@ -20,7 +20,7 @@ FEW_REFUSED = 0.05
 
 
 class FewRefusedWarning(UserWarning):
-    """A model that refuses almost nobody, for whom recourse is a question about nobody."""
+    """The model refuses almost nobody, so that training for recourse has little effect."""
 
 
 class HasCut(Protocol):
@@ -98,7 +98,9 @@ def _by_score(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Different scores, falling, and the weight of all and of undesired people down to each."""
     if not len(scores):
-        raise InvalidData("Nobody is left out of a tree, so that no rate can be met; grow more.")
+        raise InvalidData(
+            "No tree leaves anybody out, so no rate can be estimated; grow more trees."
+        )
     levels, place = np.unique(-scores, return_inverse=True)
     mass = np.bincount(place.ravel(), weights)
     bad = np.bincount(place.ravel(), weights * (desired == 0))
@@ -118,8 +120,8 @@ def warn_if_few_refused(decided: np.ndarray, weights: np.ndarray) -> None:
     share = float(np.average(~decided, weights=weights))
     if not within(FEW_REFUSED, share):  # exact at the edge, whatever weights round to
         warnings.warn(
-            f"The model refuses {share:.1%} of the training people, so that recourse is a question "
-            "about almost nobody; approval_rate=, max_bad_rate= or threshold= sets another cut.",
+            f"The model refuses {share:.1%} of the training people, so recourse matters to almost "
+            "nobody; approval_rate=, max_bad_rate= or threshold= sets another cut-off.",
             FewRefusedWarning,
             stacklevel=5,
         )

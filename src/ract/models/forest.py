@@ -49,13 +49,13 @@ N_PILOT = 20
 
 
 class RecourseForestClassifier(LabelledTreesMixin, BaseEstimator):
-    """A forest in which refused people have a way back.
+    """A forest, trained so that refused people have recourse.
 
     Its trees are grown like those of ``RecourseTreeClassifier``, each on a bootstrap sample and
-    with a few features drawn per split, and decide by the majority of their leaf labels, which
-    carry the recourse. With a cut the mean share of their leaves decides; where the action space
-    limits changes, too, trees learn beside people from points that these could get to, which raise
-    that share, and ``predict_proba`` a little. Points count less where they would cost much AUC.
+    with a few features drawn per split. The majority of their leaf labels decides; labels are
+    chosen for recourse. With a threshold the mean share of leaves decides, and if the action space
+    limits changes, trees also learn from points that people could reach, which raise that share,
+    and ``predict_proba`` a little. Points count less where they would cost much AUC.
 
     Parameters
     ----------
@@ -71,8 +71,8 @@ class RecourseForestClassifier(LabelledTreesMixin, BaseEstimator):
         How many people to draw for each tree, with replacement, as a number or as a share of
         all; as many as there are by default.
     min_recourse : float, optional
-        Relabel the leaves of each tree until, of the people it was grown on, at least this share
-        attains a desired leaf of it.
+        Relabel the leaves of each tree until at least this share of the people on whom it was grown
+        attains one of its desired leaves.
     threshold : float, optional
         Decide for the desired class from this mean share of desired people in a person's leaves
         on. By default the majority of the trees' labels decides, as in the paper. While growing,
@@ -104,8 +104,8 @@ class RecourseForestClassifier(LabelledTreesMixin, BaseEstimator):
     oob_decision_function_ : array (people x 2)
         Their probabilities; NaN for people in every sample and for those without weight.
     oob_recourse_ratio_ : float
-        Share of people whom those trees accept, or who have an action within the budget that
-        makes them do so, by exact search; of at most 1000 people spread over the table.
+        Share of people who are accepted by those trees or have an action within the budget after
+        which they are, by exact search, for at most 1000 people spread over the table.
     classes_, desired_, encoder_, cost_, feature_importances_
         As in ``RecourseTreeClassifier``.
     recourse_weight_, min_leaf_share_, lasting_, reference_, grid_error_
@@ -211,7 +211,7 @@ class RecourseForestClassifier(LabelledTreesMixin, BaseEstimator):
         return self._state(prepared, self._trees(self.growth(prepared.training, cut)))
 
     def fit_grown(self, prepared: Prepared, trees: Sequence[GrownTree]) -> RecourseForestClassifier:
-        """Become the forest of trees that were grown elsewhere, on a table that was read.
+        """Take over trees that were grown elsewhere, on a table that was read before.
 
         Parameters
         ----------
@@ -343,7 +343,7 @@ class RecourseForestClassifier(LabelledTreesMixin, BaseEstimator):
         return np.mean([tree.share[own_leaves(tree, people)] for tree in trees], axis=0)
 
     def ensemble_on(self, training: TrainingSet, weight: float, floor: float) -> TreeEnsemble:
-        """The trees grown with another than the estimator's weight and floor."""
+        """The trees grown with another weight and floor than the estimator's."""
         about, cut = self.first_cut(training), None
         trees = self._trees(self._growth(training, weight, floor, about))
         if about is not None:

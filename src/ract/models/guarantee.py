@@ -68,9 +68,9 @@ class Guarantee:
     flipped : int
         Leaves that became desired.
     price : float
-        By how much the flips raise the error rate on held-out people.
+        By how much the relabelled leaves raise the error rate on held-out people.
     needed : int or None
-        How many held-out people it takes, if there were too few.
+        How many held-out people are needed, if there were too few.
 
     Examples
     --------

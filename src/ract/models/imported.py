@@ -35,7 +35,7 @@ class ImportedClassifier:
     """A model of another library, in ract's own form.
 
     Made by ``import_model`` or ``load_model``. Neither the library nor the steps of a pipeline are
-    needed any more: thresholds are in the units of the user's table.
+    needed after that: thresholds are in the units of the user's table.
 
     Parameters
     ----------
@@ -50,12 +50,12 @@ class ImportedClassifier:
     budget : float
         Largest acceptable cost of an action.
     source : str
-        What it was imported from, for people to read.
+        The model from which it was imported, in words.
     lasting_ : LastingCurve, optional
         How likely plans last, by their strength.
     reference_ : float (people, columns), optional
-        People at the margin of acceptance, encoded, to compare others with; of a file that keeps
-        them.
+        People at the margin of acceptance, encoded, with whom others are compared; only if the file
+        contains them.
     """
 
     encoder_: Encoder
@@ -82,8 +82,8 @@ class ImportedClassifier:
     def predict_proba(self, X: TableLike) -> np.ndarray:
         """Probability of each class (people x 2).
 
-        That of the desired class is the library's own, bit for bit; for XGBoost, whose curve is
-        computed by its library, to within the last places of single precision.
+        The probability of the desired class equals the library's own, bit for bit. For XGBoost,
+        whose library computes the curve, it is equal up to the last places of single precision.
         """
         desired = np.asarray(self._tree.probability(X), np.float64)
         second = desired if self.classes_[1] == self.desired_ else 1 - desired
@@ -97,9 +97,9 @@ class ImportedClassifier:
     def recourse(self, X: TableLike, **options: Any) -> Recourse:
         """What each person can do to get the desired class; options as ``find_recourse``.
 
-        With a curve of ``ract.calibrate`` that names a probability, plans last so unless
-        ``strength`` or ``lasting`` is given. Where the action space limits changes, plans are those
-        that letters carry, as they are for ract's own models.
+        With a curve of ``ract.calibrate`` for a probability, plans last with this probability
+        unless ``strength`` or ``lasting`` is given. If the action space limits changes, plans are
+        those of letters, as for ract's own models.
         """
         return recourse_of(self, X, options)
 
@@ -127,9 +127,10 @@ def import_model(
     budget: float | None = None,
     lasting: LastingCurve | None = None,
 ) -> ImportedClassifier:
-    """Take over a fitted model of scikit-learn, LightGBM or XGBoost, with its pipeline.
+    """Import a fitted model of scikit-learn, LightGBM, XGBoost or CatBoost, with its pipeline.
 
-    The result decides as the model does, has ``recourse``, and can be saved to a model file.
+    The result makes the same decisions as the model, has ``recourse``, and can be saved to a model
+    file.
 
     Parameters
     ----------

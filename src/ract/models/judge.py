@@ -64,25 +64,25 @@ TREES, LEAF, FEATURES = 25, 3, 0.5
 
 
 class OutcomeJudge(BaseEstimator):
-    """Probability of the desired class by classifiers that never saw recourse.
+    """Probability of the desired class by classifiers that were trained without recourse.
 
-    The table is cut into random halves, several times, and a plain classifier is fitted on each
-    half. A person's probability is the mean of those whose half they are not in; how far halves
-    disagree says how much of it is noise. Log odds are then shifted and scaled so that they fit
-    people outside (Platt's calibration), the limits along with them.
+    The table is split into random halves, several times, and a plain classifier is fitted on each
+    half. A person's probability is the mean over the halves that they are not in; how far halves
+    disagree says how much of it is noise. Log odds and their limits are then shifted and scaled so
+    that they fit people outside (Platt's calibration).
 
     Parameters
     ----------
     actions : ActionSpace, optional
-        For kinds and categories of the columns, which are read off the table where nothing is
-        declared. What people may change does not matter to a judge.
+        For kinds and categories of the columns, which are inferred from the table where nothing is
+        declared. The judge ignores what people may change.
     classifier : scikit-learn classifier, optional
         To be fitted on each half, with ``predict_proba``; by default a forest of 25 trees with
         leaves of 3 people and ``recourse_weight=0``.
     desired : label, optional
         The class that people want; needed unless the action space names it.
     n_splits : int
-        How often the table is cut in two.
+        Number of times that the table is split in two.
     confidence : float
         Of the intervals.
     n_jobs : int, optional
@@ -103,7 +103,7 @@ class OutcomeJudge(BaseEstimator):
     people_ : frame or array, or None
         The table; None for a judge from a model file, which is for people outside its table.
     accepted_ : float
-        Of a judge from a model file: the share of its table that the model accepts.
+        Only for a judge from a model file: the share of its table that the model accepts.
     judges_ : list
         The fitted classifiers, two for each split; forests of ract as ``TreeEnsemble``.
     encoder_ : Encoder
@@ -114,8 +114,8 @@ class OutcomeJudge(BaseEstimator):
     -----
     The two halves of a split share nobody, so that their difference shows how far a judge of other
     people would be off: the variance between random halves is that of a mean over the whole table
-    (Sexton and Laake, 2009; the little bags of generalised random forests). What all halves get
-    wrong alike is not in the interval: on the loans model, where the truth is known, intervals of
+    (Sexton and Laake, 2009; the little bags of generalised random forests). An error that all
+    halves share is not in the interval: on the loans model, where the truth is known, intervals of
     90% hold for 84 to 91% of plans.
 
     Examples
@@ -193,8 +193,8 @@ class OutcomeJudge(BaseEstimator):
     def fit_apart(self, X: TableLike, y: ColumnLike) -> tuple[OutcomeJudge, OutcomeJudge]:
         """Two judges of different people: one to search with, one to report.
 
-        Plans that were searched for with a judge (``find_recourse(..., earned=judge)``) look
-        better to it than they are, so that another one must say which of them are earned.
+        Plans that were searched for with a judge (``find_recourse(..., earned=judge)``) look better
+        to that judge than they are, so another judge has to say which of them are earned.
 
         Parameters
         ----------
@@ -308,8 +308,8 @@ class OutcomeJudge(BaseEstimator):
         Parameters
         ----------
         accepted : float
-            Share of people who are accepted: here those with the highest probabilities, as a
-            plain model would. The lowest tenth of them are at the margin.
+            Share of people who are accepted: those with the highest probabilities, as by a plain
+            model. The lowest tenth of them are at the margin.
 
         Examples
         --------
@@ -334,11 +334,11 @@ class OutcomeJudge(BaseEstimator):
         return best_first[n_accepted - max(round(MARGIN * n_accepted), 1) : n_accepted]
 
     def goal(self, model: TreeModel) -> TreeModel:
-        """Trees that accept whom the judge holds well above the bar of a model.
+        """Trees that accept people whom the judge places well above the bar of a model.
 
-        They are the forests of one split, on both halves: few enough to be searched. Well above
-        is the half width of the interval of a usual person at the margin, so that the
-        interval lies above the bar, too.
+        They are the forests of one split, on both halves, which are few enough to be searched.
+        "Well above" means by half the width of the usual interval at the margin, so that the
+        interval lies above the bar too.
         """
         check_is_fitted(self)
         if self.classifier is not None:
@@ -359,7 +359,7 @@ class OutcomeJudge(BaseEstimator):
             )
         accepted, (shift, scale) = self.share_accepted(model), self.curve_
         if scale == 0:
-            raise InvalidSpec("The judge cannot tell people apart; no plan is earned by it.")
+            raise InvalidSpec("The judge gives all people one probability: no plan is earned.")
         usual = float(np.median(self.spreads_[self._at_margin(accepted)]))
         share = float(expit((logit(self.bar(accepted)) - shift) / scale))
         needed = share + float(t.ppf((1 + self.confidence) / 2, len(self.judges_) - 1)) * usual
@@ -385,7 +385,7 @@ class OutcomeJudge(BaseEstimator):
         Parameters
         ----------
         recourse : Recourse
-            Plans. With causal effects people are judged where they end up.
+            Plans. With causal effects, people are judged after these effects.
         accepted : float, optional
             Share of people whom the model accepts, for the bar; by default of the judge's own
             table.
@@ -402,7 +402,7 @@ class OutcomeJudge(BaseEstimator):
             )
         if any(also.model is self for also in recourse.question.also):
             raise InvalidSpec(
-                "The plans were searched for with this judge, which thinks better of them than "
+                "The plans were searched for with this judge, which rates them better than "
                 "others would; let a judge of other people report (OutcomeJudge.fit_apart)."
             )
         if accepted is None:

@@ -94,7 +94,7 @@ class LabelledTreesMixin(RecourseClassifierMixin):
         return of_errors / of_people
 
     def check_parameters(self) -> None:
-        """Refuse parameters that are not as they may be, alone or together."""
+        """Refuse parameters that are invalid, alone or together."""
         super().check_parameters()
         if self.min_recourse is not None and self.cut_rule:
             raise InvalidSpec(

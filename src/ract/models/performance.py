@@ -71,7 +71,7 @@ class Performance:
         y : array (people,)
         sample_weight : array (people,), optional
         held_out : bool
-            What to say of the people.
+            Whether the people are held-out.
         """
         wanted = np.asarray(y) == model.desired_
         approved = model.predict(X) == model.desired_

@@ -48,12 +48,12 @@ N_FOLDS = 5
 
 
 class RecourseTreeClassifier(LabelledTreesMixin, BaseEstimator):
-    """A classification tree in which refused people have a way back.
+    """A classification tree, trained so that refused people have recourse.
 
-    Grown top down like CART, but each split and its labels weigh, beside the errors, the people
-    whom it leaves without an affordable action towards the desired class (Algorithm 1 of the
-    paper). Leaves can then be relabelled until at most a stated share of people is without
-    recourse (Algorithm 3), with a guarantee for people yet unseen.
+    It is grown top down like CART, but each split and its labels also take into account how many
+    people are left without an affordable action towards the desired class (Algorithm 1 of the
+    paper). Leaves can then be relabelled until at most a stated share of people is without recourse
+    (Algorithm 3), with a guarantee for unseen people.
 
     Parameters
     ----------
@@ -66,39 +66,38 @@ class RecourseTreeClassifier(LabelledTreesMixin, BaseEstimator):
         or an object, such as ``PercentileCost(exact=True)`` or one of your own whose norm is
         "max".
     budget : float, optional
-        Largest acceptable cost of an action. By default 1 where the action space limits changes
-        relative to the person, since limits take its place, and .3 elsewhere.
+        Largest acceptable cost of an action. By default .3, or 1 if the action space limits changes
+        relative to the person, since limits take the place of a budget.
     recourse_weight : float
-        Weight of a person without recourse against a misclassified one. 0 is a plain model and
-        skips all work on recourse. ``TunedRecourseClassifierCV`` finds the weight that a goal
+        How many misclassified people a person without recourse counts for. 0 gives a plain model
+        and skips all work on recourse. ``TunedRecourseClassifierCV`` finds the weight that a goal
         needs.
     lasting : float, optional
         Measure how strong plans must be to last with this probability when the model is trained
         again on other people, by ten fits on two fifths of the people each (``ract.calibrate``).
         ``recourse`` then gives such plans.
     criterion : {"gini", "entropy", "error"}
-        What a split lowers, beside the number of people without recourse. "error" is the
-        paper's, and the first of equal splits wins.
+        What splits lower in addition to the number of people without recourse. "error" is the
+        criterion of the paper; of equal splits the first wins.
     max_depth, min_samples_leaf, max_features
         As in scikit-learn.
     min_leaf_share : float, optional
-        A leaf may be labelled desired only if at least this share of its people is, by weight,
-        whatever recourse that would bring; splits are chosen with this in mind. None sets no
-        floor. ``min_recourse`` goes before it: relabelling flips every leaf that it needs.
+        A leaf may be labelled desired only if at least this share of its people is, by weight, even
+        if it would give recourse; splits take this into account. None sets no floor.
+        ``min_recourse`` takes precedence: relabelling may flip any leaf.
     max_bins : int
         A feature with more distinct values than this is cut at quantiles.
     class_weight : dict or "balanced", optional
-        As in scikit-learn: what errors weigh. Costs, budgets and recourse are those of the
-        people, whatever their class.
+        As in scikit-learn: the weight of errors. Costs, budgets and recourse do not depend on it.
     monotonic : {"auto", "all", "none"}, array-like of int (features,) or dict, optional
-        "all": doing more of what the action space allows never harms, whatever it costs in
-        accuracy: features that may only be raised never harm by rising, those that may only be
-        lowered never by falling. "auto" keeps those that together cost at most 0.005 of AUC, on
-        people held out inside the training data. Or by feature:
-        1 for a feature that may only help: raising it never turns a desired decision into an
-        undesired one and never lowers the desired class's probability. -1 for one that may only
-        harm, 0 for no constraint. In the order of the columns, or by their names; not for
-        categorical features, and not together with ``min_recourse``, which flips single leaves.
+        Monotonic constraints. "all": doing more of what the action space allows never harms,
+        whatever this costs in accuracy. For features that may only be raised, raising them never
+        turns a desired decision into an undesired one and never lowers the probability of the
+        desired class; for those that may only be lowered, lowering them never does. "auto" keeps
+        the constraints that together cost at most 0.005 of AUC, on people held out inside the
+        training data. Or by feature, in the order of the columns or by name: 1 if raising the
+        feature never harms, -1 if lowering it never harms, 0 for no constraint. Not for categorical
+        features, and not together with ``min_recourse``, which flips single leaves.
     min_recourse : float, optional
         Relabel leaves until at least this share of people is accepted or has recourse.
     confidence : float, optional
@@ -150,7 +149,8 @@ class RecourseTreeClassifier(LabelledTreesMixin, BaseEstimator):
         Features and their directions, where ``monotonic`` is "auto", "all" or "none".
     guarantee_ : Guarantee or None
     grid_error_ : float
-        Of a fit on stored people: by what share of them the rank of a threshold may be off.
+        Only after a fit on Parquet or Dask: the share of people by which the rank of a threshold
+        may be wrong.
     feature_importances_ : array
         Share of splits by feature.
     n_features_in_, feature_names_in_
@@ -305,7 +305,7 @@ class RecourseTreeClassifier(LabelledTreesMixin, BaseEstimator):
         return tree.share[own_leaves(tree, people)]
 
     def ensemble_on(self, training: TrainingSet, weight: float, floor: float) -> TreeEnsemble:
-        """The tree grown with another than the estimator's weight and floor."""
+        """The tree grown with another weight and floor than the estimator's."""
         tree, _ = self._cut_tree(training, weight, floor, split_seed(self.random_state))
         if self.min_recourse is not None:
             tree = self._relabelled(tree, training)
@@ -368,7 +368,7 @@ class RecourseTreeClassifier(LabelledTreesMixin, BaseEstimator):
         return float(people[~covered].sum() / people.sum())
 
     def check_parameters(self) -> None:
-        """Refuse parameters that are not as they may be, alone or together."""
+        """Refuse parameters that are invalid, alone or together."""
         super().check_parameters()
         if self.confidence is not None and not self.min_recourse:
             raise InvalidSpec(

@@ -45,21 +45,21 @@ class TunedRecourseClassifierCV(MetaEstimatorMixin, ClassifierMixin, BaseEstimat
     """The weight of recourse that a goal needs, and the classifier fitted with it.
 
     About three weights are tried on four fifths of the people and measured on the rest. If the
-    estimator measures what lasts (``lasting``), the goal is about plans that last: then
-    ``min_leaf_share`` is chosen too, unless the estimator has one, in at most ten trials of two
-    models each, trained on different people.
+    estimator has ``lasting``, the goal is about plans that last. Then ``min_leaf_share`` is chosen
+    too, unless the estimator has one, in at most ten trials of two models each, which are trained
+    on different people.
 
     Parameters
     ----------
     estimator : RecourseTreeClassifier, RecourseForestClassifier or RecourseBoostingClassifier
         Its ``recourse_weight`` is set by the search.
     min_recourse : float, optional
-        The most accurate model with at least this share of people who are accepted or have an
-        action within the budget (with ``lasting``, one that a model of other people accepts
-        too); 0.95 if no goal is given.
+        Find the most accurate model with at least this share of people who are accepted or have an
+        action within the budget (with ``lasting``, one that a model of other people accepts too);
+        0.95 if no goal is given.
     max_auc_loss : float, optional
-        The goal the other way round: the most recourse at an AUC at most this much below that of
-        no weight.
+        The other kind of goal: find the most recourse at an AUC at most this much below the AUC
+        without a weight.
 
     Attributes
     ----------

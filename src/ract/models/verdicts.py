@@ -22,20 +22,20 @@ SUPPLIED = "only supplied"
 
 @dataclass(frozen=True, repr=False)
 class Judged:
-    """Plans by what people who carry them out can be expected to do.
+    """Plans by the outcomes to be expected of people who carry them out.
 
     Parameters
     ----------
     frame : DataFrame
-        One row per person: the probability of the desired class ``before`` and ``after`` the
-        plan, the latter with an interval from ``low`` to ``high``, and the ``verdict``: "earned"
-        if the interval lies above the bar, "granted" below it, "undecided" across it; "only
-        supplied" if the plan only hands in missing values, which is not judged; "accepted",
-        "none" and "unknown" for people without a plan.
+        One row per person: the probability of the desired class ``before`` and ``after`` the plan,
+        the latter with an interval from ``low`` to ``high``, and the ``verdict``: "earned" if the
+        interval lies above the bar, "granted" below it, "undecided" if it contains the bar; "only
+        supplied" if the plan only supplies missing values, which is not judged; "accepted", "none"
+        and "unknown" for people without a plan.
     bar : float
-        What people at the margin of acceptance of a plain model have.
+        Mean probability of people at the margin of acceptance of a plain model.
     accepted : float
-        Share of people whom that plain model accepts, as many as the model asked about does.
+        Share of people whom that plain model accepts: the same as of the model in question.
     confidence : float
         Of the intervals.
     people : frame or array
@@ -61,14 +61,13 @@ class Judged:
         DataFrame
             One row for everyone and one per ``group``: ``people``, ``refused``, how many of the
             refused have each verdict, and per 100 people of the group: ``undesired``, the undesired
-            outcomes to expect from those granted if all of them carry out their plans, and
-            ``beyond the bar``, how many of these would not be there if they were as good as the
-            bar.
+            outcomes to expect from those granted if all of them carry out their plans, and ``beyond
+            the bar``, how many more these are than if these people were as good as the bar.
         """
         return summary_of(self.tallied(groups))
 
     def tallied(self, groups: str | ColumnLike | None = None) -> dict[Any, pd.Series]:
-        """By group: people, those with each verdict, and what is undesired and beyond the bar."""
+        """By group: people, verdicts, undesired outcomes, and those beyond the bar."""
         verdict = self.frame["verdict"].to_numpy()
         after = self.frame["after"].where(verdict == "granted").to_numpy(float)
         columns = {"people": np.ones(len(verdict))}

@@ -100,9 +100,9 @@ class WeightSearch:
     trials : tuple of Trial
         In the order in which they were made.
     n_people : int
-        How many held-out people the trials were measured on.
+        Number of held-out people on whom the trials were measured.
     floor : float or None
-        The chosen one, where plans are to last.
+        The chosen floor, if plans should last.
     """
 
     weight: float

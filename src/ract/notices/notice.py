@@ -116,7 +116,7 @@ class Notices:
         Parameters
         ----------
         plan : Plan
-            Of someone who is refused; its alternatives are on the notice too, three plans at most.
+            Of a refused person; its alternatives are on the notice too, up to three plans in all.
         reasons : PersonReasons, optional
             Of the same person; without them the notice says only what can be done.
         form : {"html", "text", "json"}
@@ -133,8 +133,8 @@ class Notices:
     def check_sendable(self, reasons: PersonReasons | None = None) -> None:
         """Refuse a notice without contact data, or one that names a protected attribute.
 
-        A principal reason has to be disclosed, whatever it is, so that the lender must have decided
-        on such a reason expressly: ``protected_reasons`` in the settings.
+        Every principal reason has to be disclosed, so the lender must have allowed such a reason
+        expressly, by ``protected_reasons`` in the settings.
         """
         self.settings.require_contact()
         allowed = self.settings.details.protected_reasons
@@ -234,8 +234,8 @@ class Notices:
         """The principal reasons, each with a code and a sentence of its own."""
         if not reasons.reasons:
             raise InvalidSpec(
-                f"Person {reasons.person!r} has no principal reason: nothing hurt in comparison "
-                f"with {reasons.against!r}; compare with others."
+                f"Person {reasons.person!r} has no principal reason: nothing lowered the "
+                f"score in comparison with {reasons.against!r}; compare with others."
             )
         shown = []
         among = {reason.feature for reason in reasons.reasons}

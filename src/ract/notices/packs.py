@@ -20,9 +20,9 @@ class Pack:
     ----------
     name, title : str
     applies : date
-        From when on.
+        The day from which the rules apply.
     needs : dict of str to str
-        By field of ``[notice]``: what it is needed for.
+        By field of ``[notice]``: its purpose.
 
     Examples
     --------

@@ -63,29 +63,29 @@ class Details:
     creditor, address : str
         Who decided, and where they are.
     decided_by : str
-        Which office or person; with ``automated``, who answers for the decision.
+        Which office or person decided; with ``automated``, who is responsible for the decision.
     automated : bool
         Whether a program decided alone.
     contact : str
         How to reach a person who can look at the case again.
     contest_days : int
-        Until when the decision can be contested; 0 for no limit.
+        Number of days in which the decision can be contested; 0 for no limit.
     not_considered : tuple of str
         What had no part in the decision.
     source : str
         Name and address of an agency whose information was used.
     agency : str
         United States: name and address of the agency that supervises the creditor under the Equal
-        Credit Opportunity Act. The notice that this law asks for is then added.
+        Credit Opportunity Act. The notice that this law requires is then added.
     promise_days : int
-        For how long the creditor decides by today's criteria; 0 if that is left open.
+        Number of days for which the creditor decides by today's criteria; 0 if that is left open.
     protected_reasons : tuple of str
-        Features that are protected attributes (age, sex, family, nationality and the like) and
-        that may be named as reasons all the same.
+        Protected attributes (age, sex, family, nationality and the like) that may nevertheless be
+        named as reasons.
     debt_advice : str
         Where people get advice on their debts.
     data_request : str
-        How to ask which of one's data were used, and where they come from.
+        How to ask which personal data were used, and where they come from.
     """
 
     creditor: str = ""
@@ -122,7 +122,7 @@ class Code:
 
 @dataclass(frozen=True)
 class FeatureText:
-    """What a feature is called, and the reasons that it can be."""
+    """The name of a feature in notices, and the reasons that it can give."""
 
     label: str
     codes: Mapping[str, Code] = field(default_factory=dict)
@@ -216,7 +216,7 @@ class NoticeSettings:
 
     @classmethod
     def from_toml_text(cls, text: str) -> NoticeSettings:
-        """Settings from the text of a file; what it does not know is refused."""
+        """Settings from the text of a file; unknown entries are refused."""
         document = parsed_toml(text)
         refuse_unknown("The file", document, ("language", "notice", "words", "features"))
         language = _typed(document.get("language", "en"), str, "language")
@@ -255,7 +255,7 @@ class NoticeSettings:
             )
 
     def check(self, model: TreeClassifier) -> None:
-        """Refuse settings that leave a reason of the model without a code, or blur two of them.
+        """Refuse settings with a reason that has no code, or with two reasons of the same sentence.
 
         Raises
         ------

@@ -89,7 +89,7 @@ def with_sufficient(
     reasons: Reasons,
     **options: Any,
 ) -> list[Plan]:
-    """The same plans, with the change that a reason says is enough alone where none has it.
+    """The same plans, and the change that a reason says is enough alone if no plan has it.
 
     Parameters
     ----------

@@ -46,7 +46,7 @@ NOT_SEVERAL = NOT_STRONGEST | {"ranges", "at_least", "n_alternatives", "prefer"}
 
 
 class LastingWarning(UserWarning):
-    """Plans that were not shown to last as was asked for."""
+    """Plans could not be shown to last with the probability that was asked for."""
 
 
 # Refused people who may be asked. A few are asked first, to see how many of them have plans; of
@@ -130,26 +130,26 @@ class LastingCurve:
     """How likely plans last, by their strength: the probability over people and one retraining.
 
     It is about refused people who have a plan of that strength within the budget, and about the
-    same learner trained once more, on as many other people of the same population; where other
-    learners were named, about all of them at once.
+    same learner trained once more, on as many other people of the same population. If other
+    learners were named, it is about all of them at once.
 
     Parameters
     ----------
     points : tuple of Point
-        By ascending strength; none below the first that failed.
+        In order of increasing strength; none below the first that failed.
     confidence : float
     lasting : float or None
         The probability that was asked for when the model was fitted.
     rule : {"strength", "strongest"}
-        Which plans a strength is about: the cheapest that win so much, or the strongest plans of
-        people whose strongest wins so much.
+        Which plans a strength is about: the cheapest plans of that strength, or the strongest plans
+        of people whose strongest plan has at least that strength.
     robust_to : tuple of {"same", "boosting", "linear"}
         The learners that had to accept a plan, for it to last.
     adoption : float
         Share of the refused who followed their strongest plan before models were trained again.
     guard : TreeEnsemble, optional
-        A plain booster of which plans must win as much as of the model, where "boosting" is one
-        of the learners.
+        A plain booster in which plans must have the same strength as in the model, if "boosting" is
+        one of the learners.
 
     Examples
     --------
@@ -173,7 +173,7 @@ class LastingCurve:
     guard: TreeEnsemble | None = field(default=None, compare=False, repr=False)
 
     def strength_for(self, lasting: float) -> float | None:
-        """The smallest strength whose plans last with a probability; None if none was shown to."""
+        """The smallest strength whose plans last with a probability; None if none was found."""
         smallest = None
         for point in reversed(self.points):
             if point.expected < FEWEST_PLANS and smallest is None:
@@ -184,9 +184,10 @@ class LastingCurve:
         return smallest
 
     def default(self, options: Mapping[str, Any]) -> dict[str, Any]:
-        """What a model gives where options say nothing of it: plans that last, else the strongest.
+        """The options used by default: for plans that last, or else for the strongest plans.
 
-        Only the exact search finds the strongest, and not together with every option.
+        Only the exact search finds the strongest plans, and it cannot combine that with every
+        option.
         """
         asked = {name for name, value in options.items() if value not in (None, False, 0, ())}
         if self.lasting is None or asked & {"strength", "lasting"} or options.get("strength") == 0:
@@ -205,7 +206,7 @@ class LastingCurve:
         return NOT_STRONGEST if self.rule == "strongest" else frozenset()
 
     def at_least(self, point: Point) -> float:
-        """The share of plans of a strength that last, at the least."""
+        """Lower bound on the share of plans of a strength that last."""
         return point.at_least(self.confidence)
 
     def to_frame(self) -> pd.DataFrame:
@@ -269,10 +270,10 @@ def calibrate(
     progress: bool = False,
     **options: Any,
 ) -> LastingCurve:
-    """How strong plans must be to last, for a learner and a table.
+    """Measure how strong plans must be to last, for a learner and a table.
 
-    Replicates are fitted on two fifths of the people, with leaves of two fifths as many, where the
-    learner has a least number of people of a leaf (``min_samples_leaf``, ``min_child_samples``).
+    Replicates are fitted on two fifths of the people. If the learner has a smallest number of
+    people in a leaf (``min_samples_leaf``, ``min_child_samples``), it is two fifths as large.
 
     ``RecourseForestClassifier(lasting=0.9)`` does this when it is fitted; call it for a learner
     of another library and give the curve to ``ract.import_model``.
@@ -284,29 +285,29 @@ def calibrate(
     X : frame or array
     y : array (people,)
     lasting : float, optional
-        The probability that is wanted, of which ``print`` of the curve speaks: the test ends at
-        the first strength that was not shown to have it, and the curve with it. By default every
-        strength is tested.
+        The probability with which plans should last; ``print`` of the curve says whether they do.
+        Testing, and the curve, end at the first strength that was not shown to have it. By default
+        every strength is tested.
     confidence : float
         Of the statement.
     strengths : sequence of float
         Ascending.
     n_refused : int
-        How many refused people may be asked; a few of them for where to begin.
+        How many refused people may be used at most; a few of them determine the first strength.
     rule : {"strength", "strongest"}, optional
-        Which plans are promised to last: the cheapest of a strength, or the strongest within the
-        budget. By default the strongest for forests whose trees vote or are averaged, the cheapest
-        for boosted models, single trees and searches that cannot find the strongest.
+        Which plans are promised to last: the cheapest plans of a strength, or the strongest within
+        the budget. By default the strongest for forests whose trees vote or are averaged, the
+        cheapest for boosted models, single trees and searches that cannot find the strongest.
     robust_to : sequence of {"same", "boosting", "linear"}
-        The learners that must accept a plan, for it to last, all of them: the learner itself, a
-        plain booster, a logistic regression; each accepts as many people as the learner does. With
-        "boosting" plans must win as much of a plain booster of the planner's own people, too,
-        which is kept with the curve, and the rule is "strength".
+        The learners that must all accept a plan for it to last: the learner itself, a plain
+        booster, a logistic regression. Each accepts as many people as the learner does. With
+        "boosting" plans must also have the same strength in a plain booster of the planner's own
+        people, which is stored with the curve, and the rule is "strength".
     adoption : float
         Share of the refused people who follow their strongest plan before the learner is trained
-        again on them, with outcomes drawn by a plain booster of other people: a promise that holds
-        when so many act. X must then be a pandas frame, and the learner's strongest plans must be
-        known.
+        again on them, with outcomes drawn from a plain booster of other people. The promise then
+        holds if so many people act. X must be a pandas frame, and the search must be able to find
+        the learner's strongest plans.
     sample_weight, random_state, n_jobs, progress, **options
         As in ``ract.evaluation.metrics.lasting_recourse``.
 

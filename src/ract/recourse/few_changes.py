@@ -71,12 +71,13 @@ def few_changes(
     smaller: bool = False,
     **options: Any,
 ) -> Recourse:
-    """Plans that change few features; who has none gets one without that limit.
+    """Plans that change few features; people who have none get one without that limit.
 
-    Where the action space limits changes relative to the person (``limits="size"``) and nothing is
-    said of the strength, plans are as strong as ``STRONGER`` allows: models that are trained anew
-    accept them more often. Where plans are to last, who has no lasting plan of few changes gets one
-    of more, if there is one, and the other as its alternative.
+    If the action space limits changes relative to the person (``limits="size"``) and no strength is
+    given, plans have the highest of several strengths (``STRONGER``) that the person can reach:
+    models that are trained again accept such plans more often. If plans should last, people without
+    a lasting plan of few changes get one of more changes, if there is one, and the other as its
+    alternative.
 
     Parameters
     ----------
@@ -154,10 +155,11 @@ def along_reasons(
     reasons: Iterable[PersonReasons | None],
     **options: Any,
 ) -> Recourse:
-    """The same plans, with others for people all of whose plans go against a reason.
+    """The same plans, but other ones for people all of whose plans contradict a reason.
 
-    They are asked about again with directions that their reasons leave them. Who has no such plan,
-    or only one that does not last where the other does, keeps what they have.
+    For these people plans are searched for again, in the directions that their reasons allow.
+    People without such a plan keep theirs, and so do those whose plan lasts while the new one does
+    not.
 
     Parameters
     ----------

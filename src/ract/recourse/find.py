@@ -64,54 +64,56 @@ def find_recourse(
     Parameters
     ----------
     model : fitted classifier or RecourseProblem
-        The problem, or the model of one.
+        The model, or a problem that contains it.
     X : frame or array
         People, in the columns of the training table.
     strength : float or "most", optional
-        What plans must win, from what the decision needs (the default) up to 1: the share of
-        votes of a forest, of desired people in a single tree's leaf, the mean probability or the
-        sigmoid of a score. Stronger plans cost more and last longer when the model is trained
-        again. "most" gives the strongest plan within the budget, the cheapest of them if there
-        are several; ``ract.recourse.options.Levels`` the highest of some that each person can have.
+        The strength that plans must have, from what the decision needs (the default) up to 1: the
+        share of votes of a forest, the share of desired people in a single tree's leaf, the mean
+        probability, or the sigmoid of a score. Stronger plans cost more, and last longer when the
+        model is trained again. "most" gives the strongest plan within the budget, the cheapest of
+        them if there are several; ``ract.recourse.options.Levels`` gives the highest of several
+        strengths that each person can reach.
     lasting : float, optional
-        The probability with which plans are to be accepted by the model trained again, on other
-        people: plans have the strength that is needed for it, as measured when the model was
-        fitted with ``lasting`` (or by ``ract.calibrate``); of a forest they are the strongest
-        plans within the budget. Who has no such plan within the budget gets the strongest that
-        there is, without that promise (``Recourse.lasts``).
+        The probability with which the same learner, trained again on other people, should accept
+        the plans. Plans have the strength that this needs, as measured when the model was fitted
+        with ``lasting`` (or by ``ract.calibrate``); for a forest they are the strongest plans
+        within the budget. People without such a plan within the budget get their strongest plan,
+        without that promise (``Recourse.lasts``).
     earned : OutcomeJudge, optional
-        Only plans that this judge holds well above the bar, so that they are earned in its eyes.
-        Let a judge of other people report how many of them are (``OutcomeJudge.fit_apart``).
+        Only plans that this judge places well above the bar, so that it calls them earned. Let a
+        judge of other people report how many of them are (``OutcomeJudge.fit_apart``).
     method : {"exact", "leaves"}
         The exact search, or leaf enumeration (the paper's Algorithm 2).
     max_changes : int, optional
         How many features a plan may change.
     prefer : {"cheapest", "fewest"}, optional
-        "fewest": the plan that changes fewest features, the cheapest of them. "cheapest": the
-        cheapest plan, of several the one that changes fewest. By default the cheapest, whichever.
+        "fewest": the plan that changes the fewest features, and the cheapest of several.
+        "cheapest": the cheapest plan, and of several the one that changes the fewest features. By
+        default any of the cheapest.
     n_alternatives : int
         Further plans for each person, none of which changes all the features of one before it.
     margin : float
-        Plans hold even if each change falls short by up to this share of its way, each
-        independently of the others.
+        Plans are accepted even if each change falls short by up to this share, each independently
+        of the others.
     ranges : bool
-        Widen each plan to a box of which no side can move further without losing the proof that
-        everyone in it gets the desired class.
+        Widen each plan to a box in which everyone is proved to get the desired class, and of which
+        no side can move further.
     at_least : bool
-        Plans hold for everyone who does more: every value from the plan's on, in its direction
-        and up to the feature's bounds, is proved to serve, all changes together. Where no such
-        plan is found within the budget, the plan is given with ranges as wide as can be proved.
+        Everyone who does more than the plan is proved to be accepted: with all changes at least as
+        far as in the plan, up to the bounds of the features. If no such plan is found within the
+        budget, the plan has ranges as wide as can be proved.
     by : float or str, optional
-        The time that plans may take: whole months, or a text such as "6 months". Changes run in
-        parallel, each at the pace of its feature (``Feature.pace``, ``delay``), features that move
-        by themselves are where they will be (``drift``), and to wait can be a plan. Plans are the
-        cheapest of all months up to it, or the earliest (36 months at most) with ``cost="time"``.
+        The time that plans may take: whole months, or a text such as "6 months". Changes are made
+        in parallel, each at the pace of its feature (``Feature.pace``, ``delay``). Features that
+        change by themselves have the values of that month (``drift``); waiting can be a plan. Plans
+        are the cheapest of all months up to it, or the earliest (up to 36) with ``cost="time"``.
     overrides : mapping, optional
-        By a person's label (the index of a pandas frame, else the row number): features that
-        differ for them, as "fixed", another direction, or a ``Feature``. What a ``Feature``
-        leaves at its default stays as it is, the direction too (the text "any" allows
-        both); its categories are those that the person may enter. What the action space fixes for
-        everyone cannot be freed for one.
+        By a person's label (the index of a pandas frame, else the row number): features that differ
+        for them, as "fixed", another direction, or a ``Feature``. What a ``Feature`` leaves at its
+        default stays as it is, the direction too (the text "any" allows both); its categories are
+        those that the person may enter. A feature that the action space fixes for everyone cannot
+        be freed for one person.
     relations : sequence
         Refused: rules between features belong to the action space (``ActionSpace.rules``).
     plausibility : Plausibility or str, optional
@@ -119,13 +121,13 @@ def find_recourse(
         "local_outlier_factor" (or a ``ract.recourse.plausible.plausibility.Plausibility``), learned
         from the reference people unless it has been fitted.
     effects : CausalEffects, mapping, graph or "estimate", optional
-        Count in what changes do to other features: effects, edges such as
+        Include the causal effects of changes on other features: effects, edges such as
         ``{("Income", "Savings"): 0.3}``, a networkx graph with weights, or estimated from the
-        reference people by DirectLiNGAM. Rules and costs hold for what people do themselves;
-        the model decides on what they end at. Estimated effects are taken to be off by up to .3
-        of themselves (``CausalEffects.uncertainty``).
+        reference people by DirectLiNGAM. Rules and costs are about the changes that people make
+        themselves; the model decides on the features after all effects. Estimated effects are
+        assumed to be wrong by up to 30% (``CausalEffects.uncertainty``).
     explain : bool
-        Say why, where there is no plan.
+        Say why people without a plan have none.
     time_limit : float or None
         Seconds for each person's search.
     max_nodes : int, optional
@@ -143,8 +145,9 @@ def find_recourse(
     **problem
         The keywords of ``RecourseProblem``, where a bare model is given: ``actions``, ``desired``,
         ``threshold``, ``cost``, ``budget``, ``reference``. With ``cost="time"`` a plan costs the
-        months until it is done, and ``budget`` is the most of them; of the plans that are done
-        first it is the cheapest by the model's other cost, whose budget does not hold here.
+        months until it is done, and ``budget`` is the largest number of months. Of all plans for
+        the earliest month, the cheapest by the model's own cost is given; the model's own budget
+        does not apply.
 
     Examples
     --------

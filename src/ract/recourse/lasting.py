@@ -29,7 +29,7 @@ STRENGTHS = (0.0, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95)
 
 @dataclass(frozen=True)
 class LastingRecourse:
-    """How many plans last, of refused people who were in neither model's training.
+    """How many plans last, for refused people on whom neither model was trained.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ class LastingRecourse:
 
     @property
     def strengths(self) -> list[Strength]:
-        """What plans had to win, in the order in which it was asked."""
+        """The strengths that were asked for, in their order."""
         strengths: list[Strength] = self.trials["strength"].unique().tolist()
         return strengths
 
@@ -57,7 +57,7 @@ class LastingRecourse:
         strength : float or "most"
             One of those that were asked for.
         fallback : bool
-            Give the strongest plan to those who have none of the strength; "most" must have been
+            Use the strongest plan of people who have none of the strength; "most" must have been
             asked for.
         """
         wanted = self._at(strength)
@@ -137,9 +137,9 @@ def lasting_recourse(
     progress: bool = False,
     **options: Any,
 ) -> LastingRecourse:
-    """Whether plans hold when the same learner is trained on other people.
+    """Measure how many plans the same learner, trained on other people, accepts.
 
-    Ten replicates of the learner are fitted, each on two fifths of the people; plans are found on
+    Ten replicates of the learner are fitted, each on two fifths of the people; plans are found for
     one and judged by another that shares nobody with it, for people who are in neither.
 
     Parameters
@@ -149,9 +149,9 @@ def lasting_recourse(
     X : frame or array
     y : array (people,)
     strengths : sequence of float or "most"
-        What plans must win, ascending; 0 stands for what the decision needs.
+        Strengths that plans must have, in increasing order; 0 stands for what the decision needs.
     n_refused : int, optional
-        About how many refused people to ask for; all of them by default.
+        About how many refused people to use; all by default.
     groups : str or array (people,), optional
         A column of X, or everyone's group.
     robust_to : sequence of {"same", "boosting", "linear"}
@@ -161,9 +161,9 @@ def lasting_recourse(
     confidence : float
         Of intervals.
     random_state : int
-        Of the folds and of who is asked.
+        For the folds, and for choosing people.
     checkpoint : path, optional
-        A file to which finished parts are written, so that a run that was ended goes on there.
+        A file to which finished parts are written, so that an interrupted run can be resumed.
     n_jobs : int, optional
         Threads.
     progress : bool

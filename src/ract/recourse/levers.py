@@ -27,21 +27,21 @@ Names = tuple[str, ...]
 
 @dataclass(frozen=True)
 class Levers:
-    """With which features people can be accepted.
+    """Sets of features with which people can be accepted.
 
     Parameters
     ----------
     sets : tuple of tuple of str
-        Features of which none can be left out, in the order of people and of costs.
+        Sets from which no feature can be left out, ordered by people and costs.
     plans : Recourse
         The cheapest plan with each of these sets: ``plans[k]`` is that of ``sets[k]``.
     people : Index
-        Whose they are, one label per set.
+        The person of each set, by label.
     accepted : Index
         People who need none.
     undecided : dict of label to list of tuple of str
-        Sets for which a limit was reached. Every other set of at most as many features as were
-        asked about is proved not to be enough, or holds one that is.
+        Sets for which the search reached a limit. Every other set, up to the number of features
+        that was asked for, is proved not to be enough, or contains a set that is.
 
     Examples
     --------
@@ -66,7 +66,7 @@ class Levers:
         return [names for names, label in pairs if label == person]
 
     def enough(self, person: Label, *features: str) -> bool | None:
-        """Whether some features are enough for a person; None where that was not decided."""
+        """Whether some features are enough for a person; None if the search could not decide."""
         asked = set(features)
         if person in self.accepted or any(asked.issuperset(names) for names in self.of(person)):
             return True
@@ -104,7 +104,7 @@ def find_levers(
     X : frame or array
         People, in the columns of the training table; all rows must be valid.
     max_features : int
-        Features of a set at most.
+        Largest number of features of a set.
     strength, time_limit, max_nodes, n_jobs, progress
         As in ``ract.find_recourse``; the time is for all sets of a person, nodes are for each set.
     **problem

@@ -26,17 +26,17 @@ class Change:
     effort : float
         What this change alone costs.
     low, high : float or None
-        Every value between them serves as well, proved together with the ranges of the plan's
-        other changes. None: no limit on that side; both None: no other value is proved, or it is
-        not a number.
+        Every value between them is proved to be accepted too, together with the ranges of the
+        plan's other changes. None: no limit on that side; both None: no other value is proved, or
+        it is not a number.
     by_itself : bool
-        Whether it follows from the other changes rather than being asked for.
+        Whether the change follows from the other changes, and is not asked for.
     switch : bool
         Whether there is nothing between the two values: categories, yes and no, 0 and 1.
     supplied : bool
-        Whether it is a missing value that is handed in; ``before`` is None.
+        Whether a missing value is supplied; ``before`` is None.
     ordered : bool
-        Whether it is a category with others beyond it in an order.
+        Whether it is an ordered category, with others beyond it.
 
     Examples
     --------
@@ -63,9 +63,9 @@ class Change:
 
     @property
     def goal(self) -> Any:
-        """The value to say: a short number in the proved range, hardly further than ``after``.
+        """The value to tell people: a short number in the proved range, close to ``after``.
 
-        Of a value that is handed in, the least (or most) that is needed.
+        For a value that is supplied, the smallest (or largest) that is needed.
         """
         if self.switch or self.by_itself:
             return self.after
@@ -78,7 +78,7 @@ class Change:
 
     @property
     def will_do(self) -> str:
-        """Which other numbers serve as well, rounded inside the proved range; "" if none is proved.
+        """Which other numbers lead to acceptance too, rounded inwards; "" if none is proved to.
 
         >>> Change("Debt", 900.0, 512.3, 0.1, None, 512.3).will_do
         '500 or less'
@@ -110,7 +110,7 @@ class Change:
         return (low, high) if low < high else None
 
     def describe(self) -> str:
-        """The change as an instruction, with every other value that is proved to serve."""
+        """The change as an instruction, with every other value that is proved to be accepted."""
         if self.supplied:
             needed = in_words(self.after) if self.switch else f"exactly {exact_number(self.after)}"
             return f"tell us your {self.feature}; {self.will_do or needed} is needed"
@@ -135,17 +135,17 @@ class Obstacle:
     Parameters
     ----------
     features : tuple of str
-        Rules of the action space: of the smallest set of features whose release would give a plan
-        within the budget, those that are fixed or may move one way only.
+        Of the smallest set of features whose release would give a plan within the budget, those
+        that the action space fixes, or lets change in one direction only.
     proved : bool
-        Whether no smaller set would do; and, if there is none, whether no release would. A search
-        that ended early proves neither.
+        Whether it is proved that no smaller set is enough or, if there is no such set, that no
+        release is. A search that ended early proves neither.
     budget : float
-        The smallest budget found that would do with the features as they are; inf if none would,
-        NaN if that is not known.
+        The smallest budget found that would be enough without releasing features; inf if no budget
+        would, NaN if that is not known.
     options : tuple of str
-        The features of that set that only the options of the call bar: ``features``,
-        ``forbidden`` or ``overrides``. If lifting options is enough, ``features`` is empty.
+        The features of that set that are excluded only by options of the call: ``features``,
+        ``forbidden`` or ``overrides``. If removing these options is enough, ``features`` is empty.
     """
 
     features: tuple[str, ...]
@@ -168,7 +168,7 @@ class Plan:
         "none within budget" or "none" (both proved), "unknown" (the search ended early), or
         "invalid" (the row cannot be read).
     cost, bound : float
-        What the plan costs, and what no plan can cost less than.
+        The cost of the plan, and a lower bound on the cost of all plans.
     budget : float
     changes : tuple of Change
     obstacle : Obstacle or None
@@ -176,25 +176,25 @@ class Plan:
     alternatives : tuple of Plan
         Other plans, which do not change all the features of any plan before them.
     strength : float
-        What the plan wins, as ``ract.find_recourse`` measures it; NaN without a plan.
+        The strength of the plan, as ``ract.find_recourse`` measures it; NaN without a plan.
     needed : float or None
         The strength that was asked for, if more than the decision needs.
     lasting : float or None
-        The probability with which the plan is accepted by the model trained again, on other
-        people; None without such a promise.
+        The probability with which the same learner, trained again on other people, accepts the
+        plan; None without such a promise.
     at_least : bool
         Whether everyone who does more than the plan asks is proved to get the class too: more of
         a number, and every later (or earlier) category of one that may only rise (or fall).
     message : str
         What is wrong with a row that cannot be read.
     month : float or None
-        The month in which the plan is done, where time counts.
+        The month in which the plan is done, if a time was given.
     until : float or None
         The last month up to which it is accepted if nothing more is done; None without an end.
     by : int or None
         The months that plans may take.
     smaller : bool
-        Whether it is a further plan that asks for less, and wins less, than the first one.
+        Whether it is a further plan that asks for less, and is weaker, than the first one.
     """
 
     person: Hashable
@@ -218,21 +218,21 @@ class Plan:
 
     @property
     def waits(self) -> bool:
-        """Whether it is to wait, and nothing else."""
+        """Whether the person only has to wait."""
         return bool(self.changes) and all(change.by_itself for change in self.changes)
 
     @property
     def only_supplied(self) -> bool:
-        """Whether it only hands in missing values."""
+        """Whether it only supplies missing values."""
         return bool(self.changes) and all(change.supplied for change in self.changes)
 
     @property
     def has_recourse(self) -> bool:
-        """Whether there is something that the person can do, or nothing that they have to."""
+        """Whether the person has a plan or is accepted already."""
         return self.status in {s.word for s in (Status.ACCEPTED, Status.OPTIMAL, Status.FOUND)}
 
     def describe(self) -> str:
-        """The plan in words; numbers with the range that is proved to serve as well."""
+        """The plan in words; numbers with the range that is proved to be accepted too."""
         if self.status == Status.ACCEPTED.word:
             return f"Already {class_in_words(self.desired)}: nothing to change."
         if self.status == Status.UNKNOWN.word:

@@ -45,34 +45,34 @@ PROBLEM_KEYWORDS = tuple(ProblemKeywords.__annotations__)
 class RecourseProblem:
     """A model, what people may change, how effort is measured and how much of it is acceptable.
 
-    Everything that asks about recourse takes a problem, or a model with the same keywords.
+    All functions about recourse take a problem, or a model with the same keywords.
 
     Parameters
     ----------
     model : fitted classifier
         One of ract's, or any tree, forest or boosted model of scikit-learn, LightGBM, XGBoost or
-        CatBoost, alone or at the end of a pipeline; but for CatBoost also one of several classes,
-        or a regressor. Or a list of models over the same columns: plans are the cheapest that all
-        of them accept, by the first one's cost, rules and budget, and their strength is the least
-        that a model gives them.
+        CatBoost, alone or at the end of a pipeline; except for CatBoost, also one of several
+        classes, or a regressor. Or a list of models over the same columns: plans are the cheapest
+        that all of them accept, with the cost, rules and budget of the first, and the strength of a
+        plan is the smallest among the models.
     actions : ActionSpace, optional
-        What people may change; that of training for ract's own models. Where none was ever
-        given, every feature may change, as an ``AssumedActions`` warning says.
+        What people may change; by default that of training for ract's own models. If none was ever
+        given, every feature may change, and an ``AssumedActions`` warning says so.
     desired : label, optional
-        The class that people want; of a model of more than two classes, one that must win against
-        every other. Of a regressor, "at most" where people want a low prediction.
+        The class that people want; for a model of more than two classes, it must win against every
+        other. For a regressor, "at most" if people want a low prediction.
     threshold : float, optional
         Decide by a probability of at least this, not by the model's own rule; for a forest of
-        ract's, by at least this share of votes. A regressor needs one: the prediction from which
-        on (or up to which) people have what they want. The least score of a grade is a threshold
-        too, and plans that reach it reach that grade or a better one.
+        ract's, by at least this share of votes. A regressor needs one: the prediction from which on
+        (or up to which) people have what they want. The lowest score of a grade can be a threshold
+        too; plans then reach that grade or a better one.
     cost : str or Cost, optional
-        How effort is measured: that of training, or "percentile".
+        How effort is measured: by default that of training, or "percentile".
     budget : float, optional
-        Most that a plan may cost: that of training, or no limit.
+        Largest cost that a plan may have: by default that of training, or no limit.
     reference : frame or array, optional
         People like those of training, from whom costs (and, for other libraries' models, kinds,
-        bounds and categories) are learned; the people asked about by default.
+        bounds and categories) are learned; by default the people of the question.
 
     Examples
     --------
@@ -101,7 +101,7 @@ class RecourseProblem:
         ----------
         model : RecourseProblem or fitted classifier
         keywords : mapping
-            Of ``RecourseProblem``; none beside a problem.
+            Of ``RecourseProblem``; none if a problem is given.
         asked_by : str
             The function whose keywords they are, for an error.
         """
@@ -130,7 +130,7 @@ class RecourseProblem:
     ) -> tuple[Question, InvalidRows | None]:
         """The problem about people whose rows are valid, and the invalid rows if there are any.
 
-        strict: refuse the table if a row is invalid.
+        With ``strict`` the table is refused if a row is invalid.
         """
         X = self._used(X)
         table = read_table(X)  # refuses an empty one

@@ -58,7 +58,7 @@ class Question:
     budget : float
         Most that an action may cost; inf without a limit.
     reference : frame or array, optional
-        People from whom costs are learned; the people asked about by default.
+        People from whom costs are learned; by default the people of the question.
     threshold : float, optional
         The probability that decides, where it is not the model's own rule.
     strength : float, optional
@@ -304,8 +304,8 @@ class Question:
             new, old = axis.feature.weight, usual.feature.weight
             if new != old and old == 0:
                 raise InvalidSpec(
-                    f"Changing {usual.feature.name!r} is free for everybody (weight 0); nothing is "
-                    "known of its effort that an override could weigh."
+                    f"Changing {usual.feature.name!r} is free for everybody (weight 0); its "
+                    "effort is not known, so an override cannot give it a weight."
                 )
             if new != old:
                 factors[list(usual.columns)] = new / old

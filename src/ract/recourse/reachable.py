@@ -34,8 +34,8 @@ def recourse_status(
 ) -> np.ndarray:
     """Whether each person is accepted, has an action within the budget, or has none.
 
-    One exact question per person, several times as fast as ``find_recourse``, which also finds
-    the cheapest action.
+    One exact question per person is asked, which is several times as fast as ``find_recourse``,
+    which also finds the cheapest action.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ def recourse_status(
     Returns
     -------
     array of str (people,)
-        "accepted", "found" (there is an action, be it only to hand in missing values), "none
+        "accepted", "found" (there is an action, even if it only supplies missing values), "none
         within budget" or "none" (without a budget), both proved, "unknown" where a limit was
         reached, or "invalid" for a row that cannot be read.
 
@@ -70,8 +70,8 @@ def recourse_status(
 def has_recourse(model: ModelLike, X: TableLike, **options: Any) -> np.ndarray:
     """Whether each person is accepted or has an action within the budget.
 
-    Who could not be decided within the limits, or whose row is invalid, has no recourse that is
-    known; ``recourse_status`` tells these apart.
+    False also for people whom the search could not decide within its limits, and for invalid rows;
+    ``recourse_status`` tells these apart.
 
     Parameters
     ----------

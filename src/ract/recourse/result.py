@@ -33,7 +33,7 @@ class Recourse(ByPerson[Plan]):
     Parameters
     ----------
     question : Question
-        Which model, which people, what cost and what budget.
+        The model, the people, the cost and the budget.
     answers : Answers
         What was found for each of them, as one table of arrays.
     invalid_rows : InvalidRows, optional
@@ -77,7 +77,7 @@ class Recourse(ByPerson[Plan]):
 
     @property
     def invalid(self) -> np.ndarray:
-        """Whose row cannot be read."""
+        """Which rows cannot be read."""
         return self._status == Status.INVALID
 
     @property
@@ -87,7 +87,7 @@ class Recourse(ByPerson[Plan]):
 
     @property
     def budget(self) -> float:
-        """Most that a plan may cost."""
+        """The largest cost that a plan may have."""
         return self.question.budget
 
     @property
@@ -106,12 +106,12 @@ class Recourse(ByPerson[Plan]):
 
     @property
     def bound(self) -> np.ndarray:
-        """What no plan of each person can cost less than."""
+        """A lower bound on the cost of all plans of each person."""
         return self.answers.bound
 
     @cached_property
     def strength(self) -> np.ndarray:
-        """What each plan wins, as ``find_recourse`` measures strength; NaN without a plan."""
+        """The strength of each plan, as ``find_recourse`` measures it; NaN without a plan."""
         return self._by_person(self.answers.strength)
 
     @property
@@ -126,7 +126,8 @@ class Recourse(ByPerson[Plan]):
     def month(self) -> np.ndarray:
         """Where time counts (``by``, ``cost="time"``): the month in which each plan is done.
 
-        0 for those who are accepted already, NaN without a plan. A plan without changes is to wait.
+        0 for people who are accepted already, NaN without a plan. A plan without changes means
+        waiting.
         """
         return self._by_person(self.answers.month)
 
@@ -139,8 +140,8 @@ class Recourse(ByPerson[Plan]):
     def until(self) -> np.ndarray:
         """The last month up to which each person is accepted who does no more than their plan.
 
-        Features that drift may end it; months are looked at up to the larger of 36 and ``by``.
-        inf where nothing drifts, NaN without a plan.
+        Features that drift may end acceptance; months up to the larger of 36 and ``by`` are
+        checked. inf if nothing drifts, NaN without a plan.
         """
         return self._by_person(self.answers.until)
 
@@ -161,12 +162,12 @@ class Recourse(ByPerson[Plan]):
 
     @cached_property
     def low(self) -> np.ndarray:
-        """Least value of each changed number that serves as well (people x axes)."""
+        """Smallest value of each changed number that is accepted too (people x axes)."""
         return self._by_axis(self.answers.low)
 
     @cached_property
     def high(self) -> np.ndarray:
-        """Largest value of each changed number that serves as well (people x axes)."""
+        """Largest value of each changed number that is accepted too (people x axes)."""
         return self._by_axis(self.answers.high)
 
     def _by_person(self, values: np.ndarray | None) -> np.ndarray:
@@ -193,21 +194,21 @@ class Recourse(ByPerson[Plan]):
 
     @property
     def within_budget(self) -> np.ndarray:
-        """Who is accepted or has a plan within the budget that is not only handed in."""
+        """Who is accepted or has a plan within the budget that does not only supply values."""
         planned = self.found & within(self.cost, self.budget)
         return self.accepted | (planned & ~self.only_supplied)
 
     @cached_property
     def supplied(self) -> np.ndarray:
-        """Which missing values each person hands in (people x axes)."""
+        """Which missing values each person supplies (people x axes)."""
         return self.changed & lacks_value(self.encoder.axes, self.before)
 
     @property
     def only_supplied(self) -> np.ndarray:
-        """Whose plan only hands in missing values.
+        """Whose plan only supplies missing values.
 
-        Nobody has to change for such a plan, and nothing shows that the values are true, so that
-        it is counted apart.
+        Such a plan requires no change, and nothing shows that the values are true, so it is counted
+        separately.
         """
         supplied = self.supplied.any(axis=1)  # to wait is to hand in nothing
         return self.found & supplied & ~(self.changed & ~self.supplied).any(axis=1)
@@ -227,7 +228,7 @@ class Recourse(ByPerson[Plan]):
 
     @cached_property
     def outcomes(self) -> Any:
-        """What people end at when effects have followed; the same without effects."""
+        """The people after their plans and the causal effects of these, if there are any."""
         return self._decoded(self.answers.ends)
 
     def _decoded(self, values: np.ndarray) -> Any:
@@ -266,11 +267,11 @@ class Recourse(ByPerson[Plan]):
 
         Notes
         -----
-        "to" is the exact value that was put to the model, "goal" a short number to say: it lies
-        between "low" and "high", which are proved to serve as well. "reason" says why there is no
-        plan and "budget needed" which budget would do: inf if none would, missing if unknown.
-        "message" says what is wrong with a row that cannot be read (in the wide form only if there
-        is one).
+        "to" is the exact value that was given to the model, "goal" a short number to tell people.
+        It lies between "low" and "high"; every value between these is proved to be accepted too.
+        "reason" says why there is no plan, and "budget needed" which budget would be enough: inf if
+        none would, missing if unknown. "message" says what is wrong with a row that cannot be read
+        (in the wide form only if there is one).
         """
         return self._wide() if form == "wide" else long_frame(self)
 
@@ -293,7 +294,7 @@ class Recourse(ByPerson[Plan]):
         return pd.DataFrame(columns, index=self.labels)
 
     def summary(self) -> pd.Series:
-        """How many people have what, and what plans cost and change."""
+        """How many people have each status, and what plans cost and change."""
         found = self.found
         changes = self.n_changes[found]
         numbers: dict[str, Any] = {"people": len(self), **self._counts}
@@ -323,7 +324,7 @@ class Recourse(ByPerson[Plan]):
         ----------
         judge : OutcomeJudge
             Fitted on the training table, or on other people whose outcomes are known; or the one
-            that a model file has kept (``ract.io.load_judge``).
+            that a model file contains (``ract.io.load_judge``).
         accepted : float, optional
             As in ``OutcomeJudge.judged``.
 

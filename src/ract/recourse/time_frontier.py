@@ -26,7 +26,7 @@ def time_frontier(
     n_points: int = 5,
     **keywords: Any,
 ) -> pd.DataFrame:
-    """What plans cost that take some months: from the earliest to the cheapest.
+    """The costs of plans by the month in which they are done, from the earliest to the cheapest.
 
     Parameters
     ----------
@@ -36,17 +36,17 @@ def time_frontier(
     by : float or str
         The time that plans may take: whole months, or a text such as "1 year".
     n_points : int
-        Most rows for each person: the first and the last month, and those between in which the
-        cost falls most.
+        Largest number of rows for each person: the first and the last month, and those between in
+        which the cost falls most.
     **keywords
-        Of ``RecourseProblem`` and ``find_recourse``, but no strength.
+        Of ``RecourseProblem`` and ``find_recourse``, except ``strength``.
 
     Returns
     -------
     DataFrame
         A row for each month in which a plan is cheaper than all before: "person", "month", "cost",
-        "status" ("optimal" if no plan by then is cheaper) and "plan" in words. People who are
-        accepted already, or have no plan, have none.
+        "status" ("optimal" if no plan by then is cheaper) and "plan" in words. There are no rows
+        for people who are accepted already or have no plan.
 
     Examples
     --------

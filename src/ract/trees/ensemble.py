@@ -34,7 +34,7 @@ class TreeEnsemble:
     """One tree, a forest or a boosted model over encoded columns.
 
     A person goes left where ``x[feature] <= threshold``, and where x is missing (NaN) and
-    ``missing_left`` says so. Nodes of all trees stand in one array, every child after its parent.
+    ``missing_left`` says so. Nodes of all trees are in one array, every child after its parent.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ class TreeEnsemble:
         A leaf's share of desired people, or its score.
     root : int32 (trees,)
     combine : {"votes", "mean", "sum"}
-        What the decision counts: labels, or values.
+        What decides: votes of labels, or the mean or the sum of values.
     cutoff : float
         The desired class needs at least this many votes, or this score.
     base : float
@@ -58,11 +58,11 @@ class TreeEnsemble:
     single : bool
         Whether sums are rounded to single precision after every tree, as XGBoost does.
     against : float64 (nodes,), optional
-        Values of the other class, where a library compares the scores of both (scikit-learn's
-        forests): rounding can keep them from adding up to one. The cutoff then says what
-        ``value`` needs up to rounding, and whether a tie is enough (one half) or not (above). Of
-        one class among several it is what the score needs beyond the other one: zero, the least
-        number above it, or more.
+        Values of the other class, if the library compares the scores of both (scikit-learn's
+        forests), which may not add up to one because of rounding. The cutoff is then what ``value``
+        needs up to rounding: one half if a tie is enough, and above one half if not. For one class
+        among several it is what ``value`` needs beyond ``against``: zero, the least number above
+        it, or more.
     missing_left : uint8 (nodes,), optional
         Whether people without a value go left at a split; nowhere by default.
 
@@ -154,7 +154,7 @@ class TreeEnsemble:
 
     @cached_property
     def memo(self) -> Memo:
-        """What searches have prepared for these trees, whatever they must win.
+        """What searches have prepared for these trees, for any strength.
 
         Copies and files go without it.
         """
@@ -162,7 +162,7 @@ class TreeEnsemble:
 
     @property
     def key(self) -> tuple[int, ...]:
-        """What tells these trees from others, whatever they must win, while they are kept."""
+        """Identifies these trees, with any strength, as long as they are in memory."""
         return tuple(map(id, (self.root, self.threshold, self.label, self.value, self.against)))
 
     @property
@@ -208,15 +208,15 @@ class TreeEnsemble:
     def totals(
         self, X: np.ndarray, *, trees: slice = slice(None), n_jobs: int | None = None
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Votes for the desired class, and sum of values from the base on, of each person.
+        """Each person's votes for the desired class, and sum of the base and the leaf values.
 
         Parameters
         ----------
         X : float matrix (people x encoded columns)
         trees : slice
-            Which trees to ask; all of them by default.
+            Which trees to evaluate; all by default.
         n_jobs : int, optional
-            Threads that share the people, as in joblib.
+            Number of threads, as in joblib, among which people are divided.
 
         Returns
         -------
@@ -246,7 +246,7 @@ class TreeEnsemble:
         return votes, sums
 
     def score(self, X: np.ndarray, *, n_jobs: int | None = None) -> np.ndarray:
-        """Votes, mean or sum of values, whichever the decision counts."""
+        """Votes, mean or sum of values, whichever decides."""
         votes, sums = self.totals(X, n_jobs=n_jobs)
         if self.combine == "votes":
             return votes
@@ -288,8 +288,8 @@ class TreeEnsemble:
     def ahead(self, X: np.ndarray, *, n_jobs: int | None = None) -> np.ndarray:
         """Score minus cutoff: above 0 for the desired class, and never 0.
 
-        Votes are shares of all, half a vote ahead where they are just enough; where scores of both
-        classes are compared, it is the difference of the two.
+        Votes are shares of all votes, and half a vote is subtracted from the cutoff; if the scores
+        of both classes are compared, it is the difference of the two.
         """
         decided, ahead = self._compared(X, n_jobs)
         if self.combine == "votes":
@@ -314,7 +314,7 @@ class TreeEnsemble:
 
     @cached_property
     def share_at_zero(self) -> int | None:
-        """The share that a score of 0 stands for; None where scores are no means of shares."""
+        """The share that a score of 0 stands for; None if scores are not means of shares."""
         low, high = (float(end(self.value[self.leaves])) for end in (np.min, np.max))
         if self.combine != "mean" or low < -1 or high > 1 or low < 0 < high:
             return None
@@ -322,10 +322,10 @@ class TreeEnsemble:
 
     @cached_property
     def graded(self) -> TreeEnsemble:
-        """Trees that decide the same by a score which grows with the strength.
+        """Trees with the same decisions, whose score increases with the strength.
 
-        Those at hand, unless they are a single voting tree, whose vote says nothing of the share
-        in its leaf: then that share, and less than any share where the leaf is refused.
+        The trees themselves, except for a single voting tree, whose vote says nothing about the
+        share in its leaf: then the score is that share, or below all shares if the leaf is refused.
 
         >>> leaf = np.full(1, -1, np.int32)
         >>> tree = TreeEnsemble(
@@ -343,10 +343,10 @@ class TreeEnsemble:
         return replace(self, value=value, combine="mean", cutoff=cutoff, base=0.0, single=False)
 
     def at_threshold(self, threshold: float) -> TreeEnsemble:
-        """The same trees, which decide for the desired class from a share or probability on.
+        """The same trees, which accept from another share or probability on.
 
-        Of a single tree that of a leaf; of several the mean share of their leaves, whether they
-        have voted before or not; of trees that add up to log-odds, the probability.
+        For a single tree the share of a leaf; for several trees the mean share of their leaves,
+        whether or not they voted before; for trees that add up to log-odds, the probability.
 
         >>> leaf = np.full(2, -1, np.int32)
         >>> forest = TreeEnsemble(
@@ -383,8 +383,8 @@ class TreeEnsemble:
     def stronger(self, strength: float) -> TreeEnsemble:
         """The same trees, which decide for the desired class only at a strength of at least this.
 
-        Whoever they refuse is refused here too, so that a strength below the decision's own
-        changes nothing.
+        They refuse everyone whom the original trees refuse, so a strength below the one that the
+        decision needs changes nothing.
 
         >>> forest = TreeEnsemble.joined([TreeEnsemble.stump(0, cut) for cut in range(4)], 3)
         >>> [forest.stronger(share).cutoff for share in (0.5, 0.75, 0.8)]
@@ -392,7 +392,7 @@ class TreeEnsemble:
         """
         start = self.share_at_zero
         if self.among_several and self.combine == "mean":
-            return self  # ``trees.readers.several.by_share`` has to be asked too
+            return self  # ``trees.readers.scoring.by_share`` has to be asked too
         if self.combine != "votes" and start is None and strength == 1:
             raise InvalidSpec("No sum of scores has a strength of 1; ask for less.")
         if self.combine == "votes" and self.n_trees == 1:

@@ -47,7 +47,7 @@ def test_a_folder_is_read_in_batches_to_the_same_model(folder):
     own, summary, said = fitted(folder, "table.parquet")
     assert "in batches" not in said
     found, of_parts, said = fitted(folder, "parts", "--drop", "year")
-    assert "is read in batches, 400 people; what is measured beside the model" in said
+    assert "is read in batches, 400 people; whatever is measured in addition" in said
     assert model_fingerprint(found) == model_fingerprint(own)
     assert found.lasting_ == own.lasting_
     data = summary.pop("data")

@@ -71,5 +71,5 @@ def test_a_smallest_change_is_refused():
     axes = [
         Axis(Feature(name, "continuous", lower=0.0, upper=6.0), (k,)) for k, name in enumerate("ab")
     ]
-    with pytest.raises(InvalidSpec, match="asks for a change of 'b'.*give the feature a step"):
+    with pytest.raises(InvalidSpec, match="requires a change of 'b'.*give the feature a step"):
         Ruling([IfThen("a changes", "b changes")], axes, COST)

@@ -39,10 +39,10 @@ from ract.apps.cli.warmup import warmup
 app = typer.Typer(
     cls=Commands,
     help="Tree models that tell rejected applicants what to change, and prove it.",
-    epilog="The plain path: ract init, ract fit, ract recourse, ract audit; ract COMMAND --help "
-    "has examples. Exit codes: 0 fine, 1 a bug in ract, 2 something in the input or the options "
-    "is wrong, 3 the result could not be written, 4 a certificate was checked in parts only, 130 "
-    "interrupted.",
+    epilog="The usual order: ract init, ract fit, ract recourse, ract audit; ract COMMAND --help "
+    "has examples. Exit codes: 0 success, 1 a bug in ract, 2 something in the input or the options "
+    "is wrong, 3 the result could not be written, 4 a certificate was checked in parts only, or a "
+    "model breaks promises, 130 interrupted.",
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,

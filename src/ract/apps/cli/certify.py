@@ -30,7 +30,7 @@ def certify_model(
     json: bool = False,
     csv: options.Csv,
 ) -> None:
-    """Bound the share of a population without recourse, from people who were held out.
+    """Bound the share of a population without recourse, from held-out people.
 
     Example: ract certify model.ract new-people.csv --groups Sex -o recourse.json
     """

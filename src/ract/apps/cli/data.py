@@ -23,7 +23,9 @@ NAMES = {
 def data(
     name: Annotated[
         str | None,
-        typer.Argument(help="loans, fico, compas, credit, bail or adult; without one, a list."),
+        typer.Argument(
+            help="loans, fico, compas, credit, bail or adult; a list of all by default."
+        ),
     ] = None,
     output: str = "-",
     actions: Path | None = None,

@@ -47,10 +47,10 @@ def import_file(
     json: bool = False,
     csv: options.Csv,
 ) -> None:
-    """Take over a model of another library.
+    """Import a model of another library.
 
-    A fitted tree, forest or boosted trees of scikit-learn, LightGBM, XGBoost or CatBoost becomes a
-    model file, so that ract serves it. REFERENCE is a table like the one that the model was
+    A fitted tree, forest or boosted trees of scikit-learn, LightGBM, XGBoost or CatBoost is written
+    as a model file, for all other commands. REFERENCE is a table like the one that the model was
     trained on; kinds, bounds, categories and costs are learned from it. The model's decisions do
     not change.
 

@@ -23,7 +23,7 @@ def propose_actions(
     keep: list[str] | None = None,
     dates: str | None = None,
     rare: Annotated[
-        int | None, typer.Option(min=2, help="Put categories of fewer people than this together.")
+        int | None, typer.Option(min=2, help="Merge categories of fewer people than this.")
     ] = None,
     rare_name: str = "other",
     json: bool = False,
@@ -32,9 +32,9 @@ def propose_actions(
     """Write an action file for a table, to be edited.
 
     It says how the table is written, what each feature is and how people may change it. All of it
-    is read off the data, and the file says why: columns that name rows or never vary are left out;
-    age, sex and the like are kept out of the model; what happened in the past, and what has no
-    better direction, is fixed. Look through it, and change what is wrong.
+    is inferred from the data, and the file gives the reasons. Columns that name rows or never vary
+    are left out; age, sex and the like are left out of the model; features about the past, and
+    those without a better direction, are fixed. Read the file, and change what is wrong.
 
     Example: ract init data.csv --target Risk -o actions.toml --fixed Age --increase Income
     """

@@ -20,7 +20,7 @@ def leak(
         ),
     ] = None,
     *,
-    queries: Annotated[int, typer.Option(min=10, help="How many people to ask about.")] = 1000,
+    queries: Annotated[int, typer.Option(min=10, help="Number of people to ask about.")] = 1000,
     output: str = "-",
     random_state: options.RandomState = 0,
     json: bool = False,

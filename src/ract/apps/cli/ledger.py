@@ -23,10 +23,10 @@ def verify_ledger(
     *,
     ledger: Where = "ract-promises.db",
     head: Annotated[
-        str | None, typer.Option(help="Head that was noted before, which the chain must hold.")
+        str | None, typer.Option(help="Head that was noted before; the chain must contain it.")
     ] = None,
     heads: Annotated[
-        Path | None, typer.Option(help="File of published heads, all of which it must hold.")
+        Path | None, typer.Option(help="File of published heads; the chain must contain all.")
     ] = None,
     keys: Annotated[
         Path | None, typer.Option(help="Public keys of the lender, as public-keys prints them.")
@@ -64,7 +64,7 @@ def check_candidate(
     plot: options.Picture = None,
     json: options.Json = False,
 ) -> None:
-    """Put every open promise before a model that may replace the one of today.
+    """Check which open promises a model keeps that may replace the one of today.
 
     Example: ract promises check candidate.ract -o checked.csv --plot checked.svg
     """
@@ -117,7 +117,7 @@ def backup(
     *,
     ledger: Where = "ract-promises.db",
 ) -> None:
-    """Copy a ledger to a new file while others go on writing, and verify the copy.
+    """Copy a ledger to a new file, also while others write to it, and verify the copy.
 
     Keys are not copied. For PostgreSQL: pg_dump --format=custom --file=FILE DATABASE.
 
@@ -137,7 +137,7 @@ def backup(
 def new_keys(
     path: Annotated[Path, typer.Argument(metavar="FILE", help="New file.")],
 ) -> None:
-    """Make keys for a ledger that is not there yet; RACT_LEDGER_KEY says where they lie.
+    """Make keys for a ledger that does not exist yet; RACT_LEDGER_KEY names their file.
 
     Example: ract promises new-keys ledger.key
     """

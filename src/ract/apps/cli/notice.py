@@ -179,7 +179,7 @@ def check_settings(
     pack: list[str],
     json: bool = False,
 ) -> None:
-    """Check that a file of codes has what a body of rules asks a notice to say.
+    """Check that a file of codes has the fields that a body of rules requires of a notice.
 
     What is missing is named, and the exit code is 2. Packs: eu-ccd2, eu-gdpr, eu-ai-act, uk-22c,
     us-reg-b, us-co-admt.

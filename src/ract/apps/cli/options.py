@@ -41,9 +41,9 @@ Picture = Annotated[
     Path | None, typer.Option(help="Picture to write: PNG, SVG or PDF by its suffix.")
 ]
 Training = Annotated[
-    str | None, typer.Option(help="Training table, to notice people who are in both tables.")
+    str | None, typer.Option(help="Training table, to detect people who are in both tables.")
 ]
-RandomState = Annotated[int, typer.Option(min=0, help="Seed; the same gives the same result.")]
+RandomState = Annotated[int, typer.Option(min=0, help="Seed; the same seed gives the same result.")]
 Json = Annotated[bool, typer.Option("--json", help="Print the summary as JSON on standard output.")]
 
 
@@ -64,7 +64,7 @@ class NoticePages:
     language: str | None = None
     template: Path | None = None
     replace: Annotated[
-        bool, typer.Option("--replace", help="Remove the notices that the folder holds.")
+        bool, typer.Option("--replace", help="Remove the notices that are in the folder.")
     ] = False
 
 

@@ -90,7 +90,7 @@ def redeem_promises(
     output: Output = "-",
     csv: options.Csv,
 ) -> None:
-    """Accept people who come back and stand where their promise says.
+    """Accept people who come back and meet the conditions of their promise.
 
     Example: ract promises redeem back.csv --id Applicant -o decisions.csv
     """
@@ -123,7 +123,7 @@ def withdraw_promise(
     reason: str,
     ledger: Where = "ract-promises.db",
 ) -> None:
-    """Take back an open promise.
+    """Withdraw an open promise.
 
     Example: ract promises withdraw 04b8a3c8594f2e829c087ee90697ce3f --reason "Forged payslip"
     """
@@ -205,13 +205,15 @@ def show_outcomes(
         Path | None,
         typer.Argument(
             metavar="[FILE]",
-            help="Outcomes to keep first: columns promise and outcome (repaid, defaulted or open).",
+            help="Outcomes to record first: columns promise, outcome (repaid, defaulted or open).",
         ),
     ] = None,
     *,
     ledger: Where = "ract-promises.db",
     model: Path | None = None,
-    confidence: Annotated[float, typer.Option(min=0, max=1, help="Of intervals.")] = 0.95,
+    confidence: Annotated[
+        float, typer.Option(min=0, max=1, help="Confidence of intervals.")
+    ] = 0.95,
     output: Output = None,
     json: bool = False,
     csv: options.Csv,

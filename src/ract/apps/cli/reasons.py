@@ -36,10 +36,10 @@ def explain_refusals(
     json: bool = False,
     csv: options.Csv,
 ) -> None:
-    """Say why people were refused, and whether a reason can be mended.
+    """Say why people were refused, and whether changing the feature helps.
 
-    The table has one row per reason, the one that hurt most first (one row without a reason for
-    people who are accepted).
+    The table has one row per reason, the most important first (one row without a reason for people
+    who are accepted).
 
     Example: ract reasons model.ract people.csv --reference training.csv -o reasons.csv
     """

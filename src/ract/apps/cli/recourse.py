@@ -36,9 +36,9 @@ def find_plans(
 ) -> None:
     """Find what each person can do to get the desired class.
 
-    The table has one row per change (one row without a change for people who have no plan or
-    need none). Long files are read, searched and written in chunks, so that memory stays small.
-    The plans of a folder of Parquet files are a folder of Parquet files, made part by part, here
+    The table has one row per change (one row without a change for people who have no plan or need
+    none). Long files are read, searched and written in chunks, so that memory stays small. The
+    plans for a folder of Parquet files are written to a folder of Parquet files, part by part, here
     or on a Dask cluster. ract notice writes pages for people to read.
 
     Example: ract recourse model.ract people.csv -o plans.csv --id Name

@@ -54,7 +54,7 @@ def start(
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 for a free one.")] = 8000,
     workers: Annotated[int, typer.Option(min=1, max=64, help="Worker processes.")] = 1,
     threads: Annotated[
-        int, typer.Option(min=1, max=64, help="Requests that a worker process works on at once.")
+        int, typer.Option(min=1, max=64, help="Requests that a worker process handles at once.")
     ] = 8,
     notices: Annotated[
         list[Path] | None,
@@ -78,18 +78,19 @@ def start(
     ] = "",
     trusted_proxy: Annotated[
         list[str] | None,
-        typer.Option(help="Address of a reverse proxy, whose X-Forwarded-For is believed."),
+        typer.Option(help="Address of a reverse proxy, whose X-Forwarded-For is used."),
     ] = None,
-    zone: Annotated[str, typer.Option(help="Time zone in which promises end with a day.")] = "UTC",
+    zone: Annotated[str, typer.Option(help="Time zone in which the days of promises end.")] = "UTC",
     pin: Annotated[
         list[str] | None,
-        typer.Option(help="Feature that promises do not let change, such as the loan's amount."),
+        typer.Option(help="Feature that promises do not allow to change, such as an amount."),
     ] = None,
     heads: Annotated[
         str, typer.Option(help="File or URL to which signed heads of the ledger are published.")
     ] = "",
     four_eyes: Annotated[
-        bool, typer.Option("--four-eyes", help="A second person confirms redeeming, withdrawing.")
+        bool,
+        typer.Option("--four-eyes", help="A second person confirms redeeming and withdrawing."),
     ] = False,
     certificate: Annotated[Path | None, typer.Option(help="Certificate for HTTPS, as PEM.")] = None,
     private_key: Annotated[Path | None, typer.Option(help="Its key, as PEM.")] = None,
@@ -159,13 +160,13 @@ def start(
 def add_key(
     role: Annotated[str, typer.Argument(metavar="ROLE", help="case-worker, auditor or admin.")],
     name: Annotated[
-        str, typer.Argument(metavar="NAME", help="Whose key it is; kept with what they do.")
+        str, typer.Argument(metavar="NAME", help="Whose key it is; recorded with what they do.")
     ],
     *,
-    days: Annotated[int | None, typer.Option(min=1, help="After how many days it ends.")] = None,
+    days: Annotated[int | None, typer.Option(min=1, help="Days after which it ends.")] = None,
     ledger: Where = "ract-promises.db",
 ) -> None:
-    """Make a key and print it, once: only its hash is kept.
+    """Make a key and print it once; only its hash is stored.
 
     Example: ract serve add-key case-worker "J. Doe"
     """
@@ -181,7 +182,7 @@ def add_key(
 
 @command("keys")
 def keys(*, ledger: Where = "ract-promises.db") -> None:
-    """List the keys; what they are is not kept.
+    """List the keys by number, role and name; the keys themselves are not stored.
 
     Example: ract serve keys
     """
@@ -255,7 +256,7 @@ def _publish_if_there(path: Path | None, ledger: str, force: bool) -> None:
     except LedgerUnavailable as error:
         if "sqlite" in str(error):  # a file that is away does not come back by itself
             raise
-        say(f"{error} The service waits for it, and decides by the model that was let in last.")
+        say(f"{error} The service waits for it, and uses the model that was accepted last.")
 
 
 def _say_keys(ledger: str, address: str) -> None:

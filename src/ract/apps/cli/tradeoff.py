@@ -30,7 +30,7 @@ def tradeoff(
     json: bool = False,
     csv: options.Csv,
 ) -> None:
-    """Measure what a parameter costs and gives, by cross-validation.
+    """Measure accuracy, AUC and recourse along a parameter, by cross-validation.
 
     Example: ract tradeoff data.csv --target Risk --desired Good --actions actions.toml -o out.csv
     """

@@ -135,8 +135,8 @@ def _stored(table: TrainingData, form: TableFormat, space: Any, weights: str | N
     desired = desired_label(table.desired, labels, space)
     n_people = classes.total()
     say(
-        f"Note: {table.data} is read in batches, {n_people:,} people; what is measured beside the "
-        f"model is measured on at most {MOST_ROWS:,} of them."
+        f"Note: {table.data} is read in batches, {n_people:,} people; whatever is measured in "
+        f"addition to the fit is measured on at most {MOST_ROWS:,} of them."
     )
     return Training(
         dataset.replace_schema(pyarrow.schema(fields)),

@@ -1,4 +1,4 @@
-"""More people than one machine holds: one function from frame to frame, and engines that map it.
+"""More people than fit on one machine: a function from frame to frame, and engines that map it.
 
 What is public stands in ``__init__.pyi``; it is imported on first use.
 """

@@ -34,8 +34,8 @@ def apply(
 ) -> Any:
     """``apply`` on a Dask frame: a Dask frame of answers, in the order of the people.
 
-    Nothing is computed yet, but people without a column of the model are refused. The model
-    travels to each worker once.
+    The result is lazy, but a missing column of the model is refused at once. The model is sent to
+    each worker once.
 
     Parameters
     ----------
@@ -100,13 +100,13 @@ def fit(
     y, sample_weight : str
         Names of columns.
     rows : {"all", "divided"}
-        Send everyone's cells, one to three bytes per person and feature, to each worker, which
-        grows its share of the trees on all of them: the model is that of a local fit with the same
-        seed, bit for bit. Or divide people among parts at random, and let each worker grow its
-        share of the trees on a part: for tables whose cells no worker can hold.
+        "all" sends everyone's cells, one to three bytes per person and feature, to each worker,
+        which grows its share of the trees on all of them: the model is that of a local fit with the
+        same seed, bit for bit. "divided" divides people among parts at random, and each worker
+        grows its share of the trees on a part: for tables whose cells no worker can hold.
     n_parts : int, optional
-        Into how many parts trees, and people if they are divided, go: by default so many as the
-        cluster has threads.
+        Number of parts into which trees, and people if they are divided, are divided: by default
+        the number of threads of the cluster.
 
     Returns
     -------
@@ -119,7 +119,7 @@ def fit(
     if rows == "divided" and (forest.oob_score or forest.cut_rule.needs_scores):
         needs = "oob_score needs" if forest.oob_score else "approval_rate and max_bad_rate need"
         raise InvalidSpec(
-            f"{needs} rows='all': divided, a tree has not seen the people of other parts."
+            f"{needs} rows='all': with 'divided' no tree knows the people of other parts."
         )
     n_parts = _n_threads() if n_parts is None else n_parts
     columns = Columns.of(people.columns, y, sample_weight, forest.actions)
@@ -174,16 +174,17 @@ def local_client(n_workers: int | None = None, *, host: str = "127.0.0.1") -> It
     """A Dask client with worker processes on this machine, one thread each.
 
     They neither profile what they run nor watch their own event loop closely, which would take
-    some ten per cent of CPU, and far more on a machine that is busy. Nor do they give back every
-    64 kB that is free, as Dask's do, which takes 15 per cent: searches ask for memory all the time.
+    about ten per cent of CPU, and far more on a busy machine. Nor do they return every 64 kB of
+    free memory to the system, as Dask's workers do, which takes 15 per cent, since searches
+    allocate memory all the time.
 
     Parameters
     ----------
     n_workers : int, optional
         One for each core by default.
     host : str
-        Where scheduler, workers and dashboard listen: on this machine only, since none of them asks
-        who is calling.
+        Address on which scheduler, workers and dashboard listen: by default this machine only,
+        since none of them authenticates callers.
     """
     from distributed import Client, LocalCluster
 
@@ -206,7 +207,7 @@ def local_client(n_workers: int | None = None, *, host: str = "127.0.0.1") -> It
 def mapper(client: Any) -> Any:
     """Parts of a Parquet folder on a cluster, for ``run``; a dead worker's are retried.
 
-    Workers need the folders of people and of answers under the same names.
+    Workers must reach the folders of people and of answers by the same paths.
 
     Parameters
     ----------

@@ -71,9 +71,9 @@ _models = Memo(4)  # what this process has read
 
 @dataclass(frozen=True)
 class Job:
-    """What is asked of a model about every part of a population.
+    """A question to a model about every part of a population.
 
-    Made by ``Job.of``; it travels to the workers of an engine, model included.
+    Made by ``Job.of``; it is sent to the workers of an engine, with the model.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ class Job:
     options : mapping
         Those of ``model.recourse``, ``model.reasons`` or ``ract.has_recourse``.
     version : str
-        Of ract, where the job was made.
+        The version of ract that made the job.
     """
 
     content: bytes = field(repr=False)
@@ -135,7 +135,7 @@ class Job:
 
     @property
     def model(self) -> Any:
-        """The model, which a process reads once; of decisions, what decides."""
+        """The model, read once per process; for decisions, only the part that decides."""
         read = decider_from_bytes if self.what == "decisions" else _model
         return _models.get((self.digest, read), lambda: read(self.content))
 
@@ -218,16 +218,16 @@ def apply(
 ) -> pd.DataFrame:
     """The answers of a model about people, as every engine can ask for them.
 
-    A pure function: the same people get the same answers, in whatever parts they are asked about
-    and on whatever machine. The columns and their types depend on what is asked, not on the
-    people. A row that cannot be read has the status "invalid" and a message.
+    A pure function: the same people get the same answers, however a table is divided into parts, on
+    every machine. Columns and their types depend on the question, not on the people. A row that
+    cannot be read has the status "invalid" and a message.
 
     Parameters
     ----------
     model : path or fitted model
         A model file, which a process reads once.
     people : DataFrame
-        With the columns of the model; further ones are left alone.
+        With the columns of the model; further columns are ignored.
     what : {"plans", "decisions", "reasons", "has_recourse"}
         One row per change of each plan; the class and its probability; one row per reason; or
         only whether there is a plan.
@@ -236,7 +236,7 @@ def apply(
     **options
         Of plans those of ``ract.find_recourse``, and ``form="wide"`` for one row per person; of
         reasons those of ``ract.find_reasons``; of has_recourse those of ``ract.has_recourse``.
-        Searches end by ``max_nodes``, not by a clock.
+        Searches end by ``max_nodes``, not by time.
 
     Examples
     --------

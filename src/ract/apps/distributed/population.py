@@ -152,8 +152,8 @@ class Statements:
     ) -> Certificate:
         """``ract.certify`` on everyone in a frame of an engine, from counts of its parts.
 
-        Its fingerprint of the people is the same in whatever parts and order they come, so that
-        ``ract.verify`` can compare it with a table in memory.
+        Its fingerprint of the people does not depend on parts and order, so that ``ract.verify``
+        can compare it with a table in memory.
 
         Parameters
         ----------
@@ -182,7 +182,7 @@ class Statements:
     ) -> pd.DataFrame:
         """``ract.evaluation.metrics.recourse_report`` on everyone in a frame of an engine.
 
-        Plausibility is learned from people and left out, unless they are given as ``reference``.
+        Plausibility is left out unless people to learn it from are given as ``reference``.
 
         Parameters
         ----------
@@ -213,9 +213,9 @@ class Statements:
     ) -> Audit:
         """``audit`` on everyone in a frame of an engine, from counts of its parts.
 
-        Everyone's plan is searched for. People are gone through twice, since a judge must know
-        which share of all is accepted; the first people without recourse are explained where this
-        is called.
+        Plans are searched for everyone. The people are read twice: first for the certificate, which
+        also gives a judge the share of accepted people, then for plans. The first people without
+        recourse are explained in the calling process.
 
         Parameters
         ----------

@@ -36,8 +36,8 @@ __all__ = ["apply", "audit", "certify", "recourse", "report"]
 def apply(model: Any, people: Any, what: What = "plans", *, key: str, **options: Any) -> Any:
     """``ract.apps.distributed.apply`` on a Spark frame: a Spark frame of answers.
 
-    Nothing is computed yet, but people without a column of the model are refused. Rows of Spark
-    have neither order nor index, so that a key is needed.
+    The result is lazy, but a missing column of the model is refused at once. Rows of Spark have
+    neither order nor index, so a key is needed.
 
     Parameters
     ----------

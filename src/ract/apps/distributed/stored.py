@@ -86,7 +86,7 @@ def run(
     mapper: Mapper | None = None,
     progress: bool = False,
 ) -> Counts:
-    """Answer everyone in a Parquet file or folder, into a folder of Parquet files.
+    """Answer for everyone in a Parquet file or folder, and write a folder of Parquet files.
 
     People without a key are numbered from 0 in the order of files and rows. Subfolders, such as
     those of a partitioned data set, have subfolders of the same name. Parts that are there
@@ -101,18 +101,18 @@ def run(
         A folder, made if there is none.
     rows_per_part : int
     form : TableFormat, optional
-        How the people's columns are written, if not as the model takes them.
+        How the people's columns are written, if this differs from what the model expects.
     mapper : callable, optional
         Calls a function with the work and each part, in whatever order and place;
-        ``dask.mapper(client)`` is one. By default they are done here, one by one.
+        ``dask.mapper(client)`` is one. By default the parts are processed here, one by one.
     progress : bool
         Show a bar with the time left.
 
     Returns
     -------
     Counter
-        How many people have which status; "within" is accepted or has a plan that does not only
-        hand in values, and "only supplied" has one that does.
+        Number of people by status; "within" counts people who are accepted or have a plan that does
+        not only supply values, "only supplied" those whose plan does.
     """
     if rows_per_part < 1:
         raise InvalidSpec(f"rows_per_part must be 1 or more, got {rows_per_part!r}.")

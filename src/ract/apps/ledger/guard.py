@@ -33,14 +33,14 @@ PART = 1000  # promises that are put to a candidate at once
 
 @dataclass(frozen=True)
 class Check:
-    """Open promises before a candidate.
+    """Which open promises a candidate keeps.
 
     Parameters
     ----------
     table : DataFrame
         One row per promise: promise, person, expires, verdict ("kept", "broken" or "unknown"),
-        accepted (whether the candidate accepts the plan itself), strength (what the plan wins),
-        needed (what it has to win) and short (the difference, where it is missed).
+        accepted (whether the candidate accepts the plan itself), strength (of the plan), needed
+        (the strength that the candidate requires) and short (the difference, if it is too weak).
     """
 
     table: pd.DataFrame
@@ -79,7 +79,7 @@ class Check:
 
 
 def check(ledger: Ledger | Sequence[Promise], candidate: Any) -> Check:
-    """Put every open promise before a candidate.
+    """Find out which open promises a candidate keeps.
 
     Parameters
     ----------

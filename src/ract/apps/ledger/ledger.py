@@ -42,8 +42,8 @@ Values = Mapping[str, Any] | pd.Series
 class Erased(NamedTuple):
     """What became of a person's data: how many promises and cases, and whether journals are clean.
 
-    Without ``everywhere`` SQLite's journal still holds them, because somebody reads from it; they
-    are gone when the last one has closed the ledger.
+    If ``everywhere`` is False, SQLite's journal still contains them, because somebody reads from
+    it; they are gone when the last reader has closed the ledger.
     """
 
     promises: int
@@ -57,19 +57,20 @@ class Ledger:
     Parameters
     ----------
     where : path or URL
-        A file of SQLite's, made if it is not there, or an address such as
+        A file of SQLite, which is created if there is none, or an address such as
         ``postgresql+psycopg://user@host/name``.
     keys : path or KeyRing, optional
-        What signs events: a file, made if the ledger is new. By default the one that
-        ``RACT_LEDGER_KEY`` names, or a file beside the ledger.
+        The keys that sign events: a file, which is created if the ledger is new. By default the
+        file that ``RACT_LEDGER_KEY`` names, or one beside the ledger.
     mode : {"create", "write", "read"}
-        "write" refuses a ledger that is not there, and "read" changes nothing.
+        "create" makes a ledger if there is none, "write" raises an error then, and "read" changes
+        nothing.
     zone : str
-        The lender's time zone, in which promises end with a day.
+        The lender's time zone; promises end at the end of a day in it.
     by : str, optional
-        Who writes, where no call says so; the user of this process by default.
+        Who writes, if a call does not say so; the user of this process by default.
     clock : callable, optional
-        What time it is; that of the database by default.
+        Returns the time; by default the clock of the database is used.
 
     Examples
     --------
@@ -121,16 +122,16 @@ class Ledger:
     ) -> list[Promise]:
         """Promise the plans of a result to everyone who has one.
 
-        All of them are kept, or none. A promise ends earlier where features that move by
-        themselves (``Feature.drift``) would leave what is proved.
+        Either all promises are made, or none. A promise ends earlier if features that change by
+        themselves (``Feature.drift``) would leave the proved region before.
 
         Parameters
         ----------
         recourse : Recourse
-            Of a model of ract's, or of several. Ask for ``at_least=True``, so that people may do
+            Plans of a model of ract's, or of several. Use ``at_least=True``, so that people may do
             more than their plan asks.
         expires : date, datetime or timedelta
-            The last day of promises, which they last to the end of.
+            The last day of the promises; they are valid to its end.
         people : sequence, optional
             Keys of the people; their labels in the table by default.
         pinned : names
@@ -139,7 +140,7 @@ class Ledger:
         by : str, optional
             Who makes the promises.
         request : str or Request, optional
-            An offer whose key is known already is not made again.
+            An offer with a key that is known already is not made again.
         """
         drafted = self.draft(recourse, expires=expires, people=people, pinned=pinned)
         return self.keep(drafted, by=by, request=request)
@@ -192,10 +193,10 @@ class Ledger:
         by: str | None = None,
         request: Request | None = None,
     ) -> Redemption:
-        """Accept someone who comes back and stands where an open promise says.
+        """Accept a person who comes back and meets the conditions of an open promise.
 
-        Whatever the model of the day says; the decision names the promise. If the person has a
-        case, it says so from then on.
+        The person is accepted whatever the model of the day says; the decision names the promise.
+        If the person has a case, the decision is recorded there.
 
         Parameters
         ----------
@@ -205,11 +206,11 @@ class Ledger:
         promise : str, optional
             Only this one of their promises.
         evidence : mapping, optional
-            By feature: what was seen.
+            By feature: the evidence that was seen.
         by : str, optional
             Who redeems it.
         request : Request, optional
-            One that was carried out already is answered as it was then.
+            A request that was carried out already gets the same answer again.
         """
         key, given = str(person), plain_values(values)
         with self.store.writing() as db:
@@ -233,10 +234,10 @@ class Ledger:
         model: str,
         by: str | None = None,
     ) -> list[tuple[str, str | None]]:
-        """Keep decisions of a model as cases: all of them, or none.
+        """Record decisions of a model as cases: all of them, or none.
 
-        Whoever is refused and stands where an open promise says is accepted by it. For each
-        person, the number of the case and of that promise.
+        A person whom the model refuses and who meets the conditions of an open promise is accepted
+        by it. Returns the numbers of the case and of that promise for each person.
         """
         check_keys(people, "A person's key")
         found = []
@@ -260,7 +261,7 @@ class Ledger:
             return self._shelf.nearest(db, str(person), plain_values(values), promise)
 
     def withdraw(self, promise: str, reason: str, *, by: str | None = None) -> Promise:
-        """Take back an open promise, for a reason that is kept and told to the person."""
+        """Withdraw an open promise, for a reason that is recorded and shown to the person."""
         if not isinstance(reason, str) or not reason.strip():
             raise InvalidSpec("A promise is withdrawn for a reason; none was given.")
         with self.store.writing() as db:
@@ -281,8 +282,8 @@ class Ledger:
     def erase(self, person: Hashable, *, by: str | None = None) -> Erased:
         """Remove everything that is known of a person; the chain still verifies.
 
-        Open promises end. Rows that other tables of the same database (``ract_...``) hold in their
-        name go too.
+        Open promises end. Rows of the person in other tables of the same database (``ract_...``)
+        are removed too.
         """
         key, table, own = str(person), tables.promises, tables.cases.c
         with self.store.writing() as db:
@@ -302,7 +303,7 @@ class Ledger:
             return self._shelf.get(db, promise)
 
     def of(self, person: Hashable) -> list[Promise]:
-        """The promises to a person, whatever became of them, oldest first."""
+        """The promises to a person, with any status, oldest first."""
         with self.store.reading() as db:
             return self._shelf.all(db, tables.promises.c.person == str(person))
 
@@ -347,9 +348,9 @@ class Ledger:
         Parameters
         ----------
         head : str, optional
-            The hash of an event that was noted before: the chain must hold it.
+            The hash of an event that was noted before; the chain must contain it.
         heads : sequence of Head
-            Signed heads that were published: the chain must hold them all.
+            Signed heads that were published; the chain must contain all of them.
         """
         with self.store.snapshot() as db:
             return verify_chain(db, self.store, head, heads)
@@ -365,7 +366,7 @@ class Ledger:
     def receipt(self, promise: str) -> dict[str, Any]:
         """A promise as its person can keep it: signed, and checked without this ledger.
 
-        ``ract.apps.ledger.check_receipt`` does so.
+        ``ract.apps.ledger.check_receipt`` checks it.
         """
         with self.store.reading() as db:
             self._shelf.get(db, promise)

@@ -38,19 +38,20 @@ STAKES = np.concatenate([-np.arange(1, 10), np.arange(1, 10)]) / 10
 
 @dataclass(frozen=True, repr=False)
 class PromiseOutcomes:
-    """How redeemed promises went.
+    """The outcomes of redeemed promises.
 
     Parameters
     ----------
     counts : dict
-        How many promises are redeemed and withdrawn; of the redeemed: repaid, defaulted, open.
+        Numbers of redeemed and withdrawn promises; of the redeemed also those repaid, defaulted and
+        open.
     table : DataFrame
         For everyone and, with a judge, by verdict ("earned", "undecided", "granted"): ``ended``,
         ``repaid``, their ``share`` with ``low`` and ``high``, and with a judge the share that was
-        ``predicted``, the ``evidence`` against the judge (what a bettor's stake has become, from
-        1), and a ``warning``, empty if there is none.
+        ``predicted``, the ``evidence`` against the judge (the stake of a bettor who began with 1),
+        and a ``warning``, empty if there is none.
     confidence : float
-        With which the intervals hold at all times, and no warning is false.
+        The confidence with which the intervals hold at all times, and no warning is false.
     """
 
     counts: dict[str, int]
@@ -83,7 +84,7 @@ class PromiseOutcomes:
 
 
 def record_outcomes(ledger: Ledger, outcomes: Mapping[str, str], *, by: str | None = None) -> None:
-    """Keep what became of redeemed promises, as signed events: all of them, or none.
+    """Record the outcomes of redeemed promises as signed events: all of them, or none.
 
     Parameters
     ----------
@@ -120,11 +121,11 @@ def promise_outcomes(
     ----------
     ledger : Ledger
     judge : OutcomeJudge, optional
-        Of other people, such as the one in the model's file; it is asked about people as they were
-        when they redeemed their promise.
+        A judge of other people, such as the one in the model's file. It predicts for people as they
+        were when they redeemed their promise.
     accepted : float, optional
-        Share of people whom the model accepts, for the judge's bar; a judge from a model file
-        knows it.
+        Share of people whom the model accepts, for the judge's bar; not needed for a judge from a
+        model file.
     confidence : float
     """
     if not 0 < confidence < 1:

@@ -69,7 +69,7 @@ class Limit(NamedTuple):
 
 @dataclass(frozen=True)
 class Region:
-    """Where a person must stand to be accepted.
+    """The values with which a person is accepted, feature by feature.
 
     Parameters
     ----------
@@ -129,12 +129,13 @@ class Promise:
     plan : str
         In words.
     region : Region
-        Where the person must stand.
+        The values with which the person is accepted.
     before, after : dict
         The person's values when the promise was made, and after the plan.
     strength : float
     lasting : float or None
-        The probability with which a model that is trained again accepts the plan too.
+        The probability with which a model that is trained again on other people accepts the plan
+        too.
     reason : str or None
         Why it was withdrawn.
     """
@@ -166,15 +167,16 @@ class Promise:
 
 @dataclass(frozen=True)
 class Redemption:
-    """What became of someone who came back.
+    """What happened when a person came back.
 
     Parameters
     ----------
     accepted : bool
     promise : Promise or None
-        The promise that decided, or the one that came nearest; None if there is none.
+        The promise that decided, or the one whose conditions are closest to being met; None if
+        there is none.
     faults : tuple of str
-        What keeps them from being accepted, a sentence each.
+        Why they were not accepted, a sentence each.
     """
 
     accepted: bool
@@ -191,7 +193,7 @@ class Redemption:
 
 @dataclass(frozen=True)
 class Case:
-    """A person on whom was decided.
+    """A person about whom a decision was made.
 
     Parameters
     ----------
@@ -199,9 +201,10 @@ class Case:
     at : datetime
         Of the last decision.
     values : dict
-        That were decided on.
+        The values on which the decision was made.
     decision : dict
-        "accepted", "model" (fingerprint) and "promise" (number of the one that decided, or None).
+        "accepted", "model" (fingerprint) and "promise" (number of the promise that decided, or
+        None).
     reported : dict or None
         Values that the person has reported since.
     """
@@ -230,8 +233,8 @@ class Verification:
         Hash of the last event.
     faults : tuple of str
     signed : Head or None
-        The same with its signature. Published elsewhere, it also shows events that were cut off
-        the end.
+        The last event, signed. If it is published elsewhere, it also reveals that events were
+        removed from the end.
     """
 
     n_events: int

@@ -68,8 +68,8 @@ class Regions:
     def __init__(self, recourse: Recourse, pinned: Collection[str] = ()) -> None:
         if recourse.answers.outcomes is not None:
             raise InvalidSpec(
-                "Plans with effects, or by a month that features drift to, cannot be promised: "
-                "people end at other values; ActionSpace.within has plans of a time from today's."
+                "Plans with effects, or for a month to which features drift, cannot be promised, "
+                "since people then have other values; plans with ActionSpace.within can."
             )
         question, self._axes = recourse.question, recourse.encoder.axes
         features = [axis.feature for axis in self._axes]
@@ -331,7 +331,7 @@ def _fingerprint(recourse: Recourse) -> str:
     models = [one.model for one in recourse.question.each if one.decides]
     if not all(hasattr(model, "ensemble_") for model in models):
         raise InvalidSpec(
-            "Promises are made by models that can be kept: make one of this model with "
+            "Promises can be made only by models that can be stored: import this model with "
             "ract.import_model first."
         )
     return " ".join(model_fingerprint(model) for model in models)

@@ -69,7 +69,7 @@ class KeyRing:
     ----------
     keys : tuple of SigningKey
     path : Path, optional
-        Where they lie; read again when a key is met that is not known.
+        File of the keys; it is read again when an unknown key occurs.
 
     Examples
     --------

@@ -114,7 +114,7 @@ class Shelf:
 
     def _promise(self, status: str, made: chain.Event, *, signed: bool) -> Promise:
         if made.details is None and status == ERASED:
-            raise InvalidSpec(f"What promise {made.subject!r} said was erased.")
+            raise InvalidSpec(f"The contents of promise {made.subject!r} were erased.")
         if not chain.is_intact(made) or (signed and not self._store.is_signed(made)):
             raise LedgerChanged(made.subject)
         details = json.loads(made.details or "")
@@ -142,7 +142,7 @@ class Request(NamedTuple):
 
     @property
     def digest(self) -> str:
-        """What is kept of the body."""
+        """The hash of the body, which is stored."""
         return hashlib.sha256(self.body.encode("utf-8", "surrogatepass")).hexdigest()
 
     def made(self, db: Connection) -> list[str] | None:
@@ -157,6 +157,6 @@ class Request(NamedTuple):
         return [str(id) for id in json.loads(row.made)]
 
     def remember(self, db: Connection, made: Sequence[str]) -> None:
-        """Keep which promises it has made."""
+        """Record which promises it has made."""
         new = {"key": self.key, "digest": self.digest, "made": json.dumps(made)}
         db.execute(insert(tables.requests).values(new))

@@ -67,7 +67,7 @@ class OldLedger(InvalidFile):
 
 
 class LedgerChanged(InvalidFile):
-    """What a ledger says is not what was written."""
+    """The contents of a ledger are not what was written."""
 
     def __init__(self, subject: str) -> None:
         super().__init__(

@@ -35,13 +35,13 @@ class Refit:
     model : classifier
         Fitted on the people and the promised rows.
     check : Check
-        The open promises before it.
+        Which open promises the model keeps.
     plain : Check
-        The same before a model of the people alone.
+        Which open promises a model of the people alone keeps.
     weights : float (promises,)
-        What the rows of each promise weighed together in the end.
+        Total weight of the rows of each promise in the last round.
     auc, plain_auc : float
-        On held-out people, of models trained alike; NaN if it was not measured.
+        On held-out people, by models trained in the same way; NaN if it was not measured.
     """
 
     model: RecourseClassifierMixin
@@ -85,12 +85,12 @@ def refit(
 ) -> Refit:
     """Train a model again so that open promises are kept.
 
-    Promised people enter as rows that have carried out their plan, with the promised class: as the
-    plan asks, at the far end of its ranges and between, since whoever does more is promised the
-    same. Rows of promises that are not kept weigh twice as much in the next round, until the share
-    is reached or eight rounds are over; the model of the round that kept the most is given. A
-    weight of recourse that the learner chooses by itself is chosen on the people alone; what lasts
-    is measured for the model in the end.
+    Promised people are added to the table as rows after their plan, with the promised class:
+    exactly as the plan asks, at the far end of its ranges, and between, since people who do more
+    are promised the same. Rows of promises that are not kept get twice the weight in the next
+    round, until the share is reached or eight rounds are over; the model of the round that kept the
+    most is returned. A weight of recourse that the learner chooses itself is chosen on the people
+    alone; what lasts is measured for the final model.
 
     Parameters
     ----------
@@ -104,9 +104,9 @@ def refit(
     sample_weight : array (people,), optional
     held_out : float
         Share of the people on whom the AUC with and without promised rows is measured, by models
-        of the others; 0 to leave that out.
+        trained on the others; 0 to skip this.
     random_state : int
-        Of who is held out, and of rows between.
+        For choosing held-out people, and for the rows between.
 
     Examples
     --------
@@ -237,7 +237,7 @@ class _Samples:
 
 def _samples(X: TableLike, y: ColumnLike, weight: ColumnLike | None) -> _Samples:
     if not isinstance(X, pd.DataFrame):
-        raise InvalidSpec(f"Promises are kept by column: a pandas frame, got {type(X).__name__}.")
+        raise InvalidSpec(f"X must be a pandas frame, with named columns, got {type(X).__name__}.")
     labels = np.asarray(y)
     weights = np.ones(len(labels)) if weight is None else np.asarray(weight, float)
     return _Samples(X, labels, weights)

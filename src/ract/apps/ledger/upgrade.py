@@ -64,8 +64,8 @@ def _old_events(db: Connection) -> list[Event]:
             or not (event.details is None or chain.is_intact(event))
         ):
             raise InvalidFile(
-                f"Event {event.number} of this ledger of 0.2 is not as it was written; it is not "
-                "taken over."
+                f"Event {event.number} of this ledger of 0.2 is not as it was written; the "
+                "ledger cannot be upgraded."
             )
         previous = event.hash
         found.append(event._replace(salt=None, details=None))

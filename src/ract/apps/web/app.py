@@ -73,7 +73,7 @@ class App:
 
     @property
     def service(self) -> Service:
-        """What answers, once the ledger has."""
+        """The service that answers requests, as soon as the ledger is open."""
         if self._service is None:
             raise LedgerUnavailable("The ledger has not answered yet.")
         return self._service

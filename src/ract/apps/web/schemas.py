@@ -192,7 +192,7 @@ class Offers(BaseModel):
 
 
 class RedemptionAnswer(BaseModel):
-    """What became of someone who came back."""
+    """What happened when a person came back."""
 
     accepted: bool
     promise: PromiseAnswer

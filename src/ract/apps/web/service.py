@@ -149,7 +149,7 @@ class Service:
         if keep:
             known = [person for person in people if person is not None]
             if len(known) < len(people):
-                raise InvalidSpec("A case is kept by the person's key, and one has none.")
+                raise InvalidSpec("A case needs the person's key, and one person has none.")
             kept = [*self.ledger.decide(known, rows, accepted, model=live.fingerprint, by=by)]
         else:
             for i, person in enumerate(people):

@@ -18,23 +18,23 @@ class Settings:
     Parameters
     ----------
     ledger : str
-        File or address of the ledger, which holds keys, cases and the model too.
+        File or address of the ledger, which also contains keys, cases and the model.
     model : str
-        Model file that an administrator may have read again; "" for none.
+        Model file that is read again on an administrator's request; "" for none.
     notices : tuple of str
         Files of ``ract notice init``, one for each language at most.
     public_url : str
-        Address by which people reach the service; nothing that a request says takes its place.
+        Address by which people reach the service, whatever host a request names.
     proxies : tuple of str
         Addresses of reverse proxies that are trusted.
     shared : str
-        Folder for what worker processes count together; "" for one process alone.
+        Folder for counts that worker processes share; "" for one process alone.
     heads : str
         File or address to which signed heads of the ledger are published; "" for none.
     zone : str
         The lender's time zone.
     pinned : tuple of str
-        Features that promises do not let change, unless their plan does.
+        Features that promises do not allow to change, unless the plan changes them.
     promise_days, link_days : int
         How long promises and applicants' links last.
     time_limit : float
@@ -83,5 +83,5 @@ class Settings:
 
     @classmethod
     def from_environment(cls) -> Settings:
-        """What the process that started this one has left."""
+        """The settings that the process which started this one has passed on."""
         return TypeAdapter(cls).validate_json(os.environ[VARIABLE])

@@ -34,13 +34,13 @@ class Feature:
     name : str
         Column name; for already one-hot-encoded columns, the name of the group.
     kind : {"continuous", "integer", "binary", "categorical"}, optional
-        Read off the data when it is not given.
+        Inferred from the data if it is not given.
     change : {"any", "increase", "decrease", "fixed"}
-        Which way the feature may move. For a categorical feature, "increase" means towards
-        categories that are listed later.
+        The direction in which the feature may change. For a categorical feature, "increase" means
+        towards categories that are listed later.
     lower, upper : float, optional
-        Values that an action may set; the observed range by default. A person who already
-        stands beyond a bound may stay there, or move back.
+        Smallest and largest value that an action may set; the observed range by default. A person
+        who is beyond a bound may stay there, or move back.
     weight : float
         Multiplies the effort of changing this feature; 0 makes it free.
     categories : sequence, optional
@@ -48,46 +48,46 @@ class Feature:
     columns : sequence of str, optional
         Columns that already hold a one-hot encoding of this feature, one per category.
     missing : {"stays", "supply"}, optional
-        What someone without a value may do: nothing, or hand in any value within the bounds,
-        whatever ``change`` says of people who have one. Nobody becomes missing. "stays" by
-        default where the training table has missing values.
+        What a person whose value is missing may do: nothing, or supply any value within the bounds,
+        independently of ``change``, which is about people who have a value. No action makes a value
+        missing. The default is "stays" if the training table has missing values.
     supply_cost : float, optional
-        The effort of handing in a value, times the weight; the median effort of a change of this
+        The effort of supplying a value, times the weight; the median effort of a change of this
         feature by default (see ``ract.data.costs.fit_cost``).
     max_change : float, optional
-        How far a number may move from the person's own value; inf for any distance, whatever the
-        limits of the action space say.
+        How far a number may move from the person's own value; inf for any distance, even if the
+        action space has limits.
     max_relative : float, optional
         How far it may move as a share of the person's own value, or of ``median`` where that is
-        larger (sizes, without their signs), but at least one step: ``step``, or 1 for whole
-        numbers. Given
-        both, the smaller one counts.
+        larger (absolute values), but at least one step: ``step``, or 1 for whole numbers. If both
+        are given, the smaller distance counts.
     median : float, optional
-        The column's, read off the data when it is not given; for ``max_relative`` only.
+        The median of the column, for ``max_relative`` only; inferred from the data if it is not
+        given.
     step : float, optional
-        Numbers end at its multiples when they change, and larger changes at larger steps: a change
-        of d at a multiple of ``10 ** (floor(log10(d)) - 1)`` too. 0 for any number, whatever the
-        steps of the action space say. Training, and the searches for plans and for what is
-        reachable, keep to it; searches with effects or plausibility do not.
+        Numbers change to multiples of the step only, and larger changes have larger steps: after a
+        change by d, the number is also a multiple of ``10 ** (floor(log10(d)) - 1)``. 0 allows any
+        number, even if the action space has steps. Training and searches observe it, except
+        searches with effects or plausibility.
     unit, label : str
-        What texts call it: "EUR", "%", "Monthly income".
+        How texts name it: "EUR", "%", "Monthly income".
     drift : float
         How much a number grows by itself each month (or year, see ``per``), such as 1 for months
-        since an event and 1/12 for an age, of fixed features too; promises make room for it.
+        since an event and 1/12 for an age; fixed features may have one too. Promises allow for it.
     use : bool
-        Whether the model may know it. A feature that is not used is left out when a model is
-        fitted, and is neither offered as a change nor named.
+        Whether the model uses it. A feature that is not used is left out when a model is fitted,
+        and plans and letters do not mention it.
     pace : float, str or pair, optional
-        How far a number can move each month (or year): an amount, a share of the person's own
-        value such as "5%", or a pair of these for up and down. It counts where a time is given:
+        How far a number can move each month (or year): an amount, a share of the person's own value
+        such as "5%", or a pair of these for up and down. It matters where a time is given:
         ``recourse(X, by="6 months")``, ``cost="time"``, ``ActionSpace.within``.
     per : {"month", "year"}
-        What ``pace`` and ``drift`` are counted by.
+        The unit of time of ``pace`` and ``drift``.
     delay : float or str
-        Months, or a text such as "6 months", before a change counts: nothing before, any change
-        (or that at full pace) from then on.
+        Months, or a text such as "6 months", during which the feature cannot change; afterwards any
+        change is possible, or one at the full pace.
     within : float or str, optional
-        The months that all reach is limited to, whoever asks; see ``ActionSpace.within``.
+        The number of months within which all changes must be possible; see ``ActionSpace.within``.
 
     Examples
     --------
@@ -142,7 +142,7 @@ class Feature:
 
     @property
     def table_columns(self) -> tuple[str, ...]:
-        """Columns of a table that hold it: a one-hot group, or the one of its name."""
+        """Columns of a table with its values: a one-hot group, or the column of its name."""
         return self.columns or (self.name,)
 
     @property
@@ -152,7 +152,7 @@ class Feature:
 
     @property
     def is_complete(self) -> bool:
-        """Whether nothing is left to be read off a table with missing values."""
+        """Whether nothing has to be inferred from a table, even if values are missing."""
         known = self.categories if self.is_categorical else self.is_bounded
         return bool(known) and self.missing is not None
 
@@ -182,16 +182,16 @@ class Feature:
 
     @property
     def may_supply(self) -> bool:
-        """Whether someone without a value may hand one in."""
+        """Whether a person whose value is missing may supply it."""
         return self.missing == "supply"
 
     def fixed(self) -> Feature:
-        """The same feature, which nobody changes and nobody hands in."""
+        """The same feature, which may be neither changed nor supplied."""
         missing = "stays" if self.may_supply else self.missing
         return replace(self.moving("fixed"), missing=missing, supply_cost=None)
 
     def moving(self, change: Change) -> Feature:
-        """The same feature, which may move another way; one that is fixed has no pace."""
+        """The same feature with another direction of change; without a pace if that is "fixed"."""
         pace = None if change == "fixed" else self.pace
         return replace(self, change=change, pace=pace)
 
@@ -211,7 +211,7 @@ class Feature:
 
     @property
     def is_number(self) -> bool:
-        """Whether it has sizes, and not just two values or categories."""
+        """Whether it is a number, neither binary nor categorical."""
         return self.kind not in ("binary", "categorical")
 
     @property
@@ -220,17 +220,17 @@ class Feature:
         return self.is_categorical and self.change in ("increase", "decrease")
 
     def blank(self) -> Feature:
-        """The same feature without all that is read off the numbers of a column."""
+        """The same feature without what is inferred from the numbers of a column."""
         limits: dict[str, Any] = dict.fromkeys(_LIMITS)
         return replace(self, **limits)
 
     @property
     def is_stepped(self) -> bool:
-        """Whether targets are round."""
+        """Whether actions lead to round values."""
         return self.is_number and bool(self.step)
 
     def room(self, own: np.ndarray) -> np.ndarray:
-        """How far people may move it from their own values, in either direction.
+        """How far people may move it from their values, in either direction.
 
         Examples
         --------
@@ -249,7 +249,7 @@ class Feature:
     def box(self, own: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Lowest and highest value that people may set: their reach, whatever it costs.
 
-        The intersection of bounds, direction, limits and pace; their own values stay allowed.
+        The intersection of bounds, direction, limits and pace; their own values are always allowed.
 
         Parameters
         ----------
@@ -279,7 +279,7 @@ class Feature:
         return low, high
 
     def limits(self, own: float) -> tuple[float, float]:
-        """Lowest and highest value that one person may set, whose own value stays allowed.
+        """Lowest and highest value that one person may set; their own value is always allowed.
 
         Examples
         --------

@@ -39,7 +39,7 @@ class Wishes:
     orders : mapping of str to tuple
         Categories of text from the lowest to the highest.
     drop, keep : sequence of str
-        Columns that are no features, and columns that are, whatever they look like.
+        Columns to leave out, and columns to use in any case.
     dates : {"years", "days"} or None
         What columns of dates are read as; None leaves them out.
     rare : int or None

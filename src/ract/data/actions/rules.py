@@ -61,7 +61,7 @@ class LinearRelation:
         By the name of the feature, which may be anything but categorical.
     upper : float
     equal : bool
-        The sum must be that number, as that of shares is 1.
+        Whether the sum must equal that number, as a sum of shares equals 1.
 
     Examples
     --------
@@ -102,7 +102,7 @@ class LinearRelation:
     def parse(cls, text: str) -> LinearRelation:
         """Read a relation such as "a <= b", "2*a - b <= 3", "a + b >= 10" or "a + b = 1".
 
-        A name with blanks or signs in it stands between back quotes.
+        Write names with blanks or signs in back quotes.
 
         >>> LinearRelation.parse("`Loan amount` + 0.5 Debt >= 10").coefficients
         {'Loan amount': -1.0, 'Debt': -0.5}
@@ -149,14 +149,14 @@ class LinearRelation:
 
 @dataclass(frozen=True)
 class Condition:
-    """What a rule says of one feature after the action.
+    """A condition on one feature after the action.
 
     Parameters
     ----------
     feature : str
     sign : {"changes", "stays", "=", "!=", "<=", ">="}
     value : number or category, optional
-        What the feature is compared with; categories by "=" and "!=" only.
+        What the feature is compared with; for categories only with "=" and "!=".
 
     Examples
     --------
@@ -199,7 +199,7 @@ class Condition:
 
 @dataclass(frozen=True)
 class IfThen:
-    """Where one condition holds after the action, another one has to hold too.
+    """If one condition holds after the action, another one has to hold too.
 
     Parameters
     ----------

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 class ActionSpace:
     """What people may change, feature by feature.
 
-    Columns of the data that no feature names are taken as fixed.
+    Columns of the data that belong to no feature are fixed.
 
     Parameters
     ----------
@@ -52,18 +52,18 @@ class ActionSpace:
     desired : label, optional
         The class that people want.
     limits : "size" or None
-        How far numbers may move that say nothing of it (neither ``max_change`` nor
-        ``max_relative``): by half of the person's own value, or of the column's median where that
-        is larger, at most by one interquartile range where that is not 0, but always by one step
-        (1 for whole numbers). Read off the data as bounds are. With None any distance is allowed,
-        as in the paper.
+        How far numbers without ``max_change`` and ``max_relative`` may move. "size": by half of the
+        person's own value, or of the column's median where that is larger, and at most by one
+        interquartile range where that is not 0, but always by one step (1 for whole numbers).
+        Medians and ranges are inferred from the data, as bounds are. None: any distance, as in the
+        paper.
     steps : "round", "limits" or None
-        Where numbers that have no ``step`` end: at multiples of one that is proposed from the
-        column (1, 5, 10, 50, 100 ..., percent points), or anywhere (None). "limits" is "round"
-        where there are limits, and None elsewhere.
+        Values to which numbers without ``step`` may be changed: multiples of a step that is
+        proposed from the column ("round": 1, 5, 10, 50, 100 ..., percent points), or any (None).
+        "limits" is "round" if there are limits, and None otherwise.
     rules : sequence of LinearRelation, IfThen, NoTransition or str
-        What must hold between features after a plan, such as "Debt <= 0.5 * Income". Forbidden
-        transitions between categories hold in training too, which passes over all other rules.
+        What must hold between features after a plan, such as "Debt <= 0.5 * Income". Training
+        observes forbidden transitions between categories, and ignores all other rules.
 
     Examples
     --------
@@ -155,12 +155,12 @@ class ActionSpace:
 
     @property
     def is_limited(self) -> bool:
-        """Whether changes are limited relative to the person, as plans that are sent need it."""
+        """Whether changes are limited relative to the person, as plans that can be sent require."""
         return self.limits == "size"
 
     @property
     def unused(self) -> frozenset[str]:
-        """Columns that a model is not to know: those of features with ``use=False``."""
+        """Columns that models do not get: those of features with ``use=False``."""
         return frozenset(column for f in self if not f.use for column in f.table_columns)
 
     @classmethod
@@ -177,7 +177,7 @@ class ActionSpace:
         limits: Limits = "size",
         steps: Steps = "limits",
     ) -> ActionSpace:
-        """Read kinds, bounds and categories off a table.
+        """Infer kinds, bounds and categories from a table.
 
         Text and category columns are categorical, bool columns and numbers that are only 0
         and 1 are binary, integer columns are integers and floats are continuous. Bounds are
@@ -243,12 +243,12 @@ class ActionSpace:
         rare: int | None = None,
         rare_name: str = "other",
     ) -> Proposal:
-        """What ``ract init`` proposes for a table, to be looked through and edited.
+        """Propose a space for a table, as ``ract init`` does, to be checked and edited.
 
         Columns that name rows or never vary are left out; codes such as 98 are read as missing;
-        protected attributes are kept from the model (``use=False``), with the AUC that this costs;
-        past events are fixed; directions come from names (English, German, Spanish, French) and,
-        if ``desired`` is given, from the data. Each proposal comes with its reason.
+        protected attributes are left out of the model (``use=False``), with the AUC that this
+        costs; past events are fixed; directions are guessed from names (English, German, Spanish,
+        French) and, if ``desired`` is given, from the data. Each proposal comes with its reason.
 
         Parameters
         ----------
@@ -258,15 +258,16 @@ class ActionSpace:
         desired : label, optional
             The class that people want.
         fixed, increase, decrease : sequence of str
-            Features that may not change, or in one direction only, whatever is proposed.
+            Features that may not change, or in one direction only; they take precedence over
+            proposals.
         orders : mapping of str to sequence, optional
             Categories of text features from the lowest to the highest.
         drop, keep : sequence of str
-            Columns that are no features, and columns that are, whatever they look like.
+            Columns to leave out, and columns to use in any case.
         dates : {"years", "days"}, optional
             Read dates as times since; left out by default.
         rare : int, optional
-            Put categories of fewer people than this together, as ``rare_name``.
+            Merge categories of fewer people than this, under the name ``rare_name``.
 
         Returns
         -------
@@ -294,13 +295,13 @@ class ActionSpace:
         return propose(frame, target, desired=desired, wishes=wishes)
 
     def complete(self, frame: TableLike | Table) -> ActionSpace:
-        """This space with every blank filled from a table, and checked against it.
+        """The same space, with missing entries filled in from a table and checked against it.
 
-        Columns that are not declared become fixed features, and those of features that are not
-        used are left out; kinds, bounds, categories and limits that are not given are read off the
-        data. Where values are missing and nothing is said of them, people without one keep none
-        (``missing="stays"``). A column in which nobody has a value is refused unless its feature
-        leaves nothing to be read off it.
+        Columns that are not declared become fixed features, and those of features that are not used
+        are left out; kinds, bounds, categories and limits that are not given are inferred from the
+        data. If values are missing and the feature does not say what that means, missing values
+        stay missing (``missing="stays"``). A column without any value is refused, unless nothing
+        has to be inferred from it.
         """
         table = read_table(frame)
         used = [feature for feature in self.features if feature.use]
@@ -343,7 +344,7 @@ class ActionSpace:
         features : names, optional
             Only these may change; all by default.
         forbidden : names
-            These may not change, and nobody hands in a missing value of theirs.
+            These may not change, and their missing values may not be supplied.
 
         Examples
         --------
@@ -366,8 +367,8 @@ class ActionSpace:
     def within(self, time: float | str) -> ActionSpace:
         """The same space, with the reach that people have within a number of months.
 
-        A model that is trained with it offers, and counts as recourse, what can be done in that
-        time at the pace of each feature (``Feature.pace``, ``Feature.delay``).
+        For a model that is trained with it, recourse is what can be done in that time at the pace
+        of each feature (``Feature.pace``, ``Feature.delay``).
 
         Parameters
         ----------

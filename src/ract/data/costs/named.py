@@ -32,7 +32,7 @@ _TAKE_MISSING = (PercentileCost, LogPercentileCost, RelativeCost, ScaledCost)
 
 
 def make_cost(cost: str | Cost) -> Cost:
-    """A cost by its name, or the object itself.
+    """The cost of a name; an object that is a cost is returned as it is.
 
     >>> make_cost("percentile")
     PercentileCost(estimate='empirical', exact=False)
@@ -125,9 +125,9 @@ class CombinedCost:
         How the effort of a feature is measured: one of ract's costs that split by feature, whatever
         its norm.
     per_change : float
-        What every changed feature costs besides its effort.
+        What every changed feature costs in addition to its effort.
     largest : float
-        Between 0 and below 1: the part of the largest effort, the rest being that of the sum.
+        The weight of the largest effort, from 0 to below 1; the sum of efforts has the rest.
 
     Examples
     --------
@@ -163,7 +163,7 @@ class CombinedCost:
         features: Sequence[tuple[int, ...]] = (),
         **how: Any,
     ) -> FittedCombined:
-        """As ``fit``, where features may have several columns each; how: as ``fit_cost``."""
+        """As ``fit``, for features of several columns each; ``how`` as in ``fit_cost``."""
         base = fit_cost(self.effort, columns, weights, sample_weight, **how)
         if not isinstance(base, LevelCost | LinearCost):
             raise InvalidSpec(

@@ -62,8 +62,8 @@ class PercentileCost(_Percentiles):
         The share of training people at or below a value, linear between observed values; or
         the Gaussian kernel estimate that the paper's experiments used.
     exact : bool
-        Whether a model that is fitted with this cost, and files of it, keep every training value.
-        By default they are learned from groups of at least five people, and show no one's values.
+        Whether a model that is fitted with this cost, and its file, contain every training value.
+        By default costs are learned from groups of at least five people and show nobody's values.
 
     Examples
     --------

@@ -53,10 +53,10 @@ class Since:
 
 @dataclass(frozen=True)
 class TableFormat:
-    """How a table is written, and what its columns are read as.
+    """How a table is written, and how its columns are read.
 
-    It stands in the ``[table]`` section of an action file and travels with a model file, so that
-    every command reads tables in the same way.
+    It is the ``[table]`` section of an action file and is stored in model files, so that every
+    command reads tables in the same way.
 
     Parameters
     ----------
@@ -67,9 +67,9 @@ class TableFormat:
     thousands : str, optional
         Mark between groups of three digits.
     encoding : str
-        A byte order mark at the start of a file goes before it.
+        A byte order mark at the start of a file takes precedence.
     missing : sequence of str
-        Words for a missing value, beside an empty cell, NA, N/A, NaN and NULL.
+        Words for a missing value, in addition to an empty cell, NA, N/A, NaN and NULL.
     codes : mapping
         By column: numbers that stand for no value, such as 96 and 98 among counts.
     drop : sequence of str
@@ -79,7 +79,7 @@ class TableFormat:
     dates : mapping of str to Since
         By column: the time since its dates.
     others : mapping of str to str
-        By column: the category that stands for every word that is none of its categories.
+        By column: the category that replaces every word that is not one of its categories.
 
     Examples
     --------
@@ -120,7 +120,7 @@ class TableFormat:
 
     @classmethod
     def of_record(cls, record: object) -> TableFormat:
-        """The format that a ``[table]`` section holds.
+        """The format that a ``[table]`` section describes.
 
         Parameters
         ----------

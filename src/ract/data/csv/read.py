@@ -38,16 +38,16 @@ def as_read(
     form: TableFormat,
     features: Iterable[Any] = (),
 ) -> pd.DataFrame:
-    """A table with its columns as a format says: numbers, words, dates, other categories.
+    """A table with its columns converted as a format says: numbers, words, dates, categories.
 
-    A cell that cannot be read so stays as it is, to be refused with its row.
+    A cell that cannot be read in this way is left unchanged, and its row is refused later.
 
     Parameters
     ----------
     frame : DataFrame
     form : TableFormat
     features : iterable of Feature
-        Where they are known: which columns hold numbers, and the categories of the others.
+        If they are known: which columns contain numbers, and the categories of the others.
 
     Examples
     --------

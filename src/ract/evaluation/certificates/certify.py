@@ -73,24 +73,25 @@ def certify(
     X : frame or array
         People from the population who had no part in training.
     budget : float, optional
-        Most that an action may cost: the model's own, or no limit.
+        Largest cost that an action may have. By default the model's own, or no limit.
     confidence : float
-        With which the bound holds, over draws of such people.
+        The confidence with which the bound holds, over draws of such people.
     groups : str or array (people,), optional
-        A column of X, or everyone's group: a bound for each, holding together.
+        A column of X, or everyone's group; there is a bound for each group, and all hold
+        simultaneously.
     max_risk : float, optional
-        Refuse, with how many people it takes, if there are too few to show this risk.
+        Raise an error if there are too few people to show this risk; it says how many are needed.
     training : frame or array, optional
         The training table, to see whether X overlaps it. Not needed for a model that was fitted
         by ract in this process.
     actions, desired, threshold, reference, cost, max_changes
         As in ``ract.find_recourse``.
     witnesses : path, optional
-        Write an action of everyone who has one to this file, in the format of
-        ``witnesses``. It holds the values of single people. The cheapest
-        actions are searched for, which takes several times as long as the count alone.
+        Write an action of everyone who has one to this file. It contains the values of single
+        people. The cheapest actions are searched for, which takes several times as long as the
+        count alone.
     time_limit : float or None
-        Seconds per person; who needs more counts as without recourse.
+        Seconds per person; people who need more count as without recourse.
     max_nodes : int, optional
         Nodes per person, as in ``ract.find_recourse``; with the same effect.
     n_jobs, progress

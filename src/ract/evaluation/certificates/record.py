@@ -37,7 +37,7 @@ NOT_READ = ("search.time_limit", "search.max_nodes", "none_sample", "seed")
 
 
 class CertificateWarning(UserWarning):
-    """Something that makes a certificate weaker than it looks."""
+    """A certificate is weaker than it looks; the message says why."""
 
 
 @dataclass(frozen=True)
@@ -101,9 +101,9 @@ class Certificate:
     budget, confidence : float
     everyone : Count
     groups : tuple of Count
-        Their bounds hold together with the stated confidence.
+        Their bounds hold simultaneously with the stated confidence.
     max_changes : int or None
-        Most features that an action may change.
+        Largest number of features that an action may change.
     overlap : int or None
         How many of the people are also in the training table; None if that is not known.
     date : str

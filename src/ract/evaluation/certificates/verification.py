@@ -26,21 +26,21 @@ class Verification:
     """What a check found. It is true if the certificate is verified.
 
     That is, nothing in it is wrong, and model, people, limits, counts, bounds and groups were all
-    worked out again.
+    recomputed.
 
     Parameters
     ----------
     checked : tuple of str
-        What was looked at: "record", and, where it was given, "model", "data", "question",
-        "training", "witnesses" and "counts".
+        What was checked: "record" and, if they were given, "model", "data", "question", "training",
+        "witnesses" and "counts".
     problems : dict
-        From what is wrong to why.
+        By what is wrong: the reason.
     unchecked : dict
-        From the entries of the record that were not checked to why.
+        By entry of the record that was not checked: the reason.
     notes : tuple of str
         How the counts were checked.
     silent : frozenset of str
-        Entries that say nothing: empty ones, and those of earlier records that no check reads.
+        Entries without information: empty ones, and entries of earlier records that no check reads.
 
     Examples
     --------
@@ -65,7 +65,7 @@ class Verification:
 
     @property
     def complete(self) -> bool:
-        """Whether it is verified, and all that a check can look at was checked."""
+        """Whether it is verified, and everything that can be checked was checked."""
         return bool(self) and self.unchecked.keys() <= {*NOBODY_CAN, *self.silent}
 
     def __str__(self) -> str:

@@ -83,25 +83,25 @@ def verify(
     certificate : Certificate, dict, or path
         The certificate, its JSON values, or its file.
     model, X : optional
-        The model and the people it speaks of. Their fingerprints are compared; with both, the
-        counts are found again (unless ``search`` is False).
+        The model and the people whom the certificate is about. Their fingerprints are compared;
+        with both, the counts are found again (unless ``search`` is False).
     groups : optional
         As they were given to ``certify``; a certificate with groups is not verified without.
     witnesses : path, optional
-        The witness file that ``certify`` wrote: each action in it is checked without a search,
-        and a sample of those without recourse is proved again by another engine. Without it all
-        counts are found again by the same search.
+        The witness file that ``certify`` wrote: each action in it is checked without a search, and
+        a sample of those without recourse is proved again by another solver. Without it all counts
+        are found again by the same search.
     training : optional
         The training table, to check how many of the people are in it. Not needed for a model that
         was fitted by ract in this process.
     search : bool
         Whether to find the counts again.
     confidence, max_changes
-        Of the question that the certificate is to answer, as they were given to ``certify``.
+        The question that the certificate should answer, as it was given to ``certify``.
     none_sample : int
-        How many of those without recourse the other engine proves again.
+        How many of those without recourse the other solver proves again.
     random_state : int, optional
-        Seed with which they are drawn; another one each time by default.
+        Seed for drawing them; by default another one each time.
     time_limit, max_nodes : optional
         Limits of this check's own searches for each person.
     n_jobs, progress

@@ -107,23 +107,23 @@ def guarantee_recourse(
     progress: bool = False,
     **problem: Unpack[ProblemKeywords],
 ) -> RecourseGuarantee:
-    """Lower what a model asks for until its recourse risk is bounded.
+    """Lower the votes or the threshold that a model requires until its recourse risk is bounded.
 
     Parameters
     ----------
     model : fitted classifier
-        A forest or booster of ract's, an imported model, or any that ``read_model``
-        takes. A tree of ract's gets its guarantee while it is fitted (its ``confidence``).
+        A forest or booster of ract's, an imported model, or any that ``read_model`` takes. A tree
+        of ract's gets its guarantee while it is fitted (parameter ``confidence``).
     X : frame or array
         Calibration people, who had no part in training.
     max_risk : float
         Largest acceptable share of people without recourse.
     confidence : float
     time_limit, n_jobs, progress
-        As in ``ract.find_recourse``. People whom the search leaves open count as without, and so
-        do those who would have to hand in a missing value.
+        As in ``ract.find_recourse``. People for whom the search ends early count as without
+        recourse, and so do people who would have to supply a missing value.
     **problem
-        The keywords of ``RecourseProblem`` but for the threshold, which is what is lowered.
+        The keywords of ``RecourseProblem`` except the threshold, which is what is lowered.
 
     Examples
     --------

@@ -52,17 +52,17 @@ def recourse_report(
     Returns
     -------
     DataFrame
-        One row per group and metric: ``people`` who count, ``value`` with ``low`` and ``high``,
+        One row per group and metric: number of ``people``, ``value`` with ``low`` and ``high``,
         and, for groups, ``difference`` and ``ratio`` to everyone else, with their own limits.
 
         "accepted", "recourse ratio" and "recourse risk" are shares of everyone, "validity" (an
         action at any cost), "validity within budget" and "causal validity" are shares of the
         refused, "mean cost" and "sparsity" are over those who have an action, "plausibility" is
-        over all who are refused (minus the outlier score after the action, if there is one).
-        Where values may be missing, plausibility is left out; where they may be handed in,
-        "validity only supplied" is the share of the refused whose action within the budget hands
-        in missing values and does nothing else. Those count as without recourse in the ratio, and
-        "validity" and "mean cost" leave them out.
+        over all who are refused (minus the outlier score after the action, if there is one). If
+        values may be missing, plausibility is left out. If they may be supplied, "validity only
+        supplied" is the share of the refused whose action within the budget supplies missing values
+        and does nothing else. These people count as without recourse in the ratio, and "validity"
+        and "mean cost" leave them out.
 
     Examples
     --------

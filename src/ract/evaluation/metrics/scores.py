@@ -29,7 +29,7 @@ QUICK = {*PROBLEM_KEYWORDS, "max_changes", "n_jobs", "progress", "time_limit"}
 def recourse_ratio(model: Classifier, X: TableLike, y: object = None, **options: Any) -> float:
     """Share of people who are accepted or have an action within the budget (the paper's ratio).
 
-    People whose cheapest action only hands in missing values count as without.
+    People whose cheapest action only supplies missing values count as without recourse.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ def recourse_ratio(model: Classifier, X: TableLike, y: object = None, **options:
     X : frame or array
         People.
     y : ignored
-        So that it can be a scorer.
+        Accepted, so that the function can be a scorer.
     **options
         Of ``ract.find_recourse``. The budget is the model's own unless one is given.
 
@@ -110,8 +110,8 @@ def outlier_score(
 ) -> float:
     """Mean outlier score of refused people after their actions, by an isolation forest.
 
-    The paper's measure of plausibility. As there, people without an action count as they are. It
-    takes no missing values.
+    This is the paper's measure of plausibility. As in the paper, people without an action count as
+    they are. Missing values are not supported.
 
     Parameters
     ----------
@@ -140,7 +140,7 @@ def causal_validity(
     effects: object = "estimate",
     **options: Any,
 ) -> float:
-    """Share of refused people with an action once effects of changes on other features follow.
+    """Share of refused people with an action when its causal effects are included.
 
     Parameters
     ----------

@@ -61,7 +61,7 @@ class Sendable:
 
     @property
     def checks(self) -> tuple[str, ...]:
-        """The checks that were made; without other models nobody knows what lasts."""
+        """The checks that were made; "lasts" is one of them if other models were given."""
         return tuple(check for check in CHECKS if check in self.people)
 
     @property
@@ -80,7 +80,7 @@ class Sendable:
         return float(passed.mean())
 
     def failures(self) -> pd.DataFrame:
-        """Who fails on which: people by the set of checks that they fail, the largest first."""
+        """Number of people by the set of checks that their plans fail, the largest first."""
         failed = self.people["fails"]
         counts = failed[failed != ""].value_counts()
         return counts.rename_axis("fails").rename("people").reset_index()
@@ -119,30 +119,31 @@ def sendable(
     Parameters
     ----------
     model : Recourse or fitted classifier
-        Plans that were found; or a model whose plans are ``model.recourse(X)``, or for models of
-        other libraries ``find_recourse(model, X)``; or, with ``plans``, any model with ``predict``,
-        or a function from a table to who is accepted.
+        Plans that were found; or a model, whose plans are ``model.recourse(X)`` or, for models of
+        other libraries, ``find_recourse(model, X)``; or, with ``plans``, any model with
+        ``predict``, or a function from a table to a bool per person, True for accepted people.
     X : frame or array, optional
-        People; with a Recourse those of it.
+        People; by default those of the Recourse.
     plans : frame, optional
-        The people after plans that were found by other means, in the rows of X; who has none
-        stays as they are. Needs ``actions`` and ``desired``.
+        The people after plans that were found by other means, in the rows of X; people without a
+        plan are unchanged. Needs ``actions`` and ``desired``.
     others : fitted classifier or function, or a sequence of them
         Models that were trained on other people, best on a disjoint half: a plan lasts if all of
         them accept it. Without any, that is not checked.
     groups : str or array (people,), optional
         A column of X, or everyone's group.
     reference : frame, optional
-        The table whose percentiles say how much more people may do, best that of training; the
-        reference of the plans, or X, by default. Where the action space does not limit changes,
-        sizes are measured against it too.
+        The table whose percentiles limit how much more people may do, best the training table; by
+        default the reference of the plans, or X. If the action space does not limit changes, sizes
+        are measured against it too.
     actions, desired
         As in ``find_recourse``.
     safety : {"auto", "proved", "sampled"}
-        Prove that doing more is safe, which takes a model of trees that can be read, or try
-        ``n_points`` random points for each person. "auto" samples only what cannot be read.
+        Prove that doing more is safe, which needs a tree model that ract can read, or try
+        ``n_points`` random points for each person. "auto" samples only for models that cannot be
+        read.
     max_changes : int
-        How many changes are few.
+        Largest number of changes that counts as few.
     n_points : int
     confidence : float
         Of intervals.

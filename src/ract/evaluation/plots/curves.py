@@ -76,7 +76,7 @@ class BookDisplay(Display):
     ----------
     book : Book
     group : label, optional
-        Of whom; everyone by default.
+        The group to draw; everyone by default.
     """
 
     def __init__(self, book: Book, group: Label = EVERYONE) -> None:

@@ -128,7 +128,7 @@ class BudgetDisplay(Display):
 
 
 class PlanDisplay(Display):
-    """One person's plan: each change from now to its goal, and which values serve as well.
+    """One person's plan: each change from now to its goal, and which values are accepted too.
 
     Parameters
     ----------
@@ -144,7 +144,7 @@ class PlanDisplay(Display):
         return cls(recourse[person]).plot(ax=ax)
 
     def plot(self, *, ax: Axes | None = None) -> Self:
-        """Draw one arrow per change; what is proved to serve as well is shaded.
+        """Draw one arrow per change; values that are proved to be accepted too are shaded.
 
         Parameters
         ----------

@@ -138,7 +138,7 @@ class _Checked(Protocol):
 
 
 class PromisesDisplay(Display):
-    """What a candidate makes of each open promise: kept, or broken and by how much.
+    """Which open promises a candidate keeps or breaks, and by how much.
 
     Parameters
     ----------

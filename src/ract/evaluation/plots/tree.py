@@ -21,9 +21,9 @@ def plot_tree(
 ) -> Axes:
     """Draw a fitted tree, or one tree of a forest or booster.
 
-    Green leaves give the desired class, red ones the other; yellow ones give the desired class
-    against the majority of their people, so that others have a way back. People for whom the
-    condition holds go left.
+    Green leaves give the desired class, red ones the other; yellow leaves give the desired class
+    against the majority of their people, for the sake of recourse. People for whom the condition
+    holds go left.
 
     Parameters
     ----------

@@ -41,30 +41,30 @@ class Audit:
     ----------
     title : str
     model : dict
-        What the model is, in words.
+        The model in words, by name.
     n_people, n_searched : int
-        How many people there are, and for how many plans were searched.
+        Number of people, and number of people for whom plans were searched.
     budget : float
     certificate : Certificate
         On all of them.
     metrics : DataFrame
         As ``ract.evaluation.metrics.recourse_report``.
     costs : DataFrame
-        How many people, of those searched, have each ``cost``: 0 if accepted, inf without a plan
-        at any cost, or with one that only hands in missing values. Beyond some 16 thousand
-        different costs of a population in parts, neighbours count as equal.
+        How many people, of those searched, have each ``cost``: 0 if accepted, inf without a plan at
+        any cost, or with one that only supplies missing values. If a population in parts has more
+        than about 16 thousand different costs, neighbouring costs are merged.
     changes : DataFrame
         By feature: share of the plans of letters that change it, and mean effort where they do.
     held : DataFrame
-        By set of features that hold people without recourse: how many, and the median budget that
-        would do instead.
+        By set of features that prevent recourse: number of people, and the median budget that would
+        be enough instead.
     without : DataFrame
         People without recourse, in words.
     n_without, n_explained : int
-        How many of those searched have no plan within the budget, and how many of them have a
-        reason.
+        How many of those searched have no plan within the budget, and for how many of these the
+        obstacle is known.
     judged : dict, optional
-        The judge's bar, the share of accepted people it stands for, and the confidence of the
+        The judge's bar, the share of accepted people to which it belongs, and the confidence of the
         intervals, if there is a judge.
     verdicts : DataFrame, optional
         Which plans within the budget are earned and which are granted, by group.
@@ -74,9 +74,9 @@ class Audit:
         By group: of the refused who were searched for, how many have a plan within the budget that
         lasts as promised, how many have only a weaker one, none, or are unknown.
     n_supplied : int
-        How many of those searched have a plan within the budget that only hands in missing values.
+        How many of those searched have a plan within the budget that only supplies missing values.
     sendable : Sendable, optional
-        Which plans, as letters carry them, can be sent.
+        Which plans of letters can be sent.
     book : Book, optional
         Approval and bad rate today and once people follow their plans, with a judge and outcomes.
     """
@@ -103,7 +103,7 @@ class Audit:
     book: Book | None = None
 
     def to_html(self, templates: str | Path | None = None) -> str:
-        """The audit as one page that needs nothing else.
+        """The audit as one self-contained HTML page.
 
         Parameters
         ----------
@@ -163,15 +163,17 @@ def audit(
     training : frame or array, optional
         As in ``ract.certify``, and the table against which plans of letters are measured.
     judge : OutcomeJudge, optional
-        For which plans are earned and which are granted and, with y, for what they do to the bad
-        rate of the accepted (``ract.evaluation.book``).
+        Says which plans are earned and which are granted and, with y, how plans change the bad rate
+        of the accepted (``ract.evaluation.book``).
     others : fitted classifiers, optional
-        Trained on other people, for which plans last; as in ``ract.evaluation.metrics.sendable``.
+        Models trained on other people, which say which plans last; as in
+        ``ract.evaluation.metrics.sendable``.
     certificate : Certificate, optional
-        Of the whole population, as ``ract.apps.distributed`` makes it, if X is a sample of it.
+        A certificate of the whole population, as ``ract.apps.distributed`` makes it, if X is a
+        sample of it.
     max_people : int or None
         Plans are searched for at most this many people, spread over the table; the certificate is
-        always on all of them. None for everyone.
+        always about all of them. None for everyone.
     title : str
         Of the page.
     time_limit, n_jobs, progress

@@ -50,7 +50,7 @@ class Counts:
     without : frame or array
         The first people without a plan within the budget.
     model : dict
-        What the model is, in words.
+        The model in words, by name.
     features : tuple of str
     """
 

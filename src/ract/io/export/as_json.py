@@ -25,19 +25,18 @@ def to_json(model: object) -> dict[str, Any]:
     Returns
     -------
     dict
-        ``columns`` says how to make the encoded columns of a person: the number in a column of
-        the table, or, where ``is`` stands, 1 if the column holds that value and 0 if not (``null``:
-        1 if the value is missing).
-        ``trees`` holds the nodes of each tree, from the root on. A split has ``column``,
-        ``at_most``, ``yes`` and ``no``: go to node ``yes`` if the encoded column is at most that,
-        else to ``no``; ``at_most`` is ``null`` where every known number is. Where numbers may be
-        missing, ``missing`` says which of the two a missing one takes. A leaf has ``vote``
-        (whether it is for the desired class) and ``value``.
-        ``decision`` says how leaves are combined: ``{"count": "votes", "needed": n}`` gives the
-        desired class to people with at least n votes; ``"mean"`` and ``"sum"`` compare the mean
-        of the values, or ``start`` plus their sum, with ``at_least`` (in single precision if
-        ``single``). Forests of scikit-learn compare with the mean of ``other`` values instead
-        where leaves have them; a tie is enough only if ``tie_wins``.
+        ``columns`` says how to make the encoded columns of a person: the number in a column of the
+        table or, if there is an entry ``is``, 1 if the column has that value and 0 if not
+        (``null``: 1 if the value is missing). ``trees`` holds the nodes of each tree, from the root
+        on. A split has ``column``, ``at_most``, ``yes`` and ``no``: go to node ``yes`` if the
+        encoded column is at most that, else to ``no``; ``at_most`` is ``null`` if every known
+        number goes to ``yes``. If numbers may be missing, ``missing`` says which of the two a
+        missing number takes. A leaf has ``vote`` (whether it is for the desired class) and
+        ``value``. ``decision`` says how leaves are combined: ``{"count": "votes", "needed": n}``
+        gives the desired class to people with at least n votes; ``"mean"`` and ``"sum"`` compare
+        the mean of the values, or ``start`` plus their sum, with ``at_least`` (in single precision
+        if ``single``). If leaves have ``other`` values (forests of scikit-learn), the mean is
+        compared with the mean of these instead; a tie is enough only if ``tie_wins``.
         ``probability``, where other trees give it: the probability of the desired class is the
         logistic curve of ``start`` plus the sum of the values of these ``trees``.
 

@@ -23,27 +23,27 @@ UNDEFINED = -2  # scikit-learn's column and threshold of a leaf
 def to_sklearn(model: object, people: TableLike | None = None) -> ClassifierMixin:
     """A scikit-learn tree, forest or booster that decides as a model does.
 
-    For drawing, for SHAP, and for converters that know scikit-learn. A tree becomes a
+    It is for drawing, for SHAP, and for converters that support scikit-learn. A tree becomes a
     DecisionTreeClassifier with the same probabilities; a forest becomes a RandomForestClassifier
-    whose leaves hold their votes, so that ``predict_proba`` gives shares of votes (a little less
-    than that for an even number of trees, so that half of them is not enough). An imported forest
-    that compares mean shares keeps those. Trees whose values add up become a
+    whose leaves contain their votes, so that ``predict_proba`` gives shares of votes (a little less
+    for an even number of trees, so that half of the votes is not enough). An imported forest that
+    compares mean shares keeps these shares. Trees whose values add up become a
     GradientBoostingClassifier, whose probabilities are the logistic curve of the deciding score.
     With text columns it is a Pipeline of a ColumnTransformer and one of these.
 
     scikit-learn rounds people to single precision. Decisions are equal for everyone whose numbers
-    are singles (whole numbers up to 16,777,216 are); others are decided as their rounded selves
-    would be. Missing numbers (NaN) go where they go in the model; a model of text columns with
-    missing values is refused, and a sum with missing values, which scikit-learn's booster of such
-    trees does not take.
+    are exact in single precision, such as whole numbers up to 16,777,216; for others they are the
+    decisions on the rounded numbers. Missing numbers (NaN) go where they go in the model; a model
+    of text columns with missing values is refused, and a sum with missing values, which
+    scikit-learn's booster of such trees does not take.
 
     Parameters
     ----------
     model : fitted classifier of ract, or imported model
-        Not one that compares a mean with another cut-off than one half.
+        A model that compares a mean with another cut-off than one half is refused.
     people : frame or array, optional
-        Counted in the nodes that they pass, for tools that weight branches by their samples; each
-        leaf counts at least one. Without them every leaf counts one.
+        People who are counted in the nodes that they pass, for tools that weight branches by their
+        samples; each leaf counts at least one. Without them every leaf counts one.
 
     Returns
     -------

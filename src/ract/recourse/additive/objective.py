@@ -36,7 +36,7 @@ class Objective:
     Parameters
     ----------
     per_change : float
-        What every changed feature costs besides its effort.
+        What every changed feature costs in addition to its effort.
     largest : float
         The part of the largest effort; the rest is that of their sum.
 

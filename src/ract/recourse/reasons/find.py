@@ -46,11 +46,11 @@ def find_reasons(
     strict: bool = False,
     **problem: Unpack[ProblemKeywords],
 ) -> Reasons:
-    """Why each refused person was refused, and whether a reason can be mended.
+    """Why each refused person was refused, and whether changing the feature would help.
 
-    How much each feature moved the score that decides (the share of votes, the mean probability,
-    or the sum of scores) is its interventional Shapley value against reference people: exact, and
-    all values of a person add up to their score less the mean one of the reference. The features
+    How much each feature moved the score that decides (the share of votes, the mean probability, or
+    the sum of scores) is its interventional Shapley value against reference people: exact, and all
+    values of a person add up to their score minus the mean score of the reference. The features
     that lowered it most are the principal reasons. All columns of a category are one feature.
 
     Parameters
@@ -60,17 +60,18 @@ def find_reasons(
     X : frame or array
         People, in the columns of the training table.
     against : {"margin", "accepted", "mean"}
-        Whom of them: the tenth of the accepted with the lowest scores (20 at least), all who are
-        accepted, or everyone.
+        Which reference people to compare with: the tenth of the accepted with the lowest scores (20
+        at least), all who are accepted, or everyone.
     n_reference : int, optional
-        The most people to compare with, evenly spread over the scores of those; None for all.
+        The largest number of people to compare with, evenly spread over their scores; None for all.
     max_reasons : int
-        How many principal reasons to give at most. A feature that did not hurt is none, nor is one
-        to which less than a hundredth of the harm is due.
+        How many principal reasons to give at most. A feature is no reason if it did not lower the
+        score, or if less than a hundredth of what lowered it is due to the feature.
     responsiveness : bool
-        Find out for each reason whether it can be mended alone, with others, or not at all.
+        Find out for each reason whether changing its feature is enough alone, with other features,
+        or not at all.
     time_limit : float or None
-        Seconds for the searches of each person; what they leave open is unknown.
+        Seconds for the searches of each person; what is not decided by then is unknown.
     max_nodes : int, optional
         Nodes of each of their questions, as in ``ract.find_recourse``.
     n_jobs : int, optional

@@ -24,45 +24,46 @@ _GROUPS = {
 
 @dataclass(frozen=True)
 class Reason:
-    """A feature that hurt, and what mending it would do.
+    """A feature that lowered the score, and whether changing it would be enough.
 
     Parameters
     ----------
     feature : str
     value, typical : value
-        The person's, and what is usual among the reference people: the middle number, the
-        commonest category. None where a value is missing.
+        The person's value, and the usual value among the reference people: the median, or the most
+        frequent category. None for a missing value.
     contribution : float
         How much the feature moved the score; below 0.
     share : float
-        Of all that hurt, by how much features that hurt moved the score.
+        The share of this feature in everything that lowered the score.
     direction : {"too low", "too high", "category", "missing"}
-        Whether it hurt by comparison with people whose number is larger, or smaller; "category"
-        for categories, for yes or no, and for a number that hurt only by comparison with people
-        who have none; "missing" where the person has no value.
+        Whether it lowered the score by comparison with people whose number is larger, or smaller;
+        "category" for categories, for yes or no, and for a number that lowered it only by
+        comparison with people whose value is missing; "missing" if the person has no value.
     tied_with : tuple of str
-        Features that hurt as much, or nearly so (within a twentieth), among the principal reasons
-        or not.
+        Features that lowered the score as much, or nearly as much (within a twentieth), whether or
+        not they are principal reasons.
     changeable : bool
-        Whether the rules let anybody change it, or, of a missing value, hand it in.
+        Whether the rules let anybody change it or, if it is missing, supply it.
     alone : bool or None
         Whether changing only this feature, in the direction that mends it and within the
         budget, leads to the desired class: proved either way; None if it is not known.
     with_others : bool or None
-        Whether an action within the budget that mends it, perhaps with others, does.
+        Whether an action within the budget does that changes it in that direction, perhaps with
+        other features.
     from_value : value or None
-        If it can be mended alone: the value from which on that is so, for all allowed values
-        beyond (up to ``until`` if that is not None); a category that serves. Of a number that is
-        handed in, the least that serves.
+        If changing it alone is enough: the value from which on that is so, for all allowed values
+        beyond (up to ``until`` if that is not None), or a category that is enough. For a number
+        that is supplied, the smallest that is enough.
     until : value or None
-        The last value that serves, where not all beyond ``from_value`` do. Of a category that is
-        handed in, ``from_value`` again.
+        The last value that is enough, if not all beyond ``from_value`` are. For a category that is
+        supplied, ``from_value`` again.
     accepted_share : float or None
-        Of the values that the rules allow for this feature alone, those that are accepted,
-        whatever they cost: by length, by number for whole numbers and categories. None if there
-        are no such values, or no bounds.
+        The share of the values that the rules allow for this feature with which the person would be
+        accepted, whatever they cost: by length, or by number for whole numbers and categories. None
+        if there are no such values, or no bounds.
     asked : bool
-        Whether the answers above were asked for.
+        Whether the answers above were computed.
 
     Examples
     --------
@@ -89,7 +90,7 @@ class Reason:
 
     @property
     def mending(self) -> MendingWord:
-        """Whether it can be mended alone, with others, not at all, or it is not known."""
+        """Whether changing it helps: alone, with other features, not at all, or not known."""
         if self.alone:
             return "alone"
         if not self.changeable:
@@ -101,7 +102,7 @@ class Reason:
         return "not at all"
 
     def describe(self) -> str:
-        """The reason in words, and what mending it would do."""
+        """The reason in words, and whether changing the feature would be enough."""
         text = f"{self.feature} {self._what()}."
         if self.tied_with:
             text += f" {' and '.join(self.tied_with)} mattered as much, or nearly so."
@@ -163,11 +164,11 @@ class PersonReasons:
         The class that people want.
     status : {"accepted", "refused", "invalid"}
     score, cutoff, base : float
-        The person's score, what is needed, and the mean of the reference people.
+        The person's score, the score that is needed, and the mean score of the reference people.
     against : {"margin", "accepted", "mean"}
         Who the reference people are.
     reasons : tuple of Reason
-        The principal reasons, the one that hurt most first; none of those who are accepted.
+        The principal reasons, the most important first; empty for people who are accepted.
     message : str
         What is wrong with a row that cannot be read.
     """

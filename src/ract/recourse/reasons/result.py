@@ -47,9 +47,9 @@ class Reasons(ByPerson[PersonReasons]):
     Parameters
     ----------
     question : Question
-        Which model, which people, what budget.
+        The model, the people and the budget.
     reference : Reference
-        Whom they are compared with.
+        The people with whom they are compared.
     parts : float (valid rows, features, 3)
         Of ``ract.recourse.reasons.shapley.shapley_values``.
     valid_score : float (valid rows,)

@@ -99,7 +99,7 @@ class Ruling:
         free = axis.feature.actionable and axis.feature.is_number and not axis.feature.is_stepped
         if free and not isinstance(base, LevelCost | LinearCost):
             raise InvalidSpec(
-                f"A rule adds up {axis.feature.name!r}, whose cost is not made of straight lines "
+                f"A rule adds up {axis.feature.name!r}, whose cost is not piecewise linear "
                 f"({type(base).__name__}); give the feature a step, or use another cost."
             )
 
@@ -111,8 +111,8 @@ class Ruling:
             endless = feature.kind == "continuous" and not feature.is_stepped
             if sign == asks and feature.actionable and endless:
                 raise InvalidSpec(
-                    f"The rule '{rule}' asks for a change of {feature.name!r}, which any number "
-                    "next to the person's own would be; give the feature a step."
+                    f"The rule '{rule}' requires a change of {feature.name!r}, and the smallest "
+                    "change would be enough; give the feature a step."
                 )
 
     def choices(

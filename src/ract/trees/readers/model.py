@@ -46,16 +46,16 @@ class TreeModel:
     encoder : Encoder
         From the user's own table to encoded columns.
     ensemble : TreeEnsemble
-        Over encoded columns, with thresholds in the user's own units. Labels of leaves say
-        which class a leaf favours by itself; only a single tree decides by them.
+        Over encoded columns, with thresholds in the user's own units. Labels of leaves say which
+        class a leaf favours on its own; only a single tree decides by them.
     classes : array of labels
     desired : label
     n_features : int
         Number of columns of the user's table.
     link : callable, optional
-        From margins of the second class to its probabilities; None if scores are probabilities.
+        Turns margins of the second class into its probabilities; None if scores are probabilities.
     also : tuple of TreeEnsemble
-        Where the class is one among several: further ensembles that must decide for it too.
+        If the class is one among several: further ensembles that must decide for it too.
     compares_rounded : bool
         Whether the library chooses among them by their rounded probabilities.
 
@@ -84,7 +84,7 @@ class TreeModel:
 
     @property
     def regresses(self) -> bool:
-        """Whether the model predicts a number, of which people want one beyond a threshold."""
+        """Whether the model is a regressor, whose prediction is compared with a threshold."""
         return self.classes.tolist() == ENDS.tolist()
 
     def score(self, X: TableLike, *, n_jobs: int | None = None) -> np.ndarray:

@@ -245,8 +245,8 @@ def _thresholds(seen: Seen, columns: Sequence[int]) -> list[tuple[int, np.ndarra
         if not rises[curved].all():
             raise InvalidSpec(
                 "A function before the model does not rise with every digit near a threshold of "
-                f"{seen.encoder.column_names[at[curved & ~rises.all(axis=1)][0]]!r}, so that its "
-                "splits are no thresholds there; leave the function out: trees do without it."
+                f"{seen.encoder.column_names[at[curved & ~rises.all(axis=1)][0]]!r}, so its "
+                "splits are not thresholds of the column; leave it out: trees do not need it."
             )
     return list(zip(columns, cuts, np.split(found, np.cumsum(sizes)[:-1]), strict=True))
 

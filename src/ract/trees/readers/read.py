@@ -61,11 +61,11 @@ def read_model(
         also in a CalibratedClassifierCV (of one model), a FixedThresholdClassifier or a
         TunedThresholdClassifierCV.
     people : frame or array
-        A complete table like the one that the model was trained on; kinds, bounds and
-        categories are read off it.
+        A complete table like the one that the model was trained on; kinds, bounds and categories
+        are inferred from it.
     actions : ActionSpace, optional
-        Without one, those of a model of ract; or else kinds are read off the table and every
-        feature may change. If nothing was declared, an ``AssumedActions`` warning says so. A
+        By default those of a model of ract; for other models kinds are inferred from the table and
+        every feature may change. If nothing was declared, an ``AssumedActions`` warning says so. A
         column that a model takes as categories is categorical. Bounds that a step of the pipeline
         rejects (Box-Cox takes nothing below zero) are moved to where it takes values.
     desired : label, optional
