@@ -5,8 +5,11 @@ first two, the people who are asked about are the third and judge each other, an
 of the fourth, which has no part in any of it, says what the rise of the bad rate really is (on the
 loans model, the truth). Raw rows are kept, and those that are there are not made again.
 
-    python benchmarks/bench_pool_risk.py [fico loans compas credit bail credit_data]
+    python benchmarks/bench_pool_risk.py [fico loans compas credit bail credit_data] [--limited]
         [--output results/pool_risk/rows.csv]
+
+With --limited the models are boosters with limits relative to the person, which approve as many
+training people as those forests; their rows stand in a file of their own.
 """
 
 from __future__ import annotations
@@ -19,7 +22,13 @@ import numpy as np
 import pandas as pd
 from bench_robust_to import ALL_TABLES, load
 
-from ract import OutcomeJudge, RecourseForestClassifier, load_loans
+from ract import (
+    ActionSpace,
+    OutcomeJudge,
+    RecourseBoostingClassifier,
+    RecourseForestClassifier,
+    load_loans,
+)
 from ract.data.loans import LoansModel
 from ract.evaluation import pool_offers
 from ract.evaluation.outcomes import JudgedOutcomes
@@ -43,10 +52,17 @@ def parts_of(name, seed):
     return found, data.actions, data.desired
 
 
-def measure(name, seed):
+def measure(name, seed, limited):
     """A row for each limit."""
     (first, second, asked, outside), actions, desired = parts_of(name, seed)
     model = RecourseForestClassifier(actions, desired=desired, random_state=seed).fit(*first)
+    if limited:
+        model = RecourseBoostingClassifier(
+            ActionSpace(actions.features, desired, "size"),
+            desired=desired,
+            approval_rate=float((model.predict(first[0]) == desired).mean()),
+            random_state=seed,
+        ).fit(*first)
     seeking, judge = (
         OutcomeJudge(actions, desired=desired, n_splits=5).fit(*part) for part in (second, asked)
     )
@@ -83,14 +99,18 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("tables", nargs="*", default=list(ALL_TABLES))
     parser.add_argument("--seeds", type=int, default=2)
-    parser.add_argument("--output", type=Path, default=Path("results/pool_risk/rows.csv"))
+    parser.add_argument("--limited", action="store_true")
+    parser.add_argument("--output", type=Path)
     given = parser.parse_args()
+    if given.output is None:
+        kind = "limited" if given.limited else "rows"
+        given.output = Path(f"results/pool_risk/{kind}.csv")
     for seed in range(given.seeds):
         for name in given.tables:
             done = pd.read_csv(given.output) if given.output.exists() else pd.DataFrame()
             if len(done) and ((done["table"] == name) & (done["seed"] == seed)).any():
                 continue
-            rows = pd.DataFrame(list(measure(name, seed)))
+            rows = pd.DataFrame(list(measure(name, seed, given.limited)))
             given.output.parent.mkdir(parents=True, exist_ok=True)
             pd.concat([done, rows]).to_csv(given.output, index=False, float_format="%.4g")
     rows = pd.read_csv(given.output)
