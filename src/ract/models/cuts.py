@@ -98,9 +98,7 @@ def _by_score(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Different scores, falling, and the weight of all and of undesired people down to each."""
     if not len(scores):
-        raise InvalidData(
-            "No tree leaves anybody out, so no rate can be estimated; grow more trees."
-        )
+        raise InvalidData("No tree leaves anybody out, so rates are unknown; grow more trees.")
     levels, place = np.unique(-scores, return_inverse=True)
     mass = np.bincount(place.ravel(), weights)
     bad = np.bincount(place.ravel(), weights * (desired == 0))

@@ -23,9 +23,7 @@ NAMES = {
 def data(
     name: Annotated[
         str | None,
-        typer.Argument(
-            help="loans, fico, compas, credit, bail or adult; a list of all by default."
-        ),
+        typer.Argument(help="loans, fico, compas, credit, bail or adult; by default, a list."),
     ] = None,
     output: str = "-",
     actions: Path | None = None,

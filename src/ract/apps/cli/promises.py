@@ -211,9 +211,7 @@ def show_outcomes(
     *,
     ledger: Where = "ract-promises.db",
     model: Path | None = None,
-    confidence: Annotated[
-        float, typer.Option(min=0, max=1, help="Confidence of intervals.")
-    ] = 0.95,
+    confidence: Annotated[float, typer.Option(min=0, max=1, help="Of the intervals.")] = 0.95,
     output: Output = None,
     json: bool = False,
     csv: options.Csv,

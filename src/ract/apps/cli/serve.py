@@ -89,8 +89,7 @@ def start(
         str, typer.Option(help="File or URL to which signed heads of the ledger are published.")
     ] = "",
     four_eyes: Annotated[
-        bool,
-        typer.Option("--four-eyes", help="A second person confirms redeeming and withdrawing."),
+        bool, typer.Option("--four-eyes", help="A second person confirms redeeming, withdrawing.")
     ] = False,
     certificate: Annotated[Path | None, typer.Option(help="Certificate for HTTPS, as PEM.")] = None,
     private_key: Annotated[Path | None, typer.Option(help="Its key, as PEM.")] = None,
