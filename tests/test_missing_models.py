@@ -274,7 +274,7 @@ def test_files_with_a_wrong_price_are_refused(fitted):
     model = fitted[1]["tree"]
     parts = cost_parts(model.cost_)
     for wrong in ([], [parts.meta["supply"][0]], [{"columns": [0], "cost": -1.0, "middle": 0.0}]):
-        with pytest.raises(InvalidFile, match="hand"):
+        with pytest.raises(InvalidFile, match="cost has no price|supplying a value costs"):
             checked_cost(parts.meta | {"supply": wrong}, parts.arrays, model.encoder_)
 
 

@@ -114,7 +114,7 @@ def test_what_a_learner_chooses_it_chooses_once(ledger, loans, monkeypatch, recw
     """With auto and lasting: not in every round, but on the people alone and in the end."""
     measured = []
     monkeypatch.setattr(
-        "ract.models.base.calibrate",
+        "ract.recourse.for_models.calibrate",
         lambda *args, **given: measured.append(len(args[1])) or calibrate(*args, **given),
     )
     forest = TunedRecourseClassifierCV(
