@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import hashlib
 import os
 import shutil
@@ -36,17 +35,6 @@ SHARED = ROOT.parent / "shared"
 
 if os.environ.get("NUMBA_DISABLE_JIT") == "1":
     np.seterr(over="ignore")  # kernels count on unsigned integers wrapping around
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_collection():
-    """Tests and imported modules stay: the collector need not look at them, now or later."""
-    gc.disable()
-    try:
-        return (yield)
-    finally:
-        gc.freeze()
-        gc.enable()
 
 
 @pytest.fixture

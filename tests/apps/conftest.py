@@ -13,16 +13,21 @@ def ledger_keys(tmp_path_factory):
         yield
 
 
+def _opens_connections(request):
+    return request.node.path.parent.name in ("ledger", "web")
+
+
 @pytest.fixture(scope="module", autouse=True)
-def kept_so_far():
+def kept_so_far(request):
     """What other modules have left is not looked through again after each test of this one."""
-    gc.collect()
-    gc.freeze()
+    if _opens_connections(request):
+        gc.collect()
+        gc.freeze()
 
 
 @pytest.fixture(autouse=True)
 def nothing_left_open(request):
     """Connections are closed by their owners, not when memory is tidied: that would be an error."""
     yield
-    if request.node.path.parent.name in ("ledger", "web"):
+    if _opens_connections(request):
         gc.collect()
