@@ -137,7 +137,7 @@ class Gate:
     async def __call__(
         self,
         request: Request,
-        work: Callable[[Caller], Answer],
+        work: Callable[[], Answer],
         kind: Kind = "quick",
         units: int = 1,
     ) -> Answer:
@@ -152,9 +152,9 @@ class Gate:
         units : int
             How many people are searched for.
         """
-        caller: Caller = request.state.who
         if kind != "search":
-            return await self.in_thread(lambda: work(caller), kind)
+            return await self.in_thread(work, kind)
+        caller: Caller = request.state.who
         if caller.case is not None and self._at_once[caller.id] >= LINK_AT_ONCE:
             raise Denied("Too much is being asked at once; try again.", 429, 1)
         self._at_once[caller.id] += 1
@@ -164,13 +164,13 @@ class Gate:
             self._at_once[caller.id] -= 1
             self._at_once += Counter()  # without those who have none left
 
-    def _searched(self, caller: Caller, work: Callable[[Caller], Answer]) -> Answer:
+    def _searched(self, caller: Caller, work: Callable[[], Answer]) -> Answer:
         """Work whose seconds count."""
         most = self._most["search" if caller.case is None else "search by link"]
         self._limiter.check(most, caller.id)
         begun = thread_time()
         try:
-            return work(caller)
+            return work()
         finally:
             self._limiter.hit(most, caller.id, cost=math.ceil(1000 * (thread_time() - begun)))
 

@@ -4,53 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from fastapi import APIRouter
-from fastapi.responses import RedirectResponse, Response
 from markupsafe import Markup
 
 from ract._utils.status import Status
 from ract.apps.ledger import Case
-from ract.apps.web.gate import Gate
-from ract.apps.web.keys import APPLICANT
-from ract.apps.web.routes import Routes, Visit
-from ract.apps.web.views import View, templates, values_from_form
+from ract.apps.web.views import View, templates
 from ract.recourse.levers import Levers
 from ract.recourse.plan import Plan
-
-MOST_LEVERS = 3  # features of a set
-
-
-def what_if_routes(router: APIRouter, gate: Gate) -> None:
-    """The routes for trying things; nothing that is tried is kept."""
-    route = Routes(router, gate).page
-
-    @route("GET", "/my/try", APPLICANT)
-    def look(visit: Visit) -> str | Response:
-        if visit.service.live.accepted([visit.case.values])[0]:
-            return RedirectResponse("/my", 303)
-        return _page(visit.view, visit.case)
-
-    @route("POST", "/my/try", APPLICANT)
-    def try_values(visit: Visit) -> str:
-        view, values = visit.view, values_from_form(visit.view.live, visit.fields)
-        if visit.is_part:
-            return tried_part(view, visit.case, values)
-        return _page(view, visit.case, values)
-
-
-def _page(view: View, case: Case, values: dict[str, Any] | None = None) -> str:
-    if view.live.accepted([case.values])[0]:
-        return ""
-    t, levers = view.t.applicant, view.live.levers(case.values, MOST_LEVERS)
-    shown = {
-        "heading": t.try_title,
-        "person": case.person,
-        "levers": lever_lines(view, levers),
-        "lead": t.levers_open if levers.undecided else t.levers_lead,
-        "inputs": view.inputs(values or case.values),
-        "tried": "" if values is None else tried_part(view, case, values),
-    }
-    return view.page("try.html", **shown)
 
 
 def tried_part(view: View, case: Case, values: dict[str, Any]) -> Markup:
