@@ -183,6 +183,11 @@ class Redemption:
     promise: Promise | None
     faults: tuple[str, ...] = ()
 
+    @property
+    def decided_by(self) -> str | None:
+        """The number of the promise by which they were accepted; None if they were not."""
+        return self.promise.id if self.accepted and self.promise is not None else None
+
     def __str__(self) -> str:
         if self.promise is None:
             return "There is no open promise to this person."

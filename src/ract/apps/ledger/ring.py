@@ -156,11 +156,11 @@ class KeyRing:
         return True
 
     def _known(self, id: str | None) -> SigningKey | None:
-        known = {key.id: key for key in self.keys}
-        if id not in known and self.path is not None and self.path.exists():
-            self.keys = KeyRing.read(self.path.read_text(encoding="utf-8"), self.path).keys
-            known = {key.id: key for key in self.keys}
-        return known.get(id or "")
+        known = next((key for key in self.keys if key.id == id), None)
+        if known is None and self.path is not None and (ring := KeyRing.found(self.path)):
+            self.keys = ring.keys
+            known = next((key for key in self.keys if key.id == id), None)
+        return known
 
 
 def read_heads(path: str | Path) -> list[Head]:

@@ -14,6 +14,7 @@ from typing import Any, Literal, TypeVar
 
 from fastapi import Depends, Request
 
+from ract.apps.ledger import LedgerUnavailable
 from ract.apps.web.keys import ADMIN, APPLICANT, LINK, PREFIX, Caller, Denied
 from ract.apps.web.limiter import Limiter, per_minute
 from ract.apps.web.service import Service
@@ -89,24 +90,22 @@ class Gate:
     Parameters
     ----------
     settings : Settings
-    service : callable
-        The service; it raises LedgerUnavailable as long as there is none.
     """
 
-    def __init__(self, settings: Settings, service: Callable[[], Service]) -> None:
-        self.settings, self._service = settings, service
+    opened: Service | None = None  # as soon as the ledger is open
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
         shared = f"{settings.shared}/limits" if settings.shared else ":memory:"
         self._limiter, seconds = Limiter(shared), 1000 * settings.search_seconds
-        self._most = {
-            name: per_minute(name, most)
-            for name, most in (
-                ("requests", settings.per_minute),
-                ("requests by link", settings.per_minute / LINK_REQUESTS),
-                ("wrong", WRONG_PER_MINUTE),
-                ("search", seconds),
-                ("search by link", seconds / LINK_SHARE),
-            )
+        most = {
+            "requests": settings.per_minute,
+            "requests by link": settings.per_minute / LINK_REQUESTS,
+            "wrong": WRONG_PER_MINUTE,
+            "search": seconds,
+            "search by link": seconds / LINK_SHARE,
         }
+        self._most = {name: per_minute(name, n) for name, n in most.items()}
         self._at_once: Counter[str] = Counter()
         # Searches keep a core busy: more of them at once only take longer each.
         searching = max(1, settings.threads // SEARCHING)
@@ -120,7 +119,9 @@ class Gate:
     @property
     def service(self) -> Service:
         """What answers."""
-        return self._service()
+        if self.opened is None:
+            raise LedgerUnavailable("The ledger has not answered yet.")
+        return self.opened
 
     def may(self, *roles: str) -> list[Any]:
         """What lets only some roles through to a route, and administrators; before its body."""
@@ -257,9 +258,11 @@ class Gate:
         self._queues["job"].cancel()
 
     def close(self) -> None:
-        """Cancel what is under way, and wait for what is being kept."""
+        """Cancel what is under way, wait for what is being kept, and close the ledger."""
         for queue in self._queues.values():  # all at once, before one is waited for
             queue.cancel()
         for queue in self._queues.values():
             queue.close()
         self._limiter.close()
+        if self.opened is not None:
+            self.opened.close()
