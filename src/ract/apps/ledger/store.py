@@ -118,8 +118,6 @@ class Store:
         return self.engine.dialect.name == "sqlite"
 
     def _begin(self, keys: Keys, mode: Mode) -> None:
-        from ract.apps.ledger.upgrade import upgrade
-
         with self.snapshot() if mode == "read" else self.writing() as db:
             names = sa.inspect(db).get_table_names()
             if mode != "create" and version.name not in names:
@@ -132,7 +130,7 @@ class Store:
                         "once to write, as ract promises open does, and they are."
                     )
             else:
-                migrate(db, lambda db: upgrade(db, self))
+                migrate(db, self)
         if version.name in names and mode != "read":
             self.tidy()  # an old ledger may have held secrets
 

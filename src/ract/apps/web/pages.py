@@ -11,6 +11,7 @@ from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 from markupsafe import Markup
 
+from ract._utils.status import Status
 from ract.apps.ledger import Case, Promise
 from ract.apps.ledger.cases import MOST_FOUND
 from ract.apps.ledger.promise import OPEN, WITHDRAWN
@@ -20,8 +21,9 @@ from ract.apps.web.keys import APPLICANT, AUDITOR, WORKER, Denied
 from ract.apps.web.live import PersonalRules
 from ract.apps.web.routes import EVERYBODY, Function, Routes, Visit, view_of
 from ract.apps.web.service import SESSION_HOURS, Service
-from ract.apps.web.views import View, promised_values, rules_from_form, values_from_form
-from ract.apps.web.what_if import lever_lines, tried_part
+from ract.apps.web.views import View, promised_values, rules_from_form, templates, values_from_form
+from ract.recourse.levers import Levers
+from ract.recourse.plan import Plan
 
 PAGES = ("/my", "/desk", "/auditor", "/login", "/logout")
 MOST_LISTED = 200  # promises on the page of the auditor
@@ -107,11 +109,7 @@ def _trying(route: Route) -> None:
     @route("POST", "/my/try", APPLICANT)
     def try_values(visit: Visit) -> str:
         view, values = visit.view, values_from_form(visit.view.live, visit.fields)
-        return (
-            tried_part(view, visit.case, values)
-            if visit.is_part
-            else page(view, visit.case, values)
-        )
+        return _tried(view, visit.case, values) if visit.is_part else page(view, visit.case, values)
 
     def page(view: View, case: Case, values: dict[str, Any] | None = None) -> str:
         if view.live.accepted([case.values])[0]:
@@ -120,12 +118,74 @@ def _trying(route: Route) -> None:
         shown = {
             "heading": t.try_title,
             "person": case.person,
-            "levers": lever_lines(view, levers),
+            "levers": _lever_lines(view, levers),
             "lead": t.levers_open if levers.undecided else t.levers_lead,
             "inputs": view.inputs(values or case.values),
-            "tried": "" if values is None else tried_part(view, case, values),
+            "tried": "" if values is None else _tried(view, case, values),
         }
         return view.page("try.html", **shown)
+
+
+def _tried(view: View, case: Case, values: dict[str, Any]) -> Markup:
+    """How far some values are from a yes, as a part of a page."""
+    live, t = view.live, view.t.applicant
+    today, there = live.distances([case.values, values])
+    said: dict[str, Any] = {"changes": [], "most": 0.0, "left": 0.0}
+    if there.status == Status.ACCEPTED.word:
+        said["text"] = t.tried_yes
+    elif there.changes:
+        far, now = (view.value(_two_digits(plan.cost)) for plan in (there, today))
+        proved = there.status == Status.OPTIMAL.word
+        said["text"] = (t.tried_no if proved else t.tried_found).format(far, now)
+        said["changes"] = _changes(view, there)
+        said["most"] = max(today.cost, there.cost)
+        said["left"] = said["most"] - there.cost
+    else:
+        is_open = there.status == Status.UNKNOWN.word
+        said["text"] = t.tried_open if is_open else t.tried_none
+    return Markup(templates().render("tried.html", {"t": view.t, **said}))
+
+
+def _lever_lines(view: View, levers: Levers) -> list[dict[str, Any]]:
+    """Which sets of few features are enough, and which single ones are not."""
+    t = view.t.applicant
+    lines = [_alone(view, levers, name) for name in view.live.actionable]
+    for names, plan in zip(levers.sets, levers.plans, strict=True):
+        if len(names) > 1:
+            who = _joined(view, [view.label(name) for name in names])
+            text = t.lever_yes.format(who, _joined(view, _changes(view, plan)))
+            lines.append({"text": text, "good": True})
+    return lines
+
+
+def _alone(view: View, levers: Levers, name: str) -> dict[str, Any]:
+    t, label = view.t.applicant, view.label(name)
+    enough = levers.enough(0, name)
+    if not enough:
+        text = t.lever_open if enough is None else t.lever_no
+        return {"text": text.format(label), "good": False}
+    (change,) = levers.plans[levers.sets.index((name,))].changes
+    return {"text": t.lever_alone.format(label, view.value(change.goal)), "good": True}
+
+
+def _changes(view: View, plan: Plan) -> list[str]:
+    """What a plan asks for, a line each."""
+    return [f"{view.label(c.feature)}: {view.value(c.goal)}" for c in plan.changes]
+
+
+def _joined(view: View, parts: list[str]) -> str:
+    """Some texts as one: "a, b and c"."""
+    *first, last = parts
+    return str(view.t.joined.format(", ".join(first), last)) if first else last
+
+
+def _two_digits(cost: float) -> float:
+    """A distance with two digits, never 0 where there is one.
+
+    >>> _two_digits(0.12345), _two_digits(0.00012345)
+    (0.12, 0.00012)
+    """
+    return float(f"{cost:.2g}")
 
 
 def _my(view: View, case: Case, rules: PersonalRules) -> str:
