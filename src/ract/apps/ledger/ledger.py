@@ -17,6 +17,7 @@ from sqlalchemy import Connection, func, insert, select, update
 from ract._utils.errors import InvalidSpec
 from ract.apps.ledger import chain, store, tables
 from ract.apps.ledger.cases import Cases
+from ract.apps.ledger.chain import Head
 from ract.apps.ledger.entries import check_keys, plain_values, until_of, zone_of
 from ract.apps.ledger.promise import (
     ERASED,
@@ -29,7 +30,6 @@ from ract.apps.ledger.promise import (
     Redemption,
     Verification,
 )
-from ract.apps.ledger.ring import Head
 from ract.apps.ledger.shelf import OFFERS, Conflict, Request, Shelf
 from ract.apps.ledger.verify import verify_chain
 

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
+from ract.apps.ledger.chain import Head
 from ract.apps.ledger.entries import Plain
-from ract.apps.ledger.ring import Head
 from ract.recourse.plan import exact_number, rounded_number
 
 OPEN, REDEEMED, WITHDRAWN, EXPIRED, ERASED = "open", "redeemed", "withdrawn", "expired", "erased"

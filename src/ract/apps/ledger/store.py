@@ -33,8 +33,7 @@ from sqlalchemy.exc import TimeoutError as NoConnection
 
 from ract._utils.errors import InvalidData, InvalidFile, InvalidSpec, how_to_install
 from ract.apps.ledger import chain
-from ract.apps.ledger.chain import Event, stamp
-from ract.apps.ledger.ring import VARIABLE, KeyRing
+from ract.apps.ledger.chain import VARIABLE, Event, KeyRing, stamp
 from ract.apps.ledger.tables import NEWEST, check_version, events, migrate, version
 
 Mode = Literal["create", "write", "read"]

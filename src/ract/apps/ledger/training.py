@@ -259,9 +259,9 @@ def _auc(model: RecourseClassifierMixin, samples: _Samples) -> float:
 
 
 def _check_desired(model: RecourseClassifierMixin, promises: Sequence[Promise]) -> None:
-    for promise in promises:
-        if promise.desired != model.desired_:
-            raise InvalidSpec(
-                f"A promise is of the class {promise.desired!r}, but the model's desired class is "
-                f"{str(model.desired_)!r}."
-            )
+    other = next((p.desired for p in promises if p.desired != model.desired_), None)
+    if other is not None:
+        raise InvalidSpec(
+            f"A promise is of the class {other!r}, but the model's desired class is "
+            f"{str(model.desired_)!r}."
+        )

@@ -171,14 +171,14 @@ class Edge:
 
 
 async def _body(request: Request, most: int) -> bytes:
-    said, body = request.headers.get("content-length", "0"), bytearray()
-    size = int(said) if said.isdigit() else 0
-    if size <= most:
+    said, body = request.headers.get("content-length", ""), bytearray()
+    is_large = said.isdigit() and int(said) > most
+    if not is_large:
         async for part in request.stream():
             body += part
-            if (size := len(body)) > most:
+            if is_large := len(body) > most:
                 break
-    if size > most:
+    if is_large:
         raise Denied(f"A request has at most {most:,} bytes.", 413)
     return bytes(body)
 
