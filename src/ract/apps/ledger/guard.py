@@ -123,10 +123,10 @@ def _verdicts(
     promise does not hold, or does not know its category, nothing can be said.
     """
     names, desired = list(candidate.encoder_.feature_names), plain_value(candidate.desired_)
-    found = [_unasked(UNKNOWN if p.desired == desired else BROKEN) for p in promises]
-    asked = [
-        k for k, p in enumerate(promises) if p.desired == desired and p.after.keys() >= {*names}
-    ]
+    same = [p.desired == desired for p in promises]
+    unasked = False, np.nan, np.nan, np.nan
+    found: list[tuple[Any, ...]] = [(UNKNOWN if one else BROKEN, *unasked) for one in same]
+    asked = [k for k, p in enumerate(promises) if same[k] and p.after.keys() >= {*names}]
     if not asked:
         return found, boxes
     frame = pd.DataFrame([promises[k].after for k in asked], columns=names)
@@ -143,10 +143,6 @@ def _verdicts(
         short = 0.0 if accepted else needed - wins[i]
         found[k] = verdict, bool(accepted), wins[i], needed, short
     return found, boxes
-
-
-def _unasked(verdict: str) -> tuple[Any, ...]:
-    return verdict, False, np.nan, np.nan, np.nan
 
 
 def _needed(question: Question) -> float:
