@@ -165,8 +165,7 @@ def _events(ledger: Ledger) -> tuple[dict[str, dict[str, Any]], dict[str, str]]:
     values: dict[str, dict[str, Any]] = {}
     last: dict[str, str] = {}
     with ledger.store.reading() as db:
-        for row in db.execute(chosen.order_by(events.c.number)):
-            event = Event(*row)
+        for event in map(Event._make, db.execute(chosen.order_by(events.c.number))):
             details = ledger.store.said(event)
             if event.kind == REDEEMED:
                 values[event.subject] = details["values"]
