@@ -296,13 +296,14 @@ def values_type(model: Any) -> type[BaseModel]:
     for axis in model.encoder_.axes:
         feature = axis.feature
         kind, limits, shown = _field(feature)
+        described = f"{feature.kind}; {CHANGES[feature.change]}"
         for name in feature.columns or (feature.name,):
             may_lack = feature.missing is not None
             default = None if may_lack else ...
             # Columns may be named like anything; pydantic's own names are f0, f1, ...
             fields[f"f{len(fields)}"] = (
                 kind | None if may_lack else kind,
-                Field(default, alias=name, description=_described(feature), **limits),
+                Field(default, alias=name, description=described, **limits),
             )
             example[name] = float(name == feature.columns[0]) if feature.columns else shown
     config = ConfigDict(
@@ -325,7 +326,3 @@ def _field(feature: Feature) -> tuple[Any, dict[str, Any], Any]:
     if feature.kind == "integer":
         return int, limits, round(middle)
     return float, limits, float(f"{middle:.4g}")
-
-
-def _described(feature: Feature) -> str:
-    return f"{feature.kind}; {CHANGES[feature.change]}"

@@ -14,7 +14,7 @@ from markupsafe import Markup
 from ract._utils.status import Status
 from ract.apps.ledger import Case, Promise
 from ract.apps.ledger.cases import MOST_FOUND
-from ract.apps.ledger.promise import OPEN, WITHDRAWN
+from ract.apps.ledger.promise import WITHDRAWN
 from ract.apps.web.api import LETTER_POLICY
 from ract.apps.web.gate import LINK_COOKIE, SESSION_COOKIE, Gate
 from ract.apps.web.keys import APPLICANT, AUDITOR, WORKER, Denied
@@ -197,7 +197,7 @@ def _my(view: View, case: Case, rules: PersonalRules) -> str:
         heading = t.yes_title if case.accepted else t.now_yes_title
         return view.page("yes.html", person=case.person, lines=lines, heading=heading)
     promises = service.ledger.of(case.person)
-    standing = _standing(view, promises)
+    standing = service.standing(promises)
     ways, values = _my_ways(view, case, rules)
     more = {
         "layout": "my.html",
@@ -228,7 +228,7 @@ def _ways(
     service = view.service
     found = service.ways(case, rules)
     values = service.notice_values(case, view.language, found)
-    standing = _standing(view, service.ledger.of(case.person))
+    standing = service.standing(service.ledger.of(case.person))
     return view.ways(values, found, rules, standing, **how), values
 
 
@@ -422,12 +422,6 @@ def _promise(service: Service, case: Case, id: str) -> Promise:
     if id not in promises:
         raise Denied("This is not a promise to this person.", 403)
     return promises[id]
-
-
-def _standing(view: View, promises: list[Promise]) -> list[Promise]:
-    """The promises that a person can redeem."""
-    now = view.service.now()
-    return [p for p in promises if p.status == OPEN and p.expires >= now]
 
 
 def _letter(text: str) -> Response:

@@ -30,7 +30,7 @@ from ract.apps.ledger import (
 from ract.apps.ledger.cases import NotFound
 from ract.apps.ledger.chain import Event
 from ract.apps.ledger.entries import plain_value, until_of, zone_of
-from ract.apps.ledger.promise import MONTH
+from ract.apps.ledger.promise import MONTH, OPEN
 from ract.apps.ledger.tables import events
 from ract.apps.web.keys import LINK, SESSION
 from ract.apps.web.live import Live, PersonalRules, Rows
@@ -207,7 +207,7 @@ class Service:
         request = Request(f"{case.id}:{case.at.timestamp()}:{token}")
         if made := self.ledger.made(request):
             return made[0]
-        standing = [p for p in self.ledger.of(case.person) if p.status == "open"]
+        standing = [p for p in self.ledger.of(case.person) if p.status == OPEN]
         if len(standing) >= MOST_OPEN:
             raise InvalidSpec(f"There are {len(standing)} open promises already.")
         chosen = self.ways(case, rules).each.get(token)
@@ -256,10 +256,11 @@ class Service:
             self.ledger.store.append(db, "proposed", promise.id, asked, by)
         return True
 
-    def now(self) -> datetime:
-        """What time it is, by the clock of the database."""
+    def standing(self, promises: Sequence[Promise]) -> list[Promise]:
+        """Those that can be redeemed, by the clock of the database."""
         with self.ledger.store.reading() as db:
-            return self.ledger.store.now(db)
+            now = self.ledger.store.now(db)
+        return [p for p in promises if p.status == OPEN and p.expires >= now]
 
     def notices(self, case: Case, language: str) -> Notices:
         """The notices of a language, as of the day of a decision."""

@@ -108,7 +108,7 @@ class View:
         """What has changed between two times, a line each."""
         return [
             f"{self.label(name)}: {self.value(before.get(name))} → {self.value(after.get(name))}"
-            for name in (*before, *(name for name in after if name not in before))
+            for name in dict.fromkeys((*before, *after))
             if before.get(name) != after.get(name)
         ]
 
