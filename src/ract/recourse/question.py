@@ -21,7 +21,6 @@ from ract.recourse.rules.ruling import Ruling
 from ract.trees.ensemble import TreeEnsemble
 from ract.trees.readers import TreeModel
 from ract.trees.readers.model import OwnModel
-from ract.trees.readers.predicted import predicted_classes
 from ract.trees.readers.scoring import by_share, with_rounded_ties
 
 
@@ -296,7 +295,7 @@ class Question:
         if not self._by_predict:
             return self.ensemble.decide(values)
         table = self.encoder.decode(values, like=take_rows(self.people, rows))
-        return np.asarray(predicted_classes(model, table) == self.tree.desired)
+        return np.asarray(np.asarray(model.predict(table)) == self.tree.desired)
 
     def with_rules(self, axes: tuple[Axis, ...]) -> Question:
         """The same question under other rules: where weights differ, with another cost."""
