@@ -7,7 +7,6 @@ from collections.abc import Sequence
 import numpy as np
 
 from ract._kernels.search import leaves as kernel
-from ract._kernels.search.point_cost import MAX, SUM
 from ract._utils.errors import InvalidSpec
 from ract._utils.status import Status
 from ract.data.costs import FittedCost
@@ -41,7 +40,7 @@ class LeafSearch(RecourseSearch):
         refuse_missing_values(axes, "Leaves", categories=False)
         if cost.norm == "combined":
             raise InvalidSpec("Leaves take no CombinedCost; the exact search does.")
-        self._norm = MAX if cost.norm == "max" else SUM
+        self._norm = kernel.MAX if cost.norm == "max" else kernel.SUM
         self._problem = problem = CellProblem(ensemble, axes, cost)
         self._model = Model.of(problem)
         self._model.simplified  # noqa: B018  worked out once, before threads ask for it

@@ -4,9 +4,16 @@ import numpy as np
 import pytest
 
 from ract._kernels.search.heap import Heap
-from ract._kernels.search.leaf_walk import collect_leaves, new_walk, set_point
-from ract._kernels.search.leaves import leaf_of_point
-from ract._kernels.search.point_cost import MAX, SUM
+from ract._kernels.search.leaves import (
+    MAX,
+    SUM,
+    cheapest_category,
+    collect_leaves,
+    leaf_of_point,
+    new_walk,
+    price_with,
+    set_point,
+)
 from tests._kernels.plain import plain
 from tests._kernels.search.builders import Case
 
@@ -44,3 +51,21 @@ def test_leaves_have_the_price_of_their_cheapest_point(seed, norm):
         )
         assert plain(leaf_of_point)(forest, root, point, case.categorical) == here
         assert price(costs[np.arange(n), point]) == pytest.approx(listed[here])
+
+
+@pytest.mark.parametrize(("norm", "order"), [(MAX, np.inf), (SUM, 1)])
+def test_a_price_is_the_norm_of_what_the_cells_cost(norm, order, rng):
+    for _ in range(20):
+        costs, point = np.sort(rng.random((4, 5)), axis=1), rng.integers(0, 4, 4)
+        at = costs[np.arange(4), point]
+        axis, cell = int(rng.integers(4)), 4  # dearer than any before it
+        found = plain(price_with)(costs, point, axis, cell, norm, np.linalg.norm(at, order))
+        at[axis] = costs[axis, cell]
+        assert found == pytest.approx(np.linalg.norm(at, order))
+
+
+def test_the_own_category_comes_before_cheaper_ones():
+    costs = np.array([[0.0, 0.3, 0.1, 0.1]])
+    assert plain(cheapest_category)(costs, 0, 0b1110, 1, 4) == 1
+    assert plain(cheapest_category)(costs, 0, 0b1110, 0, 4) == 2
+    assert plain(cheapest_category)(costs, 0, 0, 0, 4) == -1
