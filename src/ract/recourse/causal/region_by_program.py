@@ -106,18 +106,15 @@ def _choices(
 ) -> list[_Choice] | None:
     """What there is to choose in each categorical feature; None if one has nothing to offer."""
     choices = []
-    moves = outcomes.moves
-    for group, (columns, own, table) in enumerate(
-        zip(moves.groups, outcomes.own, moves.switches, strict=True)
-    ):
+    for group, (columns, own, price) in enumerate(outcomes.choices):
         admitted = admitted_categories(lower[None, columns], upper[None, columns])[0]
-        options = np.flatnonzero(admitted & (table[own] <= cap))
+        options = np.flatnonzero(admitted & (price <= cap))
         if not len(options):
             return None
         change = outcomes.effects[:, columns] - outcomes.effects[:, columns[own], None]
         if not change.any():  # then nothing speaks for any but the cheapest
-            options = options[[np.argmin(table[own, options])]]
-        effort = table[own, options] / max(cap, SMALLEST)
+            options = options[[np.argmin(price[options])]]
+        effort = price[options] / max(cap, SMALLEST)
         choices.append(_Choice(group, options, change[:, options], effort))
     return choices
 
@@ -175,7 +172,7 @@ def _doubt_rows(outcomes: PersonOutcomes, parts: _Parts) -> np.ndarray:
     numeric, spread = outcomes.moves.numeric, outcomes.spread
     blocks = [spread[np.ix_(numeric, parts.column)] * np.abs(parts.unit)]
     for choice in parts.open_choices:
-        columns, own = outcomes.moves.groups[choice.group], outcomes.own[choice.group]
+        columns, own, _ = outcomes.choices[choice.group]
         both = spread[:, columns[choice.options]] + spread[:, columns[own], None]
         blocks.append(np.where(choice.options == own, 0.0, both)[numeric])
     return np.hstack(blocks)
@@ -258,7 +255,7 @@ def _count_changes(
     counted[0, effort + 1 :] = 1.0
     first, forced = n_moves, 0
     for choice in parts.choices:
-        stays = choice.options == outcomes.own[choice.group]
+        stays = choice.options == outcomes.choices[choice.group].own
         if choice.is_open:
             counted[0, first : first + len(stays)] = ~stays
             first += len(stays)
@@ -280,6 +277,6 @@ def _values(outcomes: PersonOutcomes, parts: _Parts, solution: np.ndarray) -> np
             n = len(choice.options)
             chosen = choice.options[int(np.argmax(solution[first : first + n]))]
             first += n
-        columns = outcomes.moves.groups[choice.group]
+        columns = outcomes.choices[choice.group].columns
         values[columns] = np.arange(len(columns)) == chosen
     return values
