@@ -23,7 +23,7 @@ from ract.data.grid import Grid
 from ract.recourse.additive.search import AdditiveSearch, SeveralAdditiveSearch
 from ract.recourse.causal.search import CausalSearch
 from ract.recourse.common.answers import Answers, differs
-from ract.recourse.common.by_pattern import Make, refuse_missing_values, solve_by_pattern
+from ract.recourse.common.by_pattern import refuse_missing_values, solve_by_pattern
 from ract.recourse.common.problem import CellProblem
 from ract.recourse.common.search import Batch, RecourseSearch
 from ract.recourse.exact.search import ExactSearch
@@ -72,12 +72,6 @@ class Task:
         feature = np.concatenate([trees.feature for trees in each])
         threshold = np.concatenate([trees.threshold for trees in each])
         return Grid.from_splits(self.axes, feature[feature >= 0], threshold[feature >= 0])
-
-    def by_pattern(self, make: Make, people: np.ndarray) -> Answers:
-        """The answers of a search that takes no missing numbers."""
-        question = self.question
-        batch = Batch.of(people, question.budget, self.options.limits)
-        return solve_by_pattern(make, question.goal, self.axes, batch)
 
     def batch(self, people: np.ndarray) -> Batch:
         """Encoded people, for a search that takes account of what is known of their costs."""
@@ -202,9 +196,10 @@ def several_search(question: Question, axes: tuple[Axis, ...]) -> SeveralSearch:
 
 @_register("leaves", "method='leaves'", "max_changes")
 def _leaves(task: Task, people: np.ndarray) -> Answers:
-    answers = task.by_pattern(
-        lambda ensemble, axes: LeafSearch(ensemble, axes, task.question.cost), people
-    )
+    question = task.question
+    batch = Batch.of(people, question.budget, task.options.limits)
+    make = partial(LeafSearch, cost=question.cost)
+    answers = solve_by_pattern(make, question.goal, task.axes, batch)
     return ends_of_cells(task.grid, people, answers)
 
 
@@ -346,7 +341,7 @@ def confirm_plans(question: Question, answers: Answers) -> None:
             f"The model did not confirm {int((~accepted).sum())} of {len(rows)} plans, as can "
             "happen when its scores are added up in another order; people whose plan it was are "
             "reported as unknown.",
-            stacklevel=5,
+            stacklevel=6,
         )
 
 
@@ -372,10 +367,8 @@ def highest(
     beside : bool
         As in ``Levels``.
     """
-    n, rows = (
-        len(answers.status),
-        np.flatnonzero(answers.found & (answers.status != Status.ACCEPTED)),
-    )
+    n = len(answers.status)
+    rows = np.flatnonzero(answers.found & (answers.status != Status.ACCEPTED))
     cheapest, safe = answers.take(np.arange(n)), answers.beyond
     reached, missed = np.full(n, -1), np.full(n, len(strengths))
     level = missed - 1
