@@ -1,7 +1,7 @@
-"""Which search serves which question: one function per search, in a registry.
+"""Which search serves which question: one function per search, in one table.
 
 Every search honours ``time_limit``, ``n_jobs`` and ``progress``; what else it honours stands
-beside its name. An option that the chosen search does not honour is refused, never ignored.
+beside its name (``SEARCHES``). An option that it does not honour is refused, never ignored.
 """
 
 from __future__ import annotations
@@ -33,9 +33,8 @@ from ract.recourse.leaves import LeafSearch
 from ract.recourse.options import Options
 from ract.recourse.plausible.plausibility import PlausibleSearch, plausibility_of
 from ract.recourse.question import Question
-from ract.recourse.rules.explain import RuledExplainer
 from ract.recourse.rules.ruling import Ruling
-from ract.recourse.rules.search import RuledSearch
+from ract.recourse.rules.search import RuledExplainer, RuledSearch
 from ract.trees.ensemble import TreeEnsemble
 
 
@@ -98,25 +97,6 @@ class Entry(NamedTuple):
         return [name for name, asked in options.asked.items() if asked and name not in self.honours]
 
 
-SEARCHES: dict[str, Entry] = {}
-
-
-def _register(name: str, *honours: str) -> Callable[[Solve], Solve]:
-    def register(solve: Solve) -> Solve:
-        SEARCHES[name] = Entry(solve, frozenset(honours))
-        return solve
-
-    return register
-
-
-FOR_SEVERAL = "max_changes", "max_nodes"
-RULED_SEVERAL = (*FOR_SEVERAL, "n_alternatives", "prefer")
-RULED = (*RULED_SEVERAL, "ranges", "at_least", "strength='most'")
-EXACT = (*RULED, "margin", "levels")
-
-
-@_register("additive", *EXACT)
-@_register("exact", *EXACT)
 def _exact(task: Task, people: np.ndarray) -> Answers:
     question, options, batch = task.question, task.options, task.batch(people)
     # Searches for a strength and for the decision may differ; the cells are the same.
@@ -133,14 +113,11 @@ def _exact(task: Task, people: np.ndarray) -> Answers:
     return batch.answers
 
 
-@_register("several", *FOR_SEVERAL)
 def _several(task: Task, people: np.ndarray) -> Answers:
     answers = task.solved(several_search(task.question, task.axes), people)
     return ends_of_cells(task.grid, people, answers)
 
 
-@_register("ruled", *RULED)
-@_register("ruled several", *RULED_SEVERAL)
 def _ruled(task: Task, people: np.ndarray) -> Answers:
     question, options, batch = task.question, task.options, task.batch(people)
     prefer, n_alternatives = options.prefer, options.n_alternatives
@@ -194,7 +171,6 @@ def several_search(question: Question, axes: tuple[Axis, ...]) -> SeveralSearch:
     return kind.prepared([one.goal for one in question.each], axes, question.cost)
 
 
-@_register("leaves", "method='leaves'", "max_changes")
 def _leaves(task: Task, people: np.ndarray) -> Answers:
     question = task.question
     batch = Batch.of(people, question.budget, task.options.limits)
@@ -203,7 +179,6 @@ def _leaves(task: Task, people: np.ndarray) -> Answers:
     return ends_of_cells(task.grid, people, answers)
 
 
-@_register("causal", "effects", "max_changes")
 def _causal(task: Task, people: np.ndarray) -> Answers:
     question, effects = task.question, task.options.effects
     held = partial(question.encoder.held, narrow=question.narrow)
@@ -211,11 +186,27 @@ def _causal(task: Task, people: np.ndarray) -> Answers:
     return task.solved(search, people)
 
 
-@_register("plausible", "plausibility")
 def _plausible(task: Task, people: np.ndarray) -> Answers:
     question = task.question
     search = PlausibleSearch(CellProblem(*task.model), task.options.plausibility, question.known)
     return task.solved(search, people)
+
+
+FOR_SEVERAL = frozenset({"max_changes", "max_nodes"})
+RULED_SEVERAL = FOR_SEVERAL | {"n_alternatives", "prefer"}
+RULED = RULED_SEVERAL | {"ranges", "at_least", "strength='most'"}
+EXACT = RULED | {"margin", "levels"}
+
+SEARCHES = {
+    "exact": Entry(_exact, EXACT),
+    "additive": Entry(_exact, EXACT),
+    "several": Entry(_several, FOR_SEVERAL),
+    "ruled": Entry(_ruled, RULED),
+    "ruled several": Entry(_ruled, RULED_SEVERAL),
+    "leaves": Entry(_leaves, frozenset({"method='leaves'", "max_changes"})),
+    "causal": Entry(_causal, frozenset({"effects", "max_changes"})),
+    "plausible": Entry(_plausible, frozenset({"plausibility"})),
+}
 
 
 def search_for(question: Question, options: Options) -> Entry:
