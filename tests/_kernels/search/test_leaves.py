@@ -3,16 +3,16 @@ import itertools
 import numpy as np
 import pytest
 
+from ract._kernels.search.cell_forest import Box
 from ract._kernels.search.heap import Heap
 from ract._kernels.search.leaves import (
     MAX,
     SUM,
+    Leaves,
     cheapest_category,
     collect_leaves,
     leaf_of_point,
-    new_walk,
-    price_with,
-    set_point,
+    nearest_point,
 )
 from tests._kernels.plain import plain
 from tests._kernels.search.builders import Case
@@ -28,40 +28,33 @@ def test_leaves_have_the_price_of_their_cheapest_point(seed, norm):
     points = np.array(list(itertools.product(*(range(k) for k in case.n_cells))))
     prices = price(costs[np.arange(n), points], axis=1)
     changes = (points != case.own).sum(axis=1)
-    root, worth, budget = forest.root[0], np.zeros(len(forest.axis)), 1.2
-    walk = plain(new_walk)(case.own, case.n_cells, 9)
-    heap = Heap(np.zeros(99), np.zeros(99, np.int32))
+    n_nodes, n_trees, budget = len(forest.axis), len(forest.root), 1.2
+    tree = np.searchsorted(forest.root, np.arange(n_nodes), side="right") - 1
+    leaves = Leaves(np.zeros(n_nodes), np.zeros(n_nodes), np.zeros(n_trees), False, tree, 0.0)
+    person = case.own, costs, case.n_cells, case.categorical, norm
+    box, point = Box(*np.zeros((3, n), np.int64)), np.zeros(n, np.int64)
+    room = np.zeros(n_nodes), np.zeros(n_nodes, np.int64), box, point
+    heap = Heap(np.zeros(n_nodes), np.zeros(n_nodes, np.int32))
     found = plain(collect_leaves)(
-        forest, root, worth, -1.0, case.own, costs, case.n_cells, case.categorical, norm, budget,
-        case.changes, walk, heap, 0,
-    )  # fmt: skip
-    leaf = np.array([plain(leaf_of_point)(forest, root, p, case.categorical) for p in points])
-    own_leaf, known = plain(leaf_of_point)(forest, root, case.own, case.categorical), {}
-    for here in set(leaf.tolist()) - {own_leaf}:
-        cheapest = prices[leaf == here].min()
-        fewest = changes[(leaf == here) & (prices == cheapest)].min()
-        if cheapest <= budget and fewest <= case.changes:
-            known[here] = cheapest
+        forest, leaves, np.zeros(n_trees), *person, budget, case.changes, *room, heap
+    )
+    known = {}
+    for root in forest.root:
+        leaf = np.array([plain(leaf_of_point)(forest, root, p, case.categorical) for p in points])
+        own_leaf = plain(leaf_of_point)(forest, root, case.own, case.categorical)
+        for here in set(leaf.tolist()) - {own_leaf}:
+            cheapest = prices[leaf == here].min()
+            fewest = changes[(leaf == here) & (prices == cheapest)].min()
+            if cheapest <= budget and fewest <= case.changes:
+                known[here] = cheapest
     listed = dict(zip(heap.number[:found].tolist(), heap.price[:found], strict=True))
     assert listed == pytest.approx(known)
     for here in listed:
-        point = np.zeros(n, np.int64)
-        plain(set_point)(
-            forest, here, case.own, costs, case.n_cells, case.categorical, walk.box, point
-        )
+        cost = plain(nearest_point)(forest, here, *person, box, point)
+        root = forest.root[tree[here]]
         assert plain(leaf_of_point)(forest, root, point, case.categorical) == here
-        assert price(costs[np.arange(n), point]) == pytest.approx(listed[here])
-
-
-@pytest.mark.parametrize(("norm", "order"), [(MAX, np.inf), (SUM, 1)])
-def test_a_price_is_the_norm_of_what_the_cells_cost(norm, order, rng):
-    for _ in range(20):
-        costs, point = np.sort(rng.random((4, 5)), axis=1), rng.integers(0, 4, 4)
-        at = costs[np.arange(4), point]
-        axis, cell = int(rng.integers(4)), 4  # dearer than any before it
-        found = plain(price_with)(costs, point, axis, cell, norm, np.linalg.norm(at, order))
-        at[axis] = costs[axis, cell]
-        assert found == pytest.approx(np.linalg.norm(at, order))
+        assert price(costs[np.arange(n), point]) == pytest.approx(cost)
+        assert cost == pytest.approx(listed[here])
 
 
 def test_the_own_category_comes_before_cheaper_ones():
