@@ -3,6 +3,7 @@
 import re
 
 import pytest
+from limits import RateLimitItemPerDay
 
 from ract import find_recourse
 from ract.apps.ledger import check_receipt
@@ -253,6 +254,16 @@ def test_an_applicant_sees_what_is_enough_and_tries_values(served, refused):
     assert client.post("/my/try", data=given | {"value:Income": "much"}).status_code == 422
     german = client.get("/my/try", headers={"accept-language": "de"}).text
     assert "Was würde genügen?" in german and " allein: " in german
+
+
+def test_who_tries_too_many_values_in_a_day_waits(served, refused, monkeypatch):
+    monkeypatch.setitem(served.app.gate._most, "tries", RateLimitItemPerDay(3, namespace="few tries"))
+    given = fields(served.client.get("/my/try").text)
+    answers = [served.client.post("/my/try", data=given) for _ in range(5)]
+    assert [answer.status_code for answer in answers] == [200] * 3 + [429] * 2
+    assert int(answers[-1].headers["retry-after"]) > 3600
+    assert "100 sets of values in a day" in answers[-1].text
+    assert served.client.get("/my").status_code == 200  # all else goes on
 
 
 def test_trying_is_for_someone_who_is_refused(served, people):

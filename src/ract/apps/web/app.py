@@ -186,7 +186,9 @@ class App:
         """Why there is no answer: a sentence for programs, a page for people."""
         status, detail, headers = _reason(error)
         if self.routes is not None and request.url.path.startswith(PAGES):
-            return error_page(request, self.service, status, detail)
+            page = error_page(request, self.service, status, detail)
+            page.headers.update(headers)
+            return page
         return JSONResponse({"detail": printable(detail)}, status, headers)
 
 

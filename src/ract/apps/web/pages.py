@@ -109,6 +109,7 @@ def _trying(route: Route) -> None:
     @route("POST", "/my/try", APPLICANT)
     def try_values(visit: Visit) -> str:
         view, values = visit.view, values_from_form(visit.view.live, visit.fields)
+        visit.gate.count_try(visit.caller)
         return _tried(view, visit.case, values) if visit.is_part else page(view, visit.case, values)
 
     def page(view: View, case: Case, values: dict[str, Any] | None = None) -> str:
