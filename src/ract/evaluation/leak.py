@@ -11,7 +11,7 @@ fidelity is a lower bound of what leaks, not an upper one.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -183,11 +183,17 @@ def _answers(
     """What is given out: nothing but decisions, and plans of several kinds."""
     plain = {"explain": False, "strict": True} | how
     yield DECISIONS, None
-    yield CHEAPEST, find_recourse(model, asked, **plain)
     space = model.encoder_.space
-    limited = ActionSpace(space.features, space.desired, "size", space.steps, space.rules)
-    rounded = ActionSpace(space.features, space.desired, space.limits, "round", space.rules)
-    for given, other in ((LIMITED, limited), (ROUND, rounded)):
+    free = [
+        replace(feature, max_change=None, max_relative=None, median=None, step=None)
+        for feature in space
+    ]
+    others = {
+        CHEAPEST: ActionSpace(free, space.desired, None, None, space.rules),
+        LIMITED: ActionSpace(free, space.desired, "size", None, space.rules),
+        ROUND: ActionSpace(free, space.desired, None, "round", space.rules),
+    }
+    for given, other in others.items():
         yield given, find_recourse(model, asked, **plain | {"actions": other.complete(asked)})
     yield RANGES, find_recourse(model, asked, **plain | {"ranges": True})
     yield STRONGEST, find_recourse(model, asked, **plain | {"strength": "most"})
