@@ -138,7 +138,7 @@ def test_a_note_names_the_feature_if_the_sentence_does_not(language, note):
     named = notices(language)
     settings = copy.deepcopy(named.settings)
     settings.features["Debt"].codes["too_high"] = Code("9", "Zu viel / trop / too much")
-    values = Notices(MODEL, settings, date=DAY).render(PLAN, REASONS, "text")
+    values = Notices(fitted(), settings, date=DAY).render(PLAN, REASONS, "text")
     assert note in prose(values)
     if language != "en":  # the English sentence is that of the regulation, which has no name
         assert note not in prose(named.render(PLAN, REASONS, "text"))
