@@ -57,8 +57,10 @@ def run(line):
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_blocks_run_one_after_the_other(page, tmp_path, monkeypatch, request, capsys):
     monkeypatch.chdir(tmp_path)
+    rough = partial(calibrate, n_refused=60)
+    monkeypatch.setattr("ract.calibrate", rough)
     if page.name not in ("choose.md", "lasting.md"):  # the others only need a curve, however rough
-        monkeypatch.setattr("ract.recourse.for_models.calibrate", partial(calibrate, n_refused=60))
+        monkeypatch.setattr("ract.recourse.for_models.calibrate", rough)
     if page.name == "reproduce.md":
         monkeypatch.setenv("RACT_DATA_HOME", str(request.getfixturevalue("data_home")))
     names = {"__name__": "__main__"}

@@ -64,7 +64,7 @@ the code; our own learners do not. The code is the first that they published (`k
 `1581e8a`). It can be checked that these are their rules: trees are not random, and the authors'
 hold-outs and isolation forests follow from their seed (and from how many nodes their trees had). On
 these, what they recorded for every tree without causal effects is reproduced to the last digit (34
-of 3240 numbers, plausibilities, differ by at most 2e-6). With causal effects the trees are the same
+of 3240 means, of plausibility, differ by at most 2e-6). With causal effects the trees are the same
 (every accuracy is equal), but the actions are not. Of the six numbers recorded about actions in
 each hold-out, without plausibility, 49% are equal to six digits in FICO, 70% in COMPAS, 81% in
 Credit and 85% in Bail. Of the plausibilities 23% are equal in Credit and at most 1% elsewhere.

@@ -1,5 +1,7 @@
 """What leaks: more answers make a better copy, and points between cost less and are refused."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 from typer.testing import CliRunner
@@ -22,12 +24,16 @@ from ract.evaluation.leak import (
 KINDS = [DECISIONS, CHEAPEST, LIMITED, ROUND, RANGES, STRONGEST]
 
 LOANS, NEW = load_loans(800), load_loans(400, random_state=1)
-TREE = RecourseTreeClassifier(LOANS.actions, max_depth=4).fit(LOANS.frame, LOANS.target)
+
+
+@cache
+def tree():
+    return RecourseTreeClassifier(LOANS.actions, max_depth=4).fit(LOANS.frame, LOANS.target)
 
 
 @pytest.mark.parametrize("people", [None, NEW.frame])
 def test_more_answers_make_a_better_copy(people):
-    table = measure_leak(TREE, people, [10, 400]).table
+    table = measure_leak(tree(), people, [10, 400]).table
     assert table["given"].unique().tolist() == KINDS
     by = table.set_index(["given", "queries"])
     for given in KINDS:
@@ -35,33 +41,33 @@ def test_more_answers_make_a_better_copy(people):
         assert many["fidelity"] > few["fidelity"] and many["fidelity"] > many["constant"]
         assert many["low"] <= many["fidelity"] <= many["high"]
     assert (by.loc[DECISIONS, "plans"] == 0).all() and by.loc[(CHEAPEST, 400), "plans"] > 30
-    again = measure_leak(TREE, people, [10, 400]).table
+    again = measure_leak(tree(), people, [10, 400]).table
     assert again.equals(table)
 
 
 def test_what_lies_between_a_person_and_their_cheapest_plan_is_refused():
     """The attack rests on it; asked of the model itself."""
-    plans = TREE.recourse(NEW.frame, explain=False)
+    plans = tree().recourse(NEW.frame, explain=False)
     sure = plans.found & (plans.status == "optimal")
-    world = _Attack(TREE, NEW.frame, NEW.frame)
+    world = _Attack(tree(), NEW.frame, NEW.frame)
     between = world._between(plans.before[sure], plans.after[sure])
     assert len(between) > 50
-    frame = TREE.encoder_.decode(between, like=NEW.frame.head(1))
-    assert not (TREE.predict(frame) == TREE.desired_).any()
+    frame = tree().encoder_.decode(between, like=NEW.frame.head(1))
+    assert not (tree().predict(frame) == tree().desired_).any()
 
 
 def test_what_lies_inside_the_ranges_of_a_plan_is_accepted():
-    plans = TREE.recourse(NEW.frame, explain=False, ranges=True)
-    inside = _Attack(TREE, NEW.frame, NEW.frame)._inside(plans, len(NEW.frame))
+    plans = tree().recourse(NEW.frame, explain=False, ranges=True)
+    inside = _Attack(tree(), NEW.frame, NEW.frame)._inside(plans, len(NEW.frame))
     assert len(inside) == 5 * plans.found.sum() > 250
     assert len(np.unique(inside, axis=0)) > 1.5 * plans.found.sum()
-    frame = TREE.encoder_.decode(inside, like=NEW.frame.head(1))
-    assert (TREE.predict(frame) == TREE.desired_).all()
+    frame = tree().encoder_.decode(inside, like=NEW.frame.head(1))
+    assert (tree().predict(frame) == tree().desired_).all()
 
 
 def test_random_people_are_within_the_bounds():
-    people = _people(TREE, None, 200, np.random.default_rng(0))
-    for feature in TREE.encoder_.space:
+    people = _people(tree(), None, 200, np.random.default_rng(0))
+    for feature in tree().encoder_.space:
         if feature.is_categorical:
             assert set(people[feature.name]) <= set(feature.categories)
         else:
@@ -70,13 +76,13 @@ def test_random_people_are_within_the_bounds():
 
 def test_what_cannot_be_measured_is_refused():
     with pytest.raises(InvalidSpec, match="queries must be whole numbers of 2 or more"):
-        measure_leak(TREE, queries=[1])
+        measure_leak(tree(), queries=[1])
     with pytest.raises(InvalidSpec, match="a fitted model of ract"):
         measure_leak(object())
 
 
 def test_the_command_prints_a_table(tmp_path):
-    save_model(TREE, tmp_path / "model.ract")
+    save_model(tree(), tmp_path / "model.ract")
     shown = CliRunner().invoke(app, ["leak", str(tmp_path / "model.ract"), "--queries", "40"])
     assert shown.exit_code == 0 and "Fidelity of a copy after 40 queries" in shown.output
     assert shown.output.count("cheapest plans") == 4  # three sizes, and the sentence

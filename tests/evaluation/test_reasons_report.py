@@ -1,3 +1,5 @@
+from functools import cache
+
 import numpy as np
 import pytest
 from sklearn.ensemble import RandomForestClassifier
@@ -10,15 +12,17 @@ from tests.builders import keeping_reference
 
 LOANS = load_loans(n_people=700)
 TRAINING, TARGET, PEOPLE = LOANS.frame[:500], LOANS.target[:500], LOANS.frame[500:]
-MODEL = keeping_reference(
-    RecourseForestClassifier(LOANS.actions, n_estimators=10, random_state=0).fit(TRAINING, TARGET),
-    TRAINING,
-)
+
+
+@cache
+def fitted():
+    forest = RecourseForestClassifier(LOANS.actions, n_estimators=10, random_state=0)
+    return keeping_reference(forest.fit(TRAINING, TARGET), TRAINING)
 
 
 def test_reasons_are_counted_by_group():
-    report = reasons_report(MODEL, PEOPLE, groups="Guarantor")
-    found = MODEL.reasons(PEOPLE)
+    report = reasons_report(fitted(), PEOPLE, groups="Guarantor")
+    found = fitted().reasons(PEOPLE)
     everyone = report.reasons[report.reasons["group"] == "everyone"].set_index(
         ["feature", "direction"]
     )
@@ -36,7 +40,7 @@ def test_reasons_are_counted_by_group():
     assert (together.reindex(everyone.index) == everyone["given"]).all()
     people = report.people.set_index("group")
     assert people.loc["everyone", "refused"] == people["refused"].iloc[1:].sum()
-    plans = (recourse_status(MODEL, PEOPLE) == "found").sum()
+    plans = (recourse_status(fitted(), PEOPLE) == "found").sum()
     assert people.loc["everyone", "with a plan"] == plans
     never = [
         name
@@ -49,7 +53,7 @@ def test_reasons_are_counted_by_group():
 
 def test_reasons_of_replicates_are_compared():
     report = reasons_report(
-        MODEL, PEOPLE, training=TRAINING, target=TARGET, n_replicates=3, responsiveness=False
+        fitted(), PEOPLE, training=TRAINING, target=TARGET, n_replicates=3, responsiveness=False
     )
     table = report.stability
     assert table["replicates"].tolist() == ["1 and 2", "1 and 3", "2 and 3"]
@@ -74,8 +78,8 @@ def test_learners_of_other_libraries_are_fitted_again_too():
 
 
 def test_nobody_refused_makes_an_empty_report():
-    accepted = PEOPLE[MODEL.predict(PEOPLE) == "approved"].head(10)
-    report = reasons_report(MODEL, accepted)
+    accepted = PEOPLE[fitted().predict(PEOPLE) == "approved"].head(10)
+    report = reasons_report(fitted(), accepted)
     assert not len(report.reasons) and report.never_alone == []
     assert report.people["refused"].tolist() == [0] and np.isnan(report.people["tied"][0])
     assert str(report) == "10 people, none of them refused."
@@ -83,10 +87,10 @@ def test_nobody_refused_makes_an_empty_report():
 
 def test_what_the_report_cannot_do_is_refused():
     with pytest.raises(InvalidSpec, match="training together with target"):
-        reasons_report(MODEL, PEOPLE, training=TRAINING)
+        reasons_report(fitted(), PEOPLE, training=TRAINING)
     with pytest.raises(InvalidSpec, match="n_replicates must be 2 or more"):
-        reasons_report(MODEL, PEOPLE, training=TRAINING, target=TARGET, n_replicates=1)
+        reasons_report(fitted(), PEOPLE, training=TRAINING, target=TARGET, n_replicates=1)
     with pytest.raises(InvalidData, match="target has shape"):
-        reasons_report(MODEL, PEOPLE, training=TRAINING, target=TARGET[:10])
+        reasons_report(fitted(), PEOPLE, training=TRAINING, target=TARGET[:10])
     with pytest.raises(InvalidData, match="people or more of either class"):
-        reasons_report(MODEL, PEOPLE, training=TRAINING[:20], target=TARGET[:20])
+        reasons_report(fitted(), PEOPLE, training=TRAINING[:20], target=TARGET[:20])

@@ -8,6 +8,7 @@ import itertools
 import json
 import re
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -32,9 +33,6 @@ from ract.recourse.reasons import PersonReasons, Reason
 from tests.builders import SUPPLYING, credit_with_holes, keeping_reference
 
 LOANS = load_loans(800)
-MODEL = RecourseForestClassifier(LOANS.actions, n_estimators=10, random_state=0).fit(
-    LOANS.frame, LOANS.target
-)
 DAY = datetime.date(2026, 3, 9)
 DETAILS = Details(
     creditor="Sample Bank", address="1 Main Street", decided_by="Credit Office",
@@ -61,9 +59,15 @@ REASONS = PersonReasons("A", "approved", "refused", 0.3, 0.5, 0.6, "margin", (
 ))  # fmt: skip
 
 
+@cache
+def fitted():
+    forest = RecourseForestClassifier(LOANS.actions, n_estimators=10, random_state=0)
+    return forest.fit(LOANS.frame, LOANS.target)
+
+
 def notices(language="en", details=DETAILS, **more):
-    settings = NoticeSettings.suggest(MODEL, language=language)
-    return Notices(MODEL, replace(settings, details=details), date=DAY, **more)
+    settings = NoticeSettings.suggest(fitted(), language=language)
+    return Notices(fitted(), replace(settings, details=details), date=DAY, **more)
 
 
 def prose(text):
@@ -134,7 +138,7 @@ def test_a_note_names_the_feature_if_the_sentence_does_not(language, note):
     named = notices(language)
     settings = copy.deepcopy(named.settings)
     settings.features["Debt"].codes["too_high"] = Code("9", "Zu viel / trop / too much")
-    values = Notices(MODEL, settings, date=DAY).render(PLAN, REASONS, "text")
+    values = Notices(fitted(), settings, date=DAY).render(PLAN, REASONS, "text")
     assert note in prose(values)
     if language != "en":  # the English sentence is that of the regulation, which has no name
         assert note not in prose(named.render(PLAN, REASONS, "text"))
@@ -290,10 +294,10 @@ def test_a_missing_value_is_asked_for_in_its_own_words():
 )  # fmt: skip
 def test_a_missing_value_as_a_reason(more, changes, says):
     reason = replace(NOT_GIVEN, **more)
-    settings = NoticeSettings.suggest(MODEL)
+    settings = NoticeSettings.suggest(fitted())
     codes = settings.features["Income"].codes | {"missing": Code("1", "Income: not given")}
     features = settings.features | {"Income": FeatureText("Income", codes)}
-    one = Notices(MODEL, replace(settings, features=features, details=DETAILS))
+    one = Notices(fitted(), replace(settings, features=features, details=DETAILS))
     plan = replace(PLAN, changes=changes)
     text = one.render(plan, replace(REASONS, reasons=(reason,)), "text")
     assert f"1. Income: not given [1] We did not have this. {says}" in prose(text)
@@ -330,15 +334,15 @@ def test_reasons_that_blur_or_belong_to_others_are_refused():
     with pytest.raises(InvalidSpec, match=r"^Person 'A' has no principal reason"):
         notices().render(PLAN, replace(REASONS, reasons=()))
     with pytest.raises(InvalidSpec, match=r"^There is no code for 'Income' \(too low\)\.$"):
-        Notices(MODEL).values(PLAN, REASONS)
-    settings = NoticeSettings.suggest(MODEL)
+        Notices(fitted()).values(PLAN, REASONS)
+    settings = NoticeSettings.suggest(fitted())
     for name in ("Purpose", "Education"):  # alike only once the value is in them
         text = FeatureText(name, {"category": Code("1", "It is {value}" + "." * (name > "F"))})
         settings = replace(settings, features={**settings.features, name: text})
     purpose, other = REASONS.reasons[3], replace(REASONS.reasons[3], feature="Education")
     both = (replace(purpose, value="a"), replace(other, value="a."))
     with pytest.raises(InvalidSpec, match=r"^Two reasons of 'A' have the same sentence, 'It"):
-        Notices(MODEL, settings).values(PLAN, replace(REASONS, reasons=both))
+        Notices(fitted(), settings).values(PLAN, replace(REASONS, reasons=both))
 
 
 @pytest.mark.parametrize("status", ["accepted", "invalid"])
@@ -570,7 +574,7 @@ EVIL = "<script>alert(1)</script>\"'&{{ 7*7 }}{% if %}\x1b[2J\u202e\nWHY: none"
 def test_nothing_that_anyone_typed_becomes_markup(language):
     def all_texts(evil):
         text = FeatureText(evil, {"category": Code(evil, evil + "{value}")})
-        settings = NoticeSettings.suggest(MODEL, language=language)
+        settings = NoticeSettings.suggest(fitted(), language=language)
         settings = replace(
             settings,
             features={**settings.features, "Purpose": text},
@@ -579,7 +583,7 @@ def test_nothing_that_anyone_typed_becomes_markup(language):
         )
         plan = replace(PLAN, person=evil, changes=(replace(PURPOSE, before=evil),))
         reasons = replace(REASONS, person=evil, reasons=(replace(REASONS.reasons[3], value=evil),))
-        one = Notices(MODEL, settings, date=DAY)
+        one = Notices(fitted(), settings, date=DAY)
         return [one.render(plan, reasons, form) for form in ("html", "text", "json")]
 
     tame, evil = all_texts("word"), all_texts(EVIL)
@@ -618,25 +622,25 @@ def test_a_mistake_in_a_template_is_one_sentence(tmp_path):
     with pytest.raises(InvalidSpec, match=r"^form must be one of 'html', 'text', 'json', got 'pdf"):
         notices().render(PLAN, form="pdf")
     with pytest.raises(InvalidSpec, match=r"^The sentences of the settings are in 'en', and noti"):
-        Notices(MODEL, NoticeSettings.suggest(MODEL), language="fr")
+        Notices(fitted(), NoticeSettings.suggest(fitted()), language="fr")
 
 
 def test_more_changes_only_where_few_would_not_do():
     people = load_loans(80, random_state=3).frame
-    few = few_changes(MODEL.recourse, people, max_changes=2, n_alternatives=1, budget=0.6)
-    usual = MODEL.recourse(people, budget=0.6)
-    limited = MODEL.recourse(people, budget=0.6, max_changes=2)
+    few = few_changes(fitted().recourse, people, max_changes=2, n_alternatives=1, budget=0.6)
+    usual = fitted().recourse(people, budget=0.6)
+    limited = fitted().recourse(people, budget=0.6, max_changes=2)
     assert (few.found == usual.found).all() and 0 < limited.found.sum() < usual.found.sum()
     assert (few.n_changes[limited.found] <= 2).all()
     more = few.found & ~limited.found
     np.testing.assert_allclose(few.cost[more], usual.cost[more])
     for i in np.flatnonzero(few.found):
-        assert MODEL.predict(few.counterfactuals.iloc[[i]])[0] == "approved"
+        assert fitted().predict(few.counterfactuals.iloc[[i]])[0] == "approved"
         assert all(len(way.changes) <= 2 for way in few[i].alternatives)
 
 
 def test_one_that_lasts_comes_with_one_of_few_changes():
-    model = copy.copy(MODEL)
+    model = copy.copy(fitted())
     model.lasting_ = LastingCurve((Point(0.9, 500, 500, 500, 500, (1.0, 1.0)),), 0.9, 0.9)
     people = load_loans(60, random_state=4).frame
     people.loc[3, "Income"] = np.nan
@@ -729,8 +733,8 @@ def test_plans_go_along_with_reasons_where_there_are_such_plans():
 def test_rules_of_single_people_hold_where_few_changes_would_not_do():
     people = load_loans(80, random_state=3).frame
     rules = {person: {"Income": "fixed"} for person in people.index}
-    few = few_changes(MODEL.recourse, people, max_changes=1, overrides=rules)
-    usual = MODEL.recourse(people, overrides=rules)
+    few = few_changes(fitted().recourse, people, max_changes=1, overrides=rules)
+    usual = fitted().recourse(people, overrides=rules)
     assert (few.found == usual.found).all() and few.found.any()
     assert not any(change.feature == "Income" for plan in few for change in plan.changes)
 
@@ -738,11 +742,11 @@ def test_rules_of_single_people_hold_where_few_changes_would_not_do():
 def test_what_is_enough_alone_is_searched_for_where_no_plan_has_it():
     people = load_loans(120, random_state=4).frame
     options = {"max_changes": 3, "ranges": True, "at_least": True, "budget": 0.4}
-    plans = few_changes(MODEL.recourse, people, **options)
+    plans = few_changes(fitted().recourse, people, **options)
     refused = np.flatnonzero(~plans.accepted)
-    reasons = MODEL.reasons(people.iloc[refused], reference=LOANS.frame, budget=0.4)
+    reasons = fitted().reasons(people.iloc[refused], reference=LOANS.frame, budget=0.4)
     before = [plans[int(i)] for i in refused]
-    after = with_sufficient(MODEL.recourse, people.iloc[refused], before, reasons, **options)
+    after = with_sufficient(fitted().recourse, people.iloc[refused], before, reasons, **options)
     n_added = n_first = 0
     for plan, offered, why in zip(before, after, reasons, strict=True):
         assert (offered.changes, offered.person) == (plan.changes or offered.changes, plan.person)
@@ -752,7 +756,7 @@ def test_what_is_enough_alone_is_searched_for_where_no_plan_has_it():
             (change,) = way.changes
             assert change.feature in sufficient(why)
             person = people.loc[[plan.person]].assign(**{change.feature: change.after})
-            assert MODEL.predict(person)[0] == "approved"
+            assert fitted().predict(person)[0] == "approved"
         ways = ways_of(offered, why)
         if sufficient(why) and any(is_safe(way) for way in added):
             n_first += 1

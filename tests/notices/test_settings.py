@@ -1,6 +1,7 @@
 """The lender's file: every reason has a code of its own, and mistakes are one sentence."""
 
 from dataclasses import replace
+from functools import cache
 
 import pytest
 
@@ -12,17 +13,21 @@ from ract.notices.settings import directions_of, used_features
 from ract.notices.standard import LISTS
 
 LOANS = load_loans(800)
-MODEL = RecourseTreeClassifier(LOANS.actions, max_depth=5).fit(LOANS.frame, LOANS.target)
+
+
+@cache
+def fitted():
+    return RecourseTreeClassifier(LOANS.actions, max_depth=5).fit(LOANS.frame, LOANS.target)
 
 
 @pytest.mark.parametrize("codes", ["regulation-b", "hmda", "none"])
 @pytest.mark.parametrize("language", ["en", "de", "fr", "it"])
 def test_what_is_suggested_is_complete_and_survives_its_file(codes, language, tmp_path):
-    settings = NoticeSettings.suggest(MODEL, language=language, codes=codes)
-    settings.check(MODEL)
+    settings = NoticeSettings.suggest(fitted(), language=language, codes=codes)
+    settings.check(fitted())
     (tmp_path / "codes.toml").write_text(settings.to_toml_text(), encoding="utf-8")
     assert NoticeSettings.from_toml(tmp_path / "codes.toml") == settings
-    pairs = {(f.name, way) for f in used_features(MODEL) for way in directions_of(f)}
+    pairs = {(f.name, way) for f in used_features(fitted()) for way in directions_of(f)}
     assert pairs == {(name, way) for name, text in settings.features.items() for way in text.codes}
     known = LISTS
     for text in settings.features.values():
@@ -39,25 +44,25 @@ def test_only_what_the_trees_ask_about_can_be_a_reason():
 
 
 def changed(name, **codes):
-    settings = NoticeSettings.suggest(MODEL)
+    settings = NoticeSettings.suggest(fitted())
     text = settings.features[name]
     text = replace(text, codes={way: c for way, c in (text.codes | codes).items() if c is not None})
     return replace(settings, features={**settings.features, name: text})
 
 
 def test_settings_that_do_not_fit_the_model_are_refused():
-    settings = NoticeSettings.suggest(MODEL)
+    settings = NoticeSettings.suggest(fitted())
     with pytest.raises(InvalidSpec, match=r"^There is no code for 'Income' \(too low\), which"):
-        changed("Income", too_low=None).check(MODEL)
+        changed("Income", too_low=None).check(fitted())
     same = settings.features["Debt"].codes["too_high"].sentence.upper()
     with pytest.raises(InvalidSpec, match=r"'Income' .* and 'Debt' .* have the same sentence"):
-        changed("Income", too_low=Code("8", same)).check(MODEL)
+        changed("Income", too_low=Code("8", same)).check(fitted())
     unknown = replace(settings, features={**settings.features, "Moon": FeatureText("Moon")})
     with pytest.raises(InvalidSpec, match=r"^'Moon' has a code but is no feature of the model"):
-        unknown.check(MODEL)
+        unknown.check(fitted())
     said = replace(settings, details=Details(not_considered=("religion", "income")))
     with pytest.raises(InvalidSpec, match=r"^not_considered names 'income', but the model"):
-        said.check(MODEL)
+        said.check(fitted())
 
 
 @pytest.mark.parametrize(
@@ -90,7 +95,7 @@ def test_a_mistake_in_the_file_is_one_sentence(text, message, tmp_path):
 
 def test_unknown_lists_and_bytes_are_refused(tmp_path):
     with pytest.raises(InvalidSpec, match="codes must be one of 'regulation-b', 'hmda', 'none'"):
-        NoticeSettings.suggest(MODEL, codes="fed")
+        NoticeSettings.suggest(fitted(), codes="fed")
     (tmp_path / "codes.toml").write_bytes(b"\xff")
     with pytest.raises(InvalidSpec, match=r"is not UTF-8 text: "):
         NoticeSettings.from_toml(tmp_path / "codes.toml")

@@ -1,6 +1,7 @@
 """Problems: made from a model and keywords, read once, with the budget and cost that hold."""
 
 import dataclasses
+from functools import cache
 
 import numpy as np
 import pandas as pd
@@ -15,7 +16,12 @@ PEOPLE = pd.DataFrame({"age": [30, 40, 50, 60] * 5, "income": np.arange(20.0)})
 APPROVED = (PEOPLE["income"] >= 10).astype(int)
 SPACE = ActionSpace([Feature("age", change="fixed"), Feature("income")], limits=None)
 PLAIN = DecisionTreeClassifier(max_depth=1).fit(PEOPLE, APPROVED)
-OWN = RecourseTreeClassifier(SPACE, desired=1, max_depth=1, budget=0.4).fit(PEOPLE, APPROVED)
+
+
+@cache
+def own():
+    tree = RecourseTreeClassifier(SPACE, desired=1, max_depth=1, budget=0.4)
+    return tree.fit(PEOPLE, APPROVED)
 
 
 def test_a_problem_stands_for_its_model_and_keywords():
@@ -42,15 +48,15 @@ def test_the_same_model_and_reference_are_read_once_until_it_is_fitted_again():
 
 
 def test_the_budget_is_the_one_given_or_that_of_training():
-    assert own_budget(OWN) == 0.4 and own_budget(OWN, 0.1) == 0.1
+    assert own_budget(own()) == 0.4 and own_budget(own(), 0.1) == 0.1
     assert own_budget(PLAIN) == np.inf
     with pytest.raises(InvalidSpec, match="budget must be 0 or more"):
         own_budget(PLAIN, -1)
-    assert RecourseProblem(OWN).encoded(PEOPLE).budget == 0.4
+    assert RecourseProblem(own()).encoded(PEOPLE).budget == 0.4
 
 
 def test_costs_are_those_of_training_or_learned_from_the_reference():
-    assert RecourseProblem(OWN).encoded(PEOPLE).cost is OWN.cost_
+    assert RecourseProblem(own()).encoded(PEOPLE).cost is own().cost_
     learned = RecourseProblem(PLAIN, SPACE, reference=PEOPLE).encoded(PEOPLE.head(1)).cost
     change = learned.between(np.array([[30.0, 0.0]]), np.array([[30.0, 10.0]]))
     assert change == pytest.approx(0.5)  # ten of twenty people lie between
@@ -59,23 +65,23 @@ def test_costs_are_those_of_training_or_learned_from_the_reference():
 def test_invalid_rows_are_set_aside_with_labels_of_the_others():
     table = PEOPLE.head(4).astype(object)
     table.loc[1, "income"] = "much"
-    question, invalid = RecourseProblem(OWN).encoded_valid(table)
+    question, invalid = RecourseProblem(own()).encoded_valid(table)
     assert question.labels.tolist() == invalid.valid.tolist() == [0, 2, 3]
     assert list(invalid.messages) == [1]
-    for refused in (RecourseProblem(OWN).encoded, lambda X: strictly(X)):
+    for refused in (RecourseProblem(own()).encoded, lambda X: strictly(X)):
         with pytest.raises(InvalidData):
             refused(table)
-    assert RecourseProblem(OWN).encoded_valid(PEOPLE)[1] is None
+    assert RecourseProblem(own()).encoded_valid(PEOPLE)[1] is None
 
 
 def strictly(X):
-    return RecourseProblem(OWN).encoded_valid(X, strict=True)
+    return RecourseProblem(own()).encoded_valid(X, strict=True)
 
 
 def test_columns_in_another_order_and_models_of_other_columns_are_refused():
     with pytest.raises(InvalidData, match="in another order than in training"):
-        RecourseProblem(OWN).encoded(PEOPLE[["income", "age"]])
+        RecourseProblem(own()).encoded(PEOPLE[["income", "age"]])
     with pytest.raises(InvalidSpec, match="The list of models is empty"):
         RecourseProblem([]).encoded(PEOPLE)
-    wider = dataclasses.replace(RecourseProblem(OWN), model=[OWN, PLAIN])
+    wider = dataclasses.replace(RecourseProblem(own()), model=[own(), PLAIN])
     assert len(wider.encoded(PEOPLE).each) == 2

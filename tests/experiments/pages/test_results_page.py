@@ -1,11 +1,16 @@
 """The page with everything."""
 
+from pathlib import Path
+
 import pytest
 
 from experiments.benchmark import run as bench
 from experiments.data import DATA
-from experiments.pages.results_page import results_page
+from experiments.pages.results_page import FACTS, results_page
+from experiments.paper.compare import selected
 from experiments.paper.recorded import Recorded
+from experiments.paper.settings import EXPERIMENTS
+from experiments.store import Store
 from tests.experiments.builders import run_small, with_few_trees
 
 RABIT_ROWS = """\
@@ -13,6 +18,16 @@ Fold,Model,AUC,"AUC, deciding",Accuracy,Accepted,By leaves,Exact,Unknown,Lasting
 "Lasting, strongest",Fit [s]
 1,ract-boosting,0.793,0.79,0.718,0.5,0.85,1.0,0.0,0.3,0.9,1.3
 """
+
+
+def test_the_training_time_that_the_page_states_is_that_of_the_results():
+    store, times = Store(Path(__file__).parents[3] / "results"), []
+    for data in DATA.values():
+        chosen = selected(EXPERIMENTS["forests"], data, store.read("forests", data.name))
+        seconds = chosen.groupby("Method")["Time [s]"].mean()
+        times.append(seconds["RACT"] / seconds["Baseline"])
+    stated = f"forests take {min(times):.1f} to {max(times):.1f} times as long as Vanilla's"
+    assert stated in " ".join(FACTS.split())
 
 
 def test_pages_and_figures_are_written_from_the_stored_results(

@@ -255,7 +255,7 @@ def test_wrong_input_is_refused():
         CausalSearch(
             ensemble, encoder.axes, cost, CausalEffects.from_edges({("Salary", "f1"): 1.0})
         )
-    with pytest.raises(InvalidSpec, match="norm 'max'"):
+    with pytest.raises(InvalidSpec, match="Plans with causal effects need .*norm 'max'"):
         CausalSearch(
             ensemble, encoder.axes, make_cost("l1").fit(matrix.T, encoder.weights), effects
         )

@@ -1,3 +1,5 @@
+from functools import cache
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -22,20 +24,20 @@ from ract.recourse.reasons.find import protected_reasons
 from tests.builders import keeping_reference
 
 LOANS = load_loans(n_people=600)
-FOREST = keeping_reference(
-    RecourseForestClassifier(LOANS.actions, n_estimators=15, random_state=0).fit(
-        LOANS.frame, LOANS.target
-    ),
-    LOANS.frame,
-)
 PEOPLE = LOANS.frame.head(40)
 
 
+@cache
+def loans_forest():
+    forest = RecourseForestClassifier(LOANS.actions, n_estimators=15, random_state=0)
+    return keeping_reference(forest.fit(LOANS.frame, LOANS.target), LOANS.frame)
+
+
 def test_values_add_up_and_only_the_refused_have_reasons():
-    reasons = FOREST.reasons(PEOPLE, reference=LOANS.frame)
+    reasons = loans_forest().reasons(PEOPLE, reference=LOANS.frame)
     assert len(reasons) == 40 and reasons.values.shape == (40, len(reasons.feature_names))
     np.testing.assert_allclose(reasons.values.sum(axis=1), reasons.score - reasons.base, atol=1e-12)
-    refused = FOREST.predict(PEOPLE) != "approved"
+    refused = loans_forest().predict(PEOPLE) != "approved"
     assert np.array_equal(reasons.refused, refused) and 0 < refused.sum() < 40
     assert ((reasons.score < reasons.cutoff) == refused).all()
     for person, out in zip(reasons, refused, strict=True):
@@ -67,33 +69,33 @@ def test_models_of_other_libraries_have_reasons_imported_or_not(kind, tmp_path):
 
 
 def test_people_of_any_library_and_those_who_cannot_be_read():
-    plain = FOREST.reasons(PEOPLE)
-    assert FOREST.reasons(pl.from_pandas(PEOPLE))[2].reasons == plain[2].reasons
+    plain = loans_forest().reasons(PEOPLE)
+    assert loans_forest().reasons(pl.from_pandas(PEOPLE))[2].reasons == plain[2].reasons
     holes = PEOPLE.copy()
     holes["Income"] = holes["Income"].astype(object)
     holes.loc[holes.index[1], "Income"] = "much"
-    marked = FOREST.reasons(holes)
+    marked = loans_forest().reasons(holes)
     assert marked.status[1] == "invalid" and "'much'" in marked[1].describe()
     assert np.isnan(marked.values[1]).all() and not marked[1].reasons
     assert marked[2].reasons == plain[2].reasons
     assert marked.to_frame()["message"].notna().sum() == 1
     with pytest.raises(InvalidData, match="'Income'"):
-        FOREST.reasons(holes, strict=True)
+        loans_forest().reasons(holes, strict=True)
 
 
 def test_what_cannot_be_asked_is_refused_in_one_sentence():
     with pytest.raises(InvalidSpec, match="against must be one of"):
-        FOREST.reasons(PEOPLE, against="median")
+        loans_forest().reasons(PEOPLE, against="median")
     with pytest.raises(InvalidSpec, match="max_reasons must be 0 or more"):
-        FOREST.reasons(PEOPLE, max_reasons=-1)
+        loans_forest().reasons(PEOPLE, max_reasons=-1)
     with pytest.raises(InvalidSpec, match="n_reference must be 1 or more"):
-        FOREST.reasons(PEOPLE, n_reference=0)
+        loans_forest().reasons(PEOPLE, n_reference=0)
     with pytest.raises(InvalidSpec, match="Reasons are those of one model"):
-        find_reasons([FOREST, FOREST], PEOPLE)
-    refused = LOANS.frame[FOREST.predict(LOANS.frame) != "approved"]
+        find_reasons([loans_forest(), loans_forest()], PEOPLE)
+    refused = LOANS.frame[loans_forest().predict(LOANS.frame) != "approved"]
     with pytest.raises(InvalidData, match="accepts nobody of the"):
-        FOREST.reasons(PEOPLE, reference=refused)
-    assert isinstance(FOREST.reasons(PEOPLE, max_reasons=2).to_frame(), pd.DataFrame)
+        loans_forest().reasons(PEOPLE, reference=refused)
+    assert isinstance(loans_forest().reasons(PEOPLE, max_reasons=2).to_frame(), pd.DataFrame)
 
 
 def people(weight, n=400):

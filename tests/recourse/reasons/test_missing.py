@@ -1,6 +1,7 @@
 """Reasons of people whose values are missing, from a table to words."""
 
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 
@@ -20,12 +21,18 @@ from ract.models.imported import ImportedClassifier
 from tests.builders import SUPPLYING, credit_with_holes, keeping_reference, stump_on
 
 TABLE, TARGET = credit_with_holes(300, 0)
-FOREST = keeping_reference(
-    RecourseForestClassifier(SUPPLYING, n_estimators=10, random_state=0).fit(TABLE, TARGET),
-    TABLE,
-)
 PEOPLE = TABLE.head(100)
-REASONS = FOREST.reasons(PEOPLE, time_limit=None)
+
+
+@cache
+def fitted():
+    forest = RecourseForestClassifier(SUPPLYING, n_estimators=10, random_state=0)
+    return keeping_reference(forest.fit(TABLE, TARGET), TABLE)
+
+
+@cache
+def found():
+    return fitted().reasons(PEOPLE, time_limit=None)
 
 
 def given(reasons, feature):
@@ -39,31 +46,31 @@ def given(reasons, feature):
 
 
 def test_a_missing_value_is_a_reason_in_its_own_words():
-    np.testing.assert_allclose(REASONS.values.sum(axis=1), REASONS.score - REASONS.base, atol=1e-12)
+    np.testing.assert_allclose(found().values.sum(axis=1), found().score - found().base, atol=1e-12)
     for name in ("income", "job"):
-        some = given(REASONS, name)
+        some = given(found(), name)
         assert some and all(PEOPLE[name].isna().iloc[i] for i, _ in some)
         assert all(reason.value is None for _, reason in some)
         assert some[0][1].describe().startswith(f"{name} was not given")
-    known = [r for person in REASONS for r in person.reasons if r.direction != "missing"]
+    known = [r for person in found() for r in person.reasons if r.direction != "missing"]
     assert known and all(reason.value is not None for reason in known)
-    assert (REASONS.to_frame()["direction"] == "missing").sum() == sum(
-        len(given(REASONS, name)) for name in TABLE
+    assert (found().to_frame()["direction"] == "missing").sum() == sum(
+        len(given(found(), name)) for name in TABLE
     )
 
 
 def test_what_may_be_handed_in_is_asked():
-    alone = [(i, reason) for i, reason in given(REASONS, "income") if reason.mending == "alone"]
+    alone = [(i, reason) for i, reason in given(found(), "income") if reason.mending == "alone"]
     assert alone
     for i, reason in alone:
-        last = FOREST.encoder_.space["income"].upper if reason.until is None else reason.until
+        last = fitted().encoder_.space["income"].upper if reason.until is None else reason.until
         ends = PEOPLE.iloc[[i, i]].assign(income=[reason.from_value, last])
-        assert (FOREST.predict(ends) == "yes").all()
+        assert (fitted().predict(ends) == "yes").all()
         assert f"Handing in {reason.from_value:g}" in reason.describe()
-    for i, reason in given(REASONS, "job"):
+    for i, reason in given(found(), "job"):
         if reason.alone:
             told = PEOPLE.iloc[[i]].assign(job=reason.from_value)
-            assert FOREST.predict(told) == "yes"
+            assert fitted().predict(told) == "yes"
             assert f"Handing in {reason.from_value!r} would be enough." in reason.describe()
 
 
@@ -81,25 +88,25 @@ def test_what_stays_missing_is_marked_and_not_hidden():
 
 
 def test_files_frames_and_rows_that_nobody_allowed(tmp_path):
-    save_model(FOREST, tmp_path / "holes.ract")
+    save_model(fitted(), tmp_path / "holes.ract")
     again = load_model(tmp_path / "holes.ract").reasons(PEOPLE, time_limit=None)
-    assert again.to_frame().equals(REASONS.to_frame())
+    assert again.to_frame().equals(found().to_frame())
     odd = PEOPLE.copy()
     odd.iloc[1, 3] = np.nan  # age, which training knew of everyone
-    marked = FOREST.reasons(odd)
+    marked = fitted().reasons(odd)
     assert marked.status[1] == "invalid" and "'age'" in marked[1].describe()
-    assert (np.delete(marked.status, 1) == np.delete(REASONS.status, 1)).all()
+    assert (np.delete(marked.status, 1) == np.delete(found().status, 1)).all()
 
 
 def test_plans_that_hand_in_values_are_counted_apart():
-    people = reasons_report(FOREST, PEOPLE).people.iloc[0]
-    plans = find_recourse(FOREST, PEOPLE, explain=False)
-    space = FOREST.encoder_.space
+    people = reasons_report(fitted(), PEOPLE).people.iloc[0]
+    plans = find_recourse(fitted(), PEOPLE, explain=False)
+    space = fitted().encoder_.space
     stays = {
         name: replace(space[name], missing="stays", supply_cost=None) for name in ("income", "job")
     }
     without = find_recourse(
-        FOREST, PEOPLE, explain=False, overrides=dict.fromkeys(PEOPLE.index, stays)
+        fitted(), PEOPLE, explain=False, overrides=dict.fromkeys(PEOPLE.index, stays)
     )
     assert people["with a plan"] == without.found.sum()
     assert people["by handing in"] == plans.found.sum() - without.found.sum() > 0

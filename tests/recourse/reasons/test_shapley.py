@@ -19,7 +19,7 @@ from ract.recourse.reasons.shapley import (
 from ract.trees.readers import read_model
 from tests import naive
 from tests.builders import keeping_reference, random_problem, random_problem_with_holes, stump_on
-from tests.recourse.reasons.test_find import FOREST, LOANS, PEOPLE
+from tests.recourse.reasons.test_find import LOANS, PEOPLE, loans_forest
 
 
 @pytest.mark.parametrize("combine", ["votes", "mean", "sum"])
@@ -176,7 +176,7 @@ def test_comparison_with_people_without_a_number_gives_no_direction():
 
 
 def test_the_reference_is_the_lowest_tenth_of_the_accepted():
-    matrix, trees = FOREST.encoder_.matrix(LOANS.frame), FOREST.ensemble_
+    matrix, trees = loans_forest().encoder_.matrix(LOANS.frame), loans_forest().ensemble_
     score = score_of(trees, matrix)
     accepted = np.sort(score[trees.decide(matrix)])
     margin = choose_reference(trees, matrix)
@@ -189,15 +189,15 @@ def test_the_reference_is_the_lowest_tenth_of_the_accepted():
 
 
 def test_kept_people_serve_in_this_process_and_from_a_file(tmp_path):
-    given = FOREST.reasons(PEOPLE, reference=LOANS.frame)
-    kept = FOREST.reasons(PEOPLE)
+    given = loans_forest().reasons(PEOPLE, reference=LOANS.frame)
+    kept = loans_forest().reasons(PEOPLE)
     assert np.array_equal(kept.values, given.values)
-    save_model(FOREST, tmp_path / "kept.ract")
+    save_model(loans_forest(), tmp_path / "kept.ract")
     again = load_model(tmp_path / "kept.ract")
-    assert np.array_equal(again.reference_, FOREST.reference_)
+    assert np.array_equal(again.reference_, loans_forest().reference_)
     assert again.reasons(PEOPLE).to_frame().equals(kept.to_frame())
     with pytest.raises(InvalidSpec, match="against='mean' needs others than it has kept"):
-        FOREST.reasons(PEOPLE, against="mean")
+        loans_forest().reasons(PEOPLE, against="mean")
 
 
 def test_a_file_with_other_reference_people_than_columns_is_refused(tmp_path):

@@ -28,12 +28,20 @@ def margins(model, rows):
     return model.decision_function(rows) if hasattr(last, "decision_function") else None
 
 
-def check(model, people, actions=None, *, seed=0, thresholds=(0.3,)):
-    """Both desired classes, the model's own rule and thresholds; returns the last reading."""
+def wanted_of(k):
+    """Which classes the learner of a number is asked about: the first about both, then one each.
+
+    Where steps come before a learner, what is wanted of it changes no threshold.
+    """
+    return (1, 0) if k == 0 else (k % 2,)
+
+
+def check(model, people, actions=None, *, seed=0, thresholds=(0.3,), wanted=(1, 0)):
+    """Each desired class, the model's own rule and thresholds; returns the last reading."""
     rng = np.random.default_rng(seed)
     classes = model.classes_
     rows = None
-    for k in (1, 0):
+    for k in wanted:
         read = read_model(model, people, actions, desired=classes[k])
         if rows is None:
             rows = rows_near(read, people, rng)

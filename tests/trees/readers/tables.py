@@ -93,9 +93,9 @@ def signed(seed, n=500):
     return frame.assign(share=frame["share"] - 0.3, age=frame["age"] - 40), y
 
 
-def check_decisions(model, people, *, n=3000, positive=False, probabilities=True):
-    """Decisions and probabilities of rows near thresholds, for both classes; the last reading."""
-    for k in (0, 1):
+def check_decisions(model, people, *, n=3000, positive=False, probabilities=True, wanted=(0, 1)):
+    """Decisions and probabilities of rows near thresholds, for each class; the last reading."""
+    for k in wanted:
         desired = model.classes_[k]
         read = read_model(model, people, desired=desired)
         rows = rows_near(read, people, np.random.default_rng(k), n, positive)

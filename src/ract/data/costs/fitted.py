@@ -225,11 +225,11 @@ def _rescaled(
     return replace(cost, levels=levels, supply=supply)
 
 
-def require_max_norm(cost: FittedCost) -> None:
-    """Refuse costs that training cannot use."""
+def require_max_norm(cost: FittedCost, who: str = "Training needs") -> None:
+    """Refuse costs that training, or who else is named, cannot use."""
     if cost.norm != "max":
         raise InvalidSpec(
-            f"Training needs a cost that is the largest of its features' efforts "
-            f"(norm 'max', such as 'percentile' or 'range'); this one has norm {cost.norm!r} "
-            "and can be used to search for recourse."
+            f"{who} a cost that is the largest of its features' efforts (norm 'max', such as "
+            f"'percentile' or 'range'); this one has norm {cost.norm!r}, which the exact search "
+            "for recourse takes."
         )

@@ -95,7 +95,7 @@ class CausalSearch(RecourseSearch):
         reference: np.ndarray | None = None,
         held: Callable[[np.ndarray], np.ndarray] | None = None,
     ) -> None:
-        require_max_norm(cost)
+        require_max_norm(cost, "Plans with causal effects need")
         self._ensemble, self._cost, self._moves = ensemble, cost, Moves(axes, cost)
         named = effects.among(column_names(axes))
         _refuse_effects_on_categories(axes, named)
