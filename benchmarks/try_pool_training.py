@@ -1,4 +1,4 @@
-"""Can training lead people to plans that raise the bad rate less, so that more are offered one?
+"""Training for a limit on the pool's bad rate: points that outcome models hold good count more.
 
 The parts of ``bench_pool_risk.py``, at other seeds. Points at which members of a booster learn are
 judged by plain boosters of random halves of the training people, each point by the halves that its
@@ -14,7 +14,7 @@ on recourse. Shown is the share of refused people whom ``pool_offers`` offers a 
 rise of the bad rate. Rows are appended as they are done.
 
     python benchmarks/try_pool_training.py [fico loans credit_data] [--seeds 20 21 22]
-        [--output results/pool_risk/training.csv]
+        [--max-nodes 1000] [--output results/pool_risk/training.csv]
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ def learners(actions, desired, seed, first):
     }
 
 
-def measure(name, seed, done):
+def measure(name, seed, done, max_nodes):
     """A row for each model that is not done."""
     (first, second, asked, outside), actions, desired = parts_of(name, seed)
     seeking, judge = (
@@ -138,7 +138,8 @@ def measure(name, seed, done):
         with points_weighed(weigh) if weigh else nullcontext():
             model = learner.fit(*first)
         score = model.predict_proba(second[0])[:, list(model.classes_).index(desired)]
-        offers = pool_offers(model, *asked, judge, seeking, max_pool_risk=max(RISES), **SEARCH)
+        search = SEARCH | {"max_nodes": max_nodes}
+        offers = pool_offers(model, *asked, judge, seeking, max_pool_risk=max(RISES), **search)
         plans, levels = offers.recourse, offers.levels
         has = plans.found
         ends = plans.outcomes[has]
@@ -166,6 +167,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("tables", nargs="*", default=["fico", "loans", "credit_data"])
     parser.add_argument("--seeds", type=int, nargs="*", default=[20, 21, 22])
+    parser.add_argument("--max-nodes", type=int, default=SEARCH["max_nodes"])
     parser.add_argument("--output", type=Path, default=Path("results/pool_risk/training.csv"))
     given = parser.parse_args()
     for seed in given.seeds:
@@ -173,7 +175,7 @@ def main() -> None:
             rows = pd.read_csv(given.output) if given.output.exists() else NOTHING
             done = set(rows["model"][(rows["table"] == name) & (rows["seed"] == seed)])
             given.output.parent.mkdir(parents=True, exist_ok=True)
-            for row in measure(name, seed, done):
+            for row in measure(name, seed, done, given.max_nodes):
                 rows = pd.concat([rows, pd.DataFrame([row])])
                 rows.to_csv(given.output, index=False, float_format="%.4g")
     rows = pd.read_csv(given.output)
