@@ -38,10 +38,9 @@ DIRARTE = """\
 
 The protocol has no budget, two halves of the people, and the sum of log-percentile shifts as cost
 (`benchmarks/bench_dirarte.py`, raw rows in `results/dirarte`). DiRARTE's results are about all
-refused test people of ten draws. Ours are about the first draws only, as many as the column says:
-up to 1000 people of each draw for our model, up to 200 for theirs. *forest* and *XGBoost* are
-scikit-learn's and XGBoost's with 100 trees of depth 6. For these DiRARTE records .07 to .10 seconds
-a person and:
+refused test people of ten draws. Ours are about as many draws as the column says: up to 1000
+people of each for our model, up to 200 for theirs. *forest* and *XGBoost* are scikit-learn's and
+XGBoost's with 100 trees of depth 6. For these DiRARTE records .07 to .10 seconds a person and:
 
 | table | model | valid | cost | features changed |
 |---|---|---|---|---|
