@@ -34,7 +34,8 @@ from ract.evaluation import pool_offers
 from ract.evaluation.outcomes import JudgedOutcomes
 
 RISES, ASKED = (0.0, 0.01, 0.02, 0.999), 600
-SEARCH = {"time_limit": 0.5, "max_nodes": 1000}
+# Nodes end a search, so that no result depends on how busy the machine is.
+SEARCH = {"time_limit": 60.0, "max_nodes": 1000}
 
 
 def parts_of(name, seed):
