@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from sklearn.base import ClassifierMixin, clone
@@ -16,8 +16,8 @@ from ract._utils.renamed import current_state, refuse_old_parameters
 from ract._utils.signature import made_on_first_look, takes_keywords_of
 from ract._utils.status import Status
 from ract._utils.typing import ColumnLike, Label, TableLike
-from ract.data.actions import ActionSpace, budget_for
-from ract.data.costs import Cost, FittedCost
+from ract.data.actions import budget_for
+from ract.data.costs import FittedCost
 from ract.data.encoder import Encoder
 from ract.data.frames import is_frame, refuse_loose_people, take_rows
 from ract.models.cuts import CutRule, warn_if_few_refused
@@ -30,10 +30,8 @@ from ract.models.monotonic import (
 )
 from ract.models.out_of_core import read_stored
 from ract.models.parameters import (
-    ClassWeight,
+    LearnerParameters,
     Monotonic,
-    RandomState,
-    Table,
     check_parameters,
     split_seed,
 )
@@ -63,25 +61,10 @@ CALIBRATION_SECONDS = 1.0
 ALONE = {"lasting": None, "n_jobs": None, "verbose": 0, "oob_score": False}
 
 
-class RecourseClassifierMixin(ClassifierMixin):
+class RecourseClassifierMixin(LearnerParameters, ClassifierMixin):
     """Reading tables and targets, predicting, and measuring recourse risk."""
 
-    _parameters: ClassVar[Table]
-
-    # Parameters that all learners have, and what every fitted one knows.
-    actions: ActionSpace | None
-    desired: Label | None
-    cost: str | Cost
-    budget: float | None
-    recourse_weight: float
-    lasting: float | None
-    max_bins: int
-    class_weight: ClassWeight
-    monotonic: Monotonic
-    random_state: RandomState
-    threshold: float | None
-    approval_rate: float | None
-    max_bad_rate: float | None
+    # What every fitted learner knows.
     classes_: np.ndarray
     desired_: Label
     ensemble_: TreeEnsemble
@@ -144,7 +127,7 @@ class RecourseClassifierMixin(ClassifierMixin):
 
     def check_parameters(self) -> None:
         """Refuse parameters that are invalid, alone or together."""
-        check_parameters(self, self._parameters)
+        check_parameters(self)
         CutRule.of(self)
         if isinstance(self.monotonic, str) and self.monotonic not in CHOICES:
             raise InvalidSpec(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
@@ -18,7 +18,15 @@ from ract.data.costs import FittedCost
 from ract.data.encoder import Encoder
 from ract.data.frames import take_rows
 from ract.models.base import RecourseClassifierMixin
-from ract.models.parameters import NONE, SHARE, Table, check_parameters, instance, split_seed
+from ract.models.parameters import (
+    NONE,
+    SHARE,
+    check_parameters,
+    instance,
+    parameter,
+    split_seed,
+    with_parameters,
+)
 from ract.models.table import Prepared, Source
 from ract.models.weight_search import (
     FLOORS,
@@ -41,6 +49,7 @@ from ract.trees.training import TrainingSet
 MIN_RECOURSE, FEWEST = 0.95, 50
 
 
+@with_parameters
 class TunedRecourseClassifierCV(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     """The weight of recourse that a goal needs, and the classifier fitted with it.
 
@@ -81,22 +90,11 @@ class TunedRecourseClassifierCV(MetaEstimatorMixin, ClassifierMixin, BaseEstimat
     (True, True)
     """
 
-    _parameters: ClassVar[Table] = {
-        "estimator": (instance(RecourseClassifierMixin, "a classifier of ract"),),
-        "min_recourse": (NONE, SHARE),
-        "max_auc_loss": (NONE, SHARE),
-    }
-
-    def __init__(
-        self,
-        estimator: RecourseClassifierMixin,
-        *,
-        min_recourse: float | None = None,
-        max_auc_loss: float | None = None,
-    ) -> None:
-        self.estimator = estimator
-        self.min_recourse = min_recourse
-        self.max_auc_loss = max_auc_loss
+    estimator: RecourseClassifierMixin = parameter(
+        instance(RecourseClassifierMixin, "a classifier of ract"), kw_only=False
+    )
+    min_recourse: float | None = parameter(NONE, SHARE, default=None)
+    max_auc_loss: float | None = parameter(NONE, SHARE, default=None)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -112,7 +110,7 @@ class TunedRecourseClassifierCV(MetaEstimatorMixin, ClassifierMixin, BaseEstimat
         X, y, sample_weight
             As the estimator takes them.
         """
-        check_parameters(self, self._parameters)
+        check_parameters(self)
         if self.min_recourse is not None and self.max_auc_loss is not None:
             raise InvalidSpec("Give either min_recourse or max_auc_loss as the goal, not both.")
         reader = clone(self.estimator).set_params(recourse_weight=1.0)  # so that reach is known
