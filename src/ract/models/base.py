@@ -244,7 +244,7 @@ class RecourseClassifierMixin(LearnerParameters, ClassifierMixin):
             self.lasting_: LastingCurve = curve
         return self
 
-    def _as_replicate(self) -> Any:
+    def as_replicate(self) -> Any:
         """The learner for a part of the people, by which it is measured what lasts."""
         known = self.get_params(deep=False)
         return clone(self).set_params(**{k: v for k, v in ALONE.items() if k in known})
@@ -262,7 +262,7 @@ class RecourseClassifierMixin(LearnerParameters, ClassifierMixin):
             return None
         try:
             curve = for_models.calibrate(
-                self._as_replicate(),
+                self.as_replicate(),
                 X,
                 y,
                 lasting=self.lasting,
