@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.base import ClassifierMixin, clone
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
-from ract._utils.errors import InvalidData, InvalidSpec, listing
+from ract._utils.errors import InvalidData
 from ract._utils.renamed import current_state, refuse_old_parameters
 from ract._utils.signature import made_on_first_look, takes_keywords_of
 from ract._utils.status import Status
@@ -23,7 +23,6 @@ from ract.data.frames import is_frame, refuse_loose_people, take_rows
 from ract.models.cuts import CutRule, warn_if_few_refused
 from ract.models.fit_state import FitState
 from ract.models.monotonic import (
-    CHOICES,
     auc_apart,
     cheap_directions,
     directions_of_actions,
@@ -129,11 +128,6 @@ class RecourseClassifierMixin(LearnerParameters, ClassifierMixin):
         """Refuse parameters that are invalid, alone or together."""
         check_parameters(self)
         CutRule.of(self)
-        if isinstance(self.monotonic, str) and self.monotonic not in CHOICES:
-            raise InvalidSpec(
-                f"monotonic must be one of {listing(CHOICES)}, or a direction for each feature, "
-                f"got {self.monotonic!r}."
-            )
 
     def prepare(
         self, X: Source, y: ColumnLike, sample_weight: ColumnLike | None = None

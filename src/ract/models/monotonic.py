@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 MAX_AUC_LOSS = 0.005
 # Share of the people on whom it is measured what they cost.
 HELD_OUT = 1 / 3
-CHOICES = ("auto", "all", "none")
 
 Directions = Mapping[str, int]
 

@@ -101,6 +101,11 @@ FRACTION = Allowed(
 )
 YES_OR_NO = instance((bool, np.bool_), "True or False")
 
+WAYS = ("auto", "all", "none")  # of choosing monotonic constraints
+CONSTRAINTS = Allowed(  # monotonic_directions, which knows the columns, reads all but a way
+    f"one of {listing(WAYS)}, or a direction for each feature",
+    lambda value: not isinstance(value, str) or value in WAYS,
+)
 SPACE = (NONE, instance(ActionSpace, "an ActionSpace"))
 COST = (instance(str, "the name of a cost"), instance(Cost, "an object with a fit method"))
 MAX_FEATURES = (NONE, one_of("sqrt", "log2"), whole(1), FRACTION)
@@ -134,7 +139,7 @@ class LearnerParameters:
     lasting: float | None = parameter(NONE, PROBABILITY, default=None)
     max_bins: int = parameter(whole(2, MOST_CELLS), default=256)
     class_weight: ClassWeight = parameter(ANYTHING, default=None)  # as scikit-learn reads it
-    monotonic: Monotonic = parameter(ANYTHING, default=None)  # monotonic_directions reads it
+    monotonic: Monotonic = parameter(CONSTRAINTS, default=None)
     threshold: float | None = parameter(NONE, INNER_SHARE, default=None)
     approval_rate: float | None = parameter(NONE, INNER_SHARE, default=None)
     max_bad_rate: float | None = parameter(NONE, INNER_SHARE, default=None)
