@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
-from typing import Any, Literal, TypeVar, dataclass_transform
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, dataclass_transform
 
 import numpy as np
 
@@ -16,6 +16,9 @@ from ract.data.actions import ActionSpace
 from ract.data.costs import Cost
 from ract.data.encoder import Axis, Encoder
 from ract.data.grid import MOST_CELLS
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 Kind = TypeVar("Kind")
 
@@ -111,7 +114,7 @@ COST = (instance(str, "the name of a cost"), instance(Cost, "an object with a fi
 MAX_FEATURES = (NONE, one_of("sqrt", "log2"), whole(1), FRACTION)
 
 
-def parameter(*allowed: Allowed, default: Any = MISSING, kw_only: bool = True) -> Any:
+def parameter(*allowed: Allowed, default: object = MISSING, kw_only: bool = True) -> Any:
     """A parameter of an estimator: what it may be, and its default."""
     return field(default=default, kw_only=kw_only, metadata={"allowed": allowed})
 
@@ -159,7 +162,7 @@ def split_seed(random_state: Any) -> int:
     return int(random_state) if is_number(random_state, whole=True) else 0
 
 
-def check_parameters(estimator: Any) -> None:
+def check_parameters(estimator: DataclassInstance) -> None:
     """Refuse a parameter that is not as declared, by name, value and what is allowed."""
     for each in sorted(fields(estimator), key=lambda each: each.name):
         value, allowed = getattr(estimator, each.name), each.metadata["allowed"]
