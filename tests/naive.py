@@ -744,10 +744,10 @@ def newton_splits(cells, kinds, n_cells, missing):
 def newton_tree(cells, slope, curvature, is_person, axes, rules):
     """Values of rows by the tree that best-first Newton boosting grows, without the rate.
 
-    axes: (kinds, n_cells, missing, directions). rules: max_leaves, min_leaf, l2, max_depth.
+    axes: (kinds, n_cells, missing, directions). rules: max_leaves, min_leaf, l2.
     """
     kinds, n_cells, missing, directions = axes
-    max_leaves, min_leaf, l2, max_depth = rules
+    max_leaves, min_leaf, l2 = rules
 
     def value(rows, bounds):
         free = -slope[rows].sum() / (curvature[rows].sum() + l2)
@@ -757,10 +757,8 @@ def newton_tree(cells, slope, curvature, is_person, axes, rules):
         v = value(rows, bounds)
         return -(2 * slope[rows].sum() * v + (curvature[rows].sum() + l2) * v * v)
 
-    def best(rows, bounds, depth):
+    def best(rows, bounds):
         found = (1e-12, None)
-        if depth >= max_depth:
-            return found
         for axis, right in newton_splits(cells[rows], kinds, n_cells, missing):
             goes = np.isin(cells[rows, axis], list(right))
             sides = rows[~goes], rows[goes]
@@ -784,15 +782,15 @@ def newton_tree(cells, slope, curvature, is_person, axes, rules):
         return found
 
     everyone, free = np.arange(len(cells)), (-np.inf, np.inf)
-    leaves = [(everyone, free, 0, best(everyone, free, 0))]
+    leaves = [(everyone, free, best(everyone, free))]
     while len(leaves) < max_leaves:
-        at = max(range(len(leaves)), key=lambda k: leaves[k][3][0])
-        _, _, depth, (_, split) = leaves[at]
+        at = max(range(len(leaves)), key=lambda k: leaves[k][2][0])
+        _, _, (_, split) = leaves[at]
         if split is None:
             break
         leaves.pop(at)
-        leaves += [(rows, b, depth + 1, best(rows, b, depth + 1)) for rows, b in split]
+        leaves += [(rows, b, best(rows, b)) for rows, b in split]
     out = np.zeros(len(cells))
-    for rows, bounds, _, _ in leaves:
+    for rows, bounds, _ in leaves:
         out[rows] = value(rows, bounds)
     return out

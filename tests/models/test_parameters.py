@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.base import BaseEstimator
 
 from ract import ActionSpace, Feature
 from ract._utils.errors import InvalidSpec
@@ -18,8 +19,10 @@ from ract.models.parameters import (
     number_drawn,
     number_of_people,
     one_of,
+    parameter,
     split_seed,
     whole,
+    with_parameters,
 )
 
 
@@ -41,12 +44,14 @@ def test_values_inside_and_outside(allowed, inside, outside):
 
 
 def test_an_error_names_the_parameter_what_it_may_be_and_the_value():
-    class Estimator:
-        def get_params(self, deep=True):
-            return {"size": "large"}
+    @with_parameters
+    class Estimator(BaseEstimator):
+        size: int | str | None = parameter(NONE, whole(2, 9), one_of("sqrt", "log2"), default=None)
 
+    assert Estimator().get_params() == {"size": None}
+    check_parameters(Estimator(size=9))
     with pytest.raises(InvalidSpec) as error:
-        check_parameters(Estimator(), {"size": (NONE, whole(2, 9), one_of("sqrt", "log2"))})
+        check_parameters(Estimator(size="large"))
     assert str(error.value) == (
         "size must be a whole number from 2 to 9, or 'sqrt' or 'log2', or None, got 'large'."
     )

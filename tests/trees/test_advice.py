@@ -32,7 +32,7 @@ def boosted():
     rng = np.random.default_rng(0)
     people = people_in_cells(rng, 250)
     return people, boost(
-        people, rows_with_points(people, rng), BoostRules(20, 0.3, 8, None, 5), range(20)
+        people, rows_with_points(people, rng), BoostRules(20, 0.3, 8, 5), range(20)
     )
 
 
@@ -91,7 +91,7 @@ def test_points_go_to_the_end_of_reach_along_directions_and_stay_if_good_enough(
 def test_directions_are_those_on_which_all_agree(boosted):
     people, model = boosted
     cells = Cells.of(people)
-    rules = BoostRules(10, 0.3, 8, None, 5)
+    rules = BoostRules(10, 0.3, 8, 5)
     models = [
         model,
         boost(people, rows_with_points(people, np.random.default_rng(1)), rules, range(10)),

@@ -32,11 +32,9 @@ def test_a_tree_is_that_of_the_naive_grower(seed):
     people = people_in_cells(rng)
     rows = rows_with_points(people, rng, n_points=20 * (seed % 2))
     directions = (0, 0, 0, 0) if seed % 3 else (1, 0, -1, 1)
-    min_leaf, l2 = (1, 5)[seed % 2], (0.0, 1.0)[seed % 2]
-    leaves, depth = (None, 6)[seed % 2], (3, 20)[seed % 2]
-    rules = BoostRules(
-        1, 1.0, leaves, depth, min_leaf, l2, directions=directions if any(directions) else ()
-    )
+    leaves, min_leaf = ((None, 25), (6, 5), (8, 1), (6, 5))[seed % 4]
+    l2, given = (0.0, 1.0)[seed % 2], directions if any(directions) else ()
+    rules = BoostRules(1, 1.0, leaves, min_leaf, l2, directions=given)
     lift = Lift(np.inf, 0.5, 0.0, 0.5) if seed % 2 else None
     model = boost(people, rows, rules, [seed], lift=lift)
     share = 1 / (1 + np.exp(-model.base))
@@ -44,7 +42,7 @@ def test_a_tree_is_that_of_the_naive_grower(seed):
     expected = newton_tree(
         rows.codes, weight * (share - rows.target), weight * share * (1 - share),
         np.arange(len(rows.target)) < rows.n_people, (CELL_KINDS, CELLS, MISSING_CELLS, directions),
-        (leaves or 10**6, min_leaf, l2, depth),
+        (leaves or 10**6, min_leaf, l2),
     )  # fmt: skip
     np.testing.assert_allclose(model.scores(rows.codes) - model.base, expected, atol=1e-9)
 
@@ -88,7 +86,7 @@ def test_words_hold_every_sum(weight, n_rows):
 def test_trees_are_the_same_for_any_number_of_threads_and_slots(rng, monkeypatch):
     people = people_in_cells(rng, 3000)
     rows = rows_with_points(people, rng, n_points=900)
-    rules = BoostRules(6, 0.3, 12, None, 5, 1.0, max_features=3, subsample=0.8)
+    rules = BoostRules(6, 0.3, 12, 5, 1.0, max_features=3, subsample=0.8)
     lift = Lift(1.5, 0.4, 0.1, 0.9)
     held = Patience(rows_with_points(people, rng), 3, 0.0)
     one = boost(people, rows, rules, range(6), lift=lift, patience=held)
@@ -109,7 +107,7 @@ def test_every_tree_lowers_the_objective(rng):
     weight = np.concatenate([rows.weight[:300], 0.4 * rows.weight[300:]])
     losses = []
     for n in range(1, 15):
-        rules = BoostRules(n, 0.3, 6, None, 5, 1.0)
+        rules = BoostRules(n, 0.3, 6, 5, 1.0)
         model = boost(people, rows, rules, range(n), lift=Lift(np.inf, 0.4, 0.0, 0.4))
         losses.append(log_loss(rows.target, weight, model.scores(rows.codes)))
     assert (np.diff(losses) < 0).all()
@@ -118,7 +116,7 @@ def test_every_tree_lowers_the_objective(rng):
 def test_points_pull_only_below_the_margin_and_ever_harder(rng):
     people = people_in_cells(rng, 300)
     rows = rows_with_points(people, rng, n_points=300)
-    rules = BoostRules(30, 0.2, 6, None, 10, 1.0)
+    rules = BoostRules(30, 0.2, 6, 10, 1.0)
     plain, none, some = (
         boost(people, table, rules, range(30), lift=lift).scores(rows.codes[300:]).mean()
         for table, lift in (
@@ -152,7 +150,7 @@ def from_cell_trees(trees, base, people):
 def test_trees_survive_the_way_to_others_and_back(rng):
     people = people_in_cells(rng, 200)
     rows = rows_with_points(people, rng)
-    model = boost(people, rows, BoostRules(8, 0.1, 7, None, 5, 0.0), range(8))
+    model = boost(people, rows, BoostRules(8, 0.1, 7, 5, 0.0), range(8))
     again = from_cell_trees(model.cell_trees(people), model.base, people)
     np.testing.assert_array_equal(again.scores(rows.codes), model.scores(rows.codes))
 
@@ -160,7 +158,7 @@ def test_trees_survive_the_way_to_others_and_back(rng):
 def test_a_sample_is_a_share_of_the_people(rng):
     people = people_in_cells(rng, 400)
     rows = replace(rows_with_points(people, rng), weight=np.ones(400))
-    rules = BoostRules(1, 1.0, 2, None, 1, 0.0, subsample=0.5)
+    rules = BoostRules(1, 1.0, 2, 1, 0.0, subsample=0.5)
     values = {boost(people, rows, rules, [s]).values[0].max() for s in range(5)}
     assert len(values) == 5  # other people, other values
     assert log_odds(rows.target, rows.weight) == pytest.approx(

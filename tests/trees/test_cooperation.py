@@ -15,7 +15,7 @@ from tests.builders import people_in_cells, rows_with_points
 def test_refused_people_get_a_way_back(n_replicates):
     rng = np.random.default_rng(5)
     people = people_in_cells(rng, 500)
-    rows, rules = rows_with_points(people, rng), BoostRules(30, 0.2, 6, None, 20, 1.0)
+    rows, rules = rows_with_points(people, rng), BoostRules(30, 0.2, 6, 20, 1.0)
     cells, everyone = Cells.of(people), np.arange(500)
 
     def share_served(models):
@@ -39,7 +39,7 @@ def test_the_weight_falls_while_members_lose_much_auc(wrong, expected):
     people.desired[:] = people.cells[0] > people.cells[0].mean()
     rows = rows_with_points(people, rng)
     rows = rows.of(np.ascontiguousarray(people.cells.T), people.desired, np.ones(600))
-    rules = BoostRules(20, 0.2, 6, None, 20, 1.0, directions=(-1 if wrong else 1, 0, 0, 0))
+    rules = BoostRules(20, 0.2, 6, 20, 1.0, directions=(-1 if wrong else 1, 0, 0, 0))
     asked = Cooperation(0.25, 1.0, 3, 3, n_focus=2)
     *_, used = cooperate(people, rows, np.ones(600), rules, asked, np.random.RandomState(0))
     assert used == expected

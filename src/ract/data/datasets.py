@@ -16,18 +16,6 @@ from ract.data.actions import ActionSpace
 from ract.data.effects import CausalEffects
 from ract.data.loans import APPROVED, LoansModel
 
-__all__ = [
-    "DataUnavailable",
-    "Dataset",
-    "LoansModel",
-    "fetch_adult",
-    "fetch_bail",
-    "fetch_compas",
-    "fetch_credit",
-    "fetch_fico",
-    "load_loans",
-]
-
 _Folder = str | os.PathLike[str] | None
 
 

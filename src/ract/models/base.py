@@ -5,35 +5,32 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from sklearn.base import ClassifierMixin, clone
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
-from ract._utils.errors import InvalidData, InvalidSpec, listing
+from ract._utils.errors import InvalidData
 from ract._utils.renamed import current_state, refuse_old_parameters
 from ract._utils.signature import made_on_first_look, takes_keywords_of
 from ract._utils.status import Status
 from ract._utils.typing import ColumnLike, Label, TableLike
-from ract.data.actions import ActionSpace, budget_for
-from ract.data.costs import Cost, FittedCost
+from ract.data.actions import budget_for
+from ract.data.costs import FittedCost
 from ract.data.encoder import Encoder
 from ract.data.frames import is_frame, refuse_loose_people, take_rows
 from ract.models.cuts import CutRule, warn_if_few_refused
 from ract.models.fit_state import FitState
 from ract.models.monotonic import (
-    CHOICES,
     auc_apart,
     cheap_directions,
     directions_of_actions,
 )
 from ract.models.out_of_core import read_stored
 from ract.models.parameters import (
-    ClassWeight,
+    LearnerParameters,
     Monotonic,
-    RandomState,
-    Table,
     check_parameters,
     split_seed,
 )
@@ -63,25 +60,10 @@ CALIBRATION_SECONDS = 1.0
 ALONE = {"lasting": None, "n_jobs": None, "verbose": 0, "oob_score": False}
 
 
-class RecourseClassifierMixin(ClassifierMixin):
+class RecourseClassifierMixin(LearnerParameters, ClassifierMixin):
     """Reading tables and targets, predicting, and measuring recourse risk."""
 
-    _parameters: ClassVar[Table]
-
-    # Parameters that all learners have, and what every fitted one knows.
-    actions: ActionSpace | None
-    desired: Label | None
-    cost: str | Cost
-    budget: float | None
-    recourse_weight: float
-    lasting: float | None
-    max_bins: int
-    class_weight: ClassWeight
-    monotonic: Monotonic
-    random_state: RandomState
-    threshold: float | None
-    approval_rate: float | None
-    max_bad_rate: float | None
+    # What every fitted learner knows.
     classes_: np.ndarray
     desired_: Label
     ensemble_: TreeEnsemble
@@ -144,13 +126,8 @@ class RecourseClassifierMixin(ClassifierMixin):
 
     def check_parameters(self) -> None:
         """Refuse parameters that are invalid, alone or together."""
-        check_parameters(self, self._parameters)
+        check_parameters(self)
         CutRule.of(self)
-        if isinstance(self.monotonic, str) and self.monotonic not in CHOICES:
-            raise InvalidSpec(
-                f"monotonic must be one of {listing(CHOICES)}, or a direction for each feature, "
-                f"got {self.monotonic!r}."
-            )
 
     def prepare(
         self, X: Source, y: ColumnLike, sample_weight: ColumnLike | None = None
@@ -261,7 +238,7 @@ class RecourseClassifierMixin(ClassifierMixin):
             self.lasting_: LastingCurve = curve
         return self
 
-    def _as_replicate(self) -> Any:
+    def as_replicate(self) -> Any:
         """The learner for a part of the people, by which it is measured what lasts."""
         known = self.get_params(deep=False)
         return clone(self).set_params(**{k: v for k, v in ALONE.items() if k in known})
@@ -279,7 +256,7 @@ class RecourseClassifierMixin(ClassifierMixin):
             return None
         try:
             curve = for_models.calibrate(
-                self._as_replicate(),
+                self.as_replicate(),
                 X,
                 y,
                 lasting=self.lasting,

@@ -14,33 +14,27 @@ from sklearn.model_selection import StratifiedKFold, train_test_split
 from sklearn.utils import check_random_state
 
 from ract._utils.progress import track
-from ract._utils.renamed import names_parameters
-from ract._utils.typing import ColumnLike, Label, TableLike
-from ract.data.actions import ActionSpace
-from ract.data.costs import Cost
+from ract._utils.typing import ColumnLike, TableLike
 from ract.models.base import RecourseClassifierMixin
 from ract.models.fit_state import BoostingState
 from ract.models.parameters import (
-    COMMON,
+    ABOVE_0,
     FRACTION,
     INNER_SHARE,
     MAX_FEATURES,
     NONE,
     POSITIVE_SHARE,
-    THREADS,
-    ClassWeight,
     MaxFeatures,
-    Monotonic,
-    RandomState,
-    Table,
+    ThreadParameters,
     at_least,
-    between,
     features_per_split,
     monotonic_directions,
     number_of_people,
     one_of,
+    parameter,
     split_seed,
     whole,
+    with_parameters,
 )
 from ract.models.table import Prepared, Source
 from ract.trees.advice import Cooperation, Cut, Job
@@ -60,7 +54,8 @@ N_FOLDS = 3
 TOL = 1e-7
 
 
-class RecourseBoostingClassifier(RecourseClassifierMixin, BaseEstimator):
+@with_parameters
+class RecourseBoostingClassifier(RecourseClassifierMixin, ThreadParameters, BaseEstimator):
     """Gradient boosting, trained so that refused people have plans that last.
 
     The sum of the trees is the log-odds of the desired class. Each tree is a Newton step of log
@@ -165,20 +160,17 @@ class RecourseBoostingClassifier(RecourseClassifierMixin, BaseEstimator):
     (100, 0.0)
     """
 
-    _parameters: ClassVar[Table] = {
-        **COMMON,
-        **THREADS,
-        "learning_rate": (between(0, np.inf, "a number above 0", ends="()"),),
-        "max_iter": (whole(1),),
-        "max_leaf_nodes": (NONE, whole(2)),
-        "min_samples_leaf": (whole(1), FRACTION),
-        "l2_regularization": (at_least(0),),
-        "max_features": MAX_FEATURES,
-        "subsample": (POSITIVE_SHARE,),
-        "n_replicates": (whole(0),),
-        "early_stopping": (one_of(True, False, "auto"),),
-        "validation_fraction": (INNER_SHARE,),
-    }
+    recourse_weight: float = parameter(at_least(0), default=0.25)
+    learning_rate: float = parameter(ABOVE_0, default=0.1)
+    max_iter: int = parameter(whole(1), default=100)
+    max_leaf_nodes: int | None = parameter(NONE, whole(2), default=8)
+    min_samples_leaf: int | float = parameter(whole(1), FRACTION, default=50)
+    l2_regularization: float = parameter(at_least(0), default=1.0)
+    max_features: MaxFeatures = parameter(*MAX_FEATURES, default=0.6)
+    subsample: float = parameter(POSITIVE_SHARE, default=0.8)
+    n_replicates: int = parameter(whole(0), default=6)
+    early_stopping: bool | Literal["auto"] = parameter(one_of(True, False, "auto"), default=False)
+    validation_fraction: float = parameter(INNER_SHARE, default=0.1)
 
     # Trees without a loss that falls, after which growing stops early.
     patience: ClassVar[int] = 10
@@ -189,62 +181,6 @@ class RecourseBoostingClassifier(RecourseClassifierMixin, BaseEstimator):
     n_focus: ClassVar[int] = 4
     # The probability of the desired class to which points that people could get to are lifted.
     anchor_strength: ClassVar[float] = 0.82
-
-    @names_parameters
-    def __init__(
-        self,
-        actions: ActionSpace | None = None,
-        *,
-        desired: Label | None = None,
-        cost: str | Cost = "percentile",
-        budget: float | None = None,
-        recourse_weight: float = 0.25,
-        lasting: float | None = None,
-        learning_rate: float = 0.1,
-        max_iter: int = 100,
-        max_leaf_nodes: int | None = 8,
-        min_samples_leaf: int | float = 50,
-        l2_regularization: float = 1.0,
-        max_features: MaxFeatures = 0.6,
-        subsample: float = 0.8,
-        max_bins: int = 256,
-        n_replicates: int = 6,
-        early_stopping: bool | Literal["auto"] = False,
-        validation_fraction: float = 0.1,
-        class_weight: ClassWeight = None,
-        monotonic: Monotonic = None,
-        threshold: float | None = None,
-        approval_rate: float | None = None,
-        max_bad_rate: float | None = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-        random_state: RandomState = None,
-    ) -> None:
-        self.actions = actions
-        self.desired = desired
-        self.cost = cost
-        self.budget = budget
-        self.recourse_weight = recourse_weight
-        self.lasting = lasting
-        self.learning_rate = learning_rate
-        self.max_iter = max_iter
-        self.max_leaf_nodes = max_leaf_nodes
-        self.min_samples_leaf = min_samples_leaf
-        self.l2_regularization = l2_regularization
-        self.max_features = max_features
-        self.subsample = subsample
-        self.max_bins = max_bins
-        self.n_replicates = n_replicates
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.class_weight = class_weight
-        self.monotonic = monotonic
-        self.threshold = threshold
-        self.approval_rate = approval_rate
-        self.max_bad_rate = max_bad_rate
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.random_state = random_state
 
     def fit(self, X: Source, y: ColumnLike, sample_weight: ColumnLike | None = None) -> Self:
         """Grow the trees.

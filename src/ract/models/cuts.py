@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 
 from ract._utils.errors import InvalidData, InvalidSpec, listing
 from ract.data.edge import within
+from ract.models.parameters import LearnerParameters
 
 # A model that refuses a smaller share of its training people is worth a warning.
 FEW_REFUSED = 0.05
@@ -21,14 +21,6 @@ FEW_REFUSED = 0.05
 
 class FewRefusedWarning(UserWarning):
     """The model refuses almost nobody, so that training for recourse has little effect."""
-
-
-class HasCut(Protocol):
-    """An estimator with the parameters of a cut."""
-
-    threshold: float | None
-    approval_rate: float | None
-    max_bad_rate: float | None
 
 
 @dataclass(frozen=True)
@@ -50,7 +42,7 @@ class CutRule:
     max_bad_rate: float | None = None
 
     @classmethod
-    def of(cls, estimator: HasCut) -> CutRule:
+    def of(cls, estimator: LearnerParameters) -> CutRule:
         """That of an estimator's parameters, of which at most one is given."""
         rule = cls(estimator.threshold, estimator.approval_rate, estimator.max_bad_rate)
         given = [name for name, value in vars(rule).items() if value is not None]

@@ -8,8 +8,6 @@ from ract.data.datasets import Dataset, load_loans
 from ract.models.forest import RecourseForestClassifier
 from ract.models.tree import RecourseTreeClassifier
 
-__all__ = ["loans_forest", "loans_tree"]
-
 
 def loans_tree(
     n_people: int = 500, *, max_depth: int = 4, **parameters: Any

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar, Literal, Self
+from typing import Self
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -13,28 +13,24 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
 from ract._utils.progress import track
-from ract._utils.renamed import names_parameters
 from ract._utils.status import Status
-from ract._utils.typing import ColumnLike, Label, TableLike
-from ract.data.actions import ActionSpace
-from ract.data.costs import Cost
+from ract._utils.typing import ColumnLike, TableLike
 from ract.models.fit_state import ForestState
-from ract.models.labelled import LABELLED, LabelledTreesMixin
+from ract.models.labelled import LabelledTreesMixin
 from ract.models.lifted import LESS, MOST_LOST, PER_WEIGHT, Points
 from ract.models.out_of_bag import GrownTree, out_of_bag, shares_out_of_bag
 from ract.models.parameters import (
     FRACTION,
+    MAX_FEATURES,
     NONE,
-    THREADS,
     YES_OR_NO,
-    ClassWeight,
     MaxFeatures,
-    Monotonic,
-    RandomState,
-    Table,
+    ThreadParameters,
     number_drawn,
+    parameter,
     split_seed,
     whole,
+    with_parameters,
 )
 from ract.models.table import Prepared, Source
 from ract.recourse import for_models
@@ -48,7 +44,8 @@ from ract.trees.training import TrainingSet
 N_PILOT = 20
 
 
-class RecourseForestClassifier(LabelledTreesMixin, BaseEstimator):
+@with_parameters
+class RecourseForestClassifier(LabelledTreesMixin, ThreadParameters, BaseEstimator):
     """A forest, trained so that refused people have recourse.
 
     Its trees are grown like those of ``RecourseTreeClassifier``, each on a bootstrap sample and
@@ -123,67 +120,11 @@ class RecourseForestClassifier(LabelledTreesMixin, BaseEstimator):
     (20, 11)
     """
 
-    _parameters: ClassVar[Table] = {
-        **LABELLED,
-        **THREADS,
-        "n_estimators": (whole(1),),
-        "max_samples": (NONE, whole(1), FRACTION),
-        "oob_score": (YES_OR_NO,),
-    }
-
-    @names_parameters
-    def __init__(
-        self,
-        actions: ActionSpace | None = None,
-        *,
-        n_estimators: int = 100,
-        desired: Label | None = None,
-        cost: str | Cost = "percentile",
-        budget: float | None = None,
-        recourse_weight: float = 0.1,
-        lasting: float | None = None,
-        criterion: Literal["gini", "entropy", "error"] = "gini",
-        max_depth: int | None = None,
-        min_samples_leaf: int | float = 20,
-        min_leaf_share: float | None = None,
-        max_features: MaxFeatures = "sqrt",
-        max_bins: int = 256,
-        max_samples: int | float | None = None,
-        class_weight: ClassWeight = None,
-        monotonic: Monotonic = None,
-        min_recourse: float | None = None,
-        threshold: float | None = None,
-        approval_rate: float | None = None,
-        max_bad_rate: float | None = None,
-        oob_score: bool = False,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-        random_state: RandomState = None,
-    ) -> None:
-        self.actions = actions
-        self.n_estimators = n_estimators
-        self.desired = desired
-        self.cost = cost
-        self.budget = budget
-        self.recourse_weight = recourse_weight
-        self.lasting = lasting
-        self.criterion = criterion
-        self.max_depth = max_depth
-        self.min_samples_leaf = min_samples_leaf
-        self.min_leaf_share = min_leaf_share
-        self.max_features = max_features
-        self.max_bins = max_bins
-        self.max_samples = max_samples
-        self.class_weight = class_weight
-        self.monotonic = monotonic
-        self.min_recourse = min_recourse
-        self.threshold = threshold
-        self.approval_rate = approval_rate
-        self.max_bad_rate = max_bad_rate
-        self.oob_score = oob_score
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.random_state = random_state
+    n_estimators: int = parameter(whole(1), default=100)
+    min_samples_leaf: int | float = parameter(whole(1), FRACTION, default=20)
+    max_features: MaxFeatures = parameter(*MAX_FEATURES, default="sqrt")
+    max_samples: int | float | None = parameter(NONE, whole(1), FRACTION, default=None)
+    oob_score: bool = parameter(YES_OR_NO, default=False)
 
     @property
     def _measures_afterwards(self) -> bool:

@@ -28,16 +28,6 @@ from ract._utils.errors import InvalidSpec
 from ract.trees.cover import Attainment, flip_order, greedy_cover, majority_labels, own_leaves
 from ract.trees.grower import CellTree, People
 
-__all__ = [
-    "Guarantee",
-    "GuaranteeWarning",
-    "clopper_pearson_upper",
-    "pac_people_needed",
-    "pac_slack",
-    "relabel",
-    "sequence_people_needed",
-]
-
 Method = Literal["pac", "sequence"]
 
 # Risks at which the order of flips weighs anew what is still needed.

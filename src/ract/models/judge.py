@@ -17,7 +17,7 @@ a plain model would accept. A judge that never saw recourse keeps the two apart:
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -36,14 +36,14 @@ from ract.models.forest import RecourseForestClassifier
 from ract.models.halves import distinct_rows, first_half, fitted_curve, log_odds
 from ract.models.parameters import (
     ANYTHING,
-    COMMON,
     INNER_SHARE,
-    NONE,
-    THREADS,
-    Table,
+    SPACE,
+    ThreadParameters,
     check_parameters,
     desired_label,
+    parameter,
     whole,
+    with_parameters,
 )
 from ract.models.table import used_columns
 from ract.models.verdicts import Judged, verdicts_of
@@ -63,7 +63,8 @@ FEWEST = 10
 TREES, LEAF, FEATURES = 25, 3, 0.5
 
 
-class OutcomeJudge(BaseEstimator):
+@with_parameters
+class OutcomeJudge(ThreadParameters, BaseEstimator):
     """Probability of the desired class by classifiers that were trained without recourse.
 
     The table is split into random halves, several times, and a plain classifier is fitted on each
@@ -131,34 +132,12 @@ class OutcomeJudge(BaseEstimator):
     True
     """
 
-    _parameters: ClassVar[Table] = {
-        **{name: COMMON[name] for name in ("actions", "desired", "random_state")},
-        **THREADS,
-        "classifier": (NONE, ANYTHING),
-        "n_splits": (whole(2),),
-        "confidence": (INNER_SHARE,),
-    }
-
-    def __init__(
-        self,
-        actions: ActionSpace | None = None,
-        *,
-        classifier: Classifier | None = None,
-        desired: Label | None = None,
-        n_splits: int = 10,
-        confidence: float = 0.9,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-        random_state: int = 0,
-    ) -> None:
-        self.actions = actions
-        self.classifier = classifier
-        self.desired = desired
-        self.n_splits = n_splits
-        self.confidence = confidence
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.random_state = random_state
+    actions: ActionSpace | None = parameter(*SPACE, default=None, kw_only=False)
+    classifier: Classifier | None = parameter(ANYTHING, default=None)
+    desired: Label | None = parameter(ANYTHING, default=None)
+    n_splits: int = parameter(whole(2), default=10)
+    confidence: float = parameter(INNER_SHARE, default=0.9)
+    random_state: int = parameter(ANYTHING, default=0)
 
     def fit(self, X: TableLike, y: ColumnLike) -> OutcomeJudge:
         """Fit a classifier on each half of each split.
@@ -169,7 +148,7 @@ class OutcomeJudge(BaseEstimator):
             The model's training table, or other people with known outcomes.
         y : array (people,)
         """
-        check_parameters(self, self._parameters)
+        check_parameters(self)
         X, labels = used_columns(X, self.actions), _labels(y)
         truth = self._read_target(X, labels)
         self.encoder_ = Encoder(X, self._space(X))

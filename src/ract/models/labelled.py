@@ -7,43 +7,36 @@ import numpy as np
 from ract._utils.errors import InvalidSpec
 from ract.models.base import RecourseClassifierMixin
 from ract.models.parameters import (
-    COMMON,
     FRACTION,
     MAX_FEATURES,
     NONE,
     SHARE,
     MaxFeatures,
-    Table,
     between,
     features_per_split,
     monotonic_directions,
     number_of_people,
     one_of,
+    parameter,
     whole,
+    with_parameters,
 )
 from ract.trees.grower import CRITERIA, Criterion, GrowRules
 from ract.trees.training import TrainingSet
 
-LABELLED: Table = {
-    **COMMON,
-    "criterion": (one_of(*CRITERIA),),
-    "max_depth": (NONE, whole(1)),
-    "min_samples_leaf": (whole(1), FRACTION),
-    "min_leaf_share": (NONE, SHARE),
-    "max_features": MAX_FEATURES,
-    "min_recourse": (NONE, between(0, 1, "a share of at least 0 and below 1", ends="[)")),
-}
+BELOW_ONE = between(0, 1, "a share of at least 0 and below 1", ends="[)")
 
 
+@with_parameters
 class LabelledTreesMixin(RecourseClassifierMixin):
     """Growing rules of trees whose leaves are labelled."""
 
-    criterion: Criterion
-    max_depth: int | None
-    min_samples_leaf: int | float
-    min_leaf_share: float | None
-    max_features: MaxFeatures
-    min_recourse: float | None
+    criterion: Criterion = parameter(one_of(*CRITERIA), default="gini")
+    max_depth: int | None = parameter(NONE, whole(1), default=None)
+    min_samples_leaf: int | float = parameter(whole(1), FRACTION, default=1)
+    min_leaf_share: float | None = parameter(NONE, SHARE, default=None)
+    max_features: MaxFeatures = parameter(*MAX_FEATURES, default=None)
+    min_recourse: float | None = parameter(NONE, BELOW_ONE, default=None)
 
     @property
     def _needs_reach(self) -> bool:

@@ -9,7 +9,7 @@ stated AUC on people who are held out inside the training data.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 from sklearn.base import clone
@@ -17,15 +17,16 @@ from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import train_test_split
 
 from ract.data.encoder import Encoder
-from ract.models.parameters import RandomState, split_seed
-from ract.trees.grower import People
+from ract.models.parameters import split_seed
 from ract.trees.training import TrainingSet
+
+if TYPE_CHECKING:
+    from ract.models.base import RecourseClassifierMixin
 
 # What all constraints that are kept may cost together.
 MAX_AUC_LOSS = 0.005
 # Share of the people on whom it is measured what they cost.
 HELD_OUT = 1 / 3
-CHOICES = ("auto", "all", "none")
 
 Directions = Mapping[str, int]
 
@@ -85,20 +86,9 @@ def cheap_directions(
     return together(enough)
 
 
-class Learner(Protocol):
-    """An estimator whose constraints are chosen."""
-
-    random_state: RandomState
-
-    @property
-    def _quickly(self) -> dict[str, int]:
-        """Parameters of a model that is only asked how well it ranks."""
-
-    def _scores_in_cells(self, training: TrainingSet, people: People) -> np.ndarray:
-        """Scores of people, in the cells of a training set, by a model grown on it."""
-
-
-def auc_apart(estimator: Learner, training: TrainingSet) -> Callable[[Directions], float]:
+def auc_apart(
+    estimator: RecourseClassifierMixin, training: TrainingSet
+) -> Callable[[Directions], float]:
     """From constraints to the AUC of a plain model with them, on a third of the people."""
     people, weights = training.people, training.weights.people
     everyone, seed = np.arange(len(people.desired)), split_seed(estimator.random_state)

@@ -1,20 +1,26 @@
-"""Parameters of estimators: one table per estimator says what each may be."""
+"""Parameters of estimators: each is declared once, with its default and what it may be."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from dataclasses import MISSING, dataclass, field, fields
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, dataclass_transform
 
 import numpy as np
 
 from ract._utils.errors import InvalidSpec, listing
+from ract._utils.renamed import names_parameters
 from ract._utils.typing import Label
 from ract._utils.validation import is_number
 from ract.data.actions import ActionSpace
 from ract.data.costs import Cost
 from ract.data.encoder import Axis, Encoder
 from ract.data.grid import MOST_CELLS
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+Kind = TypeVar("Kind")
 
 
 @dataclass(frozen=True)
@@ -90,33 +96,65 @@ ANYTHING = Allowed("anything", lambda _: True)
 SHARE = between(0, 1, "a share between 0 and 1")
 POSITIVE_SHARE = between(0, 1, "a share above 0 and up to 1", ends="(]")
 INNER_SHARE = between(0, 1, "a share between 0 and 1", ends="()")
+ABOVE_0 = between(0, np.inf, "a number above 0", ends="()")
+PROBABILITY = between(0, 1, "a probability between 0 and 1", ends="()")
 FRACTION = Allowed(
     "a share between 0 and 1",
     lambda value: isinstance(value, (float, np.floating)) and bool(0 < value <= 1),
 )
 YES_OR_NO = instance((bool, np.bool_), "True or False")
 
-Table = Mapping[str, Sequence[Allowed]]
-
-# What all estimators have.
-COMMON: Table = {
-    "actions": (NONE, instance(ActionSpace, "an ActionSpace")),
-    "desired": (ANYTHING,),
-    "cost": (instance(str, "the name of a cost"), instance(Cost, "an object with a fit method")),
-    "budget": (NONE, at_least(0, infinite=True)),
-    "recourse_weight": (at_least(0),),
-    "lasting": (NONE, between(0, 1, "a probability between 0 and 1", ends="()")),
-    "max_bins": (whole(2, MOST_CELLS),),
-    "class_weight": (ANYTHING,),  # as scikit-learn reads it
-    "monotonic": (ANYTHING,),  # read by monotonic_directions, which knows the columns
-    "random_state": (ANYTHING,),  # as scikit-learn reads it
-    "threshold": (NONE, INNER_SHARE),
-    "approval_rate": (NONE, INNER_SHARE),
-    "max_bad_rate": (NONE, INNER_SHARE),
-}
-# Of those that use threads.
-THREADS: Table = {"n_jobs": (NONE, ANYTHING), "verbose": (whole(0),)}
+WAYS = ("auto", "all", "none")  # of choosing monotonic constraints
+CONSTRAINTS = Allowed(  # monotonic_directions, which knows the columns, reads all but a way
+    f"one of {listing(WAYS)}, or a direction for each feature",
+    lambda value: not isinstance(value, str) or value in WAYS,
+)
+SPACE = (NONE, instance(ActionSpace, "an ActionSpace"))
+COST = (instance(str, "the name of a cost"), instance(Cost, "an object with a fit method"))
 MAX_FEATURES = (NONE, one_of("sqrt", "log2"), whole(1), FRACTION)
+
+
+def parameter(*allowed: Allowed, default: object = MISSING, kw_only: bool = True) -> Any:
+    """A parameter of an estimator: what it may be, and its default."""
+    return field(default=default, kw_only=kw_only, metadata={"allowed": allowed})
+
+
+@dataclass_transform(eq_default=False, field_specifiers=(parameter,))
+def with_parameters(kind: type[Kind]) -> type[Kind]:
+    """Give an estimator a constructor that takes its parameters, and those of its base classes.
+
+    It does what scikit-learn asks of a constructor: each parameter becomes an attribute as it is.
+    """
+    made = dataclass(eq=False, repr=False)(kind)
+    made.__init__ = names_parameters(made.__init__)  # type: ignore[method-assign]
+    return made
+
+
+@with_parameters
+class LearnerParameters:
+    """What all learners have; their docstrings say what it means."""
+
+    actions: ActionSpace | None = parameter(*SPACE, default=None, kw_only=False)
+    desired: Label | None = parameter(ANYTHING, default=None)
+    cost: str | Cost = parameter(*COST, default="percentile")
+    budget: float | None = parameter(NONE, at_least(0, infinite=True), default=None)
+    recourse_weight: float = parameter(at_least(0), default=0.1)
+    lasting: float | None = parameter(NONE, PROBABILITY, default=None)
+    max_bins: int = parameter(whole(2, MOST_CELLS), default=256)
+    class_weight: ClassWeight = parameter(ANYTHING, default=None)  # as scikit-learn reads it
+    monotonic: Monotonic = parameter(CONSTRAINTS, default=None)
+    threshold: float | None = parameter(NONE, INNER_SHARE, default=None)
+    approval_rate: float | None = parameter(NONE, INNER_SHARE, default=None)
+    max_bad_rate: float | None = parameter(NONE, INNER_SHARE, default=None)
+    random_state: RandomState = parameter(ANYTHING, default=None)  # as scikit-learn reads it
+
+
+@with_parameters
+class ThreadParameters:
+    """What estimators have that use threads."""
+
+    n_jobs: int | None = parameter(ANYTHING, default=None)
+    verbose: int = parameter(whole(0), default=0)
 
 
 def split_seed(random_state: Any) -> int:
@@ -124,21 +162,14 @@ def split_seed(random_state: Any) -> int:
     return int(random_state) if is_number(random_state, whole=True) else 0
 
 
-class HasParameters(Protocol):
-    """An estimator of scikit-learn."""
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Parameters by name."""
-
-
-def check_parameters(estimator: HasParameters, table: Table) -> None:
-    """Refuse a parameter that is not as its table says, by name, value and what is allowed."""
-    for name, value in estimator.get_params(deep=False).items():
-        allowed = table[name]
+def check_parameters(estimator: DataclassInstance) -> None:
+    """Refuse a parameter that is not as declared, by name, value and what is allowed."""
+    for each in sorted(fields(estimator), key=lambda each: each.name):
+        value, allowed = getattr(estimator, each.name), each.metadata["allowed"]
         if not any(kind.holds(value) for kind in allowed):
             texts = [kind.text for kind in allowed if kind is not NONE]
             texts += ["None"] if NONE in allowed else []
-            raise InvalidSpec(f"{name} must be {', or '.join(texts)}, got {value!r}.")
+            raise InvalidSpec(f"{each.name} must be {', or '.join(texts)}, got {value!r}.")
 
 
 def desired_label(wanted: Label | None, actions: ActionSpace | None, classes: np.ndarray) -> Label:

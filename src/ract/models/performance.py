@@ -6,13 +6,12 @@ import warnings
 from dataclasses import asdict, dataclass
 
 import numpy as np
-from sklearn.base import clone
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import train_test_split
 
 from ract._utils.typing import ColumnLike, TableLike
 from ract.data.frames import take_rows
-from ract.models.base import ALONE, RecourseClassifierMixin
+from ract.models.base import RecourseClassifierMixin
 from ract.models.parameters import split_seed
 
 HELD_OUT = 0.2
@@ -127,9 +126,9 @@ def held_out_performance(
     grow_on, held_out = train_test_split(
         everyone, test_size=HELD_OUT, stratify=labels, random_state=seed
     )
-    learner, known = clone(estimator), estimator.get_params(deep=False)
-    kept = {"n_jobs": known.get("n_jobs")} if "n_jobs" in known else {}
-    learner.set_params(**{k: v for k, v in ALONE.items() if k in known} | kept)
+    learner = estimator.as_replicate()
+    if hasattr(estimator, "n_jobs"):
+        learner.set_params(n_jobs=estimator.n_jobs)
     weights = None if sample_weight is None else np.asarray(sample_weight, float)
     parts = [None if weights is None else weights[rows] for rows in (grow_on, held_out)]
     with warnings.catch_warnings():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import ClassVar, Literal, Self, TypeAlias
+from typing import Literal, Self, TypeAlias
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -12,26 +12,20 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from ract._utils.errors import InvalidSpec
-from ract._utils.renamed import names_parameters
-from ract._utils.typing import ColumnLike, Label, TableLike
-from ract.data.actions import ActionSpace
-from ract.data.costs import Cost
+from ract._utils.typing import ColumnLike, TableLike
 from ract.data.frames import read_table, take_rows
 from ract.data.grid import Grid
 from ract.models.fit_state import TreeState
 from ract.models.guarantee import Guarantee, relabel
-from ract.models.labelled import LABELLED, LabelledTreesMixin
+from ract.models.labelled import LabelledTreesMixin
 from ract.models.parameters import (
     INNER_SHARE,
     NONE,
-    ClassWeight,
-    MaxFeatures,
-    Monotonic,
-    RandomState,
-    Table,
     desired_label,
     one_of,
+    parameter,
     split_seed,
+    with_parameters,
 )
 from ract.models.table import Prepared, Source, binary_classes, is_stored, prepare_rows, weights_of
 from ract.trees.cover import Attainment, exact_cover, greedy_cover, own_leaves, relabelled
@@ -47,6 +41,7 @@ HeldOut: TypeAlias = "tuple[TableLike, np.ndarray]"
 N_FOLDS = 5
 
 
+@with_parameters
 class RecourseTreeClassifier(LabelledTreesMixin, BaseEstimator):
     """A classification tree, trained so that refused people have recourse.
 
@@ -168,62 +163,11 @@ class RecourseTreeClassifier(LabelledTreesMixin, BaseEstimator):
     True
     """
 
-    _parameters: ClassVar[Table] = {
-        **LABELLED,
-        "confidence": (NONE, INNER_SHARE),
-        "validation_fraction": (INNER_SHARE,),
-        "relabelling": (one_of("auto", *PLAIN, *CONFIDENT),),
-    }
-
-    @names_parameters
-    def __init__(
-        self,
-        actions: ActionSpace | None = None,
-        *,
-        desired: Label | None = None,
-        cost: str | Cost = "percentile",
-        budget: float | None = None,
-        recourse_weight: float = 0.1,
-        lasting: float | None = None,
-        criterion: Literal["gini", "entropy", "error"] = "gini",
-        max_depth: int | None = None,
-        min_samples_leaf: int | float = 1,
-        min_leaf_share: float | None = None,
-        max_features: MaxFeatures = None,
-        max_bins: int = 256,
-        class_weight: ClassWeight = None,
-        monotonic: Monotonic = None,
-        min_recourse: float | None = None,
-        confidence: float | None = None,
-        validation_fraction: float = 0.3,
-        relabelling: Literal["auto", "greedy", "exact", "sequence", "pac"] = "auto",
-        threshold: float | None = None,
-        approval_rate: float | None = None,
-        max_bad_rate: float | None = None,
-        random_state: RandomState = None,
-    ) -> None:
-        self.actions = actions
-        self.desired = desired
-        self.cost = cost
-        self.budget = budget
-        self.recourse_weight = recourse_weight
-        self.lasting = lasting
-        self.criterion = criterion
-        self.max_depth = max_depth
-        self.min_samples_leaf = min_samples_leaf
-        self.min_leaf_share = min_leaf_share
-        self.max_features = max_features
-        self.max_bins = max_bins
-        self.class_weight = class_weight
-        self.monotonic = monotonic
-        self.min_recourse = min_recourse
-        self.confidence = confidence
-        self.validation_fraction = validation_fraction
-        self.relabelling = relabelling
-        self.threshold = threshold
-        self.approval_rate = approval_rate
-        self.max_bad_rate = max_bad_rate
-        self.random_state = random_state
+    confidence: float | None = parameter(NONE, INNER_SHARE, default=None)
+    validation_fraction: float = parameter(INNER_SHARE, default=0.3)
+    relabelling: Literal["auto", "greedy", "exact", "sequence", "pac"] = parameter(
+        one_of("auto", *PLAIN, *CONFIDENT), default="auto"
+    )
 
     def fit(self, X: Source, y: ColumnLike, sample_weight: ColumnLike | None = None) -> Self:
         """Grow the tree.

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
@@ -18,7 +17,15 @@ from ract.data.costs import FittedCost
 from ract.data.encoder import Encoder
 from ract.data.frames import take_rows
 from ract.models.base import RecourseClassifierMixin
-from ract.models.parameters import NONE, SHARE, Table, check_parameters, instance, split_seed
+from ract.models.parameters import (
+    NONE,
+    SHARE,
+    check_parameters,
+    instance,
+    parameter,
+    split_seed,
+    with_parameters,
+)
 from ract.models.table import Prepared, Source
 from ract.models.weight_search import (
     FLOORS,
@@ -41,6 +48,7 @@ from ract.trees.training import TrainingSet
 MIN_RECOURSE, FEWEST = 0.95, 50
 
 
+@with_parameters
 class TunedRecourseClassifierCV(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     """The weight of recourse that a goal needs, and the classifier fitted with it.
 
@@ -81,22 +89,11 @@ class TunedRecourseClassifierCV(MetaEstimatorMixin, ClassifierMixin, BaseEstimat
     (True, True)
     """
 
-    _parameters: ClassVar[Table] = {
-        "estimator": (instance(RecourseClassifierMixin, "a classifier of ract"),),
-        "min_recourse": (NONE, SHARE),
-        "max_auc_loss": (NONE, SHARE),
-    }
-
-    def __init__(
-        self,
-        estimator: RecourseClassifierMixin,
-        *,
-        min_recourse: float | None = None,
-        max_auc_loss: float | None = None,
-    ) -> None:
-        self.estimator = estimator
-        self.min_recourse = min_recourse
-        self.max_auc_loss = max_auc_loss
+    estimator: RecourseClassifierMixin = parameter(
+        instance(RecourseClassifierMixin, "a classifier of ract"), kw_only=False
+    )
+    min_recourse: float | None = parameter(NONE, SHARE, default=None)
+    max_auc_loss: float | None = parameter(NONE, SHARE, default=None)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -112,13 +109,13 @@ class TunedRecourseClassifierCV(MetaEstimatorMixin, ClassifierMixin, BaseEstimat
         X, y, sample_weight
             As the estimator takes them.
         """
-        check_parameters(self, self._parameters)
+        check_parameters(self)
         if self.min_recourse is not None and self.max_auc_loss is not None:
             raise InvalidSpec("Give either min_recourse or max_auc_loss as the goal, not both.")
         reader = clone(self.estimator).set_params(recourse_weight=1.0)  # so that reach is known
         prepared = reader.prepare(X, y, sample_weight)
         check_categories(prepared.training.encoder.axes)  # searches: better refused now
-        search = _Tuning.of(reader, prepared, self.min_recourse, self.max_auc_loss).search()
+        search = _searched(reader, prepared, self.min_recourse, self.max_auc_loss)
         chosen: dict[str, Any] = {"recourse_weight": search.weight}
         if search.floor is not None:
             chosen["min_leaf_share"] = search.floor
@@ -188,88 +185,71 @@ class TunedRecourseClassifierCV(MetaEstimatorMixin, ClassifierMixin, BaseEstimat
         return self._fitted.reasons(X, **options)
 
 
-@dataclass(frozen=True)
-class _Tuning:
-    """Trials of one estimator on one table.
+def _searched(
+    estimator: RecourseClassifierMixin,
+    prepared: Prepared,
+    min_recourse: float | None,
+    max_auc_loss: float | None,
+) -> WeightSearch:
+    """Try weights on one table, and floors where plans are to last."""
+    if min_recourse is None and max_auc_loss is None:
+        min_recourse = MIN_RECOURSE
+    trained, validation, unit = _dealt(estimator, prepared, min_recourse)
+    goals: dict[str, Any] = {
+        "min_recourse": min_recourse,
+        "max_auc_loss": max_auc_loss,
+        "n_people": len(validation.desired),
+    }
+    floor = estimator.get_params(deep=False).get("min_leaf_share", 0.0)
 
-    Parameters
-    ----------
-    estimator : classifier of ract
-    trained : list of TrainingSet
-        The people that trials grow on; two halves of them where plans are to last.
-    validation : Validation
-    unit : float
-        Of weights.
+    def trial(weight: float) -> Trial:
+        ensemble = estimator.ensemble_on(trained[0], weight, floor or 0)
+        return validation.trial(weight, ensemble)
+
+    def lasting_trial(weight: float, floor: float) -> Trial:
+        halves = [estimator.ensemble_on(half, weight, floor) for half in trained]
+        return validation.lasting_trial(weight, floor, halves)
+
+    if estimator.lasting is None:
+        return choose_weight(trial, unit, **goals)
+    floors = FLOORS if floor is None else (floor,)
+    return choose_weight_and_floor(lasting_trial, unit, floors, **goals)
+
+
+def _dealt(
+    estimator: RecourseClassifierMixin, prepared: Prepared, min_recourse: float | None
+) -> tuple[list[TrainingSet], Validation, float]:
+    """People that trials grow on, those that they are measured on, and the unit of weights.
+
+    Where plans are to last, the first are dealt into two halves.
     """
-
-    estimator: RecourseClassifierMixin
-    trained: list[TrainingSet]
-    validation: Validation
-    unit: float
-    max_auc_loss: float | None
-
-    @classmethod
-    def of(
-        cls,
-        estimator: RecourseClassifierMixin,
-        prepared: Prepared,
-        min_recourse: float | None,
-        max_auc_loss: float | None,
-    ) -> _Tuning:
-        """Deal people into those that trials grow on and those that they are measured on."""
-        known, seed = prepared.in_memory, split_seed(estimator.random_state)
-        desired, weights = known.desired.astype(np.uint8), known.weights
-        smallest = int(np.bincount(desired, minlength=2).min())
-        if len(desired) < FEWEST or smallest < FEWEST // 10:
-            raise InvalidData(
-                f"Tuning the weight needs {FEWEST} people or more, {FEWEST // 10} of each class, "
-                f"got {len(desired)} and {smallest}; give the estimator a number instead."
-            )
-        grow_on, hold_out = train_test_split(
-            np.arange(len(desired)), test_size=HELD_OUT, stratify=desired, random_state=seed
+    known, seed = prepared.in_memory, split_seed(estimator.random_state)
+    desired, weights = known.desired.astype(np.uint8), known.weights
+    smallest = int(np.bincount(desired, minlength=2).min())
+    if len(desired) < FEWEST or smallest < FEWEST // 10:
+        raise InvalidData(
+            f"Tuning the weight needs {FEWEST} people or more, {FEWEST // 10} of each class, "
+            f"got {len(desired)} and {smallest}; give the estimator a number instead."
         )
-        parts = [grow_on]
-        if estimator.lasting is not None:
-            parts = train_test_split(
-                grow_on, test_size=0.5, stratify=desired[grow_on], random_state=seed
-            )
-        grow_on, hold_out = np.sort(grow_on), np.sort(hold_out)
-        trained = [prepared.part(np.sort(part), with_reach=True) for part in parts]
-        estimator.choose_monotonic(prepared.training)
-        if min_recourse is None and max_auc_loss is None:
-            min_recourse = MIN_RECOURSE
-        validation = Validation(
-            trained[0].encoder.matrix(take_rows(known.X, hold_out)),
-            desired[hold_out],
-            weights.people[hold_out],
-            [(part.encoder.axes, part.cost) for part in trained],
-            estimator.budget_,
-            min_recourse,
-            prepared.spec.n_jobs,
-            estimator.lasting or 0.0,
+    grow_on, hold_out = train_test_split(
+        np.arange(len(desired)), test_size=HELD_OUT, stratify=desired, random_state=seed
+    )
+    parts = [grow_on]
+    if estimator.lasting is not None:
+        parts = train_test_split(
+            grow_on, test_size=0.5, stratify=desired[grow_on], random_state=seed
         )
-        unit = estimator.weight_unit(desired[grow_on], weights.people[grow_on])
-        return cls(estimator, trained, validation, unit, max_auc_loss)
-
-    def search(self) -> WeightSearch:
-        """Try weights, and floors where plans are to last."""
-        goals: dict[str, Any] = {
-            "min_recourse": self.validation.goal,
-            "max_auc_loss": self.max_auc_loss,
-            "n_people": len(self.validation.desired),
-        }
-        given = self.estimator.get_params(deep=False).get("min_leaf_share", 0.0)
-        if self.estimator.lasting is None:
-            return choose_weight(lambda weight: self.trial(weight, given or 0), self.unit, **goals)
-        floors = FLOORS if given is None else (given,)
-        return choose_weight_and_floor(self.lasting_trial, self.unit, floors, **goals)
-
-    def trial(self, weight: float, floor: float) -> Trial:
-        """What a weight gives held-out people."""
-        ensemble = self.estimator.ensemble_on(self.trained[0], weight, floor)
-        return self.validation.trial(weight, ensemble)
-
-    def lasting_trial(self, weight: float, floor: float) -> Trial:
-        """The same, of plans that a model of other people accepts too."""
-        halves = [self.estimator.ensemble_on(half, weight, floor) for half in self.trained]
-        return self.validation.lasting_trial(weight, floor, halves)
+    grow_on, hold_out = np.sort(grow_on), np.sort(hold_out)
+    trained = [prepared.part(np.sort(part), with_reach=True) for part in parts]
+    estimator.choose_monotonic(prepared.training)
+    validation = Validation(
+        trained[0].encoder.matrix(take_rows(known.X, hold_out)),
+        desired[hold_out],
+        weights.people[hold_out],
+        [(part.encoder.axes, part.cost) for part in trained],
+        estimator.budget_,
+        min_recourse,
+        prepared.spec.n_jobs,
+        estimator.lasting or 0.0,
+    )
+    return trained, validation, estimator.weight_unit(desired[grow_on], weights.people[grow_on])

@@ -30,6 +30,7 @@ a lower one is tried with smaller weights only.
 from __future__ import annotations
 
 import warnings
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 
@@ -424,11 +425,4 @@ def _most_recourse(trials: list[Trial]) -> Trial:
 
 def _first(ladder: np.ndarray, holds: Callable[[float], bool]) -> int:
     """The first step at which something holds that then goes on to hold; len(ladder) if none."""
-    low, high = 0, len(ladder)
-    while low < high:
-        middle = (low + high) // 2
-        if holds(ladder[middle]):
-            high = middle
-        else:
-            low = middle + 1
-    return low
+    return bisect_left(ladder, True, key=holds)

@@ -78,7 +78,6 @@ class BoostRules:
     max_iter: int = 100
     learning_rate: float = 0.1
     max_leaf_nodes: int | None = 31
-    max_depth: int | None = None
     min_samples_leaf: int = 20
     l2_regularization: float = 0.0
     max_features: int | None = None
@@ -221,7 +220,6 @@ def boost(
     rules: BoostRules,
     seeds: Sequence[int],
     *,
-    before: Boosted | None = None,
     patience: Patience | None = None,
     lift: Lift | None = None,
     n_threads: int = 1,
@@ -237,9 +235,6 @@ def boost(
     rules : BoostRules
     seeds : sequence of int
         One for each tree.
-    before : Boosted, optional
-        Trees to go on from. Points are moved and weighted along them as they were while these
-        trees grew, so that the others are those of growing all at once.
     patience : Patience, optional
     lift : Lift, optional
         For points among the rows.
@@ -249,8 +244,7 @@ def boost(
         Gives the numbers of the trees as they are, and may show how far it is.
     """
     target, weight, n = rows.target, rows.weight.copy(), rows.n_people
-    kept = before or Boosted(log_odds(target[:n], weight[:n]))
-    model, everyone = Boosted(kept.base), np.arange(len(target), dtype=np.uint32)
+    model = Boosted(log_odds(target[:n], weight[:n]))
     shares, margin = (float(rules.subsample), 0.0), 0.0
     heaviest = weight.sum()
     if lift is not None:
@@ -267,20 +261,16 @@ def boost(
         layout, scale = layout_of(people, rules.directions), slope_scale(len(target), heaviest)
         grower = _Grower(layout, rules, rows, scale, blocks)
         for t in watch(range(rules.max_iter)):
-            grows = t >= len(kept)
-            if grows and patience is not None and patience.is_over(model.losses):
+            if patience is not None and patience.is_over(model.losses):
                 break
             if lift is not None:
                 if lift.move is not None:
                     lift.move(t, model, scores)
                 pull_points(scores, n, margin, lift.step, lift.most, rows.weight, weight)
-            if grows:
-                state[0] = seeds[t]
-                n_inside = draw_rows(state, shares, n, scores, margin, inside, outside)
-                nodes, value = grower.grow(inside[:n_inside], weight, state, scores)
-                others = outside[: len(target) - n_inside]
-            else:
-                nodes, value, others = kept.nodes[t], kept.values[t], everyone
+            state[0] = seeds[t]
+            n_inside = draw_rows(state, shares, n, scores, margin, inside, outside)
+            nodes, value = grower.grow(inside[:n_inside], weight, state, scores)
+            others = outside[: len(target) - n_inside]
             _add_tree(rows.codes, others, nodes, value, scores, blocks)
             model.nodes.append(nodes)
             model.values.append(value)
@@ -323,18 +313,16 @@ class _Grower:
         blocks: Blocks,
     ) -> None:
         n_rows, n_axes = rows.codes.shape
-        depth = n_rows if rules.max_depth is None else rules.max_depth
         most = max(rows.n_people // max(rules.min_samples_leaf, 1), 1)
-        most = min(most, 2 ** min(depth, 62))
         unlimited = rules.max_leaf_nodes is None or rules.max_leaf_nodes >= most
         leaves = most if rules.max_leaf_nodes is None else min(most, rules.max_leaf_nodes)
         n_nodes, n_cells, n_slots = 2 * leaves - 1, int(layout.starts[-1]), min(leaves, SLOTS)
         self.rows, self.layout, self.blocks = rows, layout, blocks
-        limits = (leaves, depth, rules.min_samples_leaf, rules.max_features or n_axes)
+        limits = (leaves, rules.min_samples_leaf, rules.max_features or n_axes)
         shrinkage = (float(rules.l2_regularization), float(rules.learning_rate))
         self.rules = split.SplitRules(*limits, *shrinkage, unlimited, scale)
         self.growing = tree.Growing(
-            np.empty(6, np.int64), np.empty((n_nodes, 3), np.int64), np.empty(n_nodes, np.int64),
+            np.empty(6, np.int64), np.empty((n_nodes, 2), np.int64), np.empty(n_nodes, np.int64),
             np.empty((n_nodes, 2), np.int64), np.empty((n_nodes, 2)), np.empty(n_nodes),
             np.empty(n_nodes, np.int64), np.empty(2 * leaves + SLOTS, np.int64),
             np.empty(n_rows, np.uint32), np.arange(n_axes), np.empty(1, np.uint64),
@@ -385,7 +373,7 @@ class _Grower:
     def _divide(self, order: np.ndarray, node: int) -> None:
         """Divide the many rows of a node in blocks."""
         growing, side = self.growing, self.growing.at[tree.SIDE]
-        first, last = growing.rows[node, :2].tolist()
+        first, last = growing.rows[node].tolist()
         slot = int(growing.slot[self.nodes[node, tree.RIGHT if side == 1 else tree.LEFT]])
 
         def work(first: int, last: int, k: int) -> int:

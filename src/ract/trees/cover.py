@@ -364,8 +364,10 @@ class Attainment:
         self._parent = node_parents(tree.left, tree.right)
         self._depth = int(node_depths(tree.left, tree.right).max())
 
-    def leaves(self, who: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-        """Chunks of people with the leaves that they attain.
+    def leaves(
+        self, who: np.ndarray, tree: kernel.Tree | None = None
+    ) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+        """Chunks of people with the leaves that they attain, in the whole tree by default.
 
         Yields
         ------
@@ -374,70 +376,33 @@ class Attainment:
         leaves : int32
             Person ``people[k]`` attains ``leaves[start[k]:start[k + 1]]``, never none.
         """
+        tree = tree or self._tree
         for first in range(0, len(who), CHUNK):
             part = np.ascontiguousarray(who[first : first + CHUNK], dtype=np.int64)
-            start, leaves = kernel.leaves_attained(
-                self._tree, self._reaches, part, self._depth, self._n_categories, self._n_slots
-            )
+            room = (self._depth, self._n_categories, self._n_slots)
+            start, leaves = kernel.leaves_attained(tree, self._reaches, part, *room)
             yield part, start, leaves
 
     def who_attains(self, leaf: int, who: np.ndarray) -> np.ndarray:
-        """Which of some people attain a leaf (boolean)."""
-        axes, cells, rights, missing_left = self._path(leaf)
-        out = np.empty(len(who), np.bool_)
-        admitted = self._admitted(axes, cells, rights)
-        spans = self._spans(axes, cells, rights, missing_left)
-        people = np.ascontiguousarray(who, dtype=np.int64)
-        kernel.attains_leaf(self._reaches, people, axes, cells, rights, admitted, spans, out)
-        return out
+        """Which of some people attain a leaf (boolean).
+
+        They are asked in the tree that is left when everything beside the path to it is a leaf.
+        """
+        axis, node = np.full_like(self._tree.axis, -1), self._parent[leaf]
+        while node >= 0:
+            axis[node], node = self._tree.axis[node], self._parent[node]
+        is_leaf = np.arange(len(axis)) == leaf
+        return self._reached(is_leaf, who, self._tree._replace(axis=axis)) == 1
 
     def desired_reached(self, label: np.ndarray, who: np.ndarray | None = None) -> np.ndarray:
         """How many desired leaves each person attains (V in the paper)."""
         who = np.arange(self.n_people) if who is None else who
+        return self._reached(label, who, self._tree)
+
+    def _reached(self, label: np.ndarray, who: np.ndarray, tree: kernel.Tree) -> np.ndarray:
+        """How many leaves of a tree with a label of 1 each person attains."""
         counts = [
             np.add.reduceat(label[leaves].astype(np.int64), start[:-1])
-            for _, start, leaves in self.leaves(who)
+            for _, start, leaves in self.leaves(who, tree)
         ]
         return np.concatenate([np.zeros(0, np.int64), *counts])
-
-    def _path(self, leaf: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        nodes, node = [], leaf
-        while self._parent[node] >= 0:
-            parent = self._parent[node]
-            nodes.append((parent, self.tree.right[parent] == node))
-            node = parent
-        parents = np.array([parent for parent, _ in nodes], dtype=np.int64)
-        rights = np.array([right for _, right in nodes], dtype=np.bool_)
-        return (
-            self.tree.axis[parents].astype(np.int64),
-            self.tree.cell[parents].astype(np.int64),
-            rights,
-            self.tree.missing_left[parents],
-        )
-
-    def _spans(
-        self, axes: np.ndarray, cells: np.ndarray, rights: np.ndarray, missing_left: np.ndarray
-    ) -> np.ndarray:
-        """What a path admits on axes with missing values: the missing cell, and ordered cells."""
-        missing, slots = self._reaches.missing, self._reaches.slots
-        spans = np.zeros((1, self._n_slots, 3), np.int32)
-        spans[0, :, 0], spans[0, :, 2] = 1, missing[slots >= 0] - 1
-        for axis, cell, right, left in zip(axes, cells, rights, missing_left, strict=True):
-            if slots[axis] >= 0:
-                span = spans[0, slots[axis]]
-                span[0] &= left != right
-                span[1:] = (
-                    (max(span[1], cell + 1), span[2]) if right else (span[1], min(span[2], cell))
-                )
-        return spans
-
-    def _admitted(self, axes: np.ndarray, cells: np.ndarray, rights: np.ndarray) -> np.ndarray:
-        """Categories that a path admits, all categorical axes end to end."""
-        admitted = np.ones(self._n_categories, np.bool_)
-        for axis, cell, right in zip(axes, cells, rights, strict=True):
-            first = self._reaches.sets[axis]
-            if first >= 0:
-                block = admitted[first : first + self._reaches.n_cells[axis]]
-                is_cell = np.arange(len(block)) == cell
-                block &= is_cell if right else ~is_cell
-        return admitted

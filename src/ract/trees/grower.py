@@ -98,10 +98,7 @@ class GrowRules:
     recourse_weight: float = 0.0
     criterion: Criterion = "gini"
     max_depth: int | None = None
-    min_samples_split: int = 2
     min_samples_leaf: int = 1
-    min_weight_leaf: float = 0.0
-    min_impurity_decrease: float = 0.0
     min_leaf_share: float = 0.0
     cut: float = 0.5
     max_features: int | None = None
@@ -240,11 +237,8 @@ def grow_tree(
         float(rules.recourse_weight),
         CRITERIA[rules.criterion],
         depth,
-        max(rules.min_samples_split, 2),
         rules.min_samples_leaf,
         bool(rules.min_samples_leaf > 1 and (weights[sample] != 1.0).any()),
-        float(rules.min_weight_leaf),
-        float(rules.min_impurity_decrease),
         float(rules.min_leaf_share),
         float(rules.cut),
         n_axes if rules.max_features is None else rules.max_features,
@@ -264,12 +258,12 @@ def grow_tree(
     nodes, masses = np.empty((most, 6), np.int32), np.empty((most, 3))
     arena = _place_root(scratch, rules, layout, root_label, nodes)
     histograms = _histograms(people.n_cells)
-    best = BestSplit(np.empty(4), np.empty(5, np.int64), np.empty(6))
+    best = BestSplit(np.empty(3), np.empty(5, np.int64), np.empty(6))
     row, n_nodes = 0, 1
     while row >= 0:
         arena = _with_room(arena, 2 * scratch.stack[row, 4])
         row, n_nodes = kernel.grow_tree_nodes(
-            arena, row, n_nodes, data, kernel_rules, total, scratch, histograms, best, nodes, masses
+            arena, row, n_nodes, data, kernel_rules, scratch, histograms, best, nodes, masses
         )
     axis, cell, left, right, label, missing_left = nodes[:n_nodes].T.copy()
     leaf = axis < 0

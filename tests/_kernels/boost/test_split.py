@@ -17,7 +17,7 @@ LAYOUT = AxisLayout(
 
 
 def rules_of(min_leaf):
-    return SplitRules(31, 9, min_leaf, 3, 1.0, 0.1, False, SCALE)
+    return SplitRules(31, min_leaf, 3, 1.0, 0.1, False, SCALE)
 
 
 def random_sums(rng):

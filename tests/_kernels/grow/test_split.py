@@ -15,7 +15,7 @@ from tests.naive import gini_mass
 def rules_of(**options):
     given = {
         "recourse_weight": 0.5, "criterion": GINI, "min_leaf": 1, "counted": False,
-        "min_weight": 0.0, "floor": 0.0, "cut": 0.5, "by_authors": False,
+        "floor": 0.0, "cut": 0.5, "by_authors": False,
     }  # fmt: skip
     return SimpleNamespace(**(given | options))
 
@@ -38,7 +38,7 @@ class Case:
         np.add.at(counts, (self.ends[1], 4), 1.0)
         for c in np.unique([*self.cells, *self.ends.ravel()]).tolist():
             touched[c >> 6] |= np.uint64(1 << (c & 63))
-        best = BestSplit(np.full(4, np.inf), np.full(5, -1), np.zeros(6))
+        best = BestSplit(np.full(3, np.inf), np.full(5, -1), np.zeros(6))
         plain(set_limits)(best.limits, 0, -1)
         plain(split.sweep_axis)(
             0, self.n_cells, self.cells.min(), self.cells.max(), self.ends.shape[1], self.node,
@@ -86,13 +86,11 @@ def test_a_sweep_finds_the_best_threshold(seed, criterion):
     assert case.objective(best.split[1], rules) == pytest.approx(known)
 
 
-def test_sides_need_people_and_weight():
+def test_sides_need_people():
     node = Node(3.0, 5.0, 8.0, 0.0)
     allowed = plain(split.is_allowed)
-    assert allowed(2.0, 2.0, node, rules_of(min_leaf=2))
-    assert not allowed(7.0, 2.0, node, rules_of(min_leaf=2))
-    assert not allowed(4.0, 2.0, node, rules_of(min_weight=2.5))
-    assert not allowed(4.0, 6.0, node, rules_of(min_weight=2.5))
+    assert allowed(2.0, node, rules_of(min_leaf=2))
+    assert not allowed(7.0, node, rules_of(min_leaf=2))
 
 
 def test_people_of_a_side_are_counted_by_weight_or_number():

@@ -46,12 +46,11 @@ class AxisLayout(NamedTuple):
 class SplitRules(NamedTuple):
     """How trees are grown.
 
-    max_leaves, max_depth, min_leaf (people), n_axes (drawn for a split): int64. l2, learning_rate:
+    max_leaves, min_leaf (people), n_axes (drawn for a split): int64. l2, learning_rate:
     float64. newest_first: split the newest leaf, not the best one. scale: Scale of all sums.
     """
 
     max_leaves: int
-    max_depth: int
     min_leaf: int
     n_axes: int
     l2: float

@@ -46,7 +46,7 @@ DONE, MANY_ROWS, NO_SLOT = 0, 1, 2
 class Growing(NamedTuple):
     """What is known of the nodes of a growing tree, and memory to work in.
 
-    at (6,) int64: where it stands. rows (nodes, 3) int64: first and last of order, depth. slot
+    at (6,) int64: where it stands. rows (nodes, 2) int64: first and last of order. slot
     (nodes,) int64: where its sums are. totals (nodes, 2) int64: its words. bounds (nodes, 2)
     float64: of its value. gain (nodes,) float64: of its best split, 0 for none. open (nodes,)
     int64: leaves that have one. free (slots,) int64. spare (rows,) uint32. axes (axes,) int64.
@@ -181,10 +181,9 @@ def set_bounds(left, right, node, direction, growing, rules):
 
 @inner
 def may_split(node, growing, rules):
-    """Whether a leaf is large and high enough to be split, and there may be more leaves."""
+    """Whether a leaf is large enough to be split, and there may be more leaves."""
     enough = count(growing.totals[node, PEOPLE], rules.scale) >= 2 * rules.min_leaf
-    low = growing.rows[node, 2] < rules.max_depth
-    return enough and low and growing.at[N_LEAVES] < rules.max_leaves
+    return enough and growing.at[N_LEAVES] < rules.max_leaves
 
 
 @inner
@@ -194,7 +193,7 @@ def begin(n_rows, pool, layout, rules, growing, nodes):
     at[N_NODES], at[N_LEAVES], at[N_OPEN], at[N_FREE], at[NODE] = 1, 1, 0, n_slots - 1, -1
     for k in range(n_slots - 1):
         growing.free[k] = n_slots - 1 - k
-    growing.rows[0, 0], growing.rows[0, 1], growing.rows[0, 2] = 0, n_rows, 0
+    growing.rows[0, 0], growing.rows[0, 1] = 0, n_rows
     growing.bounds[0, 0], growing.bounds[0, 1] = -np.inf, np.inf
     growing.slot[0], nodes[0, AXIS] = 0, -1
     sum_cells(pool[0], np.int64(0), np.int64(layout.starts[1]), growing.totals, 0)
@@ -231,7 +230,6 @@ def split(node, pool, layout, rules, growing, nodes):
     )
     rows[left, 0], rows[left, 1] = rows[node, 0], rows[node, 0] + n_left
     rows[right, 0], rows[right, 1] = rows[left, 1], rows[node, 1]
-    rows[left, 2] = rows[right, 2] = rows[node, 2] + 1
     if nodes[node, MISSING_LEFT] < 0:
         more = count(totals[left, PEOPLE], rules.scale) >= count(totals[right, PEOPLE], rules.scale)
         nodes[node, MISSING_LEFT] = 1 if more else 0
@@ -303,7 +301,7 @@ def grow_boosted(codes, order, slopes, layout, rules, growing, pool, nodes, valu
 def add_leaf_values(order, first, last, n_nodes, nodes, value, rows, scores):
     """Add the values of leaves to the scores of the rows order[first:last] in them.
 
-    rows (nodes, 3) int64: first and last of order, of each node. scores (rows,) float64.
+    rows (nodes, 2) int64: first and last of order, of each node. scores (rows,) float64.
     """
     for node in range(n_nodes):
         if nodes[node, AXIS] < 0:

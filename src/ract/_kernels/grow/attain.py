@@ -1,4 +1,4 @@
-"""Which leaves of a tree people attain, and who attains a leaf.
+"""Which leaves of a tree people attain.
 
 A person attains a leaf when on every axis something within their reach lies inside it. Going down
 the tree, an interval of cells is only tested against each threshold; of each categorical axis
@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ract._kernels._jit import inner, kernel, making, making_kernel
+from ract._kernels._jit import inner, making, making_kernel
 from ract._kernels.grow.gaps import (
     attains_sides,
     copy_spans,
@@ -153,40 +153,3 @@ def leaves_attained(tree, reaches, people, depth, n_categories, n_slots):
                 stack[row] = tree.left[node]
         start[k + 1] = n
     return start, leaves[:n]
-
-
-@kernel
-def attains_leaf(reaches, people, axes, cells, rights, admitted, spans, out):
-    """Who of some people attains one leaf.
-
-    people (m,) int64. axes, cells, rights (depth,): the leaf's path, rights True where it turns
-    right. admitted (categories,) bool: categories that the whole path admits. spans (1, slots, 3)
-    int32: what it admits on axes with missing values. out (m,) bool.
-    """
-    for k in range(people.shape[0]):
-        person = people[k]
-        attains = True
-        for step in range(axes.shape[0]):
-            axis = axes[step]
-            table = reaches.tables[axis]
-            slot = reaches.slots[axis]
-            if slot >= 0 and np.int64(reaches.cells[axis, person]) == reaches.missing[axis]:
-                low = max(np.int64(reaches.lowest[axis, person]), spans[0, slot, 1])
-                high = min(np.int64(reaches.highest[axis, person]), spans[0, slot, 2])
-                attains = spans[0, slot, 0] == 1 or low <= high
-            elif table < 0:
-                if rights[step]:
-                    attains = np.int64(reaches.highest[axis, person]) > cells[step]
-                else:
-                    attains = np.int64(reaches.lowest[axis, person]) <= cells[step]
-            else:
-                c, first = reaches.n_cells[axis], reaches.sets[axis]
-                own = np.int64(reaches.cells[axis, person])
-                attains = False
-                for j in range(c):
-                    if admitted[first + j] and reaches.can_enter[table + own * c + j]:
-                        attains = True
-                        break
-            if not attains:
-                break
-        out[k] = attains

@@ -107,8 +107,9 @@ def sweep_missing(
     # Known against missing: nothing in it is more or less of the feature.
     set_limits(best.limits, np.int64(0), frozen)
     known = node.number - number if rules.min_leaf > 1 else 1.0
-    enough = is_allowed(known, node.neg + node.pos - neg - pos, node, rules)
-    if enough or rules.by_authors:  # whose winner is judged by its sides later
+    if (
+        is_allowed(known, node, rules) or rules.by_authors
+    ):  # whose winner is judged by its sides later
         alone = MissingRows(TO_RIGHT, 0.0, 0.0, 0.0, mass, first, last, False)
         offer_threshold(
             axis, missing - 1, node.pos - pos, node.neg - neg, node.exposed - mass, 0.0, alone,

@@ -1,7 +1,7 @@
 """The best split of a node on one axis, from the axis' histograms.
 
 The best split so far is kept in small arrays, so that the search over axes needs no objects:
-value (4,) float64  = objective, impurity of the children, weight of desired and undesired left
+value (3,) float64  = objective, weight of desired and undesired left
 split (5,) int64    = axis, cell, label of left, label of right, whether people without a value go
                       left (axis -1: none yet)
 limits (6,) float64 = what a split of the axis at hand must keep to (ract._kernels.grow.objective)
@@ -74,15 +74,9 @@ class BestSplit(NamedTuple):
 
 
 @inner
-def is_allowed(number_l, weight_l, node, rules):
-    """Whether both sides have the people and the weight that a leaf needs."""
-    weight_r = node.neg + node.pos - weight_l
-    return (
-        number_l >= rules.min_leaf
-        and node.number - number_l >= rules.min_leaf
-        and weight_l >= rules.min_weight
-        and weight_r >= rules.min_weight
-    )
+def is_allowed(number_l, node, rules):
+    """Whether both sides have the people that a leaf needs."""
+    return number_l >= rules.min_leaf and node.number - number_l >= rules.min_leaf
 
 
 @inner
@@ -105,13 +99,12 @@ def missing_go_left(toward, pos_l, neg_l, pos_r, neg_r):
 
 
 @inner
-def keep(best, objective, mixed, axis, cell, left, right, toward, pos_l, neg_l, pos_r, neg_r):
+def keep(best, objective, axis, cell, left, right, toward, pos_l, neg_l, pos_r, neg_r):
     """Remember a split, unless it is out of order."""
     if keeps_direction(best.limits, left, right, pos_l, neg_l, pos_r, neg_r):
         best.value[0] = objective
-        best.value[1] = mixed
-        best.value[2] = pos_l
-        best.value[3] = neg_l
+        best.value[1] = pos_l
+        best.value[2] = neg_l
         best.split[0] = axis
         best.split[1] = cell
         best.split[2] = left
@@ -128,12 +121,11 @@ def offer_split(axis, cell, toward, sides, rules, best):
     if objective == np.inf:
         return
     pos_l, neg_l, pos_r, neg_r = sides.pos_l, sides.neg_l, sides.pos_r, sides.neg_r
-    mixed = 0.0
     if rules.criterion != ERROR:
         mixed = impurity(rules.criterion, pos_l, neg_l, pos_r, neg_r)
         objective = mixed + rules.recourse_weight * without
     if objective < best.value[0]:
-        keep(best, objective, mixed, axis, cell, left, right, toward, pos_l, neg_l, pos_r, neg_r)
+        keep(best, objective, axis, cell, left, right, toward, pos_l, neg_l, pos_r, neg_r)
 
 
 @inner
@@ -164,7 +156,7 @@ def sweep_unexposed(axis, n_cells, node, gap, rules, histograms, best):
     counts, touched = histograms.counts, histograms.touched
     # Where both sides must be desired, the floor refuses splits; else it only lowers labels.
     bounded = rules.floor > 0.0 and best.limits[FROZEN] == 1.0
-    may_skip = rules.min_leaf == 1 and rules.min_weight == 0.0 and not bounded
+    may_skip = rules.min_leaf == 1 and not bounded
     neg_l, pos_l, number_l = gap.neg, gap.pos, gap.number
     last, last_neg, last_pos = -1, 0.0, 0.0
     for word in range((n_cells + 63) >> 6):
@@ -180,7 +172,7 @@ def sweep_unexposed(axis, n_cells, node, gap, rules, histograms, best):
                 counts[cell, POS] = 0.0
             same = (neg == 0.0 and last_neg == 0.0) or (pos == 0.0 and last_pos == 0.0)
             same = same and may_skip
-            if last >= 0 and not same and is_allowed(number_l, neg_l + pos_l, node, rules):
+            if last >= 0 and not same and is_allowed(number_l, node, rules):
                 pos_r, neg_r = node.pos - pos_l, node.neg - neg_l
                 mixed = impurity(rules.criterion, pos_l, neg_l, pos_r, neg_r)
                 if bounded and (
@@ -194,8 +186,8 @@ def sweep_unexposed(axis, n_cells, node, gap, rules, histograms, best):
                         left = right = int(best.limits[FROZEN])
                     middle = (last + cell - 1) >> 1
                     keep(
-                        best, mixed, mixed, axis, middle, left, right, gap.toward, pos_l, neg_l,
-                        pos_r, neg_r,
+                        best, mixed, axis, middle, left, right, gap.toward, pos_l, neg_l, pos_r,
+                        neg_r,
                     )  # fmt: skip
             neg_l += neg
             pos_l += pos
@@ -230,7 +222,7 @@ def sweep_exposed(axis, n_cells, low, high, node, gap, rules, histograms, best):
         while bits != np.uint64(0):
             cell = (word << 6) + lowest_bit(bits)
             bits &= bits - np.uint64(1)
-            enough = is_allowed(number_l, neg_l + pos_l, node, rules)
+            enough = is_allowed(number_l, node, rules)
             if last >= 0 and cell > low and last < high and enough:
                 middle = max(low, min((last + cell - 1) >> 1, high - 1))
                 offer_threshold(
@@ -273,7 +265,7 @@ def sweep_every_threshold(axis, n_cells, low, high, node, gap, rules, histograms
         attain_l += counts[cell, LOWEST]
         attain_r -= counts[cell, HIGHEST]
         number_l = number_with(number_l, neg_l, pos_l, cell, counts, rules)
-        parts = low <= cell < high and is_allowed(number_l, neg_l + pos_l, node, rules)
+        parts = low <= cell < high and is_allowed(number_l, node, rules)
         if parts or rules.by_authors:
             offer_threshold(axis, cell, pos_l, neg_l, attain_l, attain_r, gap, node, rules, best)
     if gap.clears:
@@ -318,7 +310,7 @@ def sweep_categories(axis, data, node, rules, admitted, row, histograms, best):
             continue
         else:
             here = number_with(0.0, neg_r, pos_r, cell, counts, rules)
-            if not is_allowed(here, neg_r + pos_r, node, rules):
+            if not is_allowed(here, node, rules):
                 continue
         attain_l, attain_r = 0.0, 0.0
         for own in range(n_cells):

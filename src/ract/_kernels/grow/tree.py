@@ -22,7 +22,7 @@ from ract._kernels.grow.histogram import (
     add_people,
     is_constant,
 )
-from ract._kernels.grow.objective import ERROR, impurity, middle_is_low, set_limits
+from ract._kernels.grow.objective import middle_is_low, set_limits
 from ract._kernels.grow.split import (
     TO_LARGER,
     MissingRows,
@@ -66,11 +66,8 @@ class GrowthRules(NamedTuple):
     recourse_weight: float
     criterion: int
     max_depth: int
-    min_split: int
     min_leaf: int
     counted: bool
-    min_weight: float
-    min_decrease: float
     floor: float
     cut: float
     max_features: int
@@ -241,15 +238,6 @@ def partition(cells, order, first, last, cell, categorical, also, spare):
 
 
 @inner
-def weight_of(order, first, last, weights):
-    """Weight of the people order[first:last]."""
-    total = 0.0
-    for k in range(first, last):
-        total += weights[order[k]]
-    return total
-
-
-@inner
 def push_node(stack, row, node, first, last, first_attaining, last_attaining, depth, frozen):
     """Write a row of the stack."""
     stack[row, 0] = node
@@ -284,38 +272,18 @@ def freeze(direction, frozen, best, pos, neg, cut):
     label_l, label_r = best.split[2], best.split[3]
     low_freezes = label_l == 0
     if label_l != label_r:
-        pos_l, neg_l = best.value[2], best.value[3]
+        pos_l, neg_l = best.value[1], best.value[2]
         low_freezes = middle_is_low(pos_l, neg_l, pos - pos_l, neg - neg_l, cut)
     free = np.int64(-1)
     return (label_l, free) if low_freezes == (direction == 1) else (free, label_r)
 
 
-@inner
-def decrease(rules, label, node, best):
-    """By how much the best split lowers the impurity, or for 0-1 loss the objective."""
-    if rules.criterion == ERROR:
-        stay = 2.0 * rules.cut * node.neg
-        if label == 0:
-            stay = (2.0 - 2.0 * rules.cut) * node.pos + rules.recourse_weight * node.exposed
-        return stay - best.value[0]
-    half = 0.5  # two equal halves of a node are as impure as the node
-    return (
-        impurity(
-            rules.criterion, half * node.pos, half * node.neg, half * node.pos, half * node.neg
-        )
-        - best.value[1]
-    )
-
-
 @inlined
-def carry_out(data, rules, label, node, first, last, total, scratch, best):
+def carry_out(data, rules, first, last, scratch, best):
     """Part the people by the best split; returns the boundary, or -1 if it must not be made."""
     axis = best.split[0]
     if axis < 0:
         return -1
-    if rules.min_decrease > 0.0:
-        if decrease(rules, label, node, best) < rules.min_decrease * total:
-            return -1
     categorical = data.layout[axis, 1] >= 0
     also = data.layout[axis, 4] if best.split[4] else -1
     middle = partition(
@@ -324,17 +292,11 @@ def carry_out(data, rules, label, node, first, last, total, scratch, best):
     )  # fmt: skip
     if middle - first < rules.min_leaf or last - middle < rules.min_leaf:
         return -1
-    if rules.min_weight > 0.0:
-        left = weight_of(scratch.order, first, middle, data.weights)
-        if left < rules.min_weight or node.neg + node.pos - left < rules.min_weight:
-            return -1
     return middle
 
 
 @kernel
-def grow_tree_nodes(
-    arena, row, n_nodes, data, rules, total, scratch, histograms, best, nodes, masses
-):
+def grow_tree_nodes(arena, row, n_nodes, data, rules, scratch, histograms, best, nodes, masses):
     """Grow a tree on the sample in scratch.order from a row of the stack on, while arena has room.
 
     nodes (most, 6) int32: axis (-1: leaf), cell, left, right, label, whether people without a value
@@ -357,7 +319,7 @@ def grow_tree_nodes(
         masses[node, 1] = pos
         masses[node, 2] = number
         middle = np.int64(-1)
-        if depth < rules.max_depth and number >= rules.min_split and pos > 0.0 and neg > 0.0:
+        if depth < rules.max_depth and pos > 0.0 and neg > 0.0:
             last_attaining, n_exposed, mass = gather_exposed(
                 arena, first_attaining, last_attaining, covered, pending, label, data.sample_weight,
                 exposed, exposed_weights,
@@ -367,7 +329,7 @@ def grow_tree_nodes(
                 data, rules, present, frozen, first, last, n_exposed, row, scratch.spans, scratch,
                 histograms, best,
             )  # fmt: skip
-            middle = carry_out(data, rules, label, present, first, last, total, scratch, best)
+            middle = carry_out(data, rules, first, last, scratch, best)
         if middle < 0:
             nodes[node, 0] = -1
             if label == 1:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
-from scipy.stats import mannwhitneyu, rankdata
+from scipy.stats import mannwhitneyu
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
@@ -297,12 +297,10 @@ def trend(values: np.ndarray, desired: np.ndarray, n_columns: int = 1) -> Trend 
     n_desired = int(desired.sum())
     if len(values) < FEWEST_ROWS or min(n_desired, len(values) - n_desired) < 10:
         return None
-    # The area under the ROC curve, from the ranks of those who have the desired class.
-    excess = rankdata(values)[desired].sum() - n_desired * (n_desired + 1) / 2
-    area = float(excess / (n_desired * (len(values) - n_desired)))
+    test = mannwhitneyu(values[desired], values[~desired], method="asymptotic")
+    area = float(test.statistic / (n_desired * (len(values) - n_desired)))  # of the ROC curve
     if abs(area - 0.5) < SMALLEST_TREND:
         return None
-    test = mannwhitneyu(values[desired], values[~desired], method="asymptotic")
     if test.pvalue * n_columns > CHANCE or _turns(values, desired, rises=area > 0.5):
         return None
     return Trend(area > 0.5, max(area, 1 - area))

@@ -83,6 +83,12 @@ def in_order(column: np.ndarray, sample_weight: np.ndarray | None) -> tuple[np.n
     return column[order], np.cumsum(sample_weight[order])
 
 
+def middle_value(column: np.ndarray, sample_weight: np.ndarray | None) -> float:
+    """A value of the column that half of its weight does not exceed."""
+    ordered, reached = in_order(column, sample_weight)
+    return float(ordered[np.searchsorted(reached, reached[-1] / 2)])
+
+
 def empirical_levels(column: np.ndarray | Distribution, sample_weight: np.ndarray | None) -> Levels:
     """Share of people at or below each value, thinned where no single value matters."""
     known = Distribution.of(column, sample_weight)

@@ -12,8 +12,32 @@ from ract.data.costs.protocols import FittedCost, Norm, Supply
 from ract.data.costs.supply import without_missing
 
 
+class _ByColumn:
+    """A fitted cost that splits by column: levels, and how the efforts of columns combine."""
+
+    norm: Norm
+    supply: tuple[Supply, ...]
+
+    def level(self, column: int, values: np.ndarray) -> np.ndarray:
+        """Position of values on the effort scale of an encoded column."""
+        raise NotImplementedError
+
+    def between(self, start: np.ndarray, stop: np.ndarray) -> np.ndarray:
+        """Cost of moving each row of ``start`` to the same row of ``stop``."""
+        start, stop = np.atleast_2d(start), np.atleast_2d(stop)
+        handed = np.zeros((len(start), 0))
+        if self.supply or np.isnan(start).any():
+            start, stop, handed = without_missing(start, stop, self.supply)
+        moved = np.flatnonzero((start != stop).any(axis=0)).tolist()
+        if not moved and not handed.any():
+            return np.zeros(len(start))
+        moves = [np.abs(self.level(j, stop[:, j]) - self.level(j, start[:, j])) for j in moved]
+        shifts = np.array([*moves, *handed.T])
+        return shifts.max(axis=0) if self.norm == "max" else shifts.sum(axis=0)
+
+
 @dataclass(frozen=True)
-class LevelCost:
+class LevelCost(_ByColumn):
     """A fitted cost whose levels are linear between knots and flat beyond them.
 
     Parameters
@@ -37,13 +61,9 @@ class LevelCost:
         interpolate(values, self.knots[column], self.levels[column], out)
         return out
 
-    def between(self, start: np.ndarray, stop: np.ndarray) -> np.ndarray:
-        """Cost of moving each row of ``start`` to the same row of ``stop``."""
-        return combine(self, start, stop)
-
 
 @dataclass(frozen=True)
-class LinearCost:
+class LinearCost(_ByColumn):
     """A fitted cost whose levels are the values times a factor per encoded column.
 
     Parameters
@@ -75,13 +95,9 @@ class LinearCost:
             values = values - self.origins[column]
         return values * self.factors[column]
 
-    def between(self, start: np.ndarray, stop: np.ndarray) -> np.ndarray:
-        """Cost of moving each row of ``start`` to the same row of ``stop``."""
-        return combine(self, start, stop)
-
 
 @dataclass(frozen=True)
-class RelativeLevels:
+class RelativeLevels(_ByColumn):
     """A fitted cost of changes relative to the person (see ``ract.data.costs.scaled``).
 
     Parameters
@@ -104,27 +120,6 @@ class RelativeLevels:
         size = np.abs(share)
         beyond = np.sign(share) * (1 + np.log(np.maximum(size, 1.0)))
         return np.where(size <= 1, share, beyond) * self.factors[column]
-
-    def between(self, start: np.ndarray, stop: np.ndarray) -> np.ndarray:
-        """Cost of moving each row of ``start`` to the same row of ``stop``."""
-        return combine(self, start, stop)
-
-
-def combine(cost: FittedCost, start: np.ndarray, stop: np.ndarray) -> np.ndarray:
-    """Cost of actions from a cost's levels and its norm."""
-    start, stop = np.atleast_2d(start), np.atleast_2d(stop)
-    supply: tuple[Supply, ...] = getattr(cost, "supply", ())
-    handed = np.zeros((len(start), 0))
-    if supply or np.isnan(start).any():
-        start, stop, handed = without_missing(start, stop, supply)
-    moved = np.flatnonzero((start != stop).any(axis=0)).tolist()
-    if not moved and not handed.any():
-        return np.zeros(len(start))
-    moves = [np.abs(cost.level(j, stop[:, j]) - cost.level(j, start[:, j])) for j in moved]
-    shifts = np.array([*moves, *handed.T])
-    if cost.norm == "max":
-        return shifts.max(axis=0)
-    return shifts.sum(axis=0)
 
 
 @dataclass(frozen=True)

@@ -19,26 +19,21 @@ class _Percentiles:
 
     _norm: ClassVar[Norm]
 
-    def fit(
-        self, columns: Columns, weights: np.ndarray, sample_weight: np.ndarray | None = None
-    ) -> LevelCost:
-        """Learn each column's distribution."""
-        return self._fit(columns, weights, sample_weight, grouped=False)
-
     def fit_grouped(
         self, columns: Columns, weights: np.ndarray, sample_weight: np.ndarray | None = None
     ) -> LevelCost:
         """Learn each column's distribution without the values of single people (`fit_cost`)."""
-        return self._fit(columns, weights, sample_weight, grouped=True)
+        return self.fit(columns, weights, sample_weight, grouped=True)
 
-    def _fit(
+    def fit(
         self,
         columns: Columns,
         weights: np.ndarray,
-        sample_weight: np.ndarray | None,
+        sample_weight: np.ndarray | None = None,
         *,
-        grouped: bool,
+        grouped: bool = False,
     ) -> LevelCost:
+        """Learn each column's distribution; grouped: as ``fit_grouped``."""
         each = range(len(columns))
         learned = [self._levels(*known_values(columns[j], sample_weight), grouped) for j in each]
         knots = tuple(pair[0] for pair in learned)

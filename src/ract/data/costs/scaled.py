@@ -10,7 +10,7 @@ import numpy as np
 
 from ract._utils.errors import InvalidSpec, listing
 from ract._utils.renamed import refuse_removed
-from ract.data.costs.distribution import Distribution, in_order
+from ract.data.costs.distribution import Distribution, in_order, middle_value
 from ract.data.costs.fitted import LinearCost, RelativeLevels
 from ract.data.costs.protocols import Columns
 from ract.data.costs.supply import known_values
@@ -43,12 +43,6 @@ def median_of(column: np.ndarray, sample_weight: np.ndarray | None) -> float:
     low = int(np.searchsorted(share, 0.5))
     high = min(int(np.searchsorted(share, 0.5, side="right")), len(ordered) - 1)
     return float((ordered[low] + ordered[high]) / 2)
-
-
-def middle_value(column: np.ndarray, sample_weight: np.ndarray | None) -> float:
-    """A value of the column that half of its weight does not exceed."""
-    ordered, reached = in_order(column, sample_weight)
-    return float(ordered[np.searchsorted(reached, reached[-1] / 2)])
 
 
 def values_and_weights(

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ract.data.costs.distribution import Distribution
+from ract.data.costs.distribution import Distribution, middle_value
 from ract.data.costs.protocols import Columns, FittedCost, MissingCell, Norm, Supply
 
 # The median over pairs of people is taken over pairs of so many of their values at most.
@@ -154,8 +154,4 @@ def without_missing(
 
 def _median_of(values: np.ndarray, weights: np.ndarray) -> float:
     """The weighted median; 0 of nothing."""
-    if not weights.sum() > 0:
-        return 0.0
-    order = np.argsort(values, kind="stable")
-    reached = np.cumsum(weights[order])
-    return float(values[order][np.searchsorted(reached, reached[-1] / 2)])
+    return middle_value(values, weights) if weights.sum() > 0 else 0.0

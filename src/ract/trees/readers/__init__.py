@@ -1,21 +1,8 @@
-"""Models of other libraries, read exactly: every tree classifier becomes a TreeEnsemble."""
+"""Models of other libraries, read exactly: every tree classifier becomes a TreeEnsemble.
 
-from __future__ import annotations
+What others ask of it stands in ``__init__.pyi``; it is imported on first use.
+"""
 
-from typing import TYPE_CHECKING, Any
+import lazy_loader
 
-from ract.trees.readers.model import TreeModel
-
-if TYPE_CHECKING:
-    from ract.trees.readers.read import read_model
-
-__all__ = ["TreeModel", "read_model"]
-
-
-def __getattr__(name: str) -> Any:
-    """Import the reader, and scikit-learn with it, on first use."""
-    if name == "read_model":
-        from ract.trees.readers.read import read_model
-
-        return read_model
-    raise AttributeError(f"module 'ract.trees.readers' has no attribute {name!r}")
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

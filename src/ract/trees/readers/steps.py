@@ -18,7 +18,7 @@ from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, OrdinalEnc
 from ract._utils.errors import InvalidData, InvalidSpec, listing
 from ract._utils.typing import TableLike
 from ract.data.frames import is_frame
-from ract.trees.readers.wrappers import held_by
+from ract.trees.readers.wrappers import layers_of
 
 # Each column by itself, and never downward where the input goes up.
 RISING = (
@@ -72,15 +72,10 @@ class TracedColumn:
 
 def unwrapped(model: object) -> tuple[list[TransformerMixin], Any]:
     """The steps before a model, and the model, of pipelines and wrappers in each other."""
-    steps: list[TransformerMixin] = []
-    while True:
-        if isinstance(model, Pipeline):
-            steps += [step for _, step in model.steps[:-1]]
-            model = model.steps[-1][1]
-        elif (inside := held_by(model)) is not None:
-            model = inside
-        else:
-            return [step for step in steps if step is not None and step != "passthrough"], model
+    *around, last = layers_of(model)
+    pipelines = (layer for layer in around if isinstance(layer, Pipeline))
+    steps = [step for pipeline in pipelines for _, step in pipeline.steps[:-1]]
+    return [step for step in steps if step is not None and step != "passthrough"], last
 
 
 def first_columns(

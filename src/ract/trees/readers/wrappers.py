@@ -56,7 +56,7 @@ def wrapper_rule(model: object) -> WrapperRule:
     """The rule of a model, of which only the outermost threshold counts."""
     calibrations: list[Any] = []
     cut = None
-    for layer in _layers(model):
+    for layer in layers_of(model):
         if isinstance(layer, CalibratedClassifierCV):
             calibrations.insert(0, _only(layer))
         elif not calibrations and cut is None:
@@ -75,10 +75,12 @@ def held_by(model: object) -> Any:
     return model.estimator if isinstance(model, FrozenEstimator) else None
 
 
-def _layers(model: object) -> Iterator[object]:
-    while model is not None:
-        yield model
-        model = model.steps[-1][1] if isinstance(model, Pipeline) else held_by(model)
+def layers_of(model: object) -> Iterator[object]:
+    """A model, what is in it, and so on, through pipelines and other classifiers."""
+    yield model
+    inside = model.steps[-1][1] if isinstance(model, Pipeline) else held_by(model)
+    if inside is not None:
+        yield from layers_of(inside)
 
 
 def _only(model: CalibratedClassifierCV) -> Any:
