@@ -11,8 +11,8 @@ from ract.apps.cli.messages import percent, print_summary, say_if_unrestricted
 
 
 def audit_model(
-    model: options.ModelPath,
-    people: options.PeopleFile,
+    model: Path,
+    people: str,
     output: Path,
     *,
     target: str | None = None,

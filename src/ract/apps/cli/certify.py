@@ -15,8 +15,8 @@ from ract.apps.cli.messages import BAD_INPUT, FINE, NOT_CHECKED, print_summary, 
 
 
 def certify_model(
-    model: options.ModelPath,
-    people: options.PeopleFile,
+    model: Path,
+    people: str,
     *,
     output: Path | None = None,
     check: Path | None = None,

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
-from ract.apps.cli import options
 from ract.apps.cli.messages import BadInput, say
 
 NAMES = {
@@ -21,14 +19,11 @@ NAMES = {
 
 
 def data(
-    name: Annotated[
-        str | None,
-        typer.Argument(help="loans, fico, compas, credit, bail or adult; by default, a list."),
-    ] = None,
+    name: str | None = None,
     output: str = "-",
     actions: Path | None = None,
-    n_people: Annotated[int, typer.Option(min=1, help="How many people; loans only.")] = 5000,
-    random_state: options.RandomState = 0,
+    n_people: int = 5000,
+    random_state: int = 0,
     id: str | None = None,
 ) -> None:
     """Write a data set to a file.

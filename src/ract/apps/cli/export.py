@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 from ract._utils.files import write_whole
-from ract.apps.cli import options
 from ract.apps.cli.inputs import open_model
 from ract.apps.cli.messages import BadInput, say
 
@@ -14,7 +13,7 @@ ENDS = (".onnx", ".json", ".joblib")
 
 
 def export(
-    model: options.ModelPath,
+    model: Path,
     output: Path,
 ) -> None:
     """Write a model for other programs.

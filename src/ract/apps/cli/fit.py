@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from ract._utils.files import check_target
 from ract.apps.cli import options
@@ -51,7 +49,7 @@ class Parameters:
     class_weight: str | None = None
     confidence: float | None = None
     oob_score: bool = True
-    random_state: options.RandomState = 0
+    random_state: int = 0
     n_jobs: int = -1
 
 
@@ -65,10 +63,7 @@ def fit_model(
     weights: str | None = None,
     monotone: list[str] | None = None,
     promises: str | None = None,
-    promises_share: Annotated[
-        float,
-        typer.Option(min=0, max=1, help="With --promises: share of them that must be kept."),
-    ] = 1.0,
+    promises_share: float = 1.0,
     keep_judge: bool = False,
     json: bool = False,
     csv: options.Csv,

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from ract._utils.errors import error_text, optional_library
 from ract._utils.files import readable
@@ -17,21 +15,8 @@ PICKLES = (".pkl", ".pickle", ".joblib")
 
 
 def import_file(
-    source: Annotated[
-        Path,
-        typer.Argument(
-            metavar="FILE",
-            help="XGBoost's .json or .ubj, LightGBM's .txt, CatBoost's .cbm, or a .pkl or .joblib "
-            "with --trust.",
-        ),
-    ],
-    reference: Annotated[
-        str,
-        typer.Argument(
-            metavar="REFERENCE",
-            help="CSV or Parquet file of people from whom costs are learned; - for standard input.",
-        ),
-    ],
+    source: Path,
+    reference: str,
     output: Path,
     *,
     target: str | None = None,

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from ract.apps.cli import options
 from ract.apps.cli.inputs import format_of, format_options
@@ -22,9 +20,7 @@ def propose_actions(
     order: list[str] | None = None,
     keep: list[str] | None = None,
     dates: str | None = None,
-    rare: Annotated[
-        int | None, typer.Option(min=2, help="Merge categories of fewer people than this.")
-    ] = None,
+    rare: int | None = None,
     rare_name: str = "other",
     json: bool = False,
     csv: options.Csv,

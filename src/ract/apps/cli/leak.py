@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-import typer
+from pathlib import Path
 
 from ract.apps.cli import options
 from ract.apps.cli.inputs import format_of, open_model
@@ -12,17 +10,12 @@ from ract.apps.cli.messages import print_summary, refuse_both
 
 
 def leak(
-    model: options.ModelPath,
-    people: Annotated[
-        str | None,
-        typer.Argument(
-            help="Table of the population; random people within the model's bounds by default."
-        ),
-    ] = None,
+    model: Path,
+    people: str | None = None,
     *,
-    queries: Annotated[int, typer.Option(min=10, help="Number of people to ask about.")] = 1000,
+    queries: int = 1000,
     output: str = "-",
-    random_state: options.RandomState = 0,
+    random_state: int = 0,
     json: bool = False,
     csv: options.Csv,
 ) -> None:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import getpass
-from typing import TYPE_CHECKING, Annotated, Any, Literal
-
-import typer
+from typing import TYPE_CHECKING, Any, Literal
 
 from ract._utils.errors import optional_library
 from ract.apps.cli.messages import say
@@ -14,11 +12,6 @@ if TYPE_CHECKING:
     from ract.apps.ledger import Ledger
 
 BROKEN = 4  # exit code: a model does not keep what was promised
-
-Where = Annotated[
-    str,
-    typer.Option("--ledger", help="File of the ledger, or the address of a database."),
-]
 
 
 def open_ledger(

@@ -6,7 +6,7 @@ import sys
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
@@ -15,24 +15,15 @@ from ract._utils.files import readable, write_whole
 from ract.apps.cli import options
 from ract.apps.cli.inputs import format_of, open_model
 from ract.apps.cli.messages import BadInput, print_summary, refuse_both, say_if_unrestricted
-from ract.apps.cli.options import WithDefault
 from ract.apps.cli.searching import PlanOptions, Searched
 
-
-class NoticeCommands(WithDefault):
-    """``write`` need not be said: what names no command is a model file."""
-
-    default = "write"
-
-
 app = typer.Typer(
-    cls=NoticeCommands,
+    cls=options.WithDefault,  # the first command, write, need not be named
     help="Write a notice for each person who is refused; ract notice init writes the file of "
     "reason codes that it needs. ract notice MODEL PEOPLE is short for ract notice write.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
-command = options.adds_to(app)
 
 
 @dataclass(frozen=True)
@@ -40,9 +31,7 @@ class NoticeOptions(PlanOptions):
     """Up to three plans of up to three changes for each person."""
 
     max_changes: int | None = 3
-    n_alternatives: Annotated[
-        int, typer.Option(min=0, max=2, help="Further plans for each person.")
-    ] = 2
+    n_alternatives: int = 2
     time_limit: float = 1.0
 
 
@@ -54,10 +43,10 @@ class Comparison:
     against: str = "margin"
 
 
-@command("write")
+@options.command(app, "write")
 def write_notices(
-    model: options.ModelPath,
-    people: options.PeopleFile,
+    model: Path,
+    people: str,
     output: Path,
     reasons: Path,
     *,
@@ -131,9 +120,9 @@ def _compared(
     return why
 
 
-@command("init")
+@options.command(app, "init")
 def propose_settings(
-    model: options.ModelPath,
+    model: Path,
     *,
     output: str = "-",
     codes: str = "regulation-b",
@@ -170,11 +159,9 @@ def propose_settings(
     )
 
 
-@command("check")
+@options.command(app, "check")
 def check_settings(
-    reasons: Annotated[
-        Path, typer.Argument(help="File of ract notice init.", show_default=False)
-    ] = Path("notice.toml"),
+    reasons: Path = Path("notice.toml"),
     *,
     pack: list[str],
     json: bool = False,

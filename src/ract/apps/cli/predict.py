@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from ract.apps.cli import options
@@ -12,8 +13,8 @@ AT_ONCE = 50_000
 
 
 def predict(
-    model: options.ModelPath,
-    people: options.PeopleFile,
+    model: Path,
+    people: str,
     *,
     output: str = "-",
     id: str | None = None,

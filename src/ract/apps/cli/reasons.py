@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 from ract.apps.cli import options
@@ -23,8 +24,8 @@ class ReasonOptions:
 
 
 def explain_refusals(
-    model: options.ModelPath,
-    people: options.PeopleFile,
+    model: Path,
+    people: str,
     *,
     reference: str | None = None,
     output: str = "-",

@@ -22,8 +22,8 @@ class RecourseOptions(PlanOptions):
 
 
 def find_plans(
-    model: options.ModelPath,
-    people: options.PeopleFolder,
+    model: Path,
+    people: str,
     *,
     also: list[Path] | None = None,
     output: str | None = None,

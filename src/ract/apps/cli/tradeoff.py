@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from ract.apps.cli import options
 from ract.apps.cli.inputs import format_of, open_actions
@@ -21,11 +19,11 @@ def tradeoff(
     model: str = "forest",
     param: str = "recourse_weight",
     values: str = "0,0.01,0.03,0.1,0.3,1",
-    cv: Annotated[int, typer.Option(min=2, help="Number of folds.")] = 5,
+    cv: int = 5,
     strength: str | None = None,
     n_estimators: int = 100,
     budget: float | None = None,
-    random_state: options.RandomState = 0,
+    random_state: int = 0,
     n_jobs: int = -1,
     json: bool = False,
     csv: options.Csv,
