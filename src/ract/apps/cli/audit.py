@@ -6,8 +6,8 @@ from dataclasses import asdict
 from pathlib import Path
 
 from ract.apps.cli import options
-from ract.apps.cli.inputs import format_of, open_model
-from ract.apps.cli.messages import percent, print_summary, say_if_unrestricted
+from ract.apps.cli.inputs import open_for_plans
+from ract.apps.cli.messages import percent, print_summary
 
 
 def audit_model(
@@ -37,9 +37,7 @@ def audit_model(
     from ract.evaluation.report.page import open_templates
 
     open_templates(templates)  # a mistake is said before the search, which may take minutes
-    file = open_model(model)
-    say_if_unrestricted(file.model.encoder_.space)
-    form = format_of(csv, file.table)
+    file, form = open_for_plans(model, csv)
     named = file.summary.get("target") if target is None else target
     held = held_out(
         people,

@@ -10,8 +10,8 @@ import typer
 
 from ract._utils.files import readable
 from ract.apps.cli import options
-from ract.apps.cli.inputs import format_of, open_model
-from ract.apps.cli.messages import BAD_INPUT, FINE, NOT_CHECKED, print_summary, say_if_unrestricted
+from ract.apps.cli.inputs import open_for_plans
+from ract.apps.cli.messages import BAD_INPUT, FINE, NOT_CHECKED, print_summary
 
 
 def certify_model(
@@ -38,9 +38,7 @@ def certify_model(
     from ract.evaluation import certificates
     from ract.io import save_model
 
-    file = open_model(model)
-    say_if_unrestricted(file.model.encoder_.space)
-    form = format_of(csv, file.table)
+    file, form = open_for_plans(model, csv)
     held = held_out(people, form, file.model, groups=groups, strict=strict)
     table = training_table(file, held, training, form)
     given: dict[str, Any] = {

@@ -23,15 +23,16 @@ from ract.trees.fingerprint import is_fingerprint_of
 
 
 class Labelled(NamedTuple):
-    """Features and classes of people, and how much each of them counts."""
+    """Features and classes of people, how much each of them counts, and the desired class."""
 
     X: pd.DataFrame
     y: pd.Series
     weights: pd.Series | None
+    desired: Any
 
 
-def features_and_target(
-    table: TrainingData, form: TableFormat, space: Any = None, *, weights: str | None = None
+def training_set(
+    table: TrainingData, form: TableFormat, space: Any, weights: str | None = None
 ) -> Labelled:
     """Features and target of a training table, people without a class set aside.
 
@@ -41,7 +42,7 @@ def features_and_target(
     ----------
     table : TrainingData
     form : TableFormat
-    space : ActionSpace, optional
+    space : ActionSpace or None
         What is known of the features.
     weights : str, optional
         Column of how much each person counts, which is no feature.
@@ -60,23 +61,16 @@ def features_and_target(
                 "there."
             )
     unused = () if space is None else space.unused
-    left_out = [name for name in frame.columns if name in {*drop, *form.drop, *unused, weights}]
-    for name in frame.columns.difference(left_out):
-        refuse_formatted_numbers(frame[name], name)
-    y = frame[target]
-    check_classes(target, target_classes(y))
-    X = frame.drop(columns=[target, *(name for name in left_out if name != target)])
+    X = frame.drop(columns={*drop, *form.drop, *unused, weights}.intersection(frame) - {target})
+    for name in X.columns:
+        refuse_formatted_numbers(X[name], name)
+    y = X.pop(target)
+    classes = target_classes(y)
+    check_classes(target, classes)
     if not len(X.columns):
         raise BadInput(f"{name_of(table.data)} has no column beside the target {target!r}.")
-    return Labelled(X, y, None if weights is None else frame[weights])
-
-
-def training_set(
-    table: TrainingData, form: TableFormat, space: Any, weights: str | None = None
-) -> tuple[Labelled, Any]:
-    """Features, target and weights of a training table, and the desired class."""
-    people = features_and_target(table, form, space, weights=weights)
-    return people, desired_label(table.desired, target_classes(people.y), space)
+    counts = None if weights is None else frame[weights]
+    return Labelled(X, y, counts, desired_label(table.desired, classes, space))
 
 
 def rows_with_class(frame: pd.DataFrame, target: str, source: str) -> pd.DataFrame:
@@ -97,9 +91,9 @@ def desired_label(name: str | None, classes: Sequence[Any], space: Any = None) -
     if name is None:
         raise BadInput(f"Say which class people want: --desired with one of {listing(classes)}.")
     by_text = _by_text(classes)
-    if str(name) in by_text:
-        return by_text[str(name)]
-    raise BadInput(f"--desired is {name!r}; the classes are {listing(classes)}.")
+    if str(name) not in by_text:
+        raise BadInput(f"--desired is {name!r}; the classes are {listing(classes)}.")
+    return by_text[str(name)]
 
 
 def model_columns(

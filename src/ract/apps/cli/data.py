@@ -32,7 +32,7 @@ def data(
 
     Example: ract data loans -o loans.csv --actions loans.toml
     """
-    from ract.apps.cli.outputs import form_of, table_writer
+    from ract.apps.cli.outputs import form_of, write_table
     from ract.data import datasets
 
     if name is None:
@@ -50,8 +50,7 @@ def data(
     table = found.frame.assign(**{target: found.target})
     if id is not None:
         table.insert(0, id, [f"P-{k}" for k in range(1, len(table) + 1)])
-    with table_writer(output) as write:
-        write(table)
+    write_table(output, table)
     if actions is not None:
         found.actions.to_toml(actions)
     say(

@@ -12,8 +12,6 @@ from ract.apps.cli.inputs import cost_named, format_of, open_actions
 from ract.apps.cli.messages import BadInput, percent, print_summary, say, say_if_unrestricted
 
 MOST_PROTECTED = 0.05  # of the refused may have a protected attribute as a principal reason
-FORESTS_ONLY = ("n_estimators", "oob_score", "n_jobs", "verbose")
-TREES_ONLY = ("confidence",)
 # Of leaves with labels, which boosters do not have; and the value that asks for nothing.
 LABELS_ONLY = {
     "criterion": "gini",
@@ -22,8 +20,6 @@ LABELS_ONLY = {
     "min_recourse": None,
     "confidence": None,
 }
-# Of the command, not of the estimators.
-NOT_OF_ESTIMATORS = ("class_weight", "keep_reference", "exact_costs", "max_auc_loss")
 
 
 @dataclass(frozen=True)
@@ -93,23 +89,14 @@ def fit_model(
         given["lasting"] = 0.0 if model == "boosting" else 0.9
     given["lasting"] = given["lasting"] or None
     goal = _goal(given, parameters)
-    estimator = estimator_for(
-        model,
-        actions=space,
-        verbose=1,
-        **{name: value for name, value in given.items() if name not in NOT_OF_ESTIMATORS},
-    )
+    estimator = estimator_for(model, actions=space, verbose=1, **given)
     people = training_of(table, form, space, weights)
-    if people.is_stored:
-        for option, is_given in (
-            ("--promises", promises is not None),
-            ("--keep-judge", keep_judge),
-        ):
-            if is_given:
-                raise BadInput(
-                    f"{option} needs the whole table in memory, but {table.data} is read in "
-                    "batches; take a sample of it."
-                )
+    if people.is_stored and (promises is not None or keep_judge):
+        option = "--keep-judge" if promises is None else "--promises"
+        raise BadInput(
+            f"{option} needs the whole table in memory, but {table.data} is read in batches; take "
+            "a sample of it."
+        )
     balance = _class_weight(parameters.class_weight, people.classes)
     estimator.set_params(desired=people.desired, class_weight=balance)
     found, search = None, None
@@ -121,15 +108,8 @@ def fit_model(
         else:
             from ract.apps.ledger import refit
 
-            found = refit(
-                estimator,
-                people.X,
-                people.y,
-                owed,
-                share=promises_share,
-                sample_weight=people.weights,
-                random_state=parameters.random_state,
-            )
+            how: dict[str, Any] = {"share": promises_share, "random_state": parameters.random_state}
+            found = refit(estimator, people.X, people.y, owed, sample_weight=people.weights, **how)
             estimator = found.model
     if isinstance(estimator, TunedRecourseClassifierCV):
         search, estimator = estimator.weight_search_, estimator.estimator_
@@ -224,8 +204,9 @@ def _goal(given: dict[str, Any], parameters: Parameters) -> dict[str, Any] | Non
         if parameters.max_auc_loss is not None:
             raise BadInput("--max-auc-loss is a goal of --recourse-weight auto.")
         return None
-    given["recourse_weight"] = None
-    return {"min_recourse": given.pop("min_recourse"), "max_auc_loss": parameters.max_auc_loss}
+    goal = {"min_recourse": given["min_recourse"], "max_auc_loss": parameters.max_auc_loss}
+    given |= {"recourse_weight": None, "min_recourse": None}
+    return goal
 
 
 def _directions(given: list[str]) -> dict[str, int] | None:
@@ -258,32 +239,27 @@ def _class_weight(given: str | None, classes: list[Any]) -> Any:
 
 
 def estimator_for(model: str, **given: Any) -> Any:
-    """A forest, tree or booster that is yet to be fitted."""
-    from ract.models.boosting import RecourseBoostingClassifier
-    from ract.models.forest import RecourseForestClassifier
-    from ract.models.tree import RecourseTreeClassifier
+    """A forest, tree or booster that is yet to be fitted, with those of the options that it has."""
+    from ract import RecourseBoostingClassifier, RecourseForestClassifier, RecourseTreeClassifier
 
-    for name in ("min_samples_leaf", "recourse_weight"):  # each model has its own default
-        if given.get(name) is None:
-            given.pop(name, None)
-    if model == "forest":
-        if given.get("confidence") is not None:
-            raise BadInput("--confidence is for --model tree; forests are certified afterwards.")
-        return RecourseForestClassifier(
-            **{name: value for name, value in given.items() if name not in TREES_ONLY}
-        )
-    if model == "tree":
-        return RecourseTreeClassifier(
-            **{name: value for name, value in given.items() if name not in FORESTS_ONLY}
-        )
+    kinds: dict[str, Any] = {
+        "forest": RecourseForestClassifier,
+        "tree": RecourseTreeClassifier,
+        "boosting": RecourseBoostingClassifier,
+    }
+    if model not in kinds:
+        raise BadInput(f"--model must be forest, tree or boosting, got {model!r}.")
     if model == "boosting":
-        for name, nothing in LABELS_ONLY.items():
-            if given.pop(name, nothing) != nothing:
-                option = name.replace("_", "-")
-                raise BadInput(f"--{option} is for --model forest or tree, not for boosting.")
-        given.pop("oob_score", None)
-        return RecourseBoostingClassifier(max_iter=given.pop("n_estimators", 100), **given)
-    raise BadInput(f"--model must be forest, tree or boosting, got {model!r}.")
+        given["max_iter"] = given.pop("n_estimators")
+    known = kinds[model]().get_params(deep=False)
+    for name, nothing in LABELS_ONLY.items():
+        if name not in known and given.get(name, nothing) != nothing:
+            others = "forest or tree, not for boosting"
+            if model == "forest":
+                others = "tree; forests are certified afterwards"
+            raise BadInput(f"--{name.replace('_', '-')} is for --model {others}.")
+    own = {name: value for name, value in given.items() if name in known and value is not None}
+    return kinds[model](**own)
 
 
 def _performance(estimator: Any, people: Any) -> dict[str, Any]:

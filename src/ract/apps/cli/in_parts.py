@@ -24,13 +24,12 @@ def recourse_in_parts(
     id: str | None,
     engine: str | None,
     scheduler: str | None,
-    refused: dict[str, Any],
     *,
     as_json: bool,
 ) -> None:
     """Plans of everyone in a Parquet file or folder, into a folder."""
     engine = engine or ("local" if scheduler is None else "dask")
-    _check(people, output, search, engine, scheduler, refused)
+    _check(people, output, search, engine, scheduler)
     file = open_model(model)
     say_if_unrestricted(file.model.encoder_.space)
     given = search.parameters(file.model.encoder_.space, for_people=False)
@@ -55,15 +54,11 @@ def _check(
     search: PlanOptions,
     engine: str,
     scheduler: str | None,
-    refused: dict[str, Any],
 ) -> None:
     if engine not in ENGINES:
         raise BadInput(f"--engine must be local or dask, got {engine!r}.")
     if scheduler is not None and engine != "dask":
         raise BadInput("--scheduler is that of Dask; give --engine dask too.")
-    for name, given in refused.items():
-        if given:
-            raise BadInput(f"{name} is for a single file; leave out --engine.")
     if search.strict:
         raise BadInput("--strict is for a single file: in parts, no row ends the run.")
     if search.time_limit != type(search).time_limit:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ract._utils.errors import InvalidSpec
 from ract._utils.files import readable
-from ract.apps.cli.messages import BadInput
+from ract.apps.cli.messages import BadInput, say_if_unrestricted
 from ract.apps.cli.options import Csv
 
 if TYPE_CHECKING:
@@ -25,6 +25,13 @@ def open_model(path: Path) -> ModelFile:
 
     with readable(path):
         return read_model_file(path)
+
+
+def open_for_plans(path: Path, csv: Csv) -> tuple[ModelFile, TableFormat]:
+    """A model file and how its tables are written; what its plans assume is said."""
+    file = open_model(path)
+    say_if_unrestricted(file.model.encoder_.space)
+    return file, format_of(csv, file.table)
 
 
 def open_decider(path: Path) -> Decider:

@@ -27,7 +27,7 @@ def leak(
     Example: ract leak model.ract --queries 1000
     """
     from ract.apps.cli.columns import held_out
-    from ract.apps.cli.outputs import table_writer
+    from ract.apps.cli.outputs import write_table
     from ract.evaluation import measure_leak
     from ract.evaluation.leak import QUERIES
 
@@ -37,8 +37,7 @@ def leak(
     X = None if people is None else held_out(people, written, file.model).frame
     sizes = [n for n in QUERIES if n < queries] + [queries]
     found = measure_leak(file.model, X, sizes, random_state=random_state)
-    with table_writer(output) as write:
-        write(found.table)
+    write_table(output, found.table)
     last = found.table[found.table["queries"] == queries].set_index("given")["fidelity"]
     summary = {"queries": queries, "fidelity": {k: round(v, 4) for k, v in last.items()}}
     print_summary(summary, f"{found!r}.", as_json=json)

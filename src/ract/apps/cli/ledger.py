@@ -57,7 +57,7 @@ def check_candidate(
 
     Example: ract promises check candidate.ract -o checked.csv --plot checked.svg
     """
-    from ract.apps.cli.outputs import check_picture, picture, table_writer
+    from ract.apps.cli.outputs import check_picture, picture, write_table
 
     refuse_both(output, json)
     check_picture(plot)
@@ -66,9 +66,7 @@ def check_candidate(
         from ract.apps.ledger.guard import check
 
         found = check(book, model)
-    if output is not None:
-        with table_writer(output) as write:
-            write(found.table)
+    write_table(output, found.table)
     if plot is not None:
         from ract.evaluation.plots import PromisesDisplay
 

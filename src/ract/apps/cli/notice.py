@@ -13,8 +13,8 @@ import typer
 from ract._utils.errors import InvalidSpec, listing
 from ract._utils.files import readable, write_whole
 from ract.apps.cli import options
-from ract.apps.cli.inputs import format_of, open_model
-from ract.apps.cli.messages import BadInput, print_summary, refuse_both, say_if_unrestricted
+from ract.apps.cli.inputs import open_for_plans, open_model
+from ract.apps.cli.messages import BadInput, print_summary, refuse_both
 from ract.apps.cli.searching import PlanOptions, Searched
 
 app = typer.Typer(
@@ -74,12 +74,11 @@ def write_notices(
     if id is None:
         raise BadInput("ract notice needs --id, the column whose values name the people's notices.")
     settings, forms = _settings(reasons), _forms(form)
-    file = open_model(model)
-    classifier, written = file.model, format_of(csv, file.table)
+    file, written = open_for_plans(model, csv)
+    classifier = file.model
     notices = Notices(
         classifier, settings, language=pages.language, templates=pages.template, date=_date(date)
     )
-    say_if_unrestricted(classifier.encoder_.space)
     find = partial(few_changes, classifier.recourse, smaller=True)
     searched = Searched(classifier, find, people, written, id, is_named=True)
     why = None if without_reasons else _compared(comparison, plans, written, classifier)

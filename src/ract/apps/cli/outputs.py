@@ -45,19 +45,20 @@ def table_writer(output: str | None) -> Iterator[Write]:
         yield write
 
 
+def write_table(output: str | None, frame: pd.DataFrame) -> None:
+    """Write one frame as ``table_writer`` does."""
+    with table_writer(output) as write:
+        write(frame)
+
+
 def form_of(output: str) -> Any:
     """The form that a file's name asks for; an unknown one is refused before any work is done."""
     if output == "-":
         return _as_csv
-    name = Path(output).name.lower()
-    for end, form in (
-        (".csv", _as_csv),
-        (".parquet", _as_parquet),
-        (".pq", _as_parquet),
-        (".json", _as_json),
-        (".jsonl", _as_lines),
-    ):
-        if name.endswith(end):
+    forms = {".csv": _as_csv, ".json": _as_json, ".jsonl": _as_lines}
+    forms |= dict.fromkeys((".parquet", ".pq"), _as_parquet)
+    for end, form in forms.items():
+        if output.lower().endswith(end):
             return form
     if is_stream(output):
         return _as_csv

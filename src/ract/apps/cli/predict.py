@@ -5,9 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from ract._utils.progress import progress_bar
 from ract.apps.cli import options
 from ract.apps.cli.inputs import format_of, open_decider
-from ract.apps.cli.messages import percent, print_summary, progress, refuse_both
+from ract.apps.cli.messages import percent, print_summary, refuse_both
 
 AT_ONCE = 50_000
 
@@ -43,7 +44,7 @@ def predict(
     messages: list[str] = []
     form = format_of(csv, decider.table)
     chunks = Chunks(people, form, AT_ONCE, text_features(encoder.space))
-    with table_writer(output) as write, progress("Predicting") as done:
+    with table_writer(output) as write, progress_bar("Predicting", transient=True) as done:
         for chunk in chunks:
             X = model_columns(chunk, encoder, people, id, form, strict=strict)
             with naming_lines(people, form, chunk.index):

@@ -202,7 +202,7 @@ def show_outcomes(
 
     Example: ract promises outcomes repaid.csv --model model.ract
     """
-    from ract.apps.cli.outputs import table_writer
+    from ract.apps.cli.outputs import write_table
     from ract.data.csv.files import read_whole
     from ract.io import load_judge
 
@@ -219,9 +219,7 @@ def show_outcomes(
             ids, known = (table[name].astype(str) for name in ("promise", "outcome"))
             record_outcomes(book, dict(zip(ids, known, strict=True)))
         found = promise_outcomes(book, judge, confidence=confidence)
-    if output is not None:
-        with table_writer(output) as write:
-            write(found.table)
+    write_table(output, found.table)
     summary = {
         **found.counts,
         "kept": _known(found.kept),

@@ -7,8 +7,8 @@ from functools import partial
 from pathlib import Path
 
 from ract.apps.cli import options
-from ract.apps.cli.inputs import format_of, open_model
-from ract.apps.cli.messages import print_summary, refuse_both, say_if_unrestricted
+from ract.apps.cli.inputs import open_for_plans, open_model
+from ract.apps.cli.messages import BadInput, print_summary, refuse_both
 from ract.apps.cli.searching import PlanOptions, Searched
 
 
@@ -49,19 +49,16 @@ def find_plans(
     if engine is not None or scheduler is not None or Path(people).is_dir():
         from ract.apps.cli.in_parts import recourse_in_parts
 
-        refused = {"--also": also}
-        recourse_in_parts(
-            model, people, output, search, id, engine, scheduler, refused, as_json=json
-        )
+        if also:
+            raise BadInput("--also is for a single file; leave out --engine.")
+        recourse_in_parts(model, people, output, search, id, engine, scheduler, as_json=json)
         return
     output = output or "-"
     refuse_both(output, json)
-    file = open_model(model)
-    classifier, form = file.model, format_of(csv, file.table)
-    find = classifier.recourse
+    file, form = open_for_plans(model, csv)
+    classifier, find = file.model, file.model.recourse
     if also:
         find = partial(find_recourse, [classifier, *(open_model(path).model for path in also)])
-    say_if_unrestricted(classifier.encoder_.space)
     searched = Searched(classifier, find, people, form, id)
     with table_writer(output) as write:
         for _, found in searched(search.parameters(classifier.encoder_.space, for_people=False)):

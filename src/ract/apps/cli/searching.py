@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from ract._utils.progress import progress_bar
 from ract.apps.cli import options
-from ract.apps.cli.messages import BadInput, percent, progress
+from ract.apps.cli.messages import BadInput, percent
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -110,7 +111,7 @@ class Searched:
         messages: list[str] = []
         chunks = Chunks(self.people, self.form, text=text_features(encoder.space))
         is_only, read = peeked(chunks)
-        with progress("Searching", show=not is_only) as done:
+        with progress_bar("Searching", show=not is_only, transient=True) as done:
             for chunk in read:
                 X = model_columns(
                     chunk, encoder, self.people, self.id, self.form, strict=given["strict"]

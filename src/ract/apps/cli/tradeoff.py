@@ -34,7 +34,7 @@ def tradeoff(
     """
     from ract.apps.cli.columns import training_set
     from ract.apps.cli.fit import estimator_for
-    from ract.apps.cli.outputs import check_picture, picture, table_writer
+    from ract.apps.cli.outputs import check_picture, picture, write_table
     from ract.data.csv.files import naming_lines
     from ract.data.encoder import Encoder
     from ract.evaluation.tradeoff import tradeoff_curve
@@ -46,8 +46,8 @@ def tradeoff(
         model, actions=space, n_estimators=n_estimators, budget=budget, random_state=random_state
     )
     form = format_of(csv, kept)
-    (X, y, _), label = training_set(table, form, space)
-    estimator.set_params(desired=label)
+    X, y, _, desired = training_set(table, form, space)
+    estimator.set_params(desired=desired)
     with naming_lines(table.data, form, X.index):
         say_if_unrestricted(Encoder(X, space).space)
     curve = tradeoff_curve(
@@ -62,8 +62,7 @@ def tradeoff(
         progress=True,
     )
     frame = curve.to_frame()
-    with table_writer(output) as write:
-        write(frame)
+    write_table(output, frame)
     if plot is not None:
         from ract.evaluation.plots import TradeoffDisplay
 

@@ -79,9 +79,10 @@ def training_of(
         raise BadInput(f"{path} is a folder without Parquet files.")
     if path.is_dir() or (is_parquet(path) and path.exists() and _is_large(path)):
         return _stored(table, form, space, weights)
-    (X, y, counts), desired = training_set(table, form, space, weights)
+    X, y, counts, desired = training_set(table, form, space, weights)
     with naming_lines(table.data, form, X.index):
         data = data_fingerprint(X)
+    grown_on = X.index if counts is None else X.index[counts.to_numpy() != 0]
     return Training(
         X,
         y.to_numpy(),
@@ -92,13 +93,8 @@ def training_of(
         len(X),
         len(X.columns),
         data,
-        naming_lines(table.data, form, _growing(X, counts)),
+        naming_lines(table.data, form, grown_on),
     )
-
-
-def _growing(X: Any, weights: Any) -> Any:
-    """Rows of the file whom a model is grown on: those with a weight."""
-    return X.index if weights is None else X.index[weights.to_numpy() != 0]
 
 
 def _is_large(path: Path) -> bool:
