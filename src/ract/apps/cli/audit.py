@@ -68,18 +68,19 @@ def audit_model(
         **asdict(bound),
     )
     found.save(output, templates)
-    everyone = found.certificate.everyone
-    sent = found.sendable
+    everyone, sent = found.certificate.everyone, found.sendable
+    if sent is not None and not len(sent.people):
+        sent = None
     summary = {
         "people": found.n_people,
-        "sendable": None if sent is None or not len(sent.people) else sent.share,
+        "sendable": None if sent is None else sent.share,
         "recourse_ratio": 1 - everyone.risk,
         "risk_bound": everyone.risk_bound,
         "confidence": bound.confidence,
         "file": str(output),
     }
     leads = ""
-    if sent is not None and len(sent.people):
+    if sent is not None:
         leads = f"{percent(sent.share)} of {len(sent.people)} refused people have a plan to send. "
     sentence = (
         f"{leads}{found.n_people} people, {percent(1 - everyone.risk)} accepted or with a plan "

@@ -83,8 +83,7 @@ def fit_model(
         "monotonic": _directions(monotone or []),
         "cost": cost_named(parameters.cost, exact=parameters.exact_costs),
     }
-    is_limited = space is not None and space.is_limited
-    model = model or _kind_for(given, is_limited=is_limited)
+    model = model or _kind_for(given, space)
     if given["lasting"] is None:
         given["lasting"] = 0.0 if model == "boosting" else 0.9
     given["lasting"] = given["lasting"] or None
@@ -144,9 +143,10 @@ def fit_model(
     print_summary(summary | {"file": str(output)}, sentence, as_json=json)
 
 
-def _kind_for(given: dict[str, Any], *, is_limited: bool) -> str:
+def _kind_for(given: dict[str, Any], space: Any) -> str:
     """The kind of model where none is named: that whose plans can be sent most often."""
     asks_for_labels = any(given[name] != nothing for name, nothing in LABELS_ONLY.items())
+    is_limited = space is not None and space.is_limited
     return "boosting" if is_limited and not asks_for_labels else "forest"
 
 

@@ -35,14 +35,6 @@ class NoticeOptions(PlanOptions):
     time_limit: float = 1.0
 
 
-@dataclass(frozen=True)
-class Comparison:
-    """Whom refused people are compared with."""
-
-    reference: str | None = None
-    against: str = "margin"
-
-
 @options.command(app, "write")
 def write_notices(
     model: Path,
@@ -51,8 +43,11 @@ def write_notices(
     reasons: Path,
     *,
     without_reasons: bool = False,
-    comparison: Comparison,
-    pages: options.NoticePages,
+    reference: str | None = None,
+    against: str = "margin",
+    language: str | None = None,
+    template: Path | None = None,
+    replace: bool = False,
     form: list[str] | None = None,
     date: str | None = None,
     plans: NoticeOptions,
@@ -67,6 +62,7 @@ def write_notices(
     Example: ract notice model.ract people.csv -o notices --reasons notice.toml --reference data.csv
     --id Name
     """
+    from ract.apps.cli.columns import held_out
     from ract.apps.cli.notice_folder import notice_writer, refused_of
     from ract.notices import Notices, with_sufficient
     from ract.recourse.few_changes import along_reasons, few_changes
@@ -76,19 +72,19 @@ def write_notices(
     settings, forms = _settings(reasons), _forms(form)
     file, written = open_for_plans(model, csv)
     classifier = file.model
-    notices = Notices(
-        classifier, settings, language=pages.language, templates=pages.template, date=_date(date)
-    )
+    notices = Notices(classifier, settings, language=language, templates=template, date=_date(date))
     find = partial(few_changes, classifier.recourse, smaller=True)
     searched = Searched(classifier, find, people, written, id, is_named=True)
-    why = None if without_reasons else _compared(comparison, plans, written, classifier)
+    limits = {name: getattr(plans, name) for name in ("budget", "time_limit", "n_jobs")}
+    if reference is not None and not without_reasons:
+        limits["reference"] = held_out(reference, written, classifier).frame
     n_notices, wanted = 0, plans.parameters(classifier.encoder_.space, for_people=True)
-    with notice_writer(output, "--output", notices, forms, replace=pages.replace) as write_notices:
+    with notice_writer(output, "--output", notices, forms, replace=replace) as write_notices:
         for X, found in searched(wanted):
             given, refused = None, refused_of(found)
-            if refused and why is not None:
+            if refused and not without_reasons:
                 some, find_plans = X.iloc[refused], classifier.recourse
-                given = classifier.reasons(some, **why)
+                given = classifier.reasons(some, against=against, **limits)
                 found = along_reasons(find_plans, X, found, given, **wanted)
                 plans_of = [found[i] for i in refused]
                 ways = with_sufficient(find_plans, some, plans_of, given, **wanted)
@@ -100,23 +96,6 @@ def write_notices(
     if not n_notices:
         sentence = f"{searched.sentence} Nobody is refused, so there is no notice."
     print_summary(summary, sentence, as_json=json)
-
-
-def _compared(
-    comparison: Comparison, plans: NoticeOptions, written: Any, classifier: Any
-) -> dict[str, Any]:
-    """The parameters of ``reasons``."""
-    from ract.apps.cli.columns import held_out
-
-    why: dict[str, Any] = {
-        "against": comparison.against,
-        "budget": plans.budget,
-        "n_jobs": plans.n_jobs,
-        "time_limit": plans.time_limit,
-    }
-    if comparison.reference is not None:
-        why["reference"] = held_out(comparison.reference, written, classifier).frame
-    return why
 
 
 @options.command(app, "init")

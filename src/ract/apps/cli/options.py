@@ -35,15 +35,6 @@ class Csv:
 
 
 @dataclass(frozen=True)
-class NoticePages:
-    """How notices are written, with reasons or without."""
-
-    language: str | None = None
-    template: Path | None = None
-    replace: bool = False
-
-
-@dataclass(frozen=True)
 class TrainingData:
     """A table with a target, the features in it, and the class that people want."""
 

@@ -10,12 +10,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
-import numpy as np
 import pandas as pd
 
 from ract._utils.errors import optional_library
 from ract._utils.files import is_stream, whole_file
 from ract._utils.printable import formula_safe
+from ract._utils.validation import json_scalar
 from ract.apps.cli.messages import BadInput
 
 Write = Callable[[pd.DataFrame], None]
@@ -176,13 +176,9 @@ def _arrow_type(pyarrow: Any, column: pd.Series) -> Any:
 def _records(frame: pd.DataFrame) -> Iterator[str]:
     names = list(frame.columns)
     for row in frame.itertuples(index=False, name=None):
-        record = {name: _plain(value) for name, value in zip(names, row, strict=True)}
+        record = {name: _json_cell(value) for name, value in zip(names, row, strict=True)}
         yield json.dumps(record, ensure_ascii=False, allow_nan=False)
 
 
-def _plain(value: Any) -> Any:
-    if isinstance(value, np.generic):
-        value = value.item()
-    if value is None or value is pd.NA or (isinstance(value, float) and not np.isfinite(value)):
-        return None
-    return value if isinstance(value, (bool, int, float, str)) else str(value)
+def _json_cell(value: Any) -> Any:
+    return None if value is pd.NA else json_scalar(value)

@@ -9,6 +9,7 @@ from typing import Any
 
 import typer
 
+from ract._utils.validation import json_scalar
 from ract.apps.cli import options
 from ract.apps.cli.inputs import format_of, open_model
 from ract.apps.cli.ledgers import open_ledger
@@ -222,19 +223,14 @@ def show_outcomes(
     write_table(output, found.table)
     summary = {
         **found.counts,
-        "kept": _known(found.kept),
+        "kept": json_scalar(found.kept),
         "warnings": found.warnings,
         "groups": [
-            {name: _known(value) for name, value in row.items()}
+            {name: json_scalar(value) for name, value in row.items()}
             for row in found.table.to_dict("records")
         ],
     }
     print_summary(summary, str(found), as_json=json)
-
-
-def _known(value: Any) -> Any:
-    """A value; None for a share of nobody."""
-    return None if isinstance(value, float) and value != value else value
 
 
 def _until(text: str) -> date | timedelta:

@@ -56,15 +56,8 @@ class PlanOptions:
             given |= {"ranges": True, "at_least": self.strength != "most"}
             return given
         # What was not asked for is left to the model, whose plans are then those of letters.
-        unasked = {
-            "max_changes": None,
-            "strength": None,
-            "lasting": None,
-            "margin": 0.0,
-            "ranges": False,
-            "at_least": False,
-        }
-        return {k: v for k, v in given.items() if k not in unasked or v != unasked[k]}
+        own = ("max_changes", "strength", "lasting", "margin", "ranges", "at_least")
+        return {k: v for k, v in given.items() if k not in own or v != getattr(type(self), k)}
 
 
 @dataclass

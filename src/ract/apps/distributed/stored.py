@@ -133,7 +133,8 @@ def run(
     with progress_bar("Answering", len(parts), show=progress, transient=True) as done:
         n_done = len(parts) - len(waiting)
         done(n_done)
-        for counts in (mapper or _one_by_one)(answer_part, work, waiting):
+        here = (answer_part(work, part) for part in waiting)
+        for counts in here if mapper is None else mapper(answer_part, work, waiting):
             total.update(counts)
             n_done += 1
             done(n_done)
@@ -258,11 +259,7 @@ def _identity(work: Work, parts: list[Part]) -> dict[str, Any]:
         "model": job.digest,
         "what": job.what,
         "key": job.key,
-        "options": {
-            name: _written(value)
-            for name, value in sorted(job.options.items())
-            if name not in _ALIKE
-        },
+        "options": {k: _written(v) for k, v in sorted(job.options.items()) if k not in _ALIKE},
         "form": work.form.to_record(),
         "people": files,
         "parts": [[part.name, part.file, part.first, part.last] for part in parts],
@@ -293,10 +290,7 @@ def _begin(folder: Path, identity: dict[str, Any]) -> None:
 
 def _difference(begun: dict[str, Any], said: dict[str, Any]) -> str:
     """The first entry in which two runs differ, of the options the one by name; "" if none."""
-    there, here = (
-        {name: value for name, value in run.get("options", {}).items() if name not in _ALIKE}
-        for run in (begun, said)
-    )
+    there, here = begun.get("options", {}), said["options"]
     for name in sorted({*there, *here}):
         if there.get(name) != here.get(name):
             was, now = (options.get(name, "none") for options in (there, here))
@@ -309,12 +303,6 @@ def _counts_in(path: Path) -> Counts:
     import pyarrow.parquet as pq
 
     return Counter(json.loads(pq.read_metadata(path).metadata[COUNTS]))
-
-
-def _one_by_one(
-    function: Callable[[Work, Part], Counts], work: Work, parts: list[Part]
-) -> Iterator[Counts]:
-    return (function(work, part) for part in parts)
 
 
 def _written(option: Any) -> str:
