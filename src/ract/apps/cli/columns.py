@@ -181,23 +181,17 @@ def held_out(
     frame = model_columns(whole, model.encoder_, source, id, form, strict=strict)
     frame, invalid = set_aside_invalid(frame, model.encoder_)
     if invalid.messages:
+        first, message = next(iter(invalid.messages.items()))
+        place = place_of(source, form, int(whole.index[first]))
         if strict:
-            first, message = next(iter(invalid.messages.items()))
-            raise BadInput(f"In {place_of(source, form, int(whole.index[first]))}: {message}")
-        _say_unread(source, form, whole.index, invalid)
+            raise BadInput(f"In {place}: {message}")
+        refuse_invalid(source, invalid.n_rows, list(invalid.messages.values()))
+        say(
+            f"Note: {len(invalid.messages)} of {invalid.n_rows} rows of {name_of(source)} cannot "
+            f"be read and are set aside. The first is {place}: {message}"
+        )
         y, labels = (None if part is None else part[invalid.valid] for part in (y, labels))
     return HeldOut(frame, y, labels, len(invalid.messages))
-
-
-def _say_unread(source: str, form: TableFormat, rows: Any, invalid: Any) -> None:
-    """Say how many rows are set aside, and what is wrong with the first."""
-    refuse_invalid(source, invalid.n_rows, list(invalid.messages.values()))
-    first, message = next(iter(invalid.messages.items()))
-    say(
-        f"Note: {len(invalid.messages)} of {invalid.n_rows} rows of {name_of(source)} cannot be "
-        f"read and are set aside. The first is {place_of(source, form, int(rows[first]))}: "
-        f"{message}"
-    )
 
 
 def training_table(
@@ -239,7 +233,6 @@ def require_column(name: str, frame: Any, option: str, source: str) -> None:
 
 def _classes(frame: pd.DataFrame, target: str, classes: list[Any], source: str) -> np.ndarray:
     """The target with the model's own labels."""
-    require_column(target, frame, "--target", source)
     by_text = _by_text(classes)
     texts = frame[target].astype(str)
     unknown = sorted(set(texts) - set(by_text))

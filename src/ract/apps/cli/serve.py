@@ -270,11 +270,7 @@ def _run(
     from ract.apps.web.connections import Connection, Workers
 
     logging = copy.deepcopy(LOGGING_CONFIG)
-    logging["loggers"]["ract.apps.web"] = {
-        "handlers": ["default"],
-        "level": "INFO",
-        "propagate": False,
-    }
+    logging["loggers"]["ract.apps.web"] = logging["loggers"]["uvicorn"]
     config = uvicorn.Config(
         "ract.apps.web.app:from_environment",
         factory=True,
