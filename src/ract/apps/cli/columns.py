@@ -1,76 +1,30 @@
-"""Columns of a table: the features of a model, the target, groups and names of people."""
+"""People in the columns of a model, with their classes, groups and names."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from ract._utils.errors import listing
 from ract.apps.cli.messages import BadInput, say
-from ract.apps.cli.options import TrainingData
 from ract.data import target as targets
-from ract.data.csv import TableFormat, as_read
-from ract.data.csv.files import name_of, place_of, read_whole
-from ract.data.csv.read import date_columns, refuse_formatted_numbers, text_features
+from ract.data.csv import (
+    TableFormat,
+    as_read,
+    date_columns,
+    name_of,
+    place_of,
+    read_whole,
+    refuse_formatted_numbers,
+    text_features,
+)
 from ract.data.encoder import Encoder
 from ract.data.invalid_rows import set_aside_invalid
-from ract.data.target import check_classes, target_classes
 from ract.trees.fingerprint import is_fingerprint_of
-
-
-class Labelled(NamedTuple):
-    """Features and classes of people, how much each of them counts, and the desired class."""
-
-    X: pd.DataFrame
-    y: pd.Series
-    weights: pd.Series | None
-    desired: Any
-
-
-def training_set(
-    table: TrainingData, form: TableFormat, space: Any, weights: str | None = None
-) -> Labelled:
-    """Features and target of a training table, people without a class set aside.
-
-    The index holds their rows in the file.
-
-    Parameters
-    ----------
-    table : TrainingData
-    form : TableFormat
-    space : ActionSpace or None
-        What is known of the features.
-    weights : str, optional
-        Column of how much each person counts, which is no feature.
-    """
-    target, drop = table.target, table.drop or []
-    frame = as_read(read_whole(table.data, form, text_features(space)), form, space or ())
-    require_column(target, frame, "--target", table.data)
-    for name in drop:
-        require_column(name, frame, "--drop", table.data)
-    frame = rows_with_class(frame, target, table.data)
-    if weights is not None:
-        require_column(weights, frame, "--weights", table.data)
-        if space is not None and weights in space:
-            raise BadInput(
-                f"--weights names {weights!r}, which is a feature in the action file; take it out "
-                "there."
-            )
-    unused = () if space is None else space.unused
-    X = frame.drop(columns={*drop, *form.drop, *unused, weights}.intersection(frame) - {target})
-    for name in X.columns:
-        refuse_formatted_numbers(X[name], name)
-    y = X.pop(target)
-    classes = target_classes(y)
-    check_classes(target, classes)
-    if not len(X.columns):
-        raise BadInput(f"{name_of(table.data)} has no column beside the target {target!r}.")
-    counts = None if weights is None else frame[weights]
-    return Labelled(X, y, counts, desired_label(table.desired, classes, space))
 
 
 def rows_with_class(frame: pd.DataFrame, target: str, source: str) -> pd.DataFrame:

@@ -9,11 +9,7 @@ N_APPLICANTS, N_NEW, N_TREES = 2000, 1000, 50
 APPROVAL_RATE = 0.65
 
 
-def demo(
-    n_people: int = 3,
-    random_state: int = 0,
-    output: Path = Path("ract-demo.html"),
-) -> None:
+def demo(n_people: int = 3, random_state: int = 0, output: Path = Path("ract-demo.html")) -> None:
     """Train a plain forest and a recourse-aware booster and show refused people what to do.
 
     Example: ract demo --n-people 5

@@ -12,10 +12,7 @@ from ract.apps.cli.messages import BadInput, say
 ENDS = (".onnx", ".json", ".joblib")
 
 
-def export(
-    model: Path,
-    output: Path,
-) -> None:
+def export(model: Path, output: Path) -> None:
     """Write a model for other programs.
 
     As ONNX, as JSON, or as a scikit-learn estimator (joblib), by the end of the file's name.

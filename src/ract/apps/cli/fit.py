@@ -8,7 +8,7 @@ from typing import Any
 
 from ract._utils.files import check_target
 from ract.apps.cli import options
-from ract.apps.cli.inputs import cost_named, format_of, open_actions
+from ract.apps.cli.inputs import cost_named, format_of, open_actions, open_ledger
 from ract.apps.cli.messages import BadInput, percent, print_summary, say, say_if_unrestricted
 
 MOST_PROTECTED = 0.05  # of the refused may have a protected attribute as a principal reason
@@ -96,7 +96,7 @@ def fit_model(
             f"{option} needs the whole table in memory, but {table.data} is read in batches; take "
             "a sample of it."
         )
-    balance = _class_weight(parameters.class_weight, people.classes)
+    balance = _class_weight(parameters.class_weight, sorted(people.counts, key=str))
     estimator.set_params(desired=people.desired, class_weight=balance)
     found, search = None, None
     if goal is not None:
@@ -115,11 +115,11 @@ def fit_model(
     say_if_unrestricted(estimator.encoder_.space)
     summary = {
         "model": model,
-        "people": people.n_people,
+        "people": people.counts.total(),
         "features": people.n_features,
         "target": table.target,
         "desired": str(estimator.desired_),
-        "desired_share": people.n_desired / people.n_people,
+        "desired_share": people.counts[people.desired] / people.counts.total(),
         **({} if people.data is None else {"data": people.data}),
         **_performance(estimator, people),
         **_measured(estimator),
@@ -165,8 +165,6 @@ def _warn_of_protected(estimator: Any, X: Any, n_jobs: int) -> None:
 
 def _open_promises(where: str | None, share: float) -> list[Any] | None:
     """What a ledger says is owed, read before any work is done; None if nobody asked for it."""
-    from ract.apps.cli.ledgers import open_ledger
-
     if where is None:
         if share != 1:
             raise BadInput("--promises-share is a share of promises; say which with --promises.")

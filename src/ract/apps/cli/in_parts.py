@@ -49,11 +49,7 @@ def recourse_in_parts(
 
 
 def _check(
-    people: str,
-    output: str | None,
-    search: PlanOptions,
-    engine: str,
-    scheduler: str | None,
+    people: str, output: str | None, search: PlanOptions, engine: str, scheduler: str | None
 ) -> None:
     if engine not in ENGINES:
         raise BadInput(f"--engine must be local or dask, got {engine!r}.")

@@ -36,8 +36,7 @@ def propose_actions(
     """
     from ract.apps.cli.columns import desired_label, require_column, rows_with_class
     from ract.data.actions.propose import Wishes, propose
-    from ract.data.csv.describe import describe_file, writing_of
-    from ract.data.csv.files import name_of, naming_lines
+    from ract.data.csv import describe_file, name_of, naming_lines, writing_of
     from ract.data.target import target_classes
 
     refuse_both(output, json)

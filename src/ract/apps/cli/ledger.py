@@ -9,9 +9,8 @@ import typer
 
 from ract._utils.files import readable
 from ract.apps.cli import options
-from ract.apps.cli.inputs import open_model
-from ract.apps.cli.ledgers import BROKEN, open_ledger, require_libraries
-from ract.apps.cli.messages import BAD_INPUT, BadInput, print_summary, refuse_both, say
+from ract.apps.cli.inputs import open_ledger, open_model, require_libraries
+from ract.apps.cli.messages import BAD_INPUT, BROKEN, BadInput, print_summary, refuse_both, say
 from ract.apps.cli.promises import app
 
 
@@ -79,11 +78,7 @@ def check_candidate(
 
 
 @options.command(app, "publish")
-def publish_ledger(
-    to: str,
-    *,
-    ledger: str = "ract-promises.db",
-) -> None:
+def publish_ledger(to: str, *, ledger: str = "ract-promises.db") -> None:
     """Publish the signed head of the ledger: append it to a file, or send it to an address.
 
     Example: ract promises publish heads.jsonl
@@ -99,11 +94,7 @@ def publish_ledger(
 
 
 @options.command(app, "backup")
-def backup(
-    to: Path,
-    *,
-    ledger: str = "ract-promises.db",
-) -> None:
+def backup(to: Path, *, ledger: str = "ract-promises.db") -> None:
     """Copy a ledger to a new file, also while others write to it, and verify the copy.
 
     Keys are not copied. For PostgreSQL: pg_dump --format=custom --file=FILE DATABASE.

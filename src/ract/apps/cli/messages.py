@@ -18,7 +18,7 @@ from typer.core import TyperGroup
 
 from ract._utils.errors import InvalidData, InvalidFile, InvalidSpec, listing
 
-FINE, BUG, BAD_INPUT, NOT_WRITTEN, NOT_CHECKED, INTERRUPTED = 0, 1, 2, 3, 4, 130
+FINE, BUG, BAD_INPUT, NOT_WRITTEN, NOT_CHECKED, BROKEN, INTERRUPTED = 0, 1, 2, 3, 4, 4, 130
 INTERRUPTION = "Interrupted; no file was left half written."
 
 

@@ -79,7 +79,7 @@ def write_notices(
     if reference is not None and not without_reasons:
         limits["reference"] = held_out(reference, written, classifier).frame
     n_notices, wanted = 0, plans.parameters(classifier.encoder_.space, for_people=True)
-    with notice_writer(output, "--output", notices, forms, replace=replace) as write_notices:
+    with notice_writer(output, notices, forms, replace=replace) as write_notices:
         for X, found in searched(wanted):
             given, refused = None, refused_of(found)
             if refused and not without_reasons:
@@ -139,10 +139,7 @@ def propose_settings(
 
 @options.command(app, "check")
 def check_settings(
-    reasons: Path = Path("notice.toml"),
-    *,
-    pack: list[str],
-    json: bool = False,
+    reasons: Path = Path("notice.toml"), *, pack: list[str], json: bool = False
 ) -> None:
     """Check that a file of codes has the fields that a body of rules requires of a notice.
 

@@ -32,8 +32,7 @@ def predict(
     """
     from ract.apps.cli.columns import model_columns, refuse_invalid
     from ract.apps.cli.outputs import table_writer
-    from ract.data.csv.files import Chunks, naming_lines
-    from ract.data.csv.read import text_features
+    from ract.data.csv import Chunks, naming_lines, text_features
     from ract.io.decider import decided
     from ract.recourse.plan import class_in_words
 

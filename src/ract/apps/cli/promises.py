@@ -11,8 +11,7 @@ import typer
 
 from ract._utils.validation import json_scalar
 from ract.apps.cli import options
-from ract.apps.cli.inputs import format_of, open_model
-from ract.apps.cli.ledgers import open_ledger
+from ract.apps.cli.inputs import format_of, open_ledger, open_model
 from ract.apps.cli.messages import BadInput, print_summary, say
 
 app = typer.Typer(
@@ -92,7 +91,7 @@ def redeem_promises(
 
     from ract.apps.cli.columns import require_column
     from ract.apps.cli.outputs import table_writer
-    from ract.data.csv.files import read_whole
+    from ract.data.csv import read_whole
 
     frame = read_whole(people, format_of(csv))
     require_column(id, frame, "--id", people)
@@ -204,7 +203,7 @@ def show_outcomes(
     Example: ract promises outcomes repaid.csv --model model.ract
     """
     from ract.apps.cli.outputs import write_table
-    from ract.data.csv.files import read_whole
+    from ract.data.csv import read_whole
     from ract.io import load_judge
 
     judge = None if model is None else load_judge(model)

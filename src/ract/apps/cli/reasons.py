@@ -46,8 +46,7 @@ def explain_refusals(
     """
     from ract.apps.cli.columns import held_out, model_columns, refuse_invalid, require_column
     from ract.apps.cli.outputs import form_of, write_table
-    from ract.data.csv.files import naming_lines, read_whole
-    from ract.data.csv.read import text_features
+    from ract.data.csv import naming_lines, read_whole, text_features
     from ract.evaluation.reasons_report import reasons_stability, report_of
 
     refuse_both(output, json)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
 from ract._utils.progress import progress_bar
@@ -97,15 +98,17 @@ class Searched:
             Parameters of the search.
         """
         from ract.apps.cli.columns import model_columns, refuse_invalid
-        from ract.data.csv.files import Chunks, naming_lines, peeked
-        from ract.data.csv.read import text_features
+        from ract.data.csv import text_features
+        from ract.data.csv.files import Chunks, naming_lines
 
         encoder = self.classifier.encoder_
         messages: list[str] = []
         chunks = Chunks(self.people, self.form, text=text_features(encoder.space))
-        is_only, read = peeked(chunks)
+        rest = iter(chunks)
+        first = list(islice(rest, 2))
+        is_only = len(first) == 1
         with progress_bar("Searching", show=not is_only, transient=True) as done:
-            for chunk in read:
+            for chunk in chain(first, rest):
                 X = model_columns(
                     chunk, encoder, self.people, self.id, self.form, strict=given["strict"]
                 )
@@ -129,11 +132,7 @@ class Searched:
         n_people = self.statuses.total()
         counts = {s.word: self.statuses[s.word] for s in Status if self.statuses[s.word]}
         n_read = n_people - self.statuses[Status.INVALID.word]
-        summary = {
-            "people": n_people,
-            "statuses": counts,
-            "recourse_ratio": self.n_within / n_read,
-        }
+        summary = {"people": n_people, "statuses": counts, "recourse_ratio": self.n_within / n_read}
         return summary | ({"only_supplied": self.n_supplied} if self.n_supplied else {})
 
     @property

@@ -17,8 +17,8 @@ import typer
 from ract._utils.errors import InvalidFile, listing, optional_library
 from ract._utils.files import readable
 from ract.apps.cli import options
-from ract.apps.cli.ledgers import BROKEN, actor
-from ract.apps.cli.messages import BadInput, say
+from ract.apps.cli.inputs import actor
+from ract.apps.cli.messages import BROKEN, BadInput, say
 
 app = typer.Typer(
     cls=options.WithDefault,  # the first command, start, need not be named

@@ -32,10 +32,10 @@ def tradeoff(
 
     Example: ract tradeoff data.csv --target Risk --desired Good --actions actions.toml -o out.csv
     """
-    from ract.apps.cli.columns import training_set
     from ract.apps.cli.fit import estimator_for
     from ract.apps.cli.outputs import check_picture, picture, write_table
-    from ract.data.csv.files import naming_lines
+    from ract.apps.cli.training import training_set
+    from ract.data.csv import naming_lines
     from ract.data.encoder import Encoder
     from ract.evaluation.tradeoff import tradeoff_curve
 

@@ -1,4 +1,4 @@
-"""The people of ``ract fit``: a table in memory, or Parquet that is read in batches."""
+"""The people that models are trained on: a table in memory, or Parquet read in batches."""
 
 from __future__ import annotations
 
@@ -6,16 +6,25 @@ from collections import Counter
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 
 from ract._utils.errors import optional_library
-from ract.apps.cli.columns import desired_label, require_column, training_set
+from ract.apps.cli.columns import desired_label, require_column, rows_with_class
 from ract.apps.cli.messages import BadInput, say
 from ract.apps.cli.options import TrainingData
-from ract.data.csv import TableFormat
-from ract.data.csv.files import is_parquet, naming_lines
+from ract.data.csv import (
+    TableFormat,
+    as_read,
+    is_parquet,
+    name_of,
+    naming_lines,
+    read_whole,
+    refuse_formatted_numbers,
+    text_features,
+)
 from ract.data.target import check_classes, target_classes
 from ract.models.out_of_core import open_dataset
 from ract.models.table import MOST_ROWS
@@ -35,9 +44,10 @@ class Training:
     ----------
     X, y, weights
         The arguments of ``fit``.
-    classes : list
     desired : label
-    n_desired, n_people, n_features : int
+    counts : Counter
+        Number of people by class.
+    n_features : int
     data : str or None
         Fingerprint of the people, by which other commands know them again.
     lines : context
@@ -47,10 +57,8 @@ class Training:
     X: Any
     y: Any
     weights: Any
-    classes: list[Any]
     desired: Any
-    n_desired: int
-    n_people: int
+    counts: Counter[Any]
     n_features: int
     data: str | None = None
     lines: AbstractContextManager[None] = field(default_factory=nullcontext)
@@ -59,7 +67,7 @@ class Training:
         """At most so many of the people, spread evenly over the table."""
         if not self.is_stored:
             return self.X
-        rows = np.unique(np.linspace(0, self.n_people - 1, n_rows).astype(int))
+        rows = np.unique(np.linspace(0, self.counts.total() - 1, n_rows).astype(int))
         left_out = (self.weights,) if with_target else (self.y, self.weights)
         names = [name for name in self.X.schema.names if name not in left_out]
         return self.X.take(rows, columns=names).to_pandas()
@@ -87,14 +95,63 @@ def training_of(
         X,
         y.to_numpy(),
         None if counts is None else counts.to_numpy(),
-        target_classes(y),
         desired,
-        int((y == desired).sum()),
-        len(X),
+        Counter(y.tolist()),
         len(X.columns),
         data,
         naming_lines(table.data, form, grown_on),
     )
+
+
+class Labelled(NamedTuple):
+    """Features and classes of people, how much each of them counts, and the desired class."""
+
+    X: pd.DataFrame
+    y: pd.Series
+    weights: pd.Series | None
+    desired: Any
+
+
+def training_set(
+    table: TrainingData, form: TableFormat, space: Any, weights: str | None = None
+) -> Labelled:
+    """Features and target of a training table, people without a class set aside.
+
+    The index holds their rows in the file.
+
+    Parameters
+    ----------
+    table : TrainingData
+    form : TableFormat
+    space : ActionSpace or None
+        What is known of the features.
+    weights : str, optional
+        Column of how much each person counts, which is no feature.
+    """
+    target, drop = table.target, table.drop or []
+    frame = as_read(read_whole(table.data, form, text_features(space)), form, space or ())
+    require_column(target, frame, "--target", table.data)
+    for name in drop:
+        require_column(name, frame, "--drop", table.data)
+    frame = rows_with_class(frame, target, table.data)
+    if weights is not None:
+        require_column(weights, frame, "--weights", table.data)
+        if space is not None and weights in space:
+            raise BadInput(
+                f"--weights names {weights!r}, which is a feature in the action file; take it out "
+                "there."
+            )
+    unused = () if space is None else space.unused
+    X = frame.drop(columns={*drop, *form.drop, *unused, weights}.intersection(frame) - {target})
+    for name in X.columns:
+        refuse_formatted_numbers(X[name], name)
+    y = X.pop(target)
+    classes = target_classes(y)
+    check_classes(target, classes)
+    if not len(X.columns):
+        raise BadInput(f"{name_of(table.data)} has no column beside the target {target!r}.")
+    counts = None if weights is None else frame[weights]
+    return Labelled(X, y, counts, desired_label(table.desired, classes, space))
 
 
 def _is_large(path: Path) -> bool:
@@ -129,18 +186,15 @@ def _stored(table: TrainingData, form: TableFormat, space: Any, weights: str | N
     labels = sorted(classes, key=str)
     check_classes(table.target, labels)
     desired = desired_label(table.desired, labels, space)
-    n_people = classes.total()
     say(
-        f"Note: {table.data} is read in batches, {n_people:,} people; whatever is measured in "
-        f"addition to the fit is measured on at most {MOST_ROWS:,} of them."
+        f"Note: {table.data} is read in batches, {classes.total():,} people; whatever is measured "
+        f"in addition to the fit is measured on at most {MOST_ROWS:,} of them."
     )
     return Training(
         dataset.replace_schema(pyarrow.schema(fields)),
         table.target,
         weights,
-        labels,
         desired,
-        classes[desired],
-        n_people,
+        classes,
         len(fields) - (1 if weights is None else 2),
     )

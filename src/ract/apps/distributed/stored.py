@@ -25,8 +25,7 @@ from ract._utils.version import __version__
 from ract.apps.distributed.answers import PERSON
 from ract.apps.distributed.job import AT_ONCE, Job
 from ract.data.actions import ActionSpace
-from ract.data.csv import TableFormat, as_read
-from ract.data.csv.read import date_columns
+from ract.data.csv import TableFormat, as_read, date_columns
 from ract.models.out_of_core import open_dataset
 
 ROWS_PER_PART = 20_000  # some seconds to minutes of one core
