@@ -14,6 +14,8 @@ APPLICANT, CREDITOR = "A-17", "Example Bank (made up)"
 N_APPLICANTS, N_CASES, N_PROMISED, N_TREES = 2000, 60, 6, 50
 
 LANGUAGES = ("en", "de", "fr")
+# What features and categories of the loans model are called in them.
+LABELS, WORDS = read_toml(Path(__file__).with_suffix(".toml"), parsed_toml).values()
 
 
 def prepare_demo(folder: Path) -> tuple[Path, tuple[Path, ...], Callable[[Any, str], None]]:
@@ -30,26 +32,25 @@ def prepare_demo(folder: Path) -> tuple[Path, tuple[Path, ...], Callable[[Any, s
     model.fit(loans.frame, loans.target)
     judge = OutcomeJudge(loans.actions, desired=loans.desired).fit(loans.frame, loans.target)
     save_model(model, folder / "loans.ract", judge=judge, keep_reference=loans.frame)
-    names = read_toml(Path(__file__).with_suffix(".toml"), parsed_toml)
-    files = tuple(_settings(model, names, language, folder) for language in LANGUAGES)
+    files = tuple(_settings(model, language, folder) for language in LANGUAGES)
     return folder / "loans.ract", files, _show
 
 
-def _settings(model: Any, names: dict[str, Any], language: str, folder: Path) -> Path:
-    """The file of notice settings of a language, in its names of features and categories."""
+def _settings(model: Any, language: str, folder: Path) -> Path:
+    """The file of notice settings of a language."""
     from ract.notices import NoticeSettings
 
     path = folder / f"notice-{language}.toml"
     settings = NoticeSettings.suggest(model, language=language, codes="none")
     features = {}
     for name, text in settings.features.items():
-        label = names["labels"][name][language]
+        label = LABELS[name][language]
         codes = {
             way: replace(code, sentence=code.sentence.replace(text.label, label))
             for way, code in text.codes.items()
         }
         features[name] = replace(text, label=label, codes=codes)
-    words = {word: meant[language] for word, meant in names["words"].items()}
+    words = {word: meant[language] for word, meant in WORDS.items()}
     details = replace(settings.details, creditor=CREDITOR)
     settings = replace(settings, features=features, words=words, details=details)
     path.write_text(settings.to_toml_text(), encoding="utf-8")

@@ -222,22 +222,21 @@ def _batches(work: Work, part: Part) -> Iterator[pd.DataFrame]:
     path = root / part.file if root.is_dir() else root
     (fragment,) = [f for f in dataset.get_fragments() if Path(f.path) == path]
     schema = dataset.schema
-    at = 0
+    names = [name for name in work.needed if name in schema.names]
+    at, first, end = part.before, part.before + part.first, part.before + part.last
     for group in fragment.split_by_row_group():
         n_rows = group.row_groups[0].num_rows
-        first, last = max(part.first - at, 0), min(part.last - at, n_rows)
-        if first < last:
-            within = 0
-            names = [name for name in work.needed if name in schema.names]
-            for batch in group.to_batches(schema=schema, columns=names, batch_size=AT_ONCE):
-                some = batch.slice(max(first - within, 0))[: max(last - max(first, within), 0)]
-                if some.num_rows:
-                    people = some.to_pandas()
-                    start = part.before + at + max(first, within)
-                    people.index = pd.RangeIndex(start, start + len(people))
-                    yield people
-                within += batch.num_rows
-        at += n_rows
+        if at + n_rows <= first or end <= at:
+            at += n_rows
+            continue
+        for batch in group.to_batches(schema=schema, columns=names, batch_size=AT_ONCE):
+            start = max(first, at)
+            some = batch.slice(start - at)[: max(end - start, 0)]
+            if some.num_rows:
+                people = some.to_pandas()
+                people.index = pd.RangeIndex(start, start + len(people))
+                yield people
+            at += batch.num_rows
 
 
 def _identity(work: Work, parts: list[Part]) -> dict[str, Any]:

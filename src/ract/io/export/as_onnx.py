@@ -103,7 +103,9 @@ class Graph:
         double = self.onnx.TensorProto.DOUBLE
         if label_kind(feature.categories, f"Feature {feature.name!r}") == "text":
             words, given = [self.input(feature.name, text=True)], list(feature.categories)
-            made = self.node("OneHotEncoder", words, domain="ai.onnx.ml", cats_strings=given, zeros=0)
+            made = self.node(
+                "OneHotEncoder", words, domain="ai.onnx.ml", cats_strings=given, zeros=0
+            )
             shape = self.constant(np.array([-1, len(feature.categories)], np.int64))
             made = self.node("Reshape", [made, shape])
         else:
