@@ -176,9 +176,6 @@ def _arrow_type(pyarrow: Any, column: pd.Series) -> Any:
 def _records(frame: pd.DataFrame) -> Iterator[str]:
     names = list(frame.columns)
     for row in frame.itertuples(index=False, name=None):
-        record = {name: _json_cell(value) for name, value in zip(names, row, strict=True)}
+        cells = (None if value is pd.NA else json_scalar(value) for value in row)
+        record = dict(zip(names, cells, strict=True))
         yield json.dumps(record, ensure_ascii=False, allow_nan=False)
-
-
-def _json_cell(value: Any) -> Any:
-    return None if value is pd.NA else json_scalar(value)
