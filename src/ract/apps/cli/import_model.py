@@ -104,8 +104,6 @@ def _loaded(source: Path, trust: bool) -> Any:
         raise BadInput(f"{source} must end in one of {', '.join((*LIBRARIES, *PICKLES))}.")
     try:
         return _read(source, LIBRARIES.get(end))
-    except BadInput:
-        raise
     except Exception as error:  # libraries raise all sorts of things
         raise BadInput(
             f"{source} could not be loaded ({type(error).__name__}: {error_text(error)[:200]})."

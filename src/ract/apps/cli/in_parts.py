@@ -9,7 +9,7 @@ from typing import Any
 from ract._utils.errors import optional_library
 from ract.apps.cli.inputs import open_model
 from ract.apps.cli.messages import BadInput, print_summary, say_if_unrestricted
-from ract.apps.cli.searching import PlanOptions, Searched
+from ract.apps.cli.searching import PlanOptions, sentence_of, summary_of
 from ract.apps.distributed.job import Job
 from ract.apps.distributed.stored import run
 
@@ -40,12 +40,10 @@ def recourse_in_parts(
     with ExitStack() as started:
         mapper = None if engine == "local" else _on_dask(started, scheduler)
         counts = run(job, people, str(output), form=file.table, mapper=mapper, progress=True)
-    searched = Searched(file.model, file.model.recourse, people, file.table, id)
-    searched.n_within, searched.n_supplied = counts.pop("within", 0), counts.pop("only supplied", 0)
-    searched.statuses.update(counts)
-    if not searched.statuses.total() - searched.statuses["invalid"]:
+    if counts.keys() <= {"invalid"}:
         raise BadInput(f"No row of {people} can be read; {output} has what is wrong with each.")
-    print_summary(searched.summary, f"{searched.sentence} Plans are in {output}.", as_json=as_json)
+    summary = summary_of(counts)
+    print_summary(summary, f"{sentence_of(summary)} Plans are in {output}.", as_json=as_json)
 
 
 def _check(

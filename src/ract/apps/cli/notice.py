@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -15,7 +16,7 @@ from ract._utils.files import readable, write_whole
 from ract.apps.cli import options
 from ract.apps.cli.inputs import open_for_plans, open_model
 from ract.apps.cli.messages import BadInput, print_summary, refuse_both
-from ract.apps.cli.searching import PlanOptions, Searched
+from ract.apps.cli.searching import PlanOptions, searched, sentence_of, summary_of
 
 app = typer.Typer(
     cls=options.WithDefault,  # the first command, write, need not be named
@@ -71,16 +72,17 @@ def write_notices(
         raise BadInput("ract notice needs --id, the column whose values name the people's notices.")
     settings, forms = _settings(reasons), _forms(form)
     file, written = open_for_plans(model, csv)
-    classifier = file.model
+    classifier, encoder = file.model, file.model.encoder_
     notices = Notices(classifier, settings, language=language, templates=template, date=_date(date))
     find = partial(few_changes, classifier.recourse, smaller=True)
-    searched = Searched(classifier, find, people, written, id, is_named=True)
     limits = {name: getattr(plans, name) for name in ("budget", "time_limit", "n_jobs")}
     if reference is not None and not without_reasons:
         limits["reference"] = held_out(reference, written, classifier).frame
-    n_notices, wanted = 0, plans.parameters(classifier.encoder_.space, for_people=True)
+    wanted = plans.parameters(encoder.space, for_people=True)
+    n_notices, counts = 0, Counter[str]()
+    chunks = searched(find, encoder, people, written, id, wanted, counts, is_named=True)
     with notice_writer(output, notices, forms, replace=replace) as write_notices:
-        for X, found in searched(wanted):
+        for X, found in chunks:
             given, refused = None, refused_of(found)
             if refused and not without_reasons:
                 some, find_plans = X.iloc[refused], classifier.recourse
@@ -91,11 +93,11 @@ def write_notices(
             else:
                 ways = [found[i] for i in refused]
             n_notices += write_notices(ways, given)
-    summary = searched.summary | {"notices": n_notices}
-    sentence = f"{searched.sentence} {n_notices} notices are in {output}."
+    summary, where = summary_of(counts), f"{n_notices} notices are in {output}."
     if not n_notices:
-        sentence = f"{searched.sentence} Nobody is refused, so there is no notice."
-    print_summary(summary, sentence, as_json=json)
+        where = "Nobody is refused, so there is no notice."
+    sentence = f"{sentence_of(summary)} {where}"
+    print_summary(summary | {"notices": n_notices}, sentence, as_json=json)
 
 
 @options.command(app, "init")

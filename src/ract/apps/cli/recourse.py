@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -9,7 +10,7 @@ from pathlib import Path
 from ract.apps.cli import options
 from ract.apps.cli.inputs import open_for_plans, open_model
 from ract.apps.cli.messages import BadInput, print_summary, refuse_both
-from ract.apps.cli.searching import PlanOptions, Searched
+from ract.apps.cli.searching import PlanOptions, searched, sentence_of, summary_of
 
 
 @dataclass(frozen=True)
@@ -59,9 +60,11 @@ def find_plans(
     classifier, find = file.model, file.model.recourse
     if also:
         find = partial(find_recourse, [classifier, *(open_model(path).model for path in also)])
-    searched = Searched(classifier, find, people, form, id)
+    encoder, counts = classifier.encoder_, Counter[str]()
+    wanted = search.parameters(encoder.space, for_people=False)
     with table_writer(output) as write:
-        for _, found in searched(search.parameters(classifier.encoder_.space, for_people=False)):
+        for _, found in searched(find, encoder, people, form, id, wanted, counts):
             write(found.to_frame())
-    sentence = searched.sentence + ("" if output == "-" else f" Plans are in {output}.")
-    print_summary(searched.summary, sentence, as_json=json)
+    summary = summary_of(counts)
+    sentence = sentence_of(summary) + ("" if output == "-" else f" Plans are in {output}.")
+    print_summary(summary, sentence, as_json=json)
