@@ -32,7 +32,7 @@ def audit_model(
     Example: ract audit model.ract new-people.csv --groups Sex -o report.html
     """
     from ract import OutcomeJudge
-    from ract.apps.cli.columns import held_out, training_table
+    from ract.apps.cli.tables import held_out, training_table
     from ract.evaluation import report
     from ract.evaluation.report.page import open_templates
 

@@ -34,7 +34,7 @@ def certify_model(
 
     Example: ract certify model.ract new-people.csv --groups Sex -o recourse.json
     """
-    from ract.apps.cli.columns import held_out, training_table
+    from ract.apps.cli.tables import held_out, training_table
     from ract.evaluation import certificates
     from ract.io import save_model
 

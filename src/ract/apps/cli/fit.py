@@ -69,7 +69,7 @@ def fit_model(
     Example: ract fit data.csv --target Risk --desired Good --actions actions.toml -o model.ract
     """
     from ract import OutcomeJudge
-    from ract.apps.cli.training import training_of
+    from ract.apps.cli.tables import training_of
     from ract.io import save_model
     from ract.models.table import MOST_ROWS
     from ract.models.tuned import TunedRecourseClassifierCV

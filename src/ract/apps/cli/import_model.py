@@ -42,7 +42,7 @@ def import_file(
 
     Example: ract import forest.joblib data.csv --trust --target Risk --desired Good -o model.ract
     """
-    from ract.apps.cli.columns import desired_label
+    from ract.apps.cli.tables import desired_label
     from ract.data.csv import (
         as_read,
         naming_lines,
@@ -133,7 +133,7 @@ def _classes(model: Any) -> list[Any]:
 
 def _features(table: Any, model: Any, left_out: list[str], source: str) -> Any:
     """The columns that the model was trained on, where it knows their names."""
-    from ract.apps.cli.columns import require_column
+    from ract.apps.cli.tables import require_column
     from ract.trees.readers.steps import unwrapped
 
     for name in left_out:

@@ -34,7 +34,7 @@ def propose_actions(
 
     Example: ract init data.csv --target Risk -o actions.toml --fixed Age --increase Income
     """
-    from ract.apps.cli.columns import desired_label, require_column, rows_with_class
+    from ract.apps.cli.tables import desired_label, require_column, rows_with_class
     from ract.data.actions.propose import Wishes, propose
     from ract.data.csv import describe_file, name_of, naming_lines, writing_of
     from ract.data.target import target_classes

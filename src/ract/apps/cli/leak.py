@@ -26,8 +26,8 @@ def leak(
 
     Example: ract leak model.ract --queries 1000
     """
-    from ract.apps.cli.columns import held_out
     from ract.apps.cli.outputs import write_table
+    from ract.apps.cli.tables import held_out
     from ract.evaluation import measure_leak
     from ract.evaluation.leak import QUERIES
 

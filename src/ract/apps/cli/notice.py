@@ -63,8 +63,8 @@ def write_notices(
     Example: ract notice model.ract people.csv -o notices --reasons notice.toml --reference data.csv
     --id Name
     """
-    from ract.apps.cli.columns import held_out
     from ract.apps.cli.notice_folder import notice_writer, refused_of
+    from ract.apps.cli.tables import held_out
     from ract.notices import Notices, with_sufficient
     from ract.recourse.few_changes import along_reasons, few_changes
 

@@ -30,8 +30,8 @@ def predict(
 
     Example: ract predict model.ract people.csv -o out.csv
     """
-    from ract.apps.cli.columns import model_columns, refuse_invalid
     from ract.apps.cli.outputs import table_writer
+    from ract.apps.cli.tables import model_columns, refuse_invalid
     from ract.data.csv import Chunks, naming_lines, text_features
     from ract.io.decider import decided
     from ract.recourse.plan import class_in_words

@@ -48,7 +48,7 @@ def offer_promises(
 
     Example: ract promises offer model.ract people.csv --id Applicant --expires 180d
     """
-    from ract.apps.cli.columns import held_out
+    from ract.apps.cli.tables import held_out
     from ract.recourse.find import find_recourse
 
     until = _until(expires)
@@ -89,8 +89,8 @@ def redeem_promises(
     """
     import pandas as pd
 
-    from ract.apps.cli.columns import require_column
     from ract.apps.cli.outputs import table_writer
+    from ract.apps.cli.tables import require_column
     from ract.data.csv import read_whole
 
     frame = read_whole(people, format_of(csv))

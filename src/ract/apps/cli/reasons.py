@@ -44,8 +44,8 @@ def explain_refusals(
 
     Example: ract reasons model.ract people.csv --reference training.csv -o reasons.csv
     """
-    from ract.apps.cli.columns import held_out, model_columns, refuse_invalid, require_column
     from ract.apps.cli.outputs import form_of, write_table
+    from ract.apps.cli.tables import held_out, model_columns, refuse_invalid, require_column
     from ract.data.csv import naming_lines, read_whole, text_features
     from ract.evaluation.reasons_report import reasons_stability, report_of
 

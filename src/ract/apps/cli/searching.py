@@ -94,7 +94,7 @@ def searched(
     is_named : bool
         Refuse people without a name.
     """
-    from ract.apps.cli.columns import model_columns, refuse_invalid
+    from ract.apps.cli.tables import model_columns, refuse_invalid
     from ract.data.csv import Chunks, naming_lines, text_features
 
     messages: list[str] = []

@@ -34,7 +34,7 @@ def tradeoff(
     """
     from ract.apps.cli.fit import estimator_for
     from ract.apps.cli.outputs import check_picture, picture, write_table
-    from ract.apps.cli.training import training_set
+    from ract.apps.cli.tables import training_set
     from ract.data.csv import naming_lines
     from ract.data.encoder import Encoder
     from ract.evaluation.tradeoff import tradeoff_curve
