@@ -3,9 +3,9 @@
 A new command is a function in a module of its own, named in the list below. Its parameters are its
 options, with their help and limits in ``help.toml``; those that several commands have together are
 classes in ``options``. ``inputs`` and ``tables`` read, ``outputs`` and ``notice_folder`` write,
-``messages`` says what was done; ``searching`` has what ``recourse`` and ``notice`` share. Errors are
-raised as they are, and ``messages`` turns them into one sentence. Modules of commands import nothing
-heavy at their top, so that ``ract --help`` answers at once.
+``messages`` says what was done; ``searching`` has what ``recourse`` and ``notice`` share. Errors
+are raised as they are, and ``messages`` turns them into one sentence. Modules of commands import
+nothing heavy at their top, so that ``ract --help`` answers at once.
 """
 
 from __future__ import annotations
