@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -106,21 +106,12 @@ def training_of(
     )
 
 
-class Labelled(NamedTuple):
-    """Features and classes of people, how much each of them counts, and the desired class."""
-
-    X: pd.DataFrame
-    y: pd.Series
-    weights: pd.Series | None
-    desired: Any
-
-
 def training_set(
     table: TrainingData, form: TableFormat, space: Any, weights: str | None = None
-) -> Labelled:
-    """Features and target of a training table, people without a class set aside.
+) -> tuple[pd.DataFrame, pd.Series, pd.Series | None, Any]:
+    """Features, classes and weights of a training table, and the desired class.
 
-    The index holds their rows in the file.
+    People without a class are set aside; the index holds rows of the file.
 
     Parameters
     ----------
@@ -154,7 +145,7 @@ def training_set(
     if not len(X.columns):
         raise BadInput(f"{name_of(table.data)} has no column beside the target {target!r}.")
     counts = None if weights is None else frame[weights]
-    return Labelled(X, y, counts, desired_label(table.desired, classes, space))
+    return X, y, counts, desired_label(table.desired, classes, space)
 
 
 def _is_large(path: Path) -> bool:
