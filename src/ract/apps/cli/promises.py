@@ -9,7 +9,6 @@ from typing import Any
 
 import typer
 
-from ract._utils.validation import json_scalar
 from ract.apps.cli import options
 from ract.apps.cli.inputs import format_of, open_ledger, open_model
 from ract.apps.cli.messages import BadInput, print_summary, say
@@ -202,6 +201,7 @@ def show_outcomes(
 
     Example: ract promises outcomes repaid.csv --model model.ract
     """
+    from ract._utils.validation import json_scalar
     from ract.apps.cli.outputs import write_table
     from ract.data.csv import read_whole
     from ract.io import load_judge
