@@ -111,7 +111,7 @@ def test_every_kind_of_change_is_said_with_what_will_do():
 def test_reasons_say_what_was_used_and_what_a_change_does():
     text = notices().render(PLAN, REASONS)
     assert "We used: 31,000. Changing this alone is enough: see below." in text
-    assert "We used: 900. You need not change this: what we name below is enough without" in text
+    assert "We used 900 for Debt. You need not change this: what we name below is enough" in text
     assert text.count("</strong> *<div") == 2
     assert notices().render(PLAN, REASONS, "text").count("] *\n") == 2
     assert "We used: 22. We cannot ask you to change this." in text
@@ -122,13 +122,31 @@ def test_reasons_say_what_was_used_and_what_a_change_does():
     assert "This was the main reason." in text and " *" not in text  # tied with none that is named
 
 
+@pytest.mark.parametrize(
+    ("language", "note"),
+    [
+        ("en", "We used 900 for Debt."),
+        ("de", "Bei Debt gingen wir aus von: 900."),
+        ("fr", "Donnée utilisée pour Debt : 900."),
+    ],
+)
+def test_a_note_names_the_feature_if_the_sentence_does_not(language, note):
+    named = notices(language)
+    settings = copy.deepcopy(named.settings)
+    settings.features["Debt"].codes["too_high"] = Code("9", "Zu viel / trop / too much")
+    values = Notices(MODEL, settings, date=DAY).render(PLAN, REASONS, "text")
+    assert note in prose(values)
+    if language != "en":  # the English sentence is that of the regulation, which has no name
+        assert note not in prose(named.render(PLAN, REASONS, "text"))
+
+
 def test_a_reason_says_in_which_way_it_is():
     two = replace(PLAN, changes=(DEBT, PURPOSE), at_least=True)
     plan = replace(two, alternatives=(replace(PLAN, at_least=True),))
     text = prose(notices().render(plan, REASONS, "text"))
     assert text.index("Way 1 Income") < text.index("Way 2 Debt")  # which is enough alone
     assert "We used: 31,000. Changing this alone is enough: see way 1." in text
-    assert "We used: 900. A change of this is part of way 2." in text
+    assert "We used 900 for Debt. A change of this is part of way 2." in text
     assert "We used: car. A change of this is part of way 2." in text
     german = prose(notices("de").render(plan, REASONS, "text"))
     assert "Das allein zu ändern, reicht: siehe Weg 1." in german
@@ -139,7 +157,7 @@ def test_a_reason_says_in_which_way_it_is():
     without = replace(REASONS, reasons=(helpless, REASONS.reasons[2]))
     nothing = replace(PLAN, changes=(), status="none", obstacle=Obstacle((), True, np.inf))
     text = prose(notices().render(nothing, without, "text"))
-    assert "We used: 900. What we could ask of you here would not be enough." in text
+    assert "We used 900 for Debt. What we could ask of you here would not be enough." in text
     late = replace(REASONS.reasons[2], feature="LatePayments", value=2)
     text = prose(notices().render(PLAN, replace(REASONS, reasons=(late,)), "text"))
     assert "This depends on the past, which we cannot ask you to change." in text

@@ -244,11 +244,15 @@ class Notices:
             code = self._code(reason.feature, direction)
             value = self._written(reason.feature, reason.value)
             helps, where = _advice(reason, ways)
+            sentence = single_line(code.sentence.replace("{value}", value))
+            label = single_line(self.settings.label(reason.feature))
             shown.append(
                 {
                     "code": single_line(code.code),
                     "hmda": code.hmda,
-                    "sentence": single_line(code.sentence.replace("{value}", value)),
+                    "sentence": sentence,
+                    # A sentence such as "Excessive obligations" does not say whose value follows.
+                    "label": "" if label.casefold() in sentence.casefold() else label,
                     "value": value,
                     "missing": reason.direction == "missing",
                     "typical": self._written(reason.feature, reason.typical),
