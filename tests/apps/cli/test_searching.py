@@ -9,7 +9,7 @@ import pytest
 
 from ract import load_model
 from ract.apps.cli.messages import BadInput
-from ract.apps.cli.searching import PlanOptions, searched, sentence_of, summary_of
+from ract.apps.cli.searching import PlanOptions, search_sentence, search_summary, searched
 from ract.data.csv import TableFormat
 from tests.apps.cli.builders import NEW, SMALL
 
@@ -47,21 +47,21 @@ def test_features_are_restricted_in_the_space_of_the_model():
 
 
 def test_a_count_by_hand():
-    found = summary_of(Counter({"optimal": 3, "accepted": 4, "none": 1, "within": 6}))
+    found = search_summary(Counter({"optimal": 3, "accepted": 4, "none": 1, "within": 6}))
     counts = {"accepted": 4, "optimal": 3, "none": 1}
     assert found == {"people": 8, "statuses": counts, "recourse_ratio": 0.75}
     assert list(found["statuses"]) == list(counts)
-    assert sentence_of(found) == (
+    assert search_sentence(found) == (
         "8 people: 4 accepted, 3 optimal, 1 none; 75.0% are accepted or have a plan within the "
         "budget."
     )
 
 
 def test_shares_are_of_those_who_could_be_read():
-    found = summary_of(Counter({"accepted": 3, "invalid": 6, "within": 2, "only supplied": 1}))
+    found = search_summary(Counter({"accepted": 3, "invalid": 6, "within": 2, "only supplied": 1}))
     assert found["recourse_ratio"] == 2 / 3 and found["only_supplied"] == 1
-    assert "66.7% of those who could be read are accepted" in sentence_of(found)
-    assert sentence_of(found).endswith("1 plans only hand in missing values.")
+    assert "66.7% of those who could be read are accepted" in search_sentence(found)
+    assert search_sentence(found).endswith("1 plans only hand in missing values.")
 
 
 def test_chunks_are_searched_and_counted(trees, tmp_path, monkeypatch):

@@ -16,7 +16,7 @@ from ract._utils.files import readable, write_whole
 from ract.apps.cli import options
 from ract.apps.cli.inputs import open_for_plans, open_model
 from ract.apps.cli.messages import BadInput, print_summary, refuse_both
-from ract.apps.cli.searching import PlanOptions, searched, sentence_of, summary_of
+from ract.apps.cli.searching import PlanOptions, search_sentence, search_summary, searched
 
 app = typer.Typer(
     cls=options.WithDefault,  # the first command, write, need not be named
@@ -93,10 +93,10 @@ def write_notices(
             else:
                 ways = [found[i] for i in refused]
             n_notices += write_notices(ways, given)
-    summary, where = summary_of(counts), f"{n_notices} notices are in {output}."
+    summary, where = search_summary(counts), f"{n_notices} notices are in {output}."
     if not n_notices:
         where = "Nobody is refused, so there is no notice."
-    sentence = f"{sentence_of(summary)} {where}"
+    sentence = f"{search_sentence(summary)} {where}"
     print_summary(summary | {"notices": n_notices}, sentence, as_json=json)
 
 

@@ -13,7 +13,7 @@ from ract._utils.errors import optional_library
 from ract.apps.cli import options
 from ract.apps.cli.inputs import open_for_plans, open_model
 from ract.apps.cli.messages import BadInput, print_summary, refuse_both, say_if_unrestricted
-from ract.apps.cli.searching import PlanOptions, searched, sentence_of, summary_of
+from ract.apps.cli.searching import PlanOptions, search_sentence, search_summary, searched
 
 ENGINES = ("local", "dask")
 
@@ -67,8 +67,8 @@ def find_plans(
         with table_writer(output) as write:
             for _, found in searched(find, encoder, people, form, id, wanted, counts):
                 write(found.to_frame())
-    summary = summary_of(counts)
-    sentence = sentence_of(summary) + ("" if output == "-" else f" Plans are in {output}.")
+    summary = search_summary(counts)
+    sentence = search_sentence(summary) + ("" if output == "-" else f" Plans are in {output}.")
     print_summary(summary, sentence, as_json=json)
 
 

@@ -119,7 +119,7 @@ def searched(
     refuse_invalid(people, n_people, messages)
 
 
-def summary_of(counts: Counter[str]) -> dict[str, Any]:
+def search_summary(counts: Counter[str]) -> dict[str, Any]:
     """How many people, by status, and the share with recourse among those who were read."""
     from ract._utils.status import Status
 
@@ -131,7 +131,7 @@ def summary_of(counts: Counter[str]) -> dict[str, Any]:
     return summary | ({"only_supplied": n_supplied} if n_supplied else {})
 
 
-def sentence_of(summary: dict[str, Any]) -> str:
+def search_sentence(summary: dict[str, Any]) -> str:
     """The summary in words."""
     counts = ", ".join(f"{n} {status}" for status, n in summary["statuses"].items())
     who = " of those who could be read" if "invalid" in summary["statuses"] else ""
