@@ -7,7 +7,6 @@ import re
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -30,21 +29,6 @@ app = typer.Typer(
 )
 
 
-@dataclass(frozen=True)
-class ServiceOptions:
-    """How a service runs, by the names of its settings."""
-
-    threads: int = 8
-    promise_days: int = 180
-    link_days: int = 30
-    time_limit: float = 10.0
-    per_minute: int = 6000
-    search_seconds: float = 30.0
-    zone: str = "UTC"
-    heads: str = ""
-    four_eyes: bool = False
-
-
 @options.command(app, "start")
 def start(
     model: Path | None = None,
@@ -53,11 +37,19 @@ def start(
     host: str = "127.0.0.1",
     port: int = 8000,
     workers: int = 1,
-    service: ServiceOptions,
+    threads: int = 8,
     notices: list[Path] | None = None,
+    promise_days: int = 180,
+    link_days: int = 30,
+    time_limit: float = 10.0,
+    per_minute: int = 6000,
+    search_seconds: float = 30.0,
     public_url: str = "",
     trusted_proxy: list[str] | None = None,
+    zone: str = "UTC",
     pin: list[str] | None = None,
+    heads: str = "",
+    four_eyes: bool = False,
     certificate: Path | None = None,
     private_key: Path | None = None,
     force: bool = False,
@@ -97,8 +89,16 @@ def start(
                 public_url=public_url or address,
                 proxies=tuple(trusted_proxy or ()),
                 shared=folder,
+                heads=heads,
+                zone=zone,
                 pinned=tuple(pin or ()),
-                **asdict(service),
+                promise_days=promise_days,
+                link_days=link_days,
+                time_limit=time_limit,
+                per_minute=per_minute,
+                search_seconds=search_seconds,
+                threads=threads,
+                four_eyes=four_eyes,
             )
             if demo:
                 show(settings, address)
