@@ -10,6 +10,8 @@ from ract._utils.errors import InvalidSpec
 from ract._utils.status import Status
 from ract.data.costs import CombinedCost, ScaledCost, fit_cost, make_cost, reweighted
 from ract.recourse.additive.search import AdditiveSearch, SeveralAdditiveSearch
+from ract.recourse.exact import decide
+from ract.recourse.exact.search import compile_kernels
 from tests import naive
 from tests.builders import (
     check_values,
@@ -28,6 +30,18 @@ OBJECTIVES = {
     "all": CombinedCost("percentile", per_change=0.05, largest=0.3),
     "count": CombinedCost(ScaledCost("range", norm="l1"), per_change=1.0),
 }
+
+
+@pytest.mark.parametrize(("combine", "kernel"), [("votes", "decide_votes"), ("sum", "decide_sums")])
+def test_no_time_limit_pays_for_compiling_the_start_by_the_smallest_maximum(
+    monkeypatch, combine, kernel
+):
+    called, compiled = [], getattr(decide, kernel)
+    monkeypatch.setattr(decide, kernel, lambda *given: (called.append(1), compiled(*given))[1])
+    compile_kernels.cache_clear()
+    encoder, matrix, ensemble, _ = drawn(random_problem, np.random.default_rng(0), combine)
+    AdditiveSearch(ensemble, encoder.axes, make_cost("l1").fit(matrix.T, encoder.weights))
+    assert called
 
 
 def drawn(make, rng, combine):

@@ -112,7 +112,7 @@ class SumDescent(Descent):
             return True
         if self._start(left, best) is Status.NONE:
             return True
-        if best.cost[0] <= enough:
+        if best.cost[0] <= enough or best.cost[1] < best.bound:
             return True
         if self.stop[0]:
             return False

@@ -50,6 +50,7 @@ class AdditiveSearch(ExactSearch):
         self.objective = Objective.of(cost)
 
     def _warm_up(self) -> None:
+        super()._warm_up()  # a first point may be that of the smallest maximum
         warm_up_sums(by_votes=self.problem.ensemble.combine == "votes")
 
     def _person(
@@ -80,6 +81,7 @@ class SeveralAdditiveSearch(several.SeveralSearch):
         self.objective = Objective.of(cost)
 
     def _warm_up(self) -> None:
+        super()._warm_up()
         warm_up_sums(by_votes=False)
 
     def _person(

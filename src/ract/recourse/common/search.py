@@ -122,7 +122,7 @@ def check_budget(budget: Any) -> float:
 
 def ceilings_of(budget: float | np.ndarray, n_people: int) -> np.ndarray:
     """The largest cost within each person's budget; finite, since an infinite cost is no way."""
-    budgets = np.broadcast_to(np.asarray(budget, dtype=np.float64), (n_people,)).copy()
+    budgets = np.full(n_people, budget, dtype=np.float64)
     if not (budgets >= 0).all():
         raise InvalidSpec(f"budget must be 0 or more, got {budgets.min()}.")
     return np.minimum(ceiling(budgets), LARGEST)
@@ -242,7 +242,7 @@ class Watch:
     def __init__(self, n_people: int, time_limit: float | np.ndarray | None) -> None:
         self.flags = np.zeros((n_people, 1), np.uint8)
         self.seconds = np.zeros(n_people)
-        self._limits = None if time_limit is None else np.broadcast_to(time_limit, (n_people,))
+        self._limits = None if time_limit is None else np.full(n_people, time_limit)
 
     @contextmanager
     def timing(self, i: int) -> Iterator[np.ndarray]:
@@ -252,7 +252,8 @@ class Watch:
             yield flag
         else:
             limit = float(self._limits[i])
-            flag |= limit == 0
+            if limit == 0:
+                flag[:] = 1
             number = CLOCK.add(flag, begun + limit)
             try:
                 yield flag
