@@ -162,10 +162,8 @@ class _Attack:
         low, high = plans.answers.add_ends(len(self.encoder.axes))
         rows = np.repeat(np.flatnonzero(plans.found[:n]), N_BETWEEN)
         first = [axis.columns[0] for axis in self.encoder.axes]
-        points, (start, end) = (
-            plans.after[rows],
-            (np.clip(m[rows], *self.ends) for m in (low, high)),
-        )
+        points = plans.after[rows]
+        start, end = (np.clip(m[rows], *self.ends) for m in (low, high))
         drawn = start + np.random.default_rng(0).uniform(size=start.shape) * (end - start)
         whole = [axis.feature.kind == "integer" for axis in self.encoder.axes]
         drawn = np.where(whole, np.clip(np.rint(drawn), start, end), drawn)

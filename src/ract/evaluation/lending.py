@@ -20,14 +20,14 @@ import pandas as pd
 from scipy.stats import norm
 
 from ract._utils import statistics
-from ract._utils.errors import InvalidData, InvalidSpec
+from ract._utils.errors import InvalidSpec
 from ract._utils.statistics import Estimate
 from ract._utils.typing import Classifier, ColumnLike, Label, TableLike
 from ract.data.frames import take_rows
 from ract.data.groups import EVERYONE, members_of
 from ract.evaluation.metrics.letters import Decider, Letters, plans_of_letters
 from ract.evaluation.metrics.sendable import sendable
-from ract.evaluation.outcomes import Judge, JudgedOutcomes, check_judge, judge_error
+from ract.evaluation.outcomes import Judge, JudgedOutcomes, bad_of, check_judge, judge_error
 from ract.models.judge import OutcomeJudge
 from ract.recourse.find import find_recourse
 from ract.recourse.result import Recourse
@@ -159,9 +159,7 @@ def book(
     _check_money(margin, loss)
     asked = {"explain": False, "strict": True, **options}
     first = find_recourse(model, X, **asked | {"strength": 0})
-    bad = np.asarray(y) != first.desired
-    if bad.shape != (len(first),):
-        raise InvalidData(f"X has {len(first)} rows but y has shape {bad.shape}.")
+    bad = bad_of(y, first.desired, len(first))
     pools = [Pool(TODAY, first.accepted, bad.astype(float)), _plain(first, judge, bad)]
     for kind in kinds:
         found = first if kind == "cheapest" else _found(kind, model, X, asked, seeking)

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ract._utils.errors import InvalidData, InvalidSpec
-from ract._utils.typing import TableLike
+from ract._utils.typing import ColumnLike, Label, TableLike
 from ract.data.frames import read_table
 from ract.models.judge import OutcomeJudge
 
@@ -71,3 +71,11 @@ def check_judge(judge: object) -> None:
             "judge must be an OutcomeJudge or a function from a table to probabilities of the "
             f"desired class, got {type(judge).__name__}."
         )
+
+
+def bad_of(y: ColumnLike, desired: Label, n_people: int) -> np.ndarray:
+    """Who did not have the desired outcome (people,)."""
+    bad = np.asarray(y) != desired
+    if bad.shape != (n_people,):
+        raise InvalidData(f"X has {n_people} rows but y has shape {bad.shape}.")
+    return np.asarray(bad)

@@ -22,13 +22,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ract._utils.errors import InvalidData, InvalidSpec
+from ract._utils.errors import InvalidSpec
 from ract._utils.statistics import Estimate
 from ract._utils.typing import Classifier, ColumnLike, Label, TableLike
 from ract._utils.validation import is_number
 from ract.data.frames import take_rows
 from ract.evaluation.lending import TODAY, Pool
-from ract.evaluation.outcomes import Judge, JudgedOutcomes, check_judge
+from ract.evaluation.outcomes import Judge, JudgedOutcomes, bad_of, check_judge
 from ract.recourse.find import inquire
 from ract.recourse.replicates import AtStrengths
 from ract.recourse.result import Recourse
@@ -122,9 +122,7 @@ def pool_offers(
     if not is_number(max_pool_risk) or not 0 <= max_pool_risk < 1:
         raise InvalidSpec(f"max_pool_risk must be a rise of 0 or more, got {max_pool_risk!r}.")
     found = _Found.of(model, X, strengths, options)
-    bad = np.asarray(y) != found.desired
-    if bad.shape != found.accepted.shape:
-        raise InvalidData(f"X has {len(found.accepted)} rows but y has shape {bad.shape}.")
+    bad = bad_of(y, found.desired, len(found.accepted))
     before = Pool(TODAY, found.accepted, bad.astype(float)).bad_rate(confidence)
     chosen_by, reported = found.judged_by(seeking), [found.outcomes(judge, s) for s in found.each]
     rows, kept = [], None

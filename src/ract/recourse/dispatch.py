@@ -1,7 +1,7 @@
-"""Which search serves which question: one function per search, in a registry.
+"""Which search serves which question: one function per search, in one table.
 
 Every search honours ``time_limit``, ``n_jobs`` and ``progress``; what else it honours stands
-beside its name. An option that the chosen search does not honour is refused, never ignored.
+beside its name (``SEARCHES``). An option that it does not honour is refused, never ignored.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from ract.data.grid import Grid
 from ract.recourse.additive.search import AdditiveSearch, SeveralAdditiveSearch
 from ract.recourse.causal.search import CausalSearch
 from ract.recourse.common.answers import Answers, differs
-from ract.recourse.common.by_pattern import Make, refuse_missing_values, solve_by_pattern
+from ract.recourse.common.by_pattern import refuse_missing_values, solve_by_pattern
 from ract.recourse.common.problem import CellProblem
 from ract.recourse.common.search import Batch, RecourseSearch
 from ract.recourse.exact.search import ExactSearch
@@ -33,9 +33,8 @@ from ract.recourse.leaves import LeafSearch
 from ract.recourse.options import Options
 from ract.recourse.plausible.plausibility import PlausibleSearch, plausibility_of
 from ract.recourse.question import Question
-from ract.recourse.rules.explain import RuledExplainer
 from ract.recourse.rules.ruling import Ruling
-from ract.recourse.rules.search import RuledSearch
+from ract.recourse.rules.search import RuledExplainer, RuledSearch
 from ract.trees.ensemble import TreeEnsemble
 
 
@@ -73,12 +72,6 @@ class Task:
         threshold = np.concatenate([trees.threshold for trees in each])
         return Grid.from_splits(self.axes, feature[feature >= 0], threshold[feature >= 0])
 
-    def by_pattern(self, make: Make, people: np.ndarray) -> Answers:
-        """The answers of a search that takes no missing numbers."""
-        question = self.question
-        batch = Batch.of(people, question.budget, self.options.limits)
-        return solve_by_pattern(make, question.goal, self.axes, batch)
-
     def batch(self, people: np.ndarray) -> Batch:
         """Encoded people, for a search that takes account of what is known of their costs."""
         batch = Batch.of(people, np.minimum(self.question.budget, self.most), self.options.limits)
@@ -104,25 +97,6 @@ class Entry(NamedTuple):
         return [name for name, asked in options.asked.items() if asked and name not in self.honours]
 
 
-SEARCHES: dict[str, Entry] = {}
-
-
-def _register(name: str, *honours: str) -> Callable[[Solve], Solve]:
-    def register(solve: Solve) -> Solve:
-        SEARCHES[name] = Entry(solve, frozenset(honours))
-        return solve
-
-    return register
-
-
-FOR_SEVERAL = "max_changes", "max_nodes"
-RULED_SEVERAL = (*FOR_SEVERAL, "n_alternatives", "prefer")
-RULED = (*RULED_SEVERAL, "ranges", "at_least", "strength='most'")
-EXACT = (*RULED, "margin", "levels")
-
-
-@_register("additive", *EXACT)
-@_register("exact", *EXACT)
 def _exact(task: Task, people: np.ndarray) -> Answers:
     question, options, batch = task.question, task.options, task.batch(people)
     # Searches for a strength and for the decision may differ; the cells are the same.
@@ -139,14 +113,11 @@ def _exact(task: Task, people: np.ndarray) -> Answers:
     return batch.answers
 
 
-@_register("several", *FOR_SEVERAL)
 def _several(task: Task, people: np.ndarray) -> Answers:
     answers = task.solved(several_search(task.question, task.axes), people)
     return ends_of_cells(task.grid, people, answers)
 
 
-@_register("ruled", *RULED)
-@_register("ruled several", *RULED_SEVERAL)
 def _ruled(task: Task, people: np.ndarray) -> Answers:
     question, options, batch = task.question, task.options, task.batch(people)
     prefer, n_alternatives = options.prefer, options.n_alternatives
@@ -200,15 +171,14 @@ def several_search(question: Question, axes: tuple[Axis, ...]) -> SeveralSearch:
     return kind.prepared([one.goal for one in question.each], axes, question.cost)
 
 
-@_register("leaves", "method='leaves'", "max_changes")
 def _leaves(task: Task, people: np.ndarray) -> Answers:
-    answers = task.by_pattern(
-        lambda ensemble, axes: LeafSearch(ensemble, axes, task.question.cost), people
-    )
+    question = task.question
+    batch = Batch.of(people, question.budget, task.options.limits)
+    make = partial(LeafSearch, cost=question.cost)
+    answers = solve_by_pattern(make, question.goal, task.axes, batch)
     return ends_of_cells(task.grid, people, answers)
 
 
-@_register("causal", "effects", "max_changes")
 def _causal(task: Task, people: np.ndarray) -> Answers:
     question, effects = task.question, task.options.effects
     held = partial(question.encoder.held, narrow=question.narrow)
@@ -216,11 +186,27 @@ def _causal(task: Task, people: np.ndarray) -> Answers:
     return task.solved(search, people)
 
 
-@_register("plausible", "plausibility")
 def _plausible(task: Task, people: np.ndarray) -> Answers:
     question = task.question
     search = PlausibleSearch(CellProblem(*task.model), task.options.plausibility, question.known)
     return task.solved(search, people)
+
+
+FOR_SEVERAL = frozenset({"max_changes", "max_nodes"})
+RULED_SEVERAL = FOR_SEVERAL | {"n_alternatives", "prefer"}
+RULED = RULED_SEVERAL | {"ranges", "at_least", "strength='most'"}
+EXACT = RULED | {"margin", "levels"}
+
+SEARCHES = {
+    "exact": Entry(_exact, EXACT),
+    "additive": Entry(_exact, EXACT),
+    "several": Entry(_several, FOR_SEVERAL),
+    "ruled": Entry(_ruled, RULED),
+    "ruled several": Entry(_ruled, RULED_SEVERAL),
+    "leaves": Entry(_leaves, frozenset({"method='leaves'", "max_changes"})),
+    "causal": Entry(_causal, frozenset({"effects", "max_changes"})),
+    "plausible": Entry(_plausible, frozenset({"plausibility"})),
+}
 
 
 def search_for(question: Question, options: Options) -> Entry:
@@ -346,7 +332,7 @@ def confirm_plans(question: Question, answers: Answers) -> None:
             f"The model did not confirm {int((~accepted).sum())} of {len(rows)} plans, as can "
             "happen when its scores are added up in another order; people whose plan it was are "
             "reported as unknown.",
-            stacklevel=5,
+            stacklevel=6,
         )
 
 
@@ -372,10 +358,8 @@ def highest(
     beside : bool
         As in ``Levels``.
     """
-    n, rows = (
-        len(answers.status),
-        np.flatnonzero(answers.found & (answers.status != Status.ACCEPTED)),
-    )
+    n = len(answers.status)
+    rows = np.flatnonzero(answers.found & (answers.status != Status.ACCEPTED))
     cheapest, safe = answers.take(np.arange(n)), answers.beyond
     reached, missed = np.full(n, -1), np.full(n, len(strengths))
     level = missed - 1

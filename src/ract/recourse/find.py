@@ -9,7 +9,7 @@ from typing import Any, Unpack
 import numpy as np
 
 from ract._utils.errors import InvalidSpec
-from ract._utils.typing import Classifier, TableLike
+from ract._utils.typing import TableLike
 from ract.data.actions.pace import whole_months
 from ract.recourse.common.answers import Answers
 from ract.recourse.common.search import Limits, check_budget
@@ -175,14 +175,8 @@ def find_recourse(
     question, invalid = asked.encoded_valid(X, strict=strict)
     rules = overrides if invalid is None else invalid.without(overrides)
     inquiry = Inquiry.about(question, options, earned=earned, overrides=rules)
-    if isinstance(strength, Levels):
-        in_time = None if by is None and not earliest else (last, earliest)
-        found = inquiry.at_levels(strength, lasting, in_time)
-    elif by is None and not earliest:
-        found = inquiry.answered(strength, lasting)
-    else:
-        found = inquiry.in_time(last, strength, lasting, earliest=earliest)
-    return Recourse.with_invalid(found, invalid)
+    in_time = None if by is None and not earliest else (last, earliest)
+    return Recourse.with_invalid(inquiry.plans(strength, lasting, in_time), invalid)
 
 
 @dataclass(frozen=True)
@@ -226,6 +220,22 @@ class Inquiry:
             rules = {label: rule for label, rule in rules.items() if label in question.labels}
         return replace(self, question=question, overrides=rules)
 
+    def plans(
+        self,
+        strength: float | str | Levels | None,
+        lasting: float | None,
+        in_time: tuple[int, bool] | None,
+    ) -> Recourse:
+        """Plans as ``find_recourse`` gives them.
+
+        in_time: the last month, and whether those of the earliest are asked for.
+        """
+        if isinstance(strength, Levels):
+            return self.at_levels(strength, lasting, in_time)
+        if in_time is None:
+            return self.answered(strength, lasting)
+        return self._in_time(*in_time, strength, lasting)
+
     def answered(
         self,
         strength: float | str | None = None,
@@ -243,7 +253,7 @@ class Inquiry:
             return self._plans(strength, least, most)
         if strength is not None:
             raise InvalidSpec("Give either strength or lasting, which stands for a strength.")
-        needed, curve = _lasting_strength(self.question.model, lasting)
+        needed, curve = self.question.strength_for(lasting)
         if curve.guard is None and curve.rule == "strongest":
             return self._strongest(lasting, needed)
         if curve.guard is not None:
@@ -266,17 +276,12 @@ class Inquiry:
     ) -> Recourse:
         """Plans of the highest of several levels that each person can have.
 
-        in_time: the last month, and whether those of the earliest are asked for.
-
         Who asks for plans that last or for several models, and whose action space does not limit
         changes, gets the cheapest.
         """
 
         def ask(strength: float | None, rows: np.ndarray | None = None) -> Recourse:
-            part = self if rows is None else self.of(rows)
-            if in_time is None:
-                return part.answered(strength, lasting)
-            return part.in_time(in_time[0], strength, lasting, earliest=in_time[1])
+            return (self if rows is None else self.of(rows)).plans(strength, lasting, in_time)
 
         question = self.question
         if lasting is not None or question.also or not question.encoder.space.is_limited:
@@ -311,13 +316,8 @@ class Inquiry:
         confirm_plans(question, answers)
         return Recourse(question, answers)
 
-    def in_time(
-        self,
-        last: int,
-        strength: float | str | None = None,
-        lasting: float | None = None,
-        *,
-        earliest: bool = False,
+    def _in_time(
+        self, last: int, earliest: bool, strength: float | str | None, lasting: float | None
     ) -> Recourse:
         """The cheapest plans by a month, or those of the earliest month up to it."""
         if isinstance(strength, str) or self.options.effects is not None:
@@ -325,7 +325,7 @@ class Inquiry:
             raise InvalidSpec(f"{what} and a time (by, cost='time') cannot be asked for together.")
         question = self.question
         if lasting is not None and strength is None:
-            strength, curve = _lasting_strength(question.model, lasting)
+            strength, curve = question.strength_for(lasting)
             if curve.rule == "strongest" or curve.guard is not None:
                 several = curve.rule != "strongest"
                 what = "plans of several learners" if several else "the strongest plans"
@@ -365,28 +365,29 @@ class Inquiry:
     @property
     def finds_strongest(self) -> bool:
         """Whether the strongest plans can be asked for."""
-        return self.options.margin == 0 and self._searches_strongest
+        return self.options.margin == 0 and self._for_strongest is not None
 
     @property
-    def _searches_strongest(self) -> bool:
-        """Whether the search finds the strongest plans, if without a margin."""
-        return not self.search.refused(replace(self._for_strongest, strongest=True))
+    def _for_strongest(self) -> Inquiry | None:
+        """The same without a margin, and with ranges in place of ``at_least``.
 
-    @property
-    def _for_strongest(self) -> Options:
-        """The options without a margin, and with ranges in place of ``at_least``."""
+        None if the search does not find the strongest plans.
+        """
         ranges = self.options.ranges or self.options.at_least
-        return replace(self.options, at_least=False, ranges=ranges, margin=0.0)
+        options = replace(self.options, at_least=False, ranges=ranges, margin=0.0)
+        refused = self.search.refused(replace(options, strongest=True))
+        return None if refused else replace(self, options=options)
 
     def _strongest(self, lasting: float, needed: float) -> Recourse:
         """The strongest plans, of which those that win what is needed are promised to last."""
-        if not self.finds_strongest:
+        inquiry = self._for_strongest
+        if inquiry is None or self.options.margin > 0:
             raise InvalidSpec(
                 "lasting stands for the strongest plans of this model, which need the exact "
                 "method, a cost that is a maximum or a sum, one model, and neither a margin, "
                 "effects, plausibility nor earned plans."
             )
-        found = replace(self, options=self._for_strongest).answered("most")
+        found = inquiry.answered("most")
         answers, question = found.answers, found.question.at_strength(needed)
         enough = question.goal.decide(found.after)
         answers.weaker = found.found & ~enough
@@ -410,12 +411,12 @@ class Inquiry:
     def _or_strongest(self, found: Recourse) -> Answers:
         """The same answers; who has no plan gets the strongest that there is, without a promise."""
         answers, without = found.answers, np.flatnonzero(~found.found & ~found.accepted)
-        answers.weaker = np.zeros(len(answers.status), bool)
-        if len(without) and self._searches_strongest:
-            seconds, options = answers.seconds[without], self._for_strongest
+        answers.weaker, strongest = np.zeros(len(answers.status), bool), self._for_strongest
+        if len(without) and strongest is not None:
+            seconds, options = answers.seconds[without], strongest.options
             if not found.question.also:
                 options = replace(options, limits=options.limits.after(seconds))
-            others = replace(self.of(without), options=options).answered("most")
+            others = replace(strongest.of(without), options=options).answered("most")
             answers.put(without, others.answers)
             answers.weaker[without] = others.found
             answers.seconds[without] += seconds
@@ -437,20 +438,3 @@ def inquire(
     problem = {name: keywords.pop(name) for name in PROBLEM_KEYWORDS if name in keywords}
     question = RecourseProblem.of(model, problem, "find_recourse").encoded(X)
     return Inquiry.about(question, Options.of(**keywords), earned=earned, overrides=overrides)
-
-
-def _lasting_strength(model: Classifier, lasting: float) -> tuple[float, Any]:
-    """The strength whose plans last with a probability, and the curve that says so."""
-    curve = getattr(model, "lasting_", None)
-    if curve is None:
-        raise InvalidSpec(
-            "How long plans last was not measured for this model: fit it with lasting=..., or "
-            "give ract.import_model the curve that ract.calibrate makes."
-        )
-    strength: float | None = curve.strength_for(lasting)
-    if strength is None:
-        raise InvalidSpec(
-            f"No strength was shown to make plans last with a probability of {lasting:.0%}; "
-            "print(model.lasting_) says what was. Ask for less, or for strength='most'."
-        )
-    return strength, curve

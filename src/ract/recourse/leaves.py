@@ -7,7 +7,6 @@ from collections.abc import Sequence
 import numpy as np
 
 from ract._kernels.search import leaves as kernel
-from ract._kernels.search.point_cost import MAX, SUM
 from ract._utils.errors import InvalidSpec
 from ract._utils.status import Status
 from ract.data.costs import FittedCost
@@ -41,7 +40,7 @@ class LeafSearch(RecourseSearch):
         refuse_missing_values(axes, "Leaves", categories=False)
         if cost.norm == "combined":
             raise InvalidSpec("Leaves take no CombinedCost; the exact search does.")
-        self._norm = MAX if cost.norm == "max" else SUM
+        self._norm = kernel.MAX if cost.norm == "max" else kernel.SUM
         self._problem = problem = CellProblem(ensemble, axes, cost)
         self._model = Model.of(problem)
         self._model.simplified  # noqa: B018  worked out once, before threads ask for it
@@ -90,13 +89,12 @@ class LeafSearch(RecourseSearch):
         if model.by_votes:  # a small forest answers for the budget's box
             left = model.within(model.simplified, own, costs, budget, changes)
             accepting, rules = model.decides_in(left)
-        point, numbers = own.copy(), np.empty(4)
-        kernel.search_leaves(
+        point = own.copy()
+        status, cost, bound, nodes = kernel.search_leaves(
             forest, self._leaves, accepting, rules, own, costs, problem.grid.n_cells,
-            problem.categorical, self._norm, budget, changes, stop, point, numbers,
+            problem.categorical, self._norm, budget, changes, stop, point,
         )  # fmt: skip
-        status, cost, bound, nodes = numbers.tolist()
-        found = Answer(Status(int(status)), cost, bound, None, int(nodes))
+        found = Answer(Status(status), cost, bound, None, nodes)
         if not np.isfinite(cost):
             return found
         return found._replace(point=point if squeeze is None else squeeze.cells(point))
@@ -121,7 +119,6 @@ def _leaves(model: Model) -> kernel.Leaves:
         rest=rest,
         gain=combine == "sum",
         tree=np.repeat(np.arange(ensemble.n_trees, dtype=np.int32), sizes),
-        depth=int(ensemble.depth.max()),
         least=model.least,
     )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any, Unpack
 
@@ -13,7 +13,7 @@ import pandas as pd
 from ract._utils.errors import InvalidSpec
 from ract._utils.status import Status
 from ract._utils.typing import Classifier, Label, TableLike
-from ract.recourse.common.answers import Answers
+from ract.recourse.common.answers import Answer, Answers
 from ract.recourse.common.search import Limits, ceilings_of, check_count
 from ract.recourse.dispatch import Task, confirm_plans, ruled_ends, ruled_search
 from ract.recourse.exact.search import MAX_NODES
@@ -136,9 +136,7 @@ def find_levers(
     asked = question.of_rows(rows)
     answers = Answers.unknown(asked.matrix)
     for k, (i, levers) in enumerate(found):
-        plan = menus[i].sets[levers]
-        answers.status[k], answers.cost[k], answers.bound[k] = plan[0], plan[1], plan[2]
-        answers.values[k] = plan[3]
+        answers.record(k, menus[i].sets[levers])
     ruled_ends(Task(question, Options(), axes), asked.matrix, answers)
     confirm_plans(asked, answers)
     return Levers(
@@ -156,9 +154,9 @@ def find_levers(
 
 @dataclass(frozen=True)
 class Menu:
-    """One person's sets of axes: status, cost, bound and values of the plan with each."""
+    """One person's sets of axes, with the plan that changes these alone."""
 
-    sets: Mapping[tuple[int, ...], tuple[Status, float, float, np.ndarray]]
+    sets: Mapping[tuple[int, ...], Answer]
     undecided: list[tuple[int, ...]]
 
     @classmethod
@@ -169,18 +167,16 @@ class Menu:
         inside[np.arange(len(own)), own] = False
         free = [a for a in range(len(own)) if inside[a].any() or a in person.ruling.axes]
         every = frozenset(range(len(own)))
-        found: dict[tuple[int, ...], tuple[Status, float, float, np.ndarray]] = {}
+        found: dict[tuple[int, ...], Answer] = {}
         undecided = []
         for size in range(1, min(most, len(free)) + 1):
             for levers in combinations(free, size):
                 if any(set(earlier) <= set(levers) for earlier in found):
                     continue
-                held = RuledPerson(
-                    person.person, person.row, person.ruling, person.changes, every - {*levers}
-                )
+                held = replace(person, still=every - {*levers})
                 answer = held.cheapest(budget, max_nodes)
                 if answer.values is not None:
-                    found[levers] = (answer.status, answer.cost, answer.bound, answer.values)
+                    found[levers] = answer
                 elif answer.status != Status.NONE:
                     undecided.append(levers)
-        return cls(dict(sorted(found.items(), key=lambda one: one[1][1])), undecided)
+        return cls(dict(sorted(found.items(), key=lambda one: one[1].cost)), undecided)

@@ -94,10 +94,8 @@ class PlainJudge:
             classifier = HistGradientBoostingClassifier(max_leaf_nodes=8, random_state=0)
             classifier.fit(matrix, desired, sample_weight)
         else:
-            imputer, linear = (
-                SimpleImputer(keep_empty_features=True),
-                LogisticRegression(max_iter=1000),
-            )
+            imputer = SimpleImputer(keep_empty_features=True)
+            linear = LogisticRegression(max_iter=1000)
             classifier = make_pipeline(imputer, StandardScaler(), linear)
             classifier.fit(matrix, desired, logisticregression__sample_weight=sample_weight)
         scores = classifier.predict_proba(outside)[:, 1]

@@ -119,6 +119,22 @@ class Question:
             also.append(replace(self.by(trees), strength=share, also=(), decides=False))
         return replace(first, also=tuple(also))
 
+    def strength_for(self, lasting: float) -> tuple[float, Any]:
+        """The strength whose plans last with a probability, and the curve that says so."""
+        curve = getattr(self.model, "lasting_", None)
+        if curve is None:
+            raise InvalidSpec(
+                "How long plans last was not measured for this model: fit it with lasting=..., or "
+                "give ract.import_model the curve that ract.calibrate makes."
+            )
+        strength: float | None = curve.strength_for(lasting)
+        if strength is None:
+            raise InvalidSpec(
+                f"No strength was shown to make plans last with a probability of {lasting:.0%}; "
+                "print(model.lasting_) says what was. Ask for less, or for strength='most'."
+            )
+        return strength, curve
+
     def earned_by(self, judge: PlanJudge) -> Question:
         """The same question, with a judge of outcomes who must agree with plans too."""
         return self._with_opinion(judge, judge.goal(self.tree), None)

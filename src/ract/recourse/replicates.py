@@ -193,10 +193,8 @@ class Replicates:
         names = ("found", "status", "strength", "cost", "n_changes")
         found, *plan = (np.concatenate([getattr(p, name) for p in plans]) for name in names)
         ends = np.concatenate([each.answers.ends for each in plans])
-        judges, lasts = (
-            np.array([self.judge(i) for i in refused[place]]),
-            np.zeros(len(place), bool),
-        )
+        judges = np.array([self.judge(i) for i in refused[place]])
+        lasts = np.zeros(len(place), bool)
         encoder = plans_of.inquiry.question.encoder
         for j in np.unique(judges[found]):  # once each, about the plans of all strengths
             rows = np.flatnonzero(found & (judges == j))

@@ -139,9 +139,9 @@ class SolverSearch(RecourseSearch):
             values = self._values(program, person, solver)
             cost = float(self._cost.between(person[None], values[None])[0])
             if not self._ensemble.decide(values[None])[0]:
-                program.forbid_leaves(solver)
+                program.forbid(solver, leaves=True)
             elif cost > budget:
-                program.forbid_point(solver)
+                program.forbid(solver, leaves=False)
             else:
                 proved = Status.OPTIMAL if status == cp_sat().OPTIMAL else Status.FOUND
                 return Answer(proved, cost, min(bound, cost), nodes=nodes, values=values)
@@ -385,15 +385,11 @@ class _Program:
                     point[a] = k
         return point
 
-    def forbid_leaves(self, solver: CpSolver) -> None:
-        """Rule out the leaves of the solver's answer, all of whose points fare alike."""
-        self._forbid(solver, [literal for _, literal in self._leaves])
-
-    def forbid_point(self, solver: CpSolver) -> None:
-        """Rule out the point of the solver's answer."""
-        self._forbid(solver, [literal for literals in self._literals for literal in literals])
-
-    def _forbid(self, solver: CpSolver, literals: list[Any]) -> None:
+    def forbid(self, solver: CpSolver, *, leaves: bool) -> None:
+        """Rule out the point of the solver's answer, or all leaves with it that fare alike."""
+        literals = [x for each in self._literals for x in each]
+        if leaves:
+            literals = [literal for _, literal in self._leaves]
         true = [solver.boolean_value(literal) for literal in literals]
         others = [~x if holds else x for x, holds in zip(literals, true, strict=True)]
         self._model.add_bool_or(others)

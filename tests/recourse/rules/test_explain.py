@@ -15,9 +15,8 @@ from ract.recourse.additive.search import AdditiveSearch
 from ract.recourse.common.search import Batch, Limits
 from ract.recourse.exact.search import ExactSearch
 from ract.recourse.options import Options
-from ract.recourse.rules.explain import RuledExplainer
 from ract.recourse.rules.ruling import Ruling
-from ract.recourse.rules.search import RuledSearch
+from ract.recourse.rules.search import RuledExplainer, RuledSearch
 from tests import naive
 from tests.builders import quick_of
 from tests.recourse.rules.test_search import KINDS, OBJECTIVES, Case, naive_keeps

@@ -221,10 +221,8 @@ def make_boxes(forest, least, box, own, categorical, most_cells, most_boxes):
     (3, axes), start, and whether there are more than most_boxes, so that the rest is not for use.
     """
     n_axes = box.lowest.shape[0]
-    lists, leaf = (
-        np.empty((2, forest.axis.shape[0]), np.int64),
-        np.empty(forest.axis.shape[0], np.int64),
-    )
+    n_nodes = forest.axis.shape[0]
+    lists, leaf = np.empty((2, n_nodes), np.int64), np.empty(n_nodes, np.int64)
     n = list_leaves(forest, least, lists[0], leaf)
     ends, too_many = np.empty((2, n, n_axes), np.int64), False
     fill_boxes(forest, box, categorical, leaf[:n], lists[1], ends[0], ends[1])

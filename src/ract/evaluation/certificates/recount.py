@@ -10,6 +10,7 @@ a witness file everyone is searched for again.
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -83,12 +84,9 @@ class Recount:
         question, limits = self.question, replace(self.limits, max_nodes=None)
         people = Batch.of(question.matrix[sample], question.budget, limits)
         try:
-            found = solve_by_pattern(
-                lambda ensemble, axes: SolverSearch(ensemble, axes, question.cost),
-                question.ensemble,
-                question.axes_without_supply,
-                people,
-            )
+            make = partial(SolverSearch, cost=question.cost)
+            trees, axes = question.ensemble, question.axes_without_supply
+            found = solve_by_pattern(make, trees, axes, people)
         except ImportError:
             return "", f"Nobody of {who} was proved again, since OR-Tools is not installed."
         n_proved = int((found.status == Status.NONE).sum())

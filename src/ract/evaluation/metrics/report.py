@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ract._utils.errors import InvalidData
 from ract._utils.typing import Classifier, ColumnLike, TableLike
 from ract.data.costs import within
 from ract.data.groups import MetricColumn, Metrics
+from ract.evaluation.outcomes import bad_of
 from ract.recourse.find import find_recourse
 from ract.recourse.plausible.plausibility import Plausibility
 from ract.recourse.problem import own_budget
@@ -96,9 +96,8 @@ def _decisions(recourse: Recourse, y: ColumnLike | None) -> Iterator[MetricColum
     """Accuracy and AUC, if the truth is known."""
     if y is None:
         return
-    truth, decided = np.asarray(y) == recourse.desired, recourse.accepted
-    if truth.shape != decided.shape:
-        raise InvalidData(f"X has {len(decided)} rows but y has shape {truth.shape}.")
+    decided = recourse.accepted
+    truth = ~bad_of(y, recourse.desired, len(decided))
     everyone = np.ones(len(truth), np.bool_)
     yield MetricColumn("accuracy", decided == truth, everyone)
     yield MetricColumn("AUC", recourse.question.tree.score(recourse.people), everyone, truth)

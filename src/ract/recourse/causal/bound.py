@@ -94,15 +94,14 @@ class Relaxation:
         grid = self._problem.grid
         own = np.zeros(len(grid.axes), np.int64)
         costs = np.full((len(own), int(grid.n_cells.max())), np.inf)
-        group = 0
+        choices = zip(outcomes.choices, box.categories, strict=True)
         for a, axis in enumerate(grid.axes):
             n = int(grid.n_cells[a])
             cell = np.arange(n)
             if axis.is_categorical:
-                here, table = outcomes.own[group], outcomes.moves.switches[group]
-                costs[a, :n] = np.where(box.categories[group], table[here], np.inf)
+                choice, allowed = next(choices)
+                costs[a, :n] = np.where(allowed, choice.price, np.inf)
                 own[a] = int(np.argmin(costs[a, :n]))
-                group += 1
                 continue
             column, cuts = axis.columns[0], grid.thresholds[a]
             top = np.searchsorted(cuts, reached.high[:, column])

@@ -212,8 +212,8 @@ def _steps(best: Incumbent) -> list[tuple[np.ndarray, np.ndarray]]:
             line = np.append(np.linspace(low[j], high[j], PER_STEP), person[j])
             line = np.unique(np.round(line) if moves.whole[j] else line)
             steps.append((np.array([j]), line[:, None]))
-    for columns, own, table in zip(moves.groups, outcomes.own, moves.switches, strict=True):
-        options = np.flatnonzero(table[own] <= cap)
+    for columns, _, price in outcomes.choices:
+        options = np.flatnonzero(price <= cap)
         if len(options) > 1:
             steps.append((columns, np.eye(len(columns))[options]))
     return steps

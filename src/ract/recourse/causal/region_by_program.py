@@ -106,18 +106,15 @@ def _choices(
 ) -> list[_Choice] | None:
     """What there is to choose in each categorical feature; None if one has nothing to offer."""
     choices = []
-    moves = outcomes.moves
-    for group, (columns, own, table) in enumerate(
-        zip(moves.groups, outcomes.own, moves.switches, strict=True)
-    ):
+    for group, (columns, own, price) in enumerate(outcomes.choices):
         admitted = admitted_categories(lower[None, columns], upper[None, columns])[0]
-        options = np.flatnonzero(admitted & (table[own] <= cap))
+        options = np.flatnonzero(admitted & (price <= cap))
         if not len(options):
             return None
         change = outcomes.effects[:, columns] - outcomes.effects[:, columns[own], None]
         if not change.any():  # then nothing speaks for any but the cheapest
-            options = options[[np.argmin(table[own, options])]]
-        effort = table[own, options] / max(cap, SMALLEST)
+            options = options[[np.argmin(price[options])]]
+        effort = price[options] / max(cap, SMALLEST)
         choices.append(_Choice(group, options, change[:, options], effort))
     return choices
 
@@ -175,35 +172,23 @@ def _doubt_rows(outcomes: PersonOutcomes, parts: _Parts) -> np.ndarray:
     numeric, spread = outcomes.moves.numeric, outcomes.spread
     blocks = [spread[np.ix_(numeric, parts.column)] * np.abs(parts.unit)]
     for choice in parts.open_choices:
-        columns, own = outcomes.moves.groups[choice.group], outcomes.own[choice.group]
+        columns, own, _ = outcomes.choices[choice.group]
         both = spread[:, columns[choice.options]] + spread[:, columns[own], None]
         blocks.append(np.where(choice.options == own, 0.0, both)[numeric])
     return np.hstack(blocks)
 
 
-class _Rows:
-    """Rows of a program and their bounds, collected."""
-
-    def __init__(self, n_variables: int) -> None:
-        self.n_variables = n_variables
-        self._parts: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
-
-    def add(
-        self,
-        entries: np.ndarray,
-        least: float | np.ndarray,
-        most: float | np.ndarray,
-        first: int = 0,
-    ) -> None:
-        """Rows over the variables from ``first`` on; the others do not appear in them."""
-        rows = np.zeros((len(entries), self.n_variables))
-        rows[:, first : first + entries.shape[1]] = entries
-        everywhere = np.ones(len(rows))
-        self._parts.append((rows, least * everywhere, most * everywhere))
-
-    def constraint(self) -> LinearConstraint:
-        rows, least, most = zip(*self._parts, strict=True)
-        return LinearConstraint(np.vstack(rows), np.concatenate(least), np.concatenate(most))
+def _rows(
+    n_variables: int,
+    entries: np.ndarray,
+    least: float | np.ndarray,
+    most: float | np.ndarray,
+    first: int = 0,
+) -> LinearConstraint:
+    """Rows over the variables from ``first`` on; the others do not appear in them."""
+    rows = np.zeros((len(entries), n_variables))
+    rows[:, first : first + entries.shape[1]] = entries
+    return LinearConstraint(rows, least, most)
 
 
 def _solve(
@@ -216,55 +201,53 @@ def _solve(
     n_moves, effort = parts.n_moves, parts.n_moves + parts.n_options
     flagged = np.unique(parts.column) if max_changes is not None else np.empty(0, np.int64)
     n = effort + 1 + len(flagged)
-    rows, cost, most = _Rows(n), np.zeros(n), np.ones(n)
+    cost, most = np.zeros(n), np.ones(n)
     most[:n_moves], cost[:n_moves], cost[effort] = parts.most, SPARING / parts.most, 1.0
-    rows.add(*region)
     share = np.zeros((n_moves, effort + 1))
     share[:, :n_moves], share[:, effort] = np.diag(1.0 / parts.most), -1.0
-    rows.add(share, -np.inf, 0.0)
+    constraints = [_rows(n, *region), _rows(n, share, -np.inf, 0.0)]
     first = n_moves
     for choice in parts.open_choices:
         last = first + len(choice.options)
-        rows.add(np.ones((1, last - first)), 1.0, 1.0, first)
+        constraints.append(_rows(n, np.ones((1, last - first)), 1.0, 1.0, first))
         dearest = np.zeros((1, effort + 1 - first))
         dearest[0, : last - first], dearest[0, -1] = choice.effort, -1.0
-        rows.add(dearest, -np.inf, 0.0, first)
+        constraints.append(_rows(n, dearest, -np.inf, 0.0, first))
         cost[first:last] = SPARING * choice.effort
         first = last
     if max_changes is not None:
-        _count_changes(outcomes, parts, flagged, rows, max_changes)
+        constraints += _count_changes(outcomes, parts, flagged, n, max_changes)
     whole = np.concatenate([parts.whole, np.ones(n - n_moves)])
     whole[effort] = 0
     found = milp(
         cost,
         integrality=whole,
         bounds=Bounds(0.0, most),
-        constraints=rows.constraint(),
+        constraints=constraints,
         options={"node_limit": MOST_NODES},
     )
     return None if found.x is None else found.x
 
 
 def _count_changes(
-    outcomes: PersonOutcomes, parts: _Parts, flagged: np.ndarray, rows: _Rows, max_changes: int
-) -> None:
+    outcomes: PersonOutcomes, parts: _Parts, flagged: np.ndarray, n: int, max_changes: int
+) -> list[LinearConstraint]:
     """A flag for each column that moves, and no more flags and new categories than allowed."""
     n_moves, effort = parts.n_moves, parts.n_moves + parts.n_options
-    moved = np.zeros((n_moves, rows.n_variables))
+    moved = np.zeros((n_moves, n))
     moved[:, :n_moves] = np.diag(1.0 / parts.most)
     moved[np.arange(n_moves), effort + 1 + np.searchsorted(flagged, parts.column)] = -1.0
-    rows.add(moved, -np.inf, 0.0)
-    counted = np.zeros((1, rows.n_variables))
+    counted = np.zeros((1, n))
     counted[0, effort + 1 :] = 1.0
     first, forced = n_moves, 0
     for choice in parts.choices:
-        stays = choice.options == outcomes.own[choice.group]
+        stays = choice.options == outcomes.choices[choice.group].own
         if choice.is_open:
             counted[0, first : first + len(stays)] = ~stays
             first += len(stays)
         else:
             forced += int(not stays[0])
-    rows.add(counted, -np.inf, max_changes - forced)
+    return [_rows(n, moved, -np.inf, 0.0), _rows(n, counted, -np.inf, max_changes - forced)]
 
 
 def _values(outcomes: PersonOutcomes, parts: _Parts, solution: np.ndarray) -> np.ndarray:
@@ -280,6 +263,6 @@ def _values(outcomes: PersonOutcomes, parts: _Parts, solution: np.ndarray) -> np
             n = len(choice.options)
             chosen = choice.options[int(np.argmax(solution[first : first + n]))]
             first += n
-        columns = outcomes.moves.groups[choice.group]
+        columns = outcomes.choices[choice.group].columns
         values[columns] = np.arange(len(columns)) == chosen
     return values

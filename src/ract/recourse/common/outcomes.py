@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -58,6 +59,14 @@ class Reached:
     high: np.ndarray
 
 
+class Choice(NamedTuple):
+    """A categorical feature of one person: its columns, their category, what each costs them."""
+
+    columns: np.ndarray
+    own: int
+    price: np.ndarray
+
+
 class PersonOutcomes:
     """Where one person can end up.
 
@@ -101,7 +110,9 @@ class PersonOutcomes:
         self.spread = np.abs(self.others - effects).max(axis=0, initial=0.0)
         self._held = held
         self._digits = ROUNDING if held is None else float(np.finfo(np.float32).eps)
-        self.own = tuple(int(np.argmax(person[columns])) for columns in moves.groups)
+        own = [int(np.argmax(person[columns])) for columns in moves.groups]
+        tables = zip(moves.groups, own, moves.switches, strict=True)
+        self.choices = [Choice(columns, k, table[k]) for columns, k, table in tables]
         self._receives = effects.any(axis=1) | self.spread.any(axis=1)
         self._ranges: dict[tuple[float, int], tuple[np.ndarray, np.ndarray, np.ndarray]] = {}
 
@@ -170,14 +181,14 @@ class PersonOutcomes:
         low, high = np.maximum(low, box.lowest), np.minimum(high, box.highest)
         possible = (low <= high).all(axis=1)
         options = []
-        for own, table, allowed in zip(self.own, self.moves.switches, box.categories, strict=True):
-            options.append((table[own] <= costs[:, None]) & allowed)
+        for choice, allowed in zip(self.choices, box.categories, strict=True):
+            options.append((choice.price <= costs[:, None]) & allowed)
             possible &= options[-1].any(axis=1)
         low, high, costs = low[possible], high[possible], costs[possible]
         up, down = np.maximum(self.effects, 0.0).T, np.minimum(self.effects, 0.0).T
         cut, raised = low - self.person, high - self.person
         least, most = cut @ up + raised @ down, raised @ up + cut @ down
-        for columns, own, some in zip(self.moves.groups, self.own, options, strict=True):
+        for (columns, own, _), some in zip(self.choices, options, strict=True):
             change = self.effects[:, columns] - self.effects[:, columns[own], None]
             if change.any():
                 some = some[possible][:, None, :]
@@ -191,10 +202,8 @@ class PersonOutcomes:
         """Lowest and highest outcome of each column at a cost, those of categories included."""
         reached = self.reached(self.everything(), cap)
         low, high = reached.low[0], reached.high[0]
-        for columns, own, table in zip(
-            self.moves.groups, self.own, self.moves.switches, strict=True
-        ):
-            options = table[own] <= cap
+        for columns, _, price in self.choices:
+            options = price <= cap
             high[columns] = options
             low[columns] = options & (options.sum() == 1)
         return low, high
@@ -211,11 +220,9 @@ class PersonOutcomes:
             needs = np.searchsorted(-reached.low[:, i], -upper[:, i], side="left")
             np.maximum(first, needs, out=first)
         costs = np.append(reached.costs, np.inf)[first]
-        for columns, own, table in zip(
-            self.moves.groups, self.own, self.moves.switches, strict=True
-        ):
+        for columns, _, price in self.choices:
             admitted = admitted_categories(lower[:, columns], upper[:, columns])
-            costs = np.maximum(costs, np.where(admitted, table[own], np.inf).min(axis=1))
+            costs = np.maximum(costs, np.where(admitted, price, np.inf).min(axis=1))
         return costs
 
     def split(self, box: ActionBox, cap: float, point: np.ndarray | None) -> list[ActionBox]:
@@ -235,10 +242,8 @@ class PersonOutcomes:
         spread = np.zeros(len(low))
         spread[self.moves.numeric] = ((high - low) * gain)[self.moves.numeric]
         spreads = [
-            float(np.ptp(self.effects[:, columns[allowed & (table[own] <= cap)]], axis=1) @ weight)
-            for columns, own, table, allowed in zip(
-                self.moves.groups, self.own, self.moves.switches, box.categories, strict=True
-            )
+            float(np.ptp(self.effects[:, columns[allowed & (price <= cap)]], axis=1) @ weight)
+            for (columns, _, price), allowed in zip(self.choices, box.categories, strict=True)
         ]
         group = int(np.argmax(spreads)) if spreads else -1
         column = int(np.argmax(spread))
@@ -249,8 +254,8 @@ class PersonOutcomes:
         return self._split_column(box, column, low[column], high[column])
 
     def _split_group(self, box: ActionBox, group: int, point: np.ndarray | None) -> list[ActionBox]:
-        columns = self.moves.groups[group]
-        here = self.own[group] if point is None else int(np.argmax(point[columns]))
+        columns, own, _ = self.choices[group]
+        here = own if point is None else int(np.argmax(point[columns]))
         parts = []
         for chosen in (np.arange(len(columns)) == here, np.arange(len(columns)) != here):
             categories = list(box.categories)

@@ -261,15 +261,6 @@ class Watch:
                 CLOCK.remove(number)
         self.seconds[i] = perf_counter() - begun
 
-    @contextmanager
-    def running(self) -> Iterator[None]:
-        """Raise every flag when the work is interrupted."""
-        try:
-            yield
-        except BaseException:
-            self.flags[:] = 1
-            raise
-
 
 def in_parts(search: Callable[[range, Watch], None], n_people: int, limits: Limits) -> np.ndarray:
     """Call a search with every part of the people, in threads.
@@ -307,9 +298,12 @@ def in_parts(search: Callable[[range, Watch], None], n_people: int, limits: Limi
         done = Parallel(n_jobs=workers, prefer="threads", return_as="generator")(
             delayed(run)(part) for part in parts
         )
-    with watch.running():
+    try:
         for _ in track(done, n_people, "Searching for recourse", size=len, show=limits.progress):
             pass
+    except BaseException:  # interrupted: threads end their searches
+        watch.flags[:] = 1
+        raise
     return watch.seconds
 
 

@@ -61,12 +61,10 @@ class CellSearch(RecourseSearch, Generic[P]):
 
     def _write(self, batch: Batch, i: int, person: P, found: Answer) -> None:
         """Write what was found for person i into the table."""
-        answers = batch.answers
-        answers.status[i], answers.nodes[i] = found.status, found.nodes
-        answers.cost[i], answers.bound[i] = found.cost, found.bound
         if found.point is not None:
-            row = batch.people[i]
-            answers.values[i] = self.problem.values_of(row, person.own, found.point)
+            values = self.problem.values_of(batch.people[i], person.own, found.point)
+            found = found._replace(values=values)
+        batch.answers.record(i, found)
 
 
 class ExactSearch(CellSearch[ModelDescent]):
@@ -180,13 +178,7 @@ class ExactSearch(CellSearch[ModelDescent]):
 
             @cache
             def ask() -> Answer:
-                found = preferred(prefer, person, budget, max_nodes, least)
-                if most is None or most.point is None:
-                    return found
-                proved = (most.status, found.status) == (Status.OPTIMAL, Status.OPTIMAL)
-                best = most if found.point is None else found
-                status = Status.OPTIMAL if proved else Status.FOUND
-                return best._replace(status=status, nodes=most.nodes + found.nodes)
+                return cheapest_of(most, preferred(prefer, person, budget, max_nodes, least))
 
             if then is None:
                 self._write(batch, i, person, ask())
@@ -310,6 +302,16 @@ def find_strongest_point(
         return whole, answer
     answer = answer if squeeze is None else squeeze.answer(answer)
     return replace(whole, model=whole.model.needing(best)), answer
+
+
+def cheapest_of(most: Answer | None, found: Answer) -> Answer:
+    """What was found among the actions that win most, after one of them; else that one."""
+    if most is None or most.point is None:
+        return found
+    proved = (most.status, found.status) == (Status.OPTIMAL, Status.OPTIMAL)
+    best = most if found.point is None else found
+    status = Status.OPTIMAL if proved else Status.FOUND
+    return best._replace(status=status, nodes=most.nodes + found.nodes)
 
 
 def strongest_by(

@@ -9,6 +9,9 @@ from functools import cached_property
 
 import numpy as np
 
+from ract._utils.status import Status
+from ract.recourse.common.answers import Answers
+
 
 @dataclass(frozen=True)
 class Candidate:
@@ -32,6 +35,7 @@ class Candidate:
 
 
 Solve = Callable[[frozenset[int], float], Candidate | None]
+Ends = Callable[[Candidate], tuple[np.ndarray, np.ndarray]]
 
 
 def diverse(first: Candidate, solve: Solve, n_plans: int) -> list[Candidate]:
@@ -92,3 +96,28 @@ def without_changes(own: np.ndarray, costs: np.ndarray, axes: frozenset[int]) ->
     for a in axes:
         fixed[a], fixed[a, own[a]] = np.inf, 0.0
     return fixed
+
+
+def table_of(
+    plans: list[Candidate], person: np.ndarray, n_features: int, ends: Ends | None = None
+) -> Answers:
+    """Further plans of one person as a table.
+
+    Parameters
+    ----------
+    plans : list of Candidate
+    person : float (columns,)
+        Their encoded values.
+    n_features : int
+    ends : callable, optional
+        Between which values each changed number of a plan may lie; by default nothing is proved.
+    """
+    table = Answers.unknown(np.tile(person, (len(plans), 1)))
+    low, high = table.add_ends(n_features)
+    table.status[:], table.bound[:] = Status.FOUND, np.nan
+    table.beyond = np.array([plan.beyond for plan in plans], bool)
+    for k, plan in enumerate(plans):
+        table.values[k], table.cost[k] = plan.values, plan.cost
+        if ends is not None:
+            low[k], high[k] = ends(plan)
+    return table

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from itertools import combinations
 from typing import Any
 
@@ -20,7 +20,7 @@ from ract.recourse.exact import search as exact
 from ract.recourse.exact.cheapest import preferred
 from ract.recourse.exact.decide import Model, ModelDescent
 from ract.recourse.exact.search import ExactSearch
-from ract.recourse.explain.alternatives import Candidate, diverse, without_changes
+from ract.recourse.explain.alternatives import Candidate, diverse, table_of, without_changes
 from ract.recourse.explain.ranges import Certifier
 from ract.recourse.explain.robust import RobustSearch, categories_beyond, furthest
 from ract.recourse.options import Options
@@ -85,8 +85,7 @@ class Explainer:
         answers, options, usual = self._answers, self._options, asking
         cheapest = cache(lambda: self._plan(self._people[i], usual, ask()))
         asking, found, first = self._highest(i, asking, ask, cheapest)
-        answers.status[i], answers.nodes[i] = found.status, found.nodes
-        answers.cost[i], answers.bound[i] = found.cost, found.bound
+        answers.record(i, found)
         if found.status == Status.NONE and options.explain:
             answers.obstacles[i] = self._obstacle(self._people[i], asking)
         if first is None:
@@ -105,9 +104,9 @@ class Explainer:
                 return self._plan_that_holds(self._people[i], fixed, cheapest)
 
             others = diverse(first, solve, options.n_alternatives + 1)[1:]
-            answers.alternatives[i] = self._table(self._people[i], asking, others)
+            answers.alternatives[i] = self._table(i, asking, others)
         if options.levels.beside and asking is not usual and (smaller := cheapest()) is not None:
-            beside = self._table(self._people[i], usual, [smaller])
+            beside = self._table(i, usual, [smaller])
             beside.weaker, beside.bound[:] = np.ones(1, bool), ask().bound
             before = answers.alternatives.get(i)
             answers.alternatives[i] = beside if before is None else before.with_rows(beside)
@@ -192,15 +191,9 @@ class Explainer:
         """Before what a plan holds: the level that it has, or what was asked for."""
         return asking.model if self._stronger else self._search.model
 
-    def _table(self, person: np.ndarray, asking: ModelDescent, plans: list[Candidate]) -> Answers:
-        table = Answers.unknown(np.tile(person, (len(plans), 1)))
-        low, high = table.add_ends(self._problem.n_features)
-        table.status[:], table.bound[:] = Status.FOUND, np.nan
-        table.beyond = np.array([plan.beyond for plan in plans], bool)
-        for k, plan in enumerate(plans):
-            table.values[k], table.cost[k] = plan.values, plan.cost
-            low[k], high[k] = self._ends(asking, plan)
-        return table
+    def _table(self, i: int, asking: ModelDescent, plans: list[Candidate]) -> Answers:
+        ends = partial(self._ends, asking)
+        return table_of(plans, self._people[i], self._problem.n_features, ends)
 
     def _ends(self, asking: ModelDescent, plan: Candidate) -> tuple[np.ndarray, np.ndarray]:
         """Ends of the range of each change: as far as it is proved to hold."""

@@ -342,8 +342,8 @@ class Walks:
             goals[:, j] = np.clip(ends[:, j], low[j], high[j])
             here = cost.level(j, person[j : j + 1])
             efforts.append(np.abs(cost.level(j, goals[:, j]) - here))
-        for group, own, table in zip(moves.groups, outcomes.own, moves.switches, strict=True):
-            price = table[own, ends[:, group].argmax(axis=1)]
+        for group, _, prices in outcomes.choices:
+            price = prices[ends[:, group].argmax(axis=1)]
             goals[:, group] = np.where((price <= cap)[:, None], ends[:, group], starts[:, group])
             efforts.append(np.where(price <= cap, price, 0.0))
         columns = [np.array([j]) for j in moves.numeric] + list(moves.groups)

@@ -170,10 +170,8 @@ class Reasons(ByPerson[PersonReasons]):
         changeable = axis.feature.actionable
         if self._lacking[row, a]:
             way, changeable = "missing", axis.feature.may_supply
-        contribution, tied = (
-            float(self.parts[row, a].sum()),
-            tuple(names[b] for b in principal.tied),
-        )
+        contribution = float(self.parts[row, a].sum())
+        tied = tuple(names[b] for b in principal.tied)
         what = names[a], value, self._typical[a], contribution, principal.share, way, tied
         mending = self.mendings.get((row, a))
         if mending is None:
