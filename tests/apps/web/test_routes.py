@@ -5,23 +5,24 @@ import inspect
 from fastapi import Request
 from pydantic import BaseModel
 
-from ract.apps.web.keys import Caller
-from ract.apps.web.routes import Visit, _as_endpoint
-from ract.apps.web.views import View
+from ract.apps.web.routes import Routes, Visit
 
 
 def test_an_endpoint_has_the_parameters_of_its_function():
-    class Typed(BaseModel):
+    class Plain(BaseModel):
+        pass
+
+    class Typed(Plain):
         n: int
 
-    def double(caller: Caller, id: str, body: BaseModel, times: int = 2) -> int:
+    def double(visit: Visit, id: str, body: Plain, times: int = 2) -> int:
         """Doubles."""
         return times
 
     async def endpoint(request, **given):
         return double(None, **given)
 
-    _as_endpoint(endpoint, double, Typed)
+    Routes(None, None, {Plain: Typed}).describe(endpoint, double)
     found = inspect.signature(endpoint)
     assert (endpoint.__name__, endpoint.__doc__) == ("double", "Doubles.")
     assert {name: one.annotation for name, one in found.parameters.items()} == {
@@ -34,5 +35,6 @@ def test_an_endpoint_has_the_parameters_of_its_function():
 
 
 def test_the_last_value_of_a_field_counts():
-    visit = Visit(View(None, "en"), Caller("1", "applicant", "applicant", "c"), {"a": ["1", "2"]})
+    visit = Visit(None, None, b"a=1&a=2")
     assert (visit["a"], visit["b"], visit.fields) == ("2", "", {"a": "2"})
+    assert Visit(None, None, b"\xff").form == {}

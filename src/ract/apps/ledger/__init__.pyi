@@ -1,3 +1,7 @@
+from .chain import Head as Head
+from .chain import KeyRing as KeyRing
+from .chain import publish_head as publish_head
+from .chain import read_heads as read_heads
 from .guard import Check as Check
 from .guard import check as check
 from .ledger import Erased as Erased
@@ -11,10 +15,6 @@ from .promise import Promise as Promise
 from .promise import Redemption as Redemption
 from .promise import Region as Region
 from .promise import Verification as Verification
-from .ring import Head as Head
-from .ring import KeyRing as KeyRing
-from .ring import publish_head as publish_head
-from .ring import read_heads as read_heads
 from .shelf import Conflict as Conflict
 from .shelf import Request as Request
 from .store import LedgerChanged as LedgerChanged

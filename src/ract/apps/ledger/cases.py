@@ -23,7 +23,6 @@ DECIDED, REPORTED, NOTED = "decided", "reported", "noted"
 MOST_FOUND = 50  # cases that a search lists
 MOST_NOTE = 4000  # characters
 
-
 Values = Mapping[str, Any]
 
 
@@ -64,20 +63,20 @@ class Cases:
         self, db: Connection, person: str, values: Values, decision: Mapping[str, Any], by: str
     ) -> str:
         """Keep a decision on a person, within a transaction; the number of their case."""
-        id = db.execute(select(cases.c.id).where(cases.c.person == person)).scalar()
-        is_new, id = id is None, id or secrets.token_hex(16)
+        known = self.number(db, person)
+        id = known or secrets.token_hex(16)
         details = {"person": person, "values": values, "decision": decision}
-        made = self._store.append(db, DECIDED, id, details, by)
-        row = {"decided": made.number, "reported": None}
-        if is_new:
+        row = {"decided": self._store.append(db, DECIDED, id, details, by).number, "reported": None}
+        if known is None:
             db.execute(insert(cases).values(id=id, person=person, **row))
         else:
             db.execute(update(cases).where(cases.c.id == id).values(row))
-        return str(id)
+        return id
 
-    def has(self, db: Connection, person: str) -> bool:
-        """Whether a person has a case."""
-        return db.execute(select(cases.c.id).where(cases.c.person == person)).first() is not None
+    def number(self, db: Connection, person: str) -> str | None:
+        """The number of a person's case, if they have one."""
+        id: str | None = db.scalar(select(cases.c.id).where(cases.c.person == person))
+        return id
 
     def report(self, case: Case, values: Values, by: str) -> None:
         """Keep what a person reports of themselves."""
@@ -117,17 +116,11 @@ class Cases:
 
     def notes(self, id: str) -> list[Note]:
         """What happened to a case, oldest first."""
-        chosen = (
-            select(events)
-            .where(
-                events.c.subject == id,
-                events.c.kind.in_((DECIDED, NOTED)),
-                events.c.details.is_not(None),
-            )
-            .order_by(events.c.number)
-        )
+        own = events.c.subject == id, events.c.kind.in_((DECIDED, NOTED))
+        chosen = select(events).where(*own, events.c.details.is_not(None))
         with self._store.reading() as db:
-            return [_note(Event(*row)) for row in db.execute(chosen)]
+            rows = db.execute(chosen.order_by(events.c.number))
+            return [_note(Event(*row)) for row in rows]
 
     def _cases(self, condition: ColumnElement[bool], most: int, skip: int = 0) -> list[Case]:
         made, new = events.alias(), events.alias()

@@ -105,61 +105,44 @@ def check(ledger: Ledger | Sequence[Promise], candidate: Any) -> Check:
             f"got {type(candidate).__name__}."
         )
     promises = ledger.each_open() if isinstance(ledger, Ledger) else iter(ledger)
-    judge, parts = _Judge(candidate), []
+    parts = [pd.DataFrame(columns=COLUMNS)]
+    boxes: BoxCertifier | None = None
     while part := list(islice(promises, PART)):
-        parts.append(pd.DataFrame(judge.rows(part), columns=COLUMNS))
-    return Check(pd.concat(parts or [pd.DataFrame(columns=COLUMNS)], ignore_index=True))
+        verdicts, boxes = _verdicts(part, candidate, boxes)
+        rows = [(p.id, p.person, p.expires, *said) for p, said in zip(part, verdicts, strict=True)]
+        parts.append(pd.DataFrame(rows, columns=COLUMNS))
+    return Check(pd.concat(parts[1:] or parts, ignore_index=True))
 
 
-class _Judge:
-    """A candidate, to which promises are put a few at a time."""
+def _verdicts(
+    promises: Sequence[Promise], candidate: Any, boxes: BoxCertifier | None
+) -> tuple[list[tuple[Any, ...]], BoxCertifier | None]:
+    """Verdict, accepted, strength, needed and short of each promise; boxes are made once.
 
-    def __init__(self, candidate: Any) -> None:
-        self._candidate = candidate
-        self._boxes: BoxCertifier | None = None
-
-    def rows(self, promises: Sequence[Promise]) -> list[tuple[Any, ...]]:
-        """A row of the table for each promise.
-
-        Without the promised class a candidate keeps nothing. Where it asks for a feature that a
-        promise does not hold, or does not know its category, nothing can be said.
-        """
-        names = list(self._candidate.encoder_.feature_names)
-        same = [plain_value(self._candidate.desired_) == promise.desired for promise in promises]
-        asked = [
-            k for k, p in enumerate(promises) if same[k] and all(name in p.after for name in names)
-        ]
-        frame = pd.DataFrame([promises[k].after for k in asked], columns=names)
-        found: dict[int, tuple[Any, ...]] = {}
-        if asked:
-            question, invalid = RecourseProblem(self._candidate).encoded_valid(frame)
-            valid = range(len(asked)) if invalid is None else invalid.valid.tolist()
-            found = self._judged(question, [asked[i] for i in valid], promises)
-        return [
-            (p.id, p.person, p.expires, *found.get(k, _unasked(BROKEN if not same[k] else UNKNOWN)))
-            for k, p in enumerate(promises)
-        ]
-
-    def _judged(
-        self, question: Question, places: Sequence[int], promises: Sequence[Promise]
-    ) -> dict[int, tuple[Any, ...]]:
-        """Verdict, accepted, strength, needed and short, by the place of a promise."""
-        self._boxes = boxes = self._boxes or BoxCertifier(question)
-        wins, needed = question.wins(question.matrix), _needed(question)
-        points = boxes.points(question.matrix)
-        found = {}
-        for i, (k, accepted) in enumerate(zip(places, question.decide(), strict=True)):
-            verdict = BROKEN
-            if accepted:
-                status = boxes.status(points[i], *_ends(promises[k], question, i))
-                verdict = {Status.NONE: KEPT, Status.FOUND: BROKEN}.get(status, UNKNOWN)
-            short = 0.0 if accepted else needed - wins[i]
-            found[k] = verdict, bool(accepted), wins[i], needed, short
-        return found
-
-
-def _unasked(verdict: str) -> tuple[Any, ...]:
-    return verdict, False, np.nan, np.nan, np.nan
+    Without the promised class a candidate keeps nothing. Where it asks for a feature that a
+    promise does not hold, or does not know its category, nothing can be said.
+    """
+    names, desired = list(candidate.encoder_.feature_names), plain_value(candidate.desired_)
+    same = [p.desired == desired for p in promises]
+    unasked = False, np.nan, np.nan, np.nan
+    found: list[tuple[Any, ...]] = [(UNKNOWN if one else BROKEN, *unasked) for one in same]
+    asked = [k for k, p in enumerate(promises) if same[k] and p.after.keys() >= {*names}]
+    if not asked:
+        return found, boxes
+    frame = pd.DataFrame([promises[k].after for k in asked], columns=names)
+    question, invalid = RecourseProblem(candidate).encoded_valid(frame)
+    places = np.array(asked) if invalid is None else np.array(asked)[invalid.valid]
+    boxes = boxes or BoxCertifier(question)
+    wins, needed = question.wins(question.matrix), _needed(question)
+    points = boxes.points(question.matrix)
+    for i, (k, accepted) in enumerate(zip(places.tolist(), question.decide(), strict=True)):
+        verdict = BROKEN
+        if accepted:
+            status = boxes.status(points[i], *_ends(promises[k], question, i))
+            verdict = {Status.NONE: KEPT, Status.FOUND: BROKEN}.get(status, UNKNOWN)
+        short = 0.0 if accepted else needed - wins[i]
+        found[k] = verdict, bool(accepted), wins[i], needed, short
+    return found, boxes
 
 
 def _needed(question: Question) -> float:

@@ -17,6 +17,7 @@ from sqlalchemy import Connection, func, insert, select, update
 from ract._utils.errors import InvalidSpec
 from ract.apps.ledger import chain, store, tables
 from ract.apps.ledger.cases import Cases
+from ract.apps.ledger.chain import Head
 from ract.apps.ledger.entries import check_keys, plain_values, until_of, zone_of
 from ract.apps.ledger.promise import (
     ERASED,
@@ -29,7 +30,6 @@ from ract.apps.ledger.promise import (
     Redemption,
     Verification,
 )
-from ract.apps.ledger.ring import Head
 from ract.apps.ledger.shelf import OFFERS, Conflict, Request, Shelf
 from ract.apps.ledger.verify import verify_chain
 
@@ -217,12 +217,12 @@ class Ledger:
             if request is not None and (made := request.made(db)):
                 return Redemption(True, self._shelf.get(db, made[0]))
             found = self._redeem(db, key, given, promise, evidence, by)
-            if found.accepted and found.promise is not None:
-                if self.cases.has(db, key):
-                    decision = {"accepted": True, "promise": found.promise.id, "model": None}
+            if (id := found.decided_by) is not None:
+                if self.cases.number(db, key) is not None:
+                    decision = {"accepted": True, "promise": id, "model": None}
                     self.cases.keep(db, key, given, decision, self._actor(by))
                 if request is not None:
-                    request.remember(db, [found.promise.id])
+                    request.remember(db, [id])
             return found
 
     def decide(
@@ -245,8 +245,7 @@ class Ledger:
             for person, values, is_yes in zip(people, rows, accepted, strict=True):
                 given, promise = plain_values(values), None
                 if not is_yes:
-                    back = self._redeem(db, person, given, None, None, by)
-                    promise = back.promise.id if back.accepted and back.promise else None
+                    promise = self._redeem(db, person, given, by=by).decided_by
                 decision = {"accepted": is_yes or promise is not None, "promise": promise}
                 decision["model"] = model
                 case = self.cases.keep(db, person, given, decision, self._actor(by))
@@ -334,13 +333,11 @@ class Ledger:
         """Everything that happened to the promises of a person, oldest first."""
         columns = ["at", "event", "promise", "by", "details"]
         own = select(tables.promises.c.id).where(tables.promises.c.person == str(person))
-        chosen = select(tables.events).where(tables.events.c.subject.in_(own))
+        event = tables.events.c
+        chosen = select(event.at, event.kind, event.subject, event.by, event.details)
         with self.store.reading() as db:
-            rows = [
-                (row.at, row.kind, row.subject, row.by, json.loads(row.details))
-                for row in db.execute(chosen.order_by(tables.events.c.number))
-            ]
-        return pd.DataFrame(rows, columns=columns)
+            rows = db.execute(chosen.where(event.subject.in_(own)).order_by(event.number)).all()
+        return pd.DataFrame([(*row[:4], json.loads(row[4])) for row in rows], columns=columns)
 
     def verify(self, head: str | None = None, *, heads: Sequence[Head] = ()) -> Verification:
         """Whether every event is as it was written and signed, and the rest follows from them.
@@ -390,26 +387,24 @@ class Ledger:
         db: Connection,
         person: str,
         values: Mapping[str, Any],
-        only: str | None,
-        evidence: Mapping[str, str] | None,
-        by: str | None,
+        only: str | None = None,
+        evidence: Mapping[str, str] | None = None,
+        by: str | None = None,
     ) -> Redemption:
         found = self._shelf.nearest(db, person, values, only)
-        if found.promise is None or not found.accepted:
+        if (id := found.decided_by) is None:
             return found
         details = {"person": person, "values": values, "evidence": dict(evidence or {})}
-        self._end(db, found.promise.id, REDEEMED, details, by)
-        return Redemption(True, self._shelf.get(db, found.promise.id))
+        self._end(db, id, REDEEMED, details, by)
+        return Redemption(True, self._shelf.get(db, id))
 
     def _end(
         self, db: Connection, id: str, status: str, details: Mapping[str, Any], by: str | None
     ) -> None:
         table = tables.promises
-        ended = db.execute(
-            update(table).where(table.c.id == id, table.c.status == OPEN).values(status=status)
-        )
-        if ended.rowcount != 1:
-            found = db.execute(select(table.c.status).where(table.c.id == id)).scalar()
+        chosen = update(table).where(table.c.id == id, table.c.status == OPEN)
+        if db.execute(chosen.values(status=status)).rowcount != 1:
+            found = db.scalar(select(table.c.status).where(table.c.id == id))
             state = "is not in this ledger" if found is None else f"is {found}"
             raise Conflict(f"Promise {id!r} {state}; only an open one can be {status}.")
         # Once only: the database has a constraint for the ends of a promise.

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
+from scipy.optimize import brentq
 from scipy.special import betaln, xlog1py, xlogy
 from sqlalchemy import select
 
@@ -164,8 +165,7 @@ def _events(ledger: Ledger) -> tuple[dict[str, dict[str, Any]], dict[str, str]]:
     values: dict[str, dict[str, Any]] = {}
     last: dict[str, str] = {}
     with ledger.store.reading() as db:
-        for row in db.execute(chosen.order_by(events.c.number)):
-            event = Event(*row)
+        for event in map(Event._make, db.execute(chosen.order_by(events.c.number))):
             details = ledger.store.said(event)
             if event.kind == REDEEMED:
                 values[event.subject] = details["values"]
@@ -212,16 +212,12 @@ def confidence_sequence(hits: int, n: int, confidence: float) -> tuple[float, fl
         """How far beyond the limit a bettor against a share has come, in logarithms."""
         return won - float(xlogy(hits, share) + xlog1py(n - hits, -share))
 
-    def end(outside: float) -> float:
-        inside = hits / n
-        if ahead(outside) <= 0:
-            return outside
-        for _ in range(60):
-            middle = (outside + inside) / 2
-            outside, inside = (middle, inside) if ahead(middle) > 0 else (outside, middle)
-        return outside
-
-    return end(0.0), end(1.0)
+    # The share itself is inside, and 0 and 1 are outside unless it is one of them.
+    low, high = (
+        outside if ahead(outside) <= 0 else float(brentq(ahead, outside, hits / n))
+        for outside in (0.0, 1.0)
+    )
+    return low, high
 
 
 def evidence_against(happened: Iterable[bool], predicted: Iterable[float]) -> float:

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
+from ract.apps.ledger.chain import Head
 from ract.apps.ledger.entries import Plain
-from ract.apps.ledger.ring import Head
 from ract.recourse.plan import exact_number, rounded_number
 
 OPEN, REDEEMED, WITHDRAWN, EXPIRED, ERASED = "open", "redeemed", "withdrawn", "expired", "erased"
@@ -182,6 +182,11 @@ class Redemption:
     accepted: bool
     promise: Promise | None
     faults: tuple[str, ...] = ()
+
+    @property
+    def decided_by(self) -> str | None:
+        """The number of the promise by which they were accepted; None if they were not."""
+        return self.promise.id if self.accepted and self.promise is not None else None
 
     def __str__(self) -> str:
         if self.promise is None:

@@ -111,14 +111,10 @@ class Regions:
         )
         if not self._holds(box):
             box.low[asked] = box.high[asked] = goal[asked]
-        moves = [
-            a
-            for a, axis in enumerate(self._axes)
-            if axis.feature.drift and not asked[a] and not np.isnan(box.low[a])
-        ]
+        free = ~asked & ~np.isnan(box.low)
+        moves = [a for a, axis in enumerate(self._axes) if axis.feature.drift and free[a]]
         proved = self._drift(box, moves, recourse.before[i], months) if moves else months
-        widened = ~asked & ~self._stays & self._numbers & ~np.isnan(box.low)
-        for a in np.flatnonzero(widened).tolist():
+        for a in np.flatnonzero(free & ~self._stays & self._numbers).tolist():
             self._widen(box, a, first[a], last[a])
         limits: dict[str, Limit] = {}
         names: list[str] = []
@@ -288,10 +284,9 @@ def drafts(
     check_keys(keys, "A person's key")
     regions, model = Regions(recourse, pinned), _fingerprint(recourse)
     before, after = _rows(recourse.people), _rows(recourse.counterfactuals)
-    months = (until - now) / MONTH
-    takes = months_needed(
-        recourse.encoder.axes, recourse.before, recourse.after, math.floor(months)
-    )
+    months, axes = (until - now) / MONTH, recourse.encoder.axes
+    takes = months_needed(axes, recourse.before, recourse.after, math.floor(months))
+    same: dict[str, Any] = {"desired": plain_value(recourse.desired), "model": model}
     found = []
     for i in np.flatnonzero(recourse.found).tolist():
         region, proved = regions.of(i, months)
@@ -300,21 +295,10 @@ def drafts(
         if end <= now or takes[i] > (end - now) / MONTH:
             continue
         plan = recourse[i]
-        found.append(
-            {
-                "person": keys[i],
-                "desired": plain_value(recourse.desired),
-                "expires": stamp(end),
-                "zone": str(end.tzinfo),
-                "plan": plan.describe(),
-                "region": region.to_dict(),
-                "strength": plain_value(float(recourse.strength[i])),
-                "lasting": plan.lasting,
-                "before": before[i],
-                "after": after[i],
-                "model": model,
-            }
-        )
+        draft = same | {"person": keys[i], "plan": plan.describe()}
+        draft |= {"expires": stamp(end), "zone": str(end.tzinfo), "region": region.to_dict()}
+        draft |= {"strength": plain_value(recourse.strength[i]), "lasting": plan.lasting}
+        found.append(draft | {"before": before[i], "after": after[i]})
     return found
 
 

@@ -13,6 +13,7 @@ from dataclasses import replace
 from datetime import datetime, tzinfo
 from typing import Any, NamedTuple
 
+import numpy as np
 from sqlalchemy import ColumnElement, Connection, insert, select
 
 from ract._utils.errors import InvalidSpec
@@ -71,20 +72,16 @@ class Shelf:
 
         Their signatures are checked when they are redeemed.
         """
-        table, events = tables.promises.c, tables.events.c
+        table, event = tables.promises.c, tables.events.c
+        chosen = OFFERS.with_only_columns(event.number).where(table.status == OPEN)
         with self._store.reading() as db:
-            chosen = (
-                select(table.id)
-                .join(tables.events, events.subject == table.id)
-                .where(events.kind == OFFERED, table.status == OPEN)
-                .order_by(table.expires, events.number)
-            )
-            ids = db.execute(chosen).scalars().all()
-        for first in range(0, len(ids), PAGE):
-            places = {id: place for place, id in enumerate(ids[first : first + PAGE])}
+            ordered = chosen.order_by(None).order_by(table.expires, event.number)
+            numbers = np.fromiter(db.execute(ordered).scalars(), np.int64)
+        for first in range(0, len(numbers), PAGE):
+            places = {number: k for k, number in enumerate(numbers[first : first + PAGE].tolist())}
             with self._store.reading() as db:
-                rows = db.execute(OFFERS.where(table.id.in_(places))).all()
-            for row in sorted(rows, key=lambda row: places[row.subject]):
+                rows = db.execute(OFFERS.where(event.number.in_(places))).all()
+            for row in sorted(rows, key=lambda row: places[row.number]):
                 if row.status == OPEN:  # asked in SQL, SQLite would go through all open ones
                     promise = self._promise(row[0], chain.Event(*row[1:]), signed=False)
                     if promise.expires >= now:

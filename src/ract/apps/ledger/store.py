@@ -17,8 +17,9 @@ from __future__ import annotations
 import json
 import os
 import secrets
+import sqlite3
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from contextvars import ContextVar
 from datetime import UTC, datetime
 from functools import partial
@@ -31,16 +32,8 @@ from sqlalchemy.exc import ArgumentError, DataError, DBAPIError, IntegrityError,
 from sqlalchemy.exc import TimeoutError as NoConnection
 
 from ract._utils.errors import InvalidData, InvalidFile, InvalidSpec, how_to_install
-from ract.apps.ledger.chain import (
-    FIRST,
-    Event,
-    canonical_json,
-    details_digest,
-    hash_of,
-    is_intact,
-    stamp,
-)
-from ract.apps.ledger.ring import VARIABLE, KeyRing
+from ract.apps.ledger import chain
+from ract.apps.ledger.chain import VARIABLE, Event, KeyRing, stamp
 from ract.apps.ledger.tables import NEWEST, check_version, events, migrate, version
 
 Mode = Literal["create", "write", "read"]
@@ -124,8 +117,6 @@ class Store:
         return self.engine.dialect.name == "sqlite"
 
     def _begin(self, keys: Keys, mode: Mode) -> None:
-        from ract.apps.ledger.upgrade import upgrade
-
         with self.snapshot() if mode == "read" else self.writing() as db:
             names = sa.inspect(db).get_table_names()
             if mode != "create" and version.name not in names:
@@ -138,7 +129,7 @@ class Store:
                         "once to write, as ract promises open does, and they are."
                     )
             else:
-                migrate(db, lambda db: upgrade(db, self))
+                migrate(db, self)
         if version.name in names and mode != "read":
             self.tidy()  # an old ledger may have held secrets
 
@@ -155,7 +146,7 @@ class Store:
             columns = [] if is_new else sa.inspect(db).get_columns(events.name)
             if any(column["name"] == "key" for column in columns):
                 signed = sa.select(events.c.key).where(events.c.key.is_not(None)).limit(1)
-                if (key := db.execute(signed).scalar()) is not None:
+                if (key := db.scalar(signed)) is not None:
                     raise InvalidSpec(
                         f"The events of this ledger are signed by key {key}, but there is no "
                         f"{path}; say where it is by {VARIABLE}."
@@ -196,9 +187,7 @@ class Store:
             return self._clock()
         if self._is_sqlite:  # whose clock is that of this machine
             return datetime.now(UTC)
-        return datetime.fromisoformat(
-            str(db.execute(sa.select(sa.func.clock_timestamp())).scalar())
-        )
+        return datetime.fromisoformat(str(db.scalar(sa.select(sa.func.clock_timestamp()))))
 
     def append(
         self, db: sa.Connection, kind: str, subject: str, details: Mapping[str, Any], by: str
@@ -206,12 +195,11 @@ class Store:
         """Add an event at the end of the chain; never before the last one, whatever clocks say."""
         columns = events.c.number, events.c.hash, events.c.at
         last = db.execute(sa.select(*columns).order_by(events.c.number.desc()).limit(1)).first()
-        number, previous, since = (1, FIRST, "") if last is None else (last[0] + 1, *last[1:])
-        salt, plain = secrets.token_hex(16), canonical_json(details)
-        when, digest = max(stamp(self.now(db)), since), details_digest(salt, plain)
-        made = (number, when, kind, subject, by, digest, previous, "", None, None, salt, plain)
-        new = Event(*made)
-        new = self.signed(new._replace(hash=hash_of(new)))
+        number, previous, since = (1, chain.FIRST, "") if last is None else (last[0] + 1, *last[1:])
+        salt, plain = secrets.token_hex(16), chain.canonical_json(details)
+        when, digest = max(stamp(self.now(db)), since), chain.details_digest(salt, plain)
+        new = Event(number, when, kind, subject, by, digest, previous, "", None, None, salt, plain)
+        new = self.signed(new._replace(hash=chain.hash_of(new)))
         db.execute(sa.insert(events).values(new._asdict()))
         return new
 
@@ -226,7 +214,7 @@ class Store:
 
     def said(self, one: Event) -> dict[str, Any]:
         """The details of an event that is as it was written and signed; refused otherwise."""
-        if not is_intact(one) or not self.is_signed(one):
+        if not chain.is_intact(one) or not self.is_signed(one):
             raise LedgerChanged(one.subject)
         found: dict[str, Any] = json.loads(one.details or "")
         return found
@@ -249,19 +237,14 @@ class Store:
         """Copy a SQLite ledger to a new file while others go on writing."""
         if self._file is None:
             raise InvalidSpec("Only a ledger in a file is copied; PostgreSQL has pg_dump for that.")
-        import sqlite3
-
         try:
             os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
         except FileExistsError:
             raise InvalidSpec(f"{path} is there already.") from None
-        target = sqlite3.connect(path)
-        try:
+        with closing(sqlite3.connect(path)) as target:
             with self.reading() as db:
                 db.connection.driver_connection.backup(target)  # type: ignore[union-attr]
             target.execute("PRAGMA journal_mode=DELETE")
-        finally:
-            target.close()
 
     def close(self) -> None:
         """Close every connection; those in use are closed when they are given back."""
@@ -342,9 +325,8 @@ def _as_sentences(engine: sa.Engine) -> Iterator[None]:
         cause = " ".join(str(error.orig).split())
         where = engine.url.render_as_string(hide_password=True)
         if "file is not a database" in cause or "malformed" in cause:
-            raise InvalidFile(
-                f"{engine.url.database} is not a ledger, or damaged: {cause}."
-            ) from None
+            damaged = f"{engine.url.database} is not a ledger, or damaged: {cause}."
+            raise InvalidFile(damaged) from None
         raise LedgerUnavailable(f"The ledger {where} does not answer: {cause}") from None
 
 

@@ -1,16 +1,30 @@
-"""The tables of a ledger, and how they came to be what they are."""
+"""The tables of a ledger, and how they came to be what they are.
+
+Events of ledgers of 0.2 are checked and signed, and what lay beside them joins the chain. The
+secret that signed applicants' links lay in the database, where whoever could read it could forge
+them. It is removed, and links are made anew.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import Any
+import json
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
 from ract._utils.errors import InvalidFile
+from ract.apps.ledger import chain
+
+if TYPE_CHECKING:
+    from ract.apps.ledger.store import Store
 
 NEWEST = 2  # version of the tables; those of 0.2 are 1
 BATCH = 1000  # rows that are read at once
+BY = "upgrade from 0.2"
+NEW = (("by", 200), ("key", 16), ("signature", 128))
+EVENT = "event INTEGER"
+GONE = ("cases", "notes", "secret", "counters")  # tables of the service
 
 schema = sa.MetaData()
 version = sa.Table("ract_version", schema, sa.Column("version", sa.Integer, nullable=False))
@@ -83,14 +97,14 @@ def all_events(db: sa.Connection, table: sa.Table = events) -> Iterable[Any]:
     return db.execute(chosen, execution_options={"yield_per": BATCH})
 
 
-def migrate(db: sa.Connection, upgrade: Callable[[sa.Connection], None]) -> None:
+def migrate(db: sa.Connection, store: Store) -> None:
     """Make the tables, or bring those of 0.2 to what they are now; nobody else writes meanwhile."""
     version.create(db, checkfirst=True)
     seen = check_version(db)
     if seen == 0:
         schema.create_all(db)
     elif seen < NEWEST:
-        upgrade(db)
+        _upgrade(db, store)
     if seen < NEWEST:
         db.execute(sa.insert(version).values(version=NEWEST))
 
@@ -103,3 +117,90 @@ def check_version(db: sa.Connection) -> int:
             f"This ledger was written by a newer ract (schema {seen}; this one knows {NEWEST})."
         )
     return seen
+
+
+def _upgrade(db: sa.Connection, store: Store) -> None:
+    """Bring the tables of 0.2 to those of today, and sign their events."""
+    old = _old_events(db)
+    db.execute(sa.text("ALTER TABLE ract_events RENAME COLUMN promise TO subject"))
+    for name, size in NEW:
+        db.execute(sa.text(f'ALTER TABLE ract_events ADD COLUMN "{name}" VARCHAR({size})'))
+    for event in map(store.signed, old):
+        chosen = sa.update(events).where(events.c.number == event.number)
+        db.execute(chosen.values(key=event.key, signature=event.signature))
+    db.execute(sa.text("UPDATE ract_promises SET expires = '' WHERE status = 'erased'"))
+    for new in (cases, requests):
+        new.create(db)
+    one_end.create(db)
+    names = set(sa.inspect(db).get_table_names())
+    if "ract_serve_cases" in names:
+        _take_cases(db, store)
+        _take_keys_and_models(db, store)
+        for name in GONE:
+            db.execute(sa.text(f"DROP TABLE ract_serve_{name}"))
+    last = old[-1].hash if old else chain.FIRST
+    store.append(db, "upgraded", "0" * 32, {"events": len(old), "head": last}, BY)
+
+
+def _old_events(db: sa.Connection) -> list[chain.Event]:
+    """The events of 0.2, if they are as they were written: whatever else is not signed."""
+    names = ("at", "kind", "promise", "digest", "previous", "hash", "salt", "details")
+    columns = [sa.Column(name, sa.String) for name in names]
+    old = sa.Table("ract_events", sa.MetaData(), sa.Column("number", sa.Integer), *columns)
+    previous, found = chain.FIRST, list[chain.Event]()
+    for row in all_events(db, old):
+        held = {"by": None, "key": None, "signature": None, **row._mapping}
+        event = chain.Event(subject=held.pop("promise"), **held)
+        is_whole = event.number == len(found) + 1 and event.previous == previous
+        if (
+            not is_whole
+            or chain.hash_of(event) != event.hash
+            or not (event.details is None or chain.is_intact(event))
+        ):
+            raise InvalidFile(
+                f"Event {event.number} of this ledger of 0.2 is not as it was written; the "
+                "ledger cannot be upgraded."
+            )
+        previous = event.hash
+        found.append(event._replace(salt=None, details=None))
+    return found
+
+
+def _take_cases(db: sa.Connection, store: Store) -> None:
+    """Decisions, reports and notes as events."""
+    for row in _rows(db, "cases ORDER BY at"):
+        person, reported = row["person"], None
+        decided = {"person": person, "values": json.loads(row["held"]), "at": row["at"]}
+        decided["decision"] = json.loads(row["decision"])
+        number = store.append(db, "decided", row["id"], decided, BY).number
+        if row["reported"] is not None:
+            said = {"person": person, "values": json.loads(row["reported"])}
+            reported = store.append(db, "reported", row["id"], said, BY).number
+        new = {"id": row["id"], "person": person, "decided": number, "reported": reported}
+        db.execute(cases.insert().values(new))
+    for note in _rows(db, "notes ORDER BY number"):
+        details = {"person": note["person"], "text": note["text"], "at": note["at"]}
+        store.append(db, "noted", note["case"], details, note["by"])
+
+
+def _take_keys_and_models(db: sa.Connection, store: Store) -> None:
+    """Whose keys there are and which models decided, as events."""
+    for table, column in (("keys", "until VARCHAR(27)"), ("keys", EVENT), ("models", EVENT)):
+        db.execute(sa.text(f"ALTER TABLE ract_serve_{table} ADD COLUMN {column}"))
+    for row in _rows(db, "keys ORDER BY made"):
+        details = {name: row[name] for name in ("role", "name", "hash")} | {"until": None}
+        number = store.append(db, "key", row["id"], details, BY).number
+        if row["revoked"] is not None:
+            store.append(db, "revoked", row["id"], {}, BY)
+        chosen = sa.text("UPDATE ract_serve_keys SET event = :event WHERE id = :id")
+        db.execute(chosen, {"event": number, "id": row["id"]})
+    for row in _rows(db, "models"):
+        details = {"number": row["number"], "hash": row["hash"], "forced": bool(row["forced"])}
+        number = store.append(db, "model", row["hash"][:32], details, BY).number
+        chosen = sa.text("UPDATE ract_serve_models SET event = :event WHERE number = :number")
+        db.execute(chosen, {"event": number, "number": row["number"]})
+
+
+def _rows(db: sa.Connection, which: str) -> Sequence[sa.RowMapping]:
+    """Rows of a table of the service of 0.2."""
+    return db.execute(sa.text(f"SELECT * FROM ract_serve_{which}")).mappings().all()

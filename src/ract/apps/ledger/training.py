@@ -182,12 +182,11 @@ def promised_rows(
         room = _room(promise, people)
         shares = [0.0, 1.0, *rng.random((N_BETWEEN, len(room)))] if room else [0.0]
         for share in shares:
-            part = np.broadcast_to(share, len(room))
-            more = {
-                name: np.round(start + t * (end - start)) if whole else start + t * (end - start)
-                for (name, (start, end, whole)), t in zip(room.items(), part, strict=True)
-            }
-            rows.append({**promise.after, **more})
+            row, part = dict(promise.after), np.broadcast_to(share, len(room))
+            for (name, (start, end, whole)), t in zip(room.items(), part, strict=True):
+                value = start + t * (end - start)
+                row[name] = np.round(value) if whole else value
+            rows.append(row)
             owner.append(k)
     return pd.DataFrame(rows)[list(people.columns)], np.array(owner)
 
@@ -245,11 +244,8 @@ def _samples(X: TableLike, y: ColumnLike, weight: ColumnLike | None) -> _Samples
 
 def _in_type(column: pd.Series, kind: np.dtype) -> pd.Series:
     """A column in a type; numbers that whole ones cannot hold stay as they are."""
-    if kind.kind in "iu":
-        numbers = column.astype(float)
-        if not (numbers == np.floor(numbers)).all():
-            return numbers
-    return column.astype(kind)
+    is_whole = kind.kind not in "iu" or (column.astype(float) % 1 == 0).all()
+    return column.astype(kind if is_whole else float)
 
 
 def _auc(model: RecourseClassifierMixin, samples: _Samples) -> float:
@@ -259,9 +255,9 @@ def _auc(model: RecourseClassifierMixin, samples: _Samples) -> float:
 
 
 def _check_desired(model: RecourseClassifierMixin, promises: Sequence[Promise]) -> None:
-    for promise in promises:
-        if promise.desired != model.desired_:
-            raise InvalidSpec(
-                f"A promise is of the class {promise.desired!r}, but the model's desired class is "
-                f"{str(model.desired_)!r}."
-            )
+    other = next((p.desired for p in promises if p.desired != model.desired_), None)
+    if other is not None:
+        raise InvalidSpec(
+            f"A promise is of the class {other!r}, but the model's desired class is "
+            f"{str(model.desired_)!r}."
+        )

@@ -10,8 +10,8 @@ from sqlalchemy import Connection, select
 from sqlalchemy.exc import DBAPIError
 
 from ract.apps.ledger import chain, tables
+from ract.apps.ledger.chain import Head, KeyRing
 from ract.apps.ledger.promise import ERASED, OFFERED, OPEN, Verification
-from ract.apps.ledger.ring import Head, KeyRing
 from ract.apps.ledger.store import Store
 
 MOST_FAULTS = 20  # that are listed

@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Depends, Header, Request, Response
+from fastapi import APIRouter, Depends, Header, Response
 from fastapi.responses import JSONResponse
 from fastapi.security import HTTPBearer
 from pydantic import BaseModel
@@ -18,12 +18,11 @@ from ract.apps.ledger.store import before_commit
 from ract.apps.web import schemas
 from ract.apps.web.edge import metrics_text
 from ract.apps.web.gate import Gate
-from ract.apps.web.keys import ADMIN, APPLICANT, AUDITOR, WORKER, Caller
-from ract.apps.web.routes import Routes
+from ract.apps.web.keys import ADMIN, APPLICANT, AUDITOR, WORKER
+from ract.apps.web.routes import ASYNC, Routes, Visit
 from ract.apps.web.work import Cancelled, RequestWork
 
 IDEMPOTENCY = "The same key gives the same answer, made once; with another body it is refused."
-ASYNC = "respond-async"
 # Notices and audits are whole pages with styles of their own, and without scripts.
 LETTER_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'"
 PROBLEMS: dict[int | str, dict[str, Any]] = {
@@ -37,139 +36,109 @@ Once = Annotated[str | None, Header(max_length=100, description=IDEMPOTENCY)]
 
 def api_routes(gate: Gate) -> APIRouter:
     """The routes for programs, typed by the model that decides now."""
-    service = gate.service
-    requests = schemas.Requests.of(service.live, service.settings)
+    service, anyone = gate.service, (APPLICANT, WORKER, AUDITOR)
     bearer = Depends(HTTPBearer(auto_error=False, description="A key, or an applicant's link."))
     router = APIRouter(dependencies=[bearer], responses=PROBLEMS)
-    route, anyone = Routes(router, gate).api, (APPLICANT, WORKER, AUDITOR)
+    route = Routes(router, gate, schemas.typed_requests(service.live, gate.settings))
 
-    @route("POST", "/decide", WORKER, summary="Decide on people", body=requests.decide)
-    def decide(caller: Caller, body: schemas.DecideRequest) -> schemas.Decisions:
+    @route("POST", "/decide", WORKER, summary="Decide on people")
+    def decide(visit: Visit, body: schemas.DecideRequest) -> schemas.Decisions:
         """Decide by the model, or by an open promise to the person, which is then named.
 
         With `keep` all decisions are kept as cases, or none, and promises are redeemed.
         """
         people = [one.person for one in body.people]
-        found = service.decide(people, _rows(body), body.keep, caller.name)
+        found = service.decide(people, _rows(body), body.keep, visit.caller.name)
         return schemas.Decisions(model=service.live.fingerprint, decisions=found)
 
-    search: dict[str, Any] = {"kind": "search", "body": requests.plans}
-
-    @route("POST", "/plans", WORKER, summary="Find plans for people", **search)
-    def plans(caller: Caller, body: schemas.PlansRequest) -> schemas.PlansAnswer:
+    @route("POST", "/plans", WORKER, kind="search", summary="Find plans for people")
+    def plans(visit: Visit, body: schemas.PlansRequest) -> schemas.PlansAnswer:
         """Find what people can do, each within what they say they can."""
         found = service.plans(_rows(body), n_alternatives=body.n_alternatives, **_options(body))
         each = zip((plan for part in found for plan in part), body.people, strict=True)
         answers = [schemas.plan_answer(plan, one.person) for plan, one in each]
         return schemas.PlansAnswer(model=service.live.fingerprint, plans=answers)
 
-    async def promises(
-        request: Request,
+    offers: dict[str, Any] = {"status_code": 201, "response_model": schemas.Offers}
+    offers["responses"] = {202: {"model": schemas.JobAnswer}}
+
+    @route("POST", "/promises", WORKER, kind="search", summary="Promise plans to people", **offers)
+    def promises(
+        visit: Visit,
         body: schemas.OfferRequest,
         idempotency_key: Once = None,
         prefer: str = Header(""),
-    ) -> schemas.Offers:
+    ) -> schemas.Offers | Response:
         """Find plans and promise them; all are kept or none. With an Idempotency-Key once only.
 
         With `Prefer: respond-async` the answer is a job, which is asked for and can be cancelled.
         """
         if ASYNC in prefer:
-            return await gate(request, lambda caller: begin(caller, body))  # type: ignore
-        once = _once(request.state.who, idempotency_key, body)
-        return await gate(
-            request, lambda caller: offer(caller, body, once), "search", len(body.people)
-        )
+            return begin(visit, body)
+        return offer(body, visit.caller.name, _once(visit, idempotency_key, body))
 
-    promises.__annotations__["body"] = requests.offers
-    router.add_api_route(
-        "/promises",
-        promises,
-        methods=["POST"],
-        summary="Promise plans to people",
-        status_code=201,
-        dependencies=gate.may(WORKER),
-        responses={202: {"model": schemas.JobAnswer}},
-    )
-
-    def offer(
-        caller: Caller, body: schemas.OfferRequest, once: ledger.Request | None
-    ) -> schemas.Offers:
+    def offer(body: schemas.OfferRequest, by: str, once: ledger.Request | None) -> schemas.Offers:
         people = [one.person for one in body.people]
         found = service.plans(_rows(body), explain=False, **_options(body))
-        made = service.offer(people, found, by=caller.name, days=body.days, request=once)
+        made = service.offer(people, found, by=by, days=body.days, request=once)
         promised = {promise.person for promise in made}
         return schemas.Offers(
             promises=[schemas.promise_answer(promise) for promise in made],
             without=[person for person in people if person not in promised],
         )
 
-    def begin(caller: Caller, body: schemas.OfferRequest) -> JSONResponse:
+    def begin(visit: Visit, body: schemas.OfferRequest) -> Response:
         """Begin an offer as a job; what it makes is found by the job's number."""
-        id = secrets.token_hex(16)
+        id, state = secrets.token_hex(16), service.state
 
         def run(work: RequestWork) -> None:
             def keep(db: Connection) -> None:
                 work.keep()
-                if not service.state.mark_job(id, "done", db=db):
+                if not state.mark_job(id, "done", db=db):
                     raise Cancelled
 
-            work.begin(lambda: service.state.job(id, None)[0] == "running")
+            work.begin(lambda: state.job(id, None)[0] == "running")
             before_commit.set(keep)
             try:
-                offer(caller, body, ledger.Request(f"job:{id}"))
+                offer(body, visit.caller.name, ledger.Request(f"job:{id}"))
             except Exception as error:
                 before_commit.set(None)
                 said = str(error) if isinstance(error, ValueError) else "Something went wrong here."
                 is_over = isinstance(error, Cancelled)
-                service.state.mark_job(id, "cancelled" if is_over else "failed", said)
+                state.mark_job(id, "cancelled" if is_over else "failed", said)
 
-        service.state.add_job(id, caller.id)
-        gate.start(run)
+        state.add_job(id, visit.caller.id)
+        visit.gate.start(run)
         answer = schemas.JobAnswer(job=id, state="running", detail="")
         return JSONResponse(answer.model_dump(), 202, {"location": f"/jobs/{id}"})
 
-    def standing(caller: Caller, id: str) -> tuple[str, str]:
-        return service.state.job(id, None if caller.role == ADMIN else caller.id)
-
     @route("GET", "/jobs/{id}", WORKER, summary="How a job stands")
-    def job(caller: Caller, id: str) -> schemas.JobAnswer:
+    def job(visit: Visit, id: str) -> schemas.JobAnswer:
         """The promises that it has made, once it is done."""
-        state, said = standing(caller, id)
+        state, said = _standing(visit, id)
         made = service.ledger.made(ledger.Request(f"job:{id}")) or []
         answers = [schemas.promise_answer(promise) for promise in made]
         return schemas.JobAnswer(job=id, state=state, detail=said, promises=answers)
 
     @route("DELETE", "/jobs/{id}", WORKER, summary="Cancel a job", status_code=204)
-    def cancel(caller: Caller, id: str) -> None:
+    def cancel(visit: Visit, id: str) -> None:
         """Cancel a job that runs; nothing of it is kept."""
-        standing(caller, id)
+        _standing(visit, id)
         if not service.state.mark_job(id, "cancelled"):
             raise ledger.Conflict("This job is over.")
 
-    def own_promise(caller: Caller, id: str) -> Promise:
-        promise = service.ledger.get(_number(id, "promise"))
-        if caller.case is not None and service.cases.get(caller.case).person != promise.person:
-            raise NotFound("There is no such promise.")
-        return promise
-
-    def own_case(caller: Caller, id: str) -> Case:
-        if caller.case is not None and caller.case != id:
-            raise NotFound("There is no such case.")
-        return service.cases.get(_number(id, "case"))
-
     @route("POST", "/promises/{id}/redeem", WORKER, summary="Redeem a promise")
     def redeem(
-        caller: Caller, id: str, body: schemas.RedeemRequest, idempotency_key: Once = None
+        visit: Visit, id: str, body: schemas.RedeemRequest, idempotency_key: Once = None
     ) -> schemas.RedemptionAnswer:
         """Accept someone who stands where their promise says, whatever the model says.
 
         Values are those of the promise's own features, whatever features the model has now.
         """
-        promise, once = own_promise(caller, id), _once(caller, idempotency_key, body, id)
-        found = service.redeem(promise, body.values, caller.name, body.evidence, once)
+        promise, once = _promise(visit, id), _once(visit, idempotency_key, body, id)
+        found = service.redeem(promise, body.values, visit.caller.name, body.evidence, once)
         if found is None:
-            waits = "A second person has to confirm this."
-            found = ledger.Redemption(False, promise, (waits,))
+            found = ledger.Redemption(False, promise, ("A second person has to confirm this.",))
         return schemas.RedemptionAnswer(
             accepted=found.accepted,
             promise=schemas.promise_answer(found.promise or promise),
@@ -177,53 +146,53 @@ def api_routes(gate: Gate) -> APIRouter:
         )
 
     @route("GET", "/promises/{id}", *anyone, summary="Read a promise")
-    def promise(caller: Caller, id: str) -> schemas.PromiseAnswer:
+    def promise(visit: Visit, id: str) -> schemas.PromiseAnswer:
         """What was promised, and what became of it."""
-        return schemas.promise_answer(own_promise(caller, id))
+        return schemas.promise_answer(_promise(visit, id))
 
     @route("GET", "/promises/{id}/receipt", *anyone, summary="A signed receipt")
-    def receipt(caller: Caller, id: str) -> dict[str, Any]:
+    def receipt(visit: Visit, id: str) -> dict[str, Any]:
         """The promise as it was signed, which can be checked without this service."""
-        return service.ledger.receipt(own_promise(caller, id).id)
+        return service.ledger.receipt(_promise(visit, id).id)
 
     letter: dict[str, Any] = {"kind": "search", "response_class": Response}
 
     @route("GET", "/notices/{id}", *anyone, summary="Read the notice of a case", **letter)
-    def notice(caller: Caller, id: str, form: Form = "html", language: str = "en") -> Response:
+    def notice(visit: Visit, id: str, form: Form = "html", language: str = "en") -> Response:
         """Why someone was refused, and what would have changed it."""
-        text = service.notice(own_case(caller, id), language, form)
+        text = service.notice(_case(visit, id), language, form)
         policy = {"content-security-policy": LETTER_POLICY}
         return Response(text, media_type=FORMS[form], headers=policy)
 
     @route("POST", "/cases/{id}/link", WORKER, summary="Make a link for an applicant")
-    def link(caller: Caller, id: str) -> schemas.LinkAnswer:
+    def link(visit: Visit, id: str) -> schemas.LinkAnswer:
         """A link that ends; whoever has it sees this case and nothing else."""
-        address, until = service.link(own_case(caller, id))
+        address, until = service.link(_case(visit, id))
         return schemas.LinkAnswer(link=address, expires=until)
 
     @route("DELETE", "/cases/{id}/link", WORKER, summary="Revoke links", status_code=204)
-    def unlink(caller: Caller, id: str) -> None:
+    def unlink(visit: Visit, id: str) -> None:
         """End every link to a case."""
-        service.state.end_links(own_case(caller, id).id)
+        service.state.end_links(_case(visit, id).id)
 
     @route("DELETE", "/people", summary="Erase a person whose key no path can hold, such as ..")
     @route("DELETE", "/people/{person:path}", summary="Erase a person")
-    def erase(caller: Caller, person: str) -> schemas.ErasedAnswer:
+    def erase(visit: Visit, person: str) -> schemas.ErasedAnswer:
         """Remove everything that is kept of a person; the ledger still verifies."""
-        return schemas.ErasedAnswer(**service.ledger.erase(person, by=caller.name)._asdict())
+        return schemas.ErasedAnswer(**service.ledger.erase(person, by=visit.caller.name)._asdict())
 
     @route("GET", "/audit", AUDITOR, kind="long", summary="Numbers for auditors")
-    def audit(caller: Caller) -> schemas.AuditAnswer:
+    def audit(visit: Visit) -> schemas.AuditAnswer:
         """Verify the ledger and count what is kept."""
         return service.audit()
 
     @route("POST", "/reload", kind="long", summary="Read the model file again")
-    def reload(caller: Caller, body: schemas.ReloadRequest) -> schemas.ReloadAnswer:
+    def reload(visit: Visit, body: schemas.ReloadRequest) -> schemas.ReloadAnswer:
         """Decide by the model file as it is now, if it keeps every open promise or is forced."""
-        return service.reload(by=caller.name, force=body.force)
+        return service.reload(by=visit.caller.name, force=body.force)
 
     @route("GET", "/metrics", AUDITOR, summary="Counts for Prometheus", response_class=Response)
-    def metrics(caller: Caller) -> Response:
+    def metrics(visit: Visit) -> Response:
         """What all worker processes have counted."""
         text = metrics_text(service.ledger.counts(), service.live.number)
         return Response(text, media_type="text/plain; version=0.0.4")
@@ -231,11 +200,31 @@ def api_routes(gate: Gate) -> APIRouter:
     return router
 
 
-def _once(caller: Caller, key: str | None, body: BaseModel, of: str = "") -> ledger.Request | None:
+def _standing(visit: Visit, id: str) -> tuple[str, str]:
+    key = None if visit.caller.role == ADMIN else visit.caller.id
+    return visit.service.state.job(id, key)
+
+
+def _promise(visit: Visit, id: str) -> Promise:
+    """A promise that the caller may see."""
+    found, case = visit.service.ledger.get(_number(id, "promise")), visit.caller.case
+    if case is not None and visit.service.cases.get(case).person != found.person:
+        raise NotFound("There is no such promise.")
+    return found
+
+
+def _case(visit: Visit, id: str) -> Case:
+    """A case that the caller may see."""
+    if visit.caller.case not in (None, id):
+        raise NotFound("There is no such case.")
+    return visit.service.cases.get(_number(id, "case"))
+
+
+def _once(visit: Visit, key: str | None, body: BaseModel, of: str = "") -> ledger.Request | None:
     """A request that is carried out once for each caller."""
     if key is None:
         return None
-    return ledger.Request(f"{caller.id}:{of}:{key}", body.model_dump_json())
+    return ledger.Request(f"{visit.caller.id}:{of}:{key}", body.model_dump_json())
 
 
 def _rows(body: schemas.DecideRequest | schemas.SearchRequest) -> list[dict[str, Any]]:

@@ -65,18 +65,14 @@ class App:
     """
 
     def __init__(self, settings: Settings) -> None:
-        self.settings = settings
-        self._service: Service | None = None
-        self.gate = Gate(settings, lambda: self.service)
+        self.settings, self.gate = settings, Gate(settings)
         self.routes: FastAPI | None = None
         self._edge = Edge(self._current, self.gate, self._refused)
 
     @property
     def service(self) -> Service:
-        """The service that answers requests, as soon as the ledger is open."""
-        if self._service is None:
-            raise LedgerUnavailable("The ledger has not answered yet.")
-        return self._service
+        """What answers requests, as soon as the ledger is open."""
+        return self.gate.service
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, or begin and end with the process."""
@@ -86,12 +82,9 @@ class App:
             await self._edge(scope, receive, send)
 
     async def _current(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["path"] == "/health":
-            await (await self._health())(scope, receive, send)
-        elif self.routes is None:
+        if self.routes is None:
             raise LedgerUnavailable
-        else:
-            await self.routes(scope, receive, send)
+        await self.routes(scope, receive, send)
 
     def _routes(self) -> FastAPI:
         """Routes for the model that decides now."""
@@ -118,24 +111,19 @@ class App:
             app.add_exception_handler(kind, self._refused)
         return app
 
-    async def _health(self) -> Response:
-        try:
-            await self.gate.in_thread(lambda: self.service.state.model_number())
-            if self.routes is None:
-                raise LedgerUnavailable
-        except (LedgerUnavailable, Denied):
-            return JSONResponse({"status": "the ledger does not answer"}, 503)
-        return JSONResponse({"status": "ok"})
+    async def _health(self) -> dict[str, str]:
+        await self.gate.in_thread(self.service.state.model_number)
+        return {"status": "ok"}
 
     def connect(self) -> None:
         """Open the ledger and read the model; until that is possible every answer is 503."""
         service = Service(self.settings)
         try:
             service.warm()
-            self._service = service
+            self.gate.opened = service
             self.routes = self._routes()
         except BaseException:
-            self._service = None
+            self.gate.opened = None
             service.close()
             raise
 
@@ -157,8 +145,6 @@ class App:
         with suppress(asyncio.CancelledError):
             await watching
         await asyncio.to_thread(self.gate.close)
-        if self._service is not None:
-            self._service.close()
         await send({"type": "lifespan.shutdown.complete"})
 
     def _drain_first(self) -> None:
@@ -180,7 +166,7 @@ class App:
         while True:
             await asyncio.sleep(EVERY)
             try:
-                if self._service is None:
+                if self.routes is None:
                     await asyncio.to_thread(self.connect)
                     log.info("The ledger answers.")
                 elif await asyncio.to_thread(self.service.refresh):
@@ -199,8 +185,8 @@ class App:
     def _refused(self, request: Request, error: Exception) -> Response:
         """Why there is no answer: a sentence for programs, a page for people."""
         status, detail, headers = _reason(error)
-        if self._service is not None and request.url.path.startswith(PAGES):
-            return error_page(request, self._service, status, detail)
+        if self.routes is not None and request.url.path.startswith(PAGES):
+            return error_page(request, self.service, status, detail)
         return JSONResponse({"detail": printable(detail)}, status, headers)
 
 

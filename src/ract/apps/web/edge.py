@@ -47,17 +47,15 @@ LARGE = 1_000_000  # and of everybody else
 AT_ONCE = 4  # requests under way for each thread, before others are refused unread
 FIELDS = 20  # that a person in a request may have beside their values
 
-NONE = CollectorRegistry()
-REQUESTS = Counter("ract_requests", "Requests.", ["route", "status"], registry=NONE)
+OWN = CollectorRegistry()  # of this process
+REQUESTS = Counter("ract_requests", "Requests.", ["route", "status"], registry=OWN)
 SECONDS = Histogram(
-    "ract_request_seconds", "How long they took.", ["route"], buckets=BUCKETS, registry=NONE
+    "ract_request_seconds", "How long they took.", ["route"], buckets=BUCKETS, registry=OWN
 )
 PROMISES = Gauge(
-    "ract_promises", "Promises.", ["status"], registry=NONE, multiprocess_mode="mostrecent"
+    "ract_promises", "Promises.", ["status"], registry=OWN, multiprocess_mode="mostrecent"
 )
-MODEL = Gauge(
-    "ract_model", "The model that decides.", registry=NONE, multiprocess_mode="mostrecent"
-)
+MODEL = Gauge("ract_model", "The model that decides.", registry=OWN, multiprocess_mode="mostrecent")
 
 
 def metrics_text(promises: Mapping[str, int], model: int) -> str:
@@ -65,12 +63,10 @@ def metrics_text(promises: Mapping[str, int], model: int) -> str:
     MODEL.set(model)
     for status, n in promises.items():
         PROMISES.labels(status).set(n)
-    registry = CollectorRegistry()
+    registry = OWN
     if "PROMETHEUS_MULTIPROC_DIR" in os.environ:
+        registry = CollectorRegistry()
         MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
-    else:
-        for metric in (REQUESTS, SECONDS, PROMISES, MODEL):
-            registry.register(metric)
     return generate_latest(registry).decode()
 
 
@@ -171,26 +167,22 @@ class Edge:
 
 
 async def _body(request: Request, most: int) -> bytes:
-    said, body = request.headers.get("content-length", "0"), bytearray()
-    size = int(said) if said.isdigit() else 0
-    if size <= most:
+    said, body = request.headers.get("content-length", ""), bytearray()
+    is_large = said.isdigit() and int(said) > most
+    if not is_large:
         async for part in request.stream():
             body += part
-            if (size := len(body)) > most:
+            if is_large := len(body) > most:
                 break
-    if size > most:
+    if is_large:
         raise Denied(f"A request has at most {most:,} bytes.", 413)
     return bytes(body)
 
 
 def _replayed(body: bytes, receive: Receive) -> Receive:
-    sent = False
+    parts: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
     async def replay() -> Message:
-        nonlocal sent
-        if sent:
-            return await receive()
-        sent = True
-        return {"type": "http.request", "body": body, "more_body": False}
+        return parts.pop() if parts else await receive()
 
     return replay

@@ -9,13 +9,16 @@ from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
-from time import monotonic, thread_time
+from time import monotonic, thread_time, time
 from typing import Any, Literal, TypeVar
 
 from fastapi import Depends, Request
+from limits import RateLimitItemPerMinute
+from limits.strategies import FixedWindowRateLimiter
 
+from ract.apps.ledger import LedgerUnavailable
 from ract.apps.web.keys import ADMIN, APPLICANT, LINK, PREFIX, Caller, Denied
-from ract.apps.web.limiter import Limiter, per_minute
+from ract.apps.web.limiter import SharedCounts
 from ract.apps.web.service import Service
 from ract.apps.web.settings import Settings
 from ract.apps.web.work import Cancelled, RequestWork
@@ -89,23 +92,24 @@ class Gate:
     Parameters
     ----------
     settings : Settings
-    service : callable
-        The service; it raises LedgerUnavailable as long as there is none.
     """
 
-    def __init__(self, settings: Settings, service: Callable[[], Service]) -> None:
-        self.settings, self._service = settings, service
+    opened: Service | None = None  # as soon as the ledger is open
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
         shared = f"{settings.shared}/limits" if settings.shared else ":memory:"
-        self._limiter, seconds = Limiter(shared), 1000 * settings.search_seconds
+        self._counts, seconds = SharedCounts(shared), 1000 * settings.search_seconds
+        self._limiter = FixedWindowRateLimiter(self._counts)
+        most = {
+            "requests": settings.per_minute,
+            "requests by link": settings.per_minute / LINK_REQUESTS,
+            "wrong": WRONG_PER_MINUTE,
+            "search": seconds,
+            "search by link": seconds / LINK_SHARE,
+        }
         self._most = {
-            name: per_minute(name, most)
-            for name, most in (
-                ("requests", settings.per_minute),
-                ("requests by link", settings.per_minute / LINK_REQUESTS),
-                ("wrong", WRONG_PER_MINUTE),
-                ("search", seconds),
-                ("search by link", seconds / LINK_SHARE),
-            )
+            name: RateLimitItemPerMinute(max(1, int(n)), namespace=name) for name, n in most.items()
         }
         self._at_once: Counter[str] = Counter()
         # Searches keep a core busy: more of them at once only take longer each.
@@ -120,7 +124,9 @@ class Gate:
     @property
     def service(self) -> Service:
         """What answers."""
-        return self._service()
+        if self.opened is None:
+            raise LedgerUnavailable("The ledger has not answered yet.")
+        return self.opened
 
     def may(self, *roles: str) -> list[Any]:
         """What lets only some roles through to a route, and administrators; before its body."""
@@ -137,7 +143,7 @@ class Gate:
     async def __call__(
         self,
         request: Request,
-        work: Callable[[Caller], Answer],
+        work: Callable[[], Answer],
         kind: Kind = "quick",
         units: int = 1,
     ) -> Answer:
@@ -152,9 +158,9 @@ class Gate:
         units : int
             How many people are searched for.
         """
-        caller: Caller = request.state.who
         if kind != "search":
-            return await self.in_thread(lambda: work(caller), kind)
+            return await self.in_thread(work, kind)
+        caller: Caller = request.state.who
         if caller.case is not None and self._at_once[caller.id] >= LINK_AT_ONCE:
             raise Denied("Too much is being asked at once; try again.", 429, 1)
         self._at_once[caller.id] += 1
@@ -164,15 +170,23 @@ class Gate:
             self._at_once[caller.id] -= 1
             self._at_once += Counter()  # without those who have none left
 
-    def _searched(self, caller: Caller, work: Callable[[Caller], Answer]) -> Answer:
+    def _searched(self, caller: Caller, work: Callable[[], Answer]) -> Answer:
         """Work whose seconds count."""
-        most = self._most["search" if caller.case is None else "search by link"]
-        self._limiter.check(most, caller.id)
+        what = "search" if caller.case is None else "search by link"
+        self._count(what, caller.id, 0)
         begun = thread_time()
         try:
-            return work(caller)
+            return work()
         finally:
-            self._limiter.hit(most, caller.id, cost=math.ceil(1000 * (thread_time() - begun)))
+            used = math.ceil(1000 * (thread_time() - begun))
+            self._limiter.hit(self._most[what], caller.id, cost=used)
+
+    def _count(self, what: str, who: str, cost: int = 1) -> None:
+        """Count something, and refuse it if that is more than there may be, or was already."""
+        most, limiter = self._most[what], self._limiter
+        if not (limiter.hit(most, who, cost=cost) if cost else limiter.test(most, who)):
+            left = limiter.get_window_stats(most, who).reset_time - time()
+            raise Denied("Too many requests; please wait a little.", 429, max(1, round(left)))
 
     async def in_thread(
         self, call: Callable[[], Answer], kind: Kind = "quick", units: int = 1
@@ -207,8 +221,7 @@ class Gate:
 
     def _identify(self, request: Request) -> Caller:
         caller = self._shown(request)
-        what = "requests" if caller.case is None else "requests by link"
-        self._limiter.count(self._most[what], caller.id)
+        self._count("requests" if caller.case is None else "requests by link", caller.id)
         return caller
 
     def _shown(self, request: Request) -> Caller:
@@ -232,7 +245,7 @@ class Gate:
         address = request.client.host if request.client else ""
         caller = self.service.state.key_of(shown) if shown.startswith(PREFIX) else None
         if caller is None:
-            self._limiter.count(self._most["wrong"], address)
+            self._count("wrong", address)
             raise Denied("This key is not known.")
         return caller
 
@@ -257,9 +270,11 @@ class Gate:
         self._queues["job"].cancel()
 
     def close(self) -> None:
-        """Cancel what is under way, and wait for what is being kept."""
+        """Cancel what is under way, wait for what is being kept, and close the ledger."""
         for queue in self._queues.values():  # all at once, before one is waited for
             queue.cancel()
         for queue in self._queues.values():
             queue.close()
-        self._limiter.close()
+        self._counts.close()
+        if self.opened is not None:
+            self.opened.close()

@@ -6,11 +6,7 @@ import sqlite3
 import threading
 import time
 
-from limits import RateLimitItem, RateLimitItemPerMinute
 from limits.storage import Storage
-from limits.strategies import FixedWindowRateLimiter
-
-from ract.apps.web.keys import Denied
 
 FORGOTTEN = 1000  # counts after which those of minutes that are over are removed
 
@@ -22,6 +18,15 @@ class SharedCounts(Storage):
     ----------
     path : str
         ":memory:" for one process alone.
+
+    Examples
+    --------
+    >>> from limits import RateLimitItemPerMinute
+    >>> from limits.strategies import FixedWindowRateLimiter
+    >>> counts, two = SharedCounts(":memory:"), RateLimitItemPerMinute(2)
+    >>> [FixedWindowRateLimiter(counts).hit(two, "a") for _ in range(3)]
+    [True, True, False]
+    >>> counts.close()
     """
 
     STORAGE_SCHEME = ["ract"]  # noqa: RUF012  (that of the library)
@@ -84,45 +89,3 @@ class SharedCounts(Storage):
     def close(self) -> None:
         """Close the file."""
         self._db.close()
-
-
-class Limiter(FixedWindowRateLimiter):
-    """So much a minute for each caller; ``hit`` counts what is known when it is done.
-
-    Examples
-    --------
-    >>> limiter, two = Limiter(), per_minute("requests", 2)
-    >>> [limiter.count(two, "a") for _ in range(2)]
-    [None, None]
-    >>> limiter.count(two, "a")
-    Traceback (most recent call last):
-    ract.apps.web.keys.Denied: Too many requests; please wait a little.
-    >>> limiter.close()
-    """
-
-    def __init__(self, path: str = ":memory:") -> None:
-        self._counts = SharedCounts(path)
-        super().__init__(self._counts)
-
-    def count(self, most: RateLimitItem, who: str) -> None:
-        """Count something, and refuse it if that is more than there may be."""
-        if not self.hit(most, who):
-            raise self._denied(most, who)
-
-    def check(self, most: RateLimitItem, who: str) -> None:
-        """Refuse something of which there was too much already."""
-        if not self.test(most, who):
-            raise self._denied(most, who)
-
-    def _denied(self, most: RateLimitItem, who: str) -> Denied:
-        left = self.get_window_stats(most, who).reset_time - time.time()
-        return Denied("Too many requests; please wait a little.", 429, max(1, round(left)))
-
-    def close(self) -> None:
-        """Close the file."""
-        self._counts.close()
-
-
-def per_minute(what: str, most: float) -> RateLimitItem:
-    """So much of something a minute."""
-    return RateLimitItemPerMinute(max(1, int(most)), namespace=what)

@@ -102,18 +102,13 @@ class Live:
         """
         file = from_bytes(content)
         model = file.model
-        given = {
-            settings.language[:2]: settings for settings in map(NoticeSettings.from_toml, files)
-        }
-        details = next(iter(given.values())).details if given else None
-        notices = {}
-        for language in dict.fromkeys([*given, *BUILT_IN]):
-            settings = given.get(language)
-            if settings is None:
-                settings = NoticeSettings.suggest(model, language=language)
-                if details is not None:
-                    settings = NoticeSettings(language, details, settings.features)
-            notices[language] = Notices(model, settings)
+        given = {one.language[:2]: one for one in map(NoticeSettings.from_toml, files)}
+        details = next((one.details for one in given.values()), None)
+        for language in BUILT_IN:
+            if language not in given:
+                usual = NoticeSettings.suggest(model, language=language, details=details)
+                given[language] = usual
+        notices = {language: Notices(model, settings) for language, settings in given.items()}
         values = values_type(model)
         question = RecourseProblem(model).encoded(_frame(model, [_example(values)]))
         if not any(axis.feature.pace or axis.feature.delay for axis in model.encoder_.axes):
@@ -172,7 +167,7 @@ class Live:
         options
             Of ``find_recourse``.
         """
-        overrides = {i: self._override(one) for i, one in enumerate(rules)}
+        overrides = {i: own for i, one in enumerate(rules) if (own := self._override(one))}
         frame, matrix = self.frame(rows), self.matrix(rows)
 
         def find(some: pd.DataFrame, **how: Any) -> Recourse:
@@ -185,8 +180,7 @@ class Live:
                 return inquiry.at_levels(strength, lasting)
             return inquiry.answered(strength, lasting)
 
-        options |= {"overrides": {i: own for i, own in overrides.items() if own}}
-        options |= {"n_jobs": 1, "time_limit": min(SECONDS, each / 2)}
+        options |= {"overrides": overrides, "n_jobs": 1, "time_limit": min(SECONDS, each / 2)}
         found = few_changes(find, frame, at_least=True, ranges=True, **options)
         if self.months is not None:
             add_months(found, int(self.months))
@@ -302,13 +296,14 @@ def values_type(model: Any) -> type[BaseModel]:
     for axis in model.encoder_.axes:
         feature = axis.feature
         kind, limits, shown = _field(feature)
+        described = f"{feature.kind}; {CHANGES[feature.change]}"
         for name in feature.columns or (feature.name,):
             may_lack = feature.missing is not None
             default = None if may_lack else ...
             # Columns may be named like anything; pydantic's own names are f0, f1, ...
             fields[f"f{len(fields)}"] = (
                 kind | None if may_lack else kind,
-                Field(default, alias=name, description=_described(feature), **limits),
+                Field(default, alias=name, description=described, **limits),
             )
             example[name] = float(name == feature.columns[0]) if feature.columns else shown
     config = ConfigDict(
@@ -331,7 +326,3 @@ def _field(feature: Feature) -> tuple[Any, dict[str, Any], Any]:
     if feature.kind == "integer":
         return int, limits, round(middle)
     return float, limits, float(f"{middle:.4g}")
-
-
-def _described(feature: Feature) -> str:
-    return f"{feature.kind}; {CHANGES[feature.change]}"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from itertools import islice
 from typing import Any
 
@@ -9,30 +11,33 @@ from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 from markupsafe import Markup
 
+from ract._utils.status import Status
 from ract.apps.ledger import Case, Promise
 from ract.apps.ledger.cases import MOST_FOUND
-from ract.apps.ledger.promise import OPEN, WITHDRAWN
+from ract.apps.ledger.promise import WITHDRAWN
 from ract.apps.web.api import LETTER_POLICY
 from ract.apps.web.gate import LINK_COOKIE, SESSION_COOKIE, Gate
 from ract.apps.web.keys import APPLICANT, AUDITOR, WORKER, Denied
 from ract.apps.web.live import PersonalRules
-from ract.apps.web.routes import Routes, Visit, form_of, page_of, set_cookie, view_of
+from ract.apps.web.routes import EVERYBODY, Function, Routes, Visit, view_of
 from ract.apps.web.service import SESSION_HOURS, Service
-from ract.apps.web.views import View, promised_values, rules_from_form, values_from_form
-from ract.apps.web.what_if import what_if_routes
+from ract.apps.web.views import View, promised_values, rules_from_form, templates, values_from_form
+from ract.recourse.levers import Levers
+from ract.recourse.plan import Plan
 
 PAGES = ("/my", "/desk", "/auditor", "/login", "/logout")
 MOST_LISTED = 200  # promises on the page of the auditor
+MOST_LEVERS = 3  # features of a set
+
+Route = Callable[..., Callable[[Function], Function]]
 
 
 def page_routes(gate: Gate) -> APIRouter:
     """The routes for people."""
     router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
-    what_if_routes(router, gate)  # before /my/{token}
-    _applicant(router, gate)
-    _worker(router, gate)
-    _auditor(router, gate)
-    _doors(router, gate)
+    route = partial(Routes(router, gate), kind="search", response_model=None)
+    for some in (_trying, _applicant, _worker, _auditor, _doors):  # /my/try before /my/{token}
+        some(route)
     return router
 
 
@@ -51,9 +56,7 @@ def error_page(request: Request, service: Service, status: int, detail: str) -> 
     return HTMLResponse(view.page("error.html", **shown), status)
 
 
-def _applicant(router: APIRouter, gate: Gate) -> None:
-    route = Routes(router, gate).page
-
+def _applicant(route: Route) -> None:
     @route("GET", "/my/letter", APPLICANT)
     def letter(visit: Visit) -> Response:
         return _letter(visit.service.notice(visit.case, visit.view.language))
@@ -63,11 +66,11 @@ def _applicant(router: APIRouter, gate: Gate) -> None:
         found = visit.service.ledger.receipt(_promise(visit.service, visit.case, id).id)
         return JSONResponse(found, headers={"content-disposition": "attachment"})
 
-    @router.get("/my/{token}")
-    async def open_link(request: Request, token: str) -> Response:
-        await gate.in_thread(lambda: gate.applicant(token))
+    @route("GET", "/my/{token}", EVERYBODY, kind="quick")
+    def open_link(visit: Visit, token: str) -> Response:
+        visit.gate.applicant(token)
         answer = RedirectResponse("/my", 303)
-        set_cookie(gate.service, answer, LINK_COOKIE, token, path="/my")
+        visit.set_cookie(answer, LINK_COOKIE, token, path="/my")
         return answer
 
     @route("GET", "/my", APPLICANT)
@@ -94,6 +97,97 @@ def _applicant(router: APIRouter, gate: Gate) -> None:
         return RedirectResponse("/my", 303)
 
 
+def _trying(route: Route) -> None:
+    """Trying values; nothing that is tried is kept."""
+
+    @route("GET", "/my/try", APPLICANT)
+    def look(visit: Visit) -> str | Response:
+        if visit.service.live.accepted([visit.case.values])[0]:
+            return RedirectResponse("/my", 303)
+        return page(visit.view, visit.case)
+
+    @route("POST", "/my/try", APPLICANT)
+    def try_values(visit: Visit) -> str:
+        view, values = visit.view, values_from_form(visit.view.live, visit.fields)
+        return _tried(view, visit.case, values) if visit.is_part else page(view, visit.case, values)
+
+    def page(view: View, case: Case, values: dict[str, Any] | None = None) -> str:
+        if view.live.accepted([case.values])[0]:
+            return ""
+        t, levers = view.t.applicant, view.live.levers(case.values, MOST_LEVERS)
+        shown = {
+            "heading": t.try_title,
+            "person": case.person,
+            "levers": _lever_lines(view, levers),
+            "lead": t.levers_open if levers.undecided else t.levers_lead,
+            "inputs": view.inputs(values or case.values),
+            "tried": "" if values is None else _tried(view, case, values),
+        }
+        return view.page("try.html", **shown)
+
+
+def _tried(view: View, case: Case, values: dict[str, Any]) -> Markup:
+    """How far some values are from a yes, as a part of a page."""
+    live, t = view.live, view.t.applicant
+    today, there = live.distances([case.values, values])
+    said: dict[str, Any] = {"changes": [], "most": 0.0, "left": 0.0}
+    if there.status == Status.ACCEPTED.word:
+        said["text"] = t.tried_yes
+    elif there.changes:
+        far, now = (view.value(_two_digits(plan.cost)) for plan in (there, today))
+        proved = there.status == Status.OPTIMAL.word
+        said["text"] = (t.tried_no if proved else t.tried_found).format(far, now)
+        said["changes"] = _changes(view, there)
+        said["most"] = max(today.cost, there.cost)
+        said["left"] = said["most"] - there.cost
+    else:
+        is_open = there.status == Status.UNKNOWN.word
+        said["text"] = t.tried_open if is_open else t.tried_none
+    return Markup(templates().render("tried.html", {"t": view.t, **said}))
+
+
+def _lever_lines(view: View, levers: Levers) -> list[dict[str, Any]]:
+    """Which sets of few features are enough, and which single ones are not."""
+    t = view.t.applicant
+    lines = [_alone(view, levers, name) for name in view.live.actionable]
+    for names, plan in zip(levers.sets, levers.plans, strict=True):
+        if len(names) > 1:
+            who = _joined(view, [view.label(name) for name in names])
+            text = t.lever_yes.format(who, _joined(view, _changes(view, plan)))
+            lines.append({"text": text, "good": True})
+    return lines
+
+
+def _alone(view: View, levers: Levers, name: str) -> dict[str, Any]:
+    t, label = view.t.applicant, view.label(name)
+    enough = levers.enough(0, name)
+    if not enough:
+        text = t.lever_open if enough is None else t.lever_no
+        return {"text": text.format(label), "good": False}
+    (change,) = levers.plans[levers.sets.index((name,))].changes
+    return {"text": t.lever_alone.format(label, view.value(change.goal)), "good": True}
+
+
+def _changes(view: View, plan: Plan) -> list[str]:
+    """What a plan asks for, a line each."""
+    return [f"{view.label(c.feature)}: {view.value(c.goal)}" for c in plan.changes]
+
+
+def _joined(view: View, parts: list[str]) -> str:
+    """Some texts as one: "a, b and c"."""
+    *first, last = parts
+    return str(view.t.joined.format(", ".join(first), last)) if first else last
+
+
+def _two_digits(cost: float) -> float:
+    """A distance with two digits, never 0 where there is one.
+
+    >>> _two_digits(0.12345), _two_digits(0.00012345)
+    (0.12, 0.00012)
+    """
+    return float(f"{cost:.2g}")
+
+
 def _my(view: View, case: Case, rules: PersonalRules) -> str:
     """The page of an applicant."""
     service, t = view.service, view.t.applicant
@@ -103,7 +197,7 @@ def _my(view: View, case: Case, rules: PersonalRules) -> str:
         heading = t.yes_title if case.accepted else t.now_yes_title
         return view.page("yes.html", person=case.person, lines=lines, heading=heading)
     promises = service.ledger.of(case.person)
-    standing = _standing(view, promises)
+    standing = service.standing(promises)
     ways, values = _my_ways(view, case, rules)
     more = {
         "layout": "my.html",
@@ -134,7 +228,7 @@ def _ways(
     service = view.service
     found = service.ways(case, rules)
     values = service.notice_values(case, view.language, found)
-    standing = _standing(view, service.ledger.of(case.person))
+    standing = service.standing(service.ledger.of(case.person))
     return view.ways(values, found, rules, standing, **how), values
 
 
@@ -155,9 +249,7 @@ def _reported(view: View, case: Case, standing: list[Promise]) -> dict[str, Any]
     return {"lines": view.differences(case.values, values), "text": text, "missing": missing}
 
 
-def _worker(router: APIRouter, gate: Gate) -> None:
-    route = Routes(router, gate).page
-
+def _worker(route: Route) -> None:
     @route("GET", "/desk", WORKER)
     def desk(visit: Visit, search: str = "", page: int = 1) -> str:
         view, cases, text = visit.view, visit.service.cases, search[:200]
@@ -267,10 +359,8 @@ def _case(view: View, case: Case, values: dict[str, Any] | None = None, **more: 
     return view.page("case.html", **shown | more)
 
 
-def _auditor(router: APIRouter, gate: Gate) -> None:
-    route = Routes(router, gate).page
-
-    @route("GET", "/auditor", AUDITOR, "long")
+def _auditor(route: Route) -> None:
+    @route("GET", "/auditor", AUDITOR, kind="long")
     def auditor(visit: Visit) -> str:
         view, t, service = visit.view, visit.view.t.staff, visit.service
         found = service.audit()
@@ -286,41 +376,37 @@ def _auditor(router: APIRouter, gate: Gate) -> None:
         }
         return view.page("auditor.html", **shown)
 
-    @route("GET", "/auditor/report", AUDITOR, "long")
+    @route("GET", "/auditor/report", AUDITOR, kind="long")
     def report(visit: Visit) -> Response:
         return _letter(visit.service.report())
 
 
-def _doors(router: APIRouter, gate: Gate) -> None:
+def _doors(route: Route) -> None:
     """Logging in and out."""
-    service = gate.service
 
-    def page(view: View, wrong: str = "") -> str:
-        return view.page("login.html", heading=view.t.staff.login_title, wrong=wrong)
+    def page(visit: Visit, wrong: str = "") -> str:
+        heading = visit.view.t.staff.login_title
+        return visit.view.page("login.html", heading=heading, wrong=wrong)
 
-    @router.get("/login")
-    async def login(request: Request) -> Response:
-        view = view_of(request, service)
-        return page_of(request, view, page(view))
+    @route("GET", "/login", EVERYBODY, kind="quick")
+    def login(visit: Visit) -> str:
+        return page(visit)
 
-    @router.post("/login")
-    async def sign_in(request: Request) -> Response:
-        gate.check_origin(request)
-        form, view = await form_of(request), view_of(request, service)
-        key = form.get("key", [""])[-1].strip()
+    @route("POST", "/login", EVERYBODY, kind="quick")
+    def sign_in(visit: Visit) -> Response:
+        visit.gate.check_origin(visit.request)
         try:
-            caller = await gate.in_thread(lambda: gate.key(request, key))
+            caller = visit.gate.key(visit.request, visit["key"].strip())
         except Denied as denied:
-            return HTMLResponse(page(view, view.t.staff.wrong_key), denied.status)
-        token = await gate.in_thread(lambda: service.session(caller.id))
+            return visit.page(page(visit, visit.view.t.staff.wrong_key), denied.status)
         answer = RedirectResponse("/auditor" if caller.role == AUDITOR else "/desk", 303)
-        set_cookie(service, answer, SESSION_COOKIE, token, max_age=SESSION_HOURS * 3600)
+        token, lasts = visit.service.session(caller.id), SESSION_HOURS * 3600
+        visit.set_cookie(answer, SESSION_COOKIE, token, max_age=lasts)
         return answer
 
-    @router.post("/logout", dependencies=gate.may(WORKER, AUDITOR))
-    async def sign_out(request: Request) -> Response:
-        token = request.cookies.get(SESSION_COOKIE, "")
-        await gate(request, lambda caller: service.state.end_token(token))
+    @route("POST", "/logout", WORKER, AUDITOR, kind="quick")
+    def sign_out(visit: Visit) -> Response:
+        visit.service.state.end_token(visit.request.cookies.get(SESSION_COOKIE, ""))
         answer = RedirectResponse("/login", 303)
         answer.delete_cookie(SESSION_COOKIE)
         return answer
@@ -336,12 +422,6 @@ def _promise(service: Service, case: Case, id: str) -> Promise:
     if id not in promises:
         raise Denied("This is not a promise to this person.", 403)
     return promises[id]
-
-
-def _standing(view: View, promises: list[Promise]) -> list[Promise]:
-    """The promises that a person can redeem."""
-    now = view.service.now()
-    return [p for p in promises if p.status == OPEN and p.expires >= now]
 
 
 def _letter(text: str) -> Response:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, FailFast, Field, create_model
+from pydantic import BaseModel, BeforeValidator, ConfigDict, FailFast, Field, create_model
 
 from ract.apps.ledger import Promise
 from ract.apps.ledger.entries import LONGEST, Plain, plain_value
@@ -18,6 +17,9 @@ from ract.recourse.few_changes import MAX_CHANGES
 from ract.recourse.plan import Plan
 
 MOST_PEOPLE = 1000  # of a request
+Finite = Annotated[
+    float | None, BeforeValidator(lambda x: x if x is None or math.isfinite(x) else None)
+]
 
 Person = Annotated[
     str,
@@ -80,32 +82,21 @@ class OfferRequest(SearchRequest):
     days: int
 
 
-@dataclass(frozen=True)
-class Requests:
-    """Types of requests for a model: those of its values are made from its action space."""
-
-    decide: type[DecideRequest]
-    plans: type[PlansRequest]
-    offers: type[OfferRequest]
-
-    @classmethod
-    def of(cls, live: Live, settings: Settings) -> Requests:
-        """For the model that decides."""
-
-        def people(base: type[BaseModel]) -> Any:
-            kind = create_model(base.__name__, __base__=base, values=(live.values, ...))
-            most = Field(min_length=1, max_length=MOST_PEOPLE)
-            return Annotated[list[kind], FailFast(), most], ...  # type: ignore[valid-type]
-
-        def request(base: type[BaseModel], **fields: Any) -> Any:
-            return create_model(base.__name__, __base__=base, **fields)
-
-        days = int, Field(settings.promise_days, ge=1, le=settings.promise_days)
-        return cls(
-            request(DecideRequest, people=people(PersonToDecide)),
-            request(PlansRequest, people=people(PersonToPlan)),
-            request(OfferRequest, people=people(PersonToPromise), days=days),
-        )
+def typed_requests(live: Live, settings: Settings) -> dict[type, type]:
+    """Types of requests with values of the model that decides, by those without."""
+    days = int, Field(settings.promise_days, ge=1, le=settings.promise_days)
+    most = Field(min_length=1, max_length=MOST_PEOPLE)
+    made: dict[type, type] = {}
+    for request, person, more in (
+        (DecideRequest, PersonToDecide, {}),
+        (PlansRequest, PersonToPlan, {}),
+        (OfferRequest, PersonToPromise, {"days": days}),
+    ):
+        kind = create_model(person.__name__, __base__=person, values=(live.values, ...))
+        people: Any = Annotated[list[kind], FailFast(), most], ...  # type: ignore[valid-type]
+        fields: dict[str, Any] = {"people": people, **more}
+        made[request] = create_model(request.__name__, __base__=request, **fields)
+    return made
 
 
 class RedeemRequest(Strict):
@@ -151,9 +142,9 @@ class PlanAnswer(BaseModel):
     person: str | None
     status: str = Field(description="accepted, optimal, found, none or unknown.")
     text: str
-    cost: float | None
-    strength: float | None
-    lasting: float | None
+    cost: Finite
+    strength: Finite
+    lasting: Finite
     at_least: bool = Field(description="Whether doing more is proved to be fine.")
     changes: list[ChangeAnswer]
     alternatives: list[PlanAnswer] = []
@@ -179,7 +170,7 @@ class PromiseAnswer(BaseModel):
     plan: str
     asked: dict[str, str] = Field(description="What is needed of the features of the plan.")
     others: dict[str, str] = Field(description="Where the other features must have stayed.")
-    strength: float | None
+    strength: Finite
     lasting: float | None
     model: str
 
@@ -264,6 +255,7 @@ class ProblemAnswer(BaseModel):
 
 CHANGE = ("feature", "before", "after", "goal", "low", "high")
 PLAN = ("status", "cost", "strength", "lasting", "at_least")
+PROMISE = ("id", "person", "status", "offered", "expires", "by", "plan", *PLAN[2:4], "model")
 
 
 def plan_answer(plan: Plan, person: str | None) -> PlanAnswer:
@@ -277,7 +269,7 @@ def plan_answer(plan: Plan, person: str | None) -> PlanAnswer:
         text=plan.describe(),
         changes=changes,
         alternatives=[plan_answer(other, person) for other in plan.alternatives],
-        **{name: _finite(getattr(plan, name)) for name in PLAN},
+        **{name: getattr(plan, name) for name in PLAN},
     )
 
 
@@ -285,15 +277,5 @@ def promise_answer(promise: Promise) -> PromiseAnswer:
     """A promise as data, without the person's values."""
     limits = {name: str(limit) for name, limit in promise.region.limits.items()}
     asked = {name: limits.pop(name) for name in promise.region.asked}
-    same = ("id", "person", "status", "offered", "expires", "by", "plan", "lasting", "model")
-    return PromiseAnswer(
-        **{name: getattr(promise, name) for name in same},
-        decision=promise.desired,
-        asked=asked,
-        others=limits,
-        strength=_finite(promise.strength),
-    )
-
-
-def _finite(value: Any) -> Any:
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+    same = {name: getattr(promise, name) for name in PROMISE}
+    return PromiseAnswer(decision=promise.desired, asked=asked, others=limits, **same)

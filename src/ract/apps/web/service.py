@@ -8,6 +8,7 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
 
@@ -17,7 +18,6 @@ from sqlalchemy import select
 from ract._utils.errors import InvalidData, InvalidSpec
 from ract.apps.ledger import (
     Case,
-    Check,
     Conflict,
     Head,
     Ledger,
@@ -30,7 +30,7 @@ from ract.apps.ledger import (
 from ract.apps.ledger.cases import NotFound
 from ract.apps.ledger.chain import Event
 from ract.apps.ledger.entries import plain_value, until_of, zone_of
-from ract.apps.ledger.promise import MONTH
+from ract.apps.ledger.promise import MONTH, OPEN
 from ract.apps.ledger.tables import events
 from ract.apps.web.keys import LINK, SESSION
 from ract.apps.web.live import Live, PersonalRules, Rows
@@ -55,9 +55,6 @@ PART = 8  # people between whom a search can be cancelled
 
 class Broken(InvalidSpec):
     """A model that would break promises, and was not forced."""
-
-    def __init__(self, found: Check) -> None:
-        super().__init__(f"{found} The model of before goes on; force it if that is meant.")
 
 
 @dataclass(frozen=True)
@@ -145,28 +142,22 @@ class Service:
         desired = live.model.desired_
         refused = next(label for label in live.model.classes_ if label != desired)
         labels = {True: plain_value(desired), False: plain_value(refused)}
-        kept: list[tuple[str | None, str | None]] = [(None, None)] * len(rows)
+        known = [person for person in people if person is not None]
+        if keep and len(known) < len(people):
+            raise InvalidSpec("A case needs the person's key, and one person has none.")
         if keep:
-            known = [person for person in people if person is not None]
-            if len(known) < len(people):
-                raise InvalidSpec("A case needs the person's key, and one person has none.")
-            kept = [*self.ledger.decide(known, rows, accepted, model=live.fingerprint, by=by)]
-        else:
-            for i, person in enumerate(people):
-                if not accepted[i] and person is not None:
-                    back = self.ledger.accepts(person, rows[i])
-                    if back.accepted and back.promise is not None:
-                        kept[i] = None, back.promise.id
-        return [
-            Decision(
-                person=person,
-                accepted=is_yes or promise is not None,
-                decision=labels[is_yes or promise is not None],
-                promise=promise,
-                case=case,
-            )
-            for person, is_yes, (case, promise) in zip(people, accepted, kept, strict=True)
-        ]
+            kept = self.ledger.decide(known, rows, accepted, model=live.fingerprint, by=by)
+        found = []
+        for i, person in enumerate(people):
+            is_yes, case, promise = accepted[i], None, None
+            if keep:
+                case, promise = kept[i]
+            elif not is_yes and person is not None:
+                promise = self.ledger.accepts(person, rows[i]).decided_by
+            said: dict[str, Any] = {"person": person, "case": case, "promise": promise}
+            is_yes = is_yes or promise is not None
+            found.append(Decision(accepted=is_yes, decision=labels[is_yes], **said))
+        return found
 
     def plans(
         self,
@@ -203,13 +194,11 @@ class Service:
         made = None if request is None else self.ledger.made(request)
         if made is not None:
             return made
-        lasts = timedelta(days=self.settings.promise_days if days is None else days)
-        drafted, first = [], 0
+        lasts = timedelta(days=days or self.settings.promise_days)
+        how: dict[str, Any] = {"expires": lasts, "pinned": self.settings.pinned}
+        keys, drafted = iter(people), []
         for part in plans:
-            own = people[first : first + len(part)]
-            pinned = self.settings.pinned
-            drafted += self.ledger.draft(part, people=own, expires=lasts, pinned=pinned)
-            first += len(part)
+            drafted += self.ledger.draft(part, people=[*islice(keys, len(part))], **how)
         still_wanted()
         return self.ledger.keep(drafted, by=by, request=request)
 
@@ -218,7 +207,7 @@ class Service:
         request = Request(f"{case.id}:{case.at.timestamp()}:{token}")
         if made := self.ledger.made(request):
             return made[0]
-        standing = [p for p in self.ledger.of(case.person) if p.status == "open"]
+        standing = [p for p in self.ledger.of(case.person) if p.status == OPEN]
         if len(standing) >= MOST_OPEN:
             raise InvalidSpec(f"There are {len(standing)} open promises already.")
         chosen = self.ways(case, rules).each.get(token)
@@ -267,10 +256,11 @@ class Service:
             self.ledger.store.append(db, "proposed", promise.id, asked, by)
         return True
 
-    def now(self) -> datetime:
-        """What time it is, by the clock of the database."""
+    def standing(self, promises: Sequence[Promise]) -> list[Promise]:
+        """Those that can be redeemed, by the clock of the database."""
         with self.ledger.store.reading() as db:
-            return self.ledger.store.now(db)
+            now = self.ledger.store.now(db)
+        return [p for p in promises if p.status == OPEN and p.expires >= now]
 
     def notices(self, case: Case, language: str) -> Notices:
         """The notices of a language, as of the day of a decision."""
@@ -382,7 +372,7 @@ def publish_model(
     found = check(ledger, from_bytes(content).model)
     forced, kept = changed and not found, int(found.kept.sum())
     if forced and not force:
-        raise Broken(found)
+        raise Broken(f"{found} The model of before goes on; force it if that is meant.")
     counts: dict[str, Any] = {"forced": forced, "promises": found.n_promises, "kept": kept}
     number = state.publish(content, by=by, **counts) if changed else state.model_number()
     return ReloadAnswer(model=number, changed=changed, **counts)

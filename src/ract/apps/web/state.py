@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import secrets
+from contextlib import nullcontext
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -176,11 +177,9 @@ class ServiceState:
 
     def _subject(self, db: sa.Connection, kind: str, token: str) -> str | None:
         own = tokens.c.hash == digest(token), tokens.c.kind == kind
-        chosen = sa.select(tokens.c.subject).where(
-            *own, tokens.c.until >= stamp(self.store.now(db))
-        )
-        found = db.execute(chosen).scalar()
-        return None if found is None else str(found)
+        lasts = tokens.c.until >= stamp(self.store.now(db))
+        subject: str | None = db.scalar(sa.select(tokens.c.subject).where(*own, lasts))
+        return subject
 
     def end_token(self, token: str) -> None:
         """End a session."""
@@ -198,23 +197,22 @@ class ServiceState:
         ``found`` is what the guard said of it, and whether it was forced; it is kept.
         """
         with self.store.writing() as db:
-            number = (db.execute(sa.select(sa.func.max(models.c.number))).scalar() or 0) + 1
+            number = int(db.scalar(sa.select(sa.func.max(models.c.number))) or 0) + 1
             hash = _hash(content)
             row = {"number": number, "hash": hash, "forced": found["forced"]}
             made = self.store.append(db, "model", hash[:32], row | found, by)
             new = {"at": made.at, "content": content, "event": made.number}
             db.execute(sa.insert(models).values(row | new))
-            old = sa.update(models).where(models.c.number < number - 1)
-            db.execute(old.values(content=None))
-            return int(number)
+            db.execute(sa.update(models).where(models.c.number < number - 1).values(content=None))
+            return number
 
     def model_number(self, content: bytes | None = None) -> int:
         """The number of the model that decides; 0 if there is none yet, or if it is another one."""
         with self.store.reading() as db:
-            columns = models.c.number, models.c.hash
-            row = db.execute(NEWEST.with_only_columns(*columns)).first()
-        same = row is not None and (content is None or _hash(content) == row.hash)
-        return int(row.number) if row is not None and same else 0
+            row = db.execute(NEWEST.with_only_columns(models.c.number, models.c.hash)).first()
+        if row is None or (content is not None and _hash(content) != row.hash):
+            return 0
+        return int(row.number)
 
     def model(self) -> tuple[int, bytes]:
         """The model that decides: its number and its file."""
@@ -239,12 +237,10 @@ class ServiceState:
         self, id: str, state: str, said: str = "", db: sa.Connection | None = None
     ) -> bool:
         """Say that a job which runs goes on, or how it has ended; False if it runs no more."""
-        if db is None:
-            with self.store.writing() as own:
-                return self.mark_job(id, state, said, own)
-        row = {"state": state, "said": said[:1000], "at": stamp(self.store.now(db))}
-        chosen = sa.update(jobs).where(jobs.c.id == id, jobs.c.state == "running")
-        return bool(db.execute(chosen.values(row)).rowcount)
+        with self.store.writing() if db is None else nullcontext(db) as db:
+            row = {"state": state, "said": said[:1000], "at": stamp(self.store.now(db))}
+            chosen = sa.update(jobs).where(jobs.c.id == id, jobs.c.state == "running")
+            return bool(db.execute(chosen.values(row)).rowcount)
 
     def job(self, id: str, key: str | None) -> tuple[str, str]:
         """How a job stands and what it said, for the key that has begun it, or any."""

@@ -10,6 +10,7 @@ import datetime
 import math
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -107,7 +108,7 @@ class View:
         """What has changed between two times, a line each."""
         return [
             f"{self.label(name)}: {self.value(before.get(name))} → {self.value(after.get(name))}"
-            for name in (*before, *(name for name in after if name not in before))
+            for name in dict.fromkeys((*before, *after))
             if before.get(name) != after.get(name)
         ]
 
@@ -184,8 +185,10 @@ class View:
             if feature is not None and not feature.columns and not is_missing(change["from"]):
                 takes[feature.name] = months_for(feature, change["from"], change["to"]) or 0
         longest, t = max(takes.values(), default=0), self.t.applicant
+        words = {0: t.at_once, 1: t.one_month}
         return [
-            {"label": self.label(name), "months": n, "of": longest, "text": _in_months(t, n)}
+            {"label": self.label(name), "months": n, "of": longest}
+            | {"text": words.get(n, t.months).format(n)}
             for name, n in takes.items()
             if longest
         ]
@@ -208,13 +211,12 @@ class View:
 
     def _field(self, promise: Promise, name: str, now: Mapping[str, Any]) -> dict[str, Any]:
         """A field for what someone has now of a feature of their promise."""
-        then, value = promise.before.get(name), now.get(name)
-        kind = promised_kind(promise, name)
+        value, kind = now.get(name), promised_kind(promise, name)
         if kind == "number":
             value = "" if is_missing(value) or isinstance(value, str) else _typed(value)
         needed = self.line(promise, name).partition(": ")[2]
         field = {"name": name, "label": self.label(name), "kind": kind, "value": value}
-        return field | {"then": self.value(then), "needed": needed}
+        return field | {"then": self.value(promise.before.get(name)), "needed": needed}
 
     def _change(self, promise: Promise, name: str) -> Change:
         """A change that a promise asks for, as its plan had it."""
@@ -257,17 +259,17 @@ class View:
         if feature.kind not in ("continuous", "integer") or is_missing(own):
             return []
         (lower, upper), t, found = feature.bounds, self.t.applicant, []
-        for end, text, first, last, chosen in (
-            ("high", t.up_to, own, upper, given.upper if feature.may_rise else None),
-            ("low", t.down_to, lower, own, given.lower if feature.may_fall else None),
+        for end, text, moves, first, last, chosen in (
+            ("high", t.up_to, feature.may_rise, own, upper, given.upper),
+            ("low", t.down_to, feature.may_fall, lower, own, given.lower),
         ):
-            moves = feature.may_rise if end == "high" else feature.may_fall
-            if not moves or not math.isfinite(last - first) or last <= first:
+            if not moves or not 0 < last - first < math.inf:
                 continue
             step = 1.0 if feature.kind == "integer" else _nice((last - first) / STEPS)
             least, most = math.floor(first / step) * step, math.ceil(last / step) * step
-            start = most if end == "high" else least
-            value = start if chosen is None else min(max(chosen, least), most)
+            if chosen is None:
+                chosen = most if end == "high" else least
+            value = min(max(chosen, least), most)
             numbers = {"min": least, "max": most, "step": step, "value": value}
             slider = {name: f"{number:.15g}" for name, number in numbers.items()}
             found.append(slider | {"end": end, "text": text, "shown": self.value(value)})
@@ -275,30 +277,23 @@ class View:
 
     def inputs(self, values: Mapping[str, Any]) -> list[dict[str, Any]]:
         """A field for each of a person's values."""
-        shown = []
-        for feature in self.live.space:
-            for name in feature.columns or (feature.name,):
-                value, kind = values.get(name), "binary" if feature.columns else feature.kind
-                needed, known = feature.missing is None, feature.categories
-                options = [
-                    {
-                        "value": "" if c is None else str(c),
-                        "text": self.value(c),
-                        "chosen": c == value,
-                    }
-                    for c in (*known, *([None] if value is None or not needed else []))
-                ]
-                if kind not in ("binary", "categorical"):
-                    value = "" if is_missing(value) else _typed(value)
-                field = {"name": name, "kind": kind, "label": self.label(name), "value": value}
-                shown.append(field | {"needed": needed, "options": options})
-        return shown
+        return [
+            self._input(feature, name, values.get(name))
+            for feature in self.live.space
+            for name in feature.columns or (feature.name,)
+        ]
 
-
-def _in_months(t: SimpleNamespace, months: int) -> str:
-    if months < 2:
-        return str(t.one_month if months else t.at_once)
-    return str(t.months.format(months))
+    def _input(self, feature: Feature, name: str, value: Any) -> dict[str, Any]:
+        kind, needed = "binary" if feature.columns else feature.kind, feature.missing is None
+        known = [*feature.categories, *([None] if value is None or not needed else [])]
+        options = [
+            {"value": "" if c is None else str(c), "text": self.value(c), "chosen": c == value}
+            for c in known
+        ]
+        if kind not in ("binary", "categorical"):
+            value = "" if is_missing(value) else _typed(value)
+        field = {"name": name, "kind": kind, "label": self.label(name), "value": value}
+        return field | {"needed": needed, "options": options}
 
 
 def values_from_form(live: Live, form: Mapping[str, str]) -> dict[str, Any]:
@@ -335,13 +330,12 @@ def promised_values(promise: Promise, form: Mapping[str, str]) -> dict[str, Any]
     values: dict[str, Any] = {}
     for name in promise.region.limits:
         text, kind = form.get(f"value:{name}", ""), promised_kind(promise, name)
-        try:
-            number = float(text) if kind == "number" and text else None
-        except ValueError:
-            raise InvalidData(f"{name}: {text[:60]!r} is not a number.") from None
-        values[name] = (
-            number if kind == "number" else bool(text) if kind == "binary" else text or None
-        )
+        values[name] = bool(text) if kind == "binary" else text or None
+        if kind == "number" and text:
+            try:
+                values[name] = float(text)
+            except ValueError:
+                raise InvalidData(f"{name}: {text[:60]!r} is not a number.") from None
     return values
 
 
@@ -354,16 +348,12 @@ def rules_from_form(live: Live, form: Mapping[str, list[str]]) -> PersonalRules:
     locked = [name for name in dict.fromkeys(form.get("lock", ())) if name in known]
     bounds: dict[str, Bounds] = {}
     for name, feature in known.items():
-        ends = {}
-        for end, side, edge in (("low", "lower", 0), ("high", "upper", 1)):
-            text = form.get(f"{end}:{name}", [""])[0]
-            try:
-                value = float(text)
-            except ValueError:
-                continue
-            inside = value > feature.bounds[0] if edge == 0 else value < feature.bounds[1]
-            if math.isfinite(value) and inside:
-                ends[side] = value
+        ends, (first, last) = {}, feature.bounds
+        for end, side in (("low", "lower"), ("high", "upper")):
+            with suppress(ValueError):
+                value = float(form.get(f"{end}:{name}", [""])[0])
+                if math.isfinite(value) and (value > first if end == "low" else value < last):
+                    ends[side] = value
         if ends and name not in locked:
             bounds[name] = Bounds(**ends)
     return PersonalRules(locked=locked, bounds=bounds)
@@ -375,11 +365,8 @@ def best_language(wanted: str, otherwise: str = "en") -> str:
     >>> best_language("it,fr-CH;q=0.9,en;q=0.8"), best_language("")
     ('fr', 'en')
     """
-    for part in wanted.split(","):
-        code = part.partition(";")[0].strip().lower()[:2]
-        if code in BUILT_IN:
-            return code
-    return otherwise
+    codes = (part.partition(";")[0].strip().lower()[:2] for part in wanted.split(","))
+    return next((code for code in codes if code in BUILT_IN), otherwise)
 
 
 def _short(limit: Limit) -> Limit:
