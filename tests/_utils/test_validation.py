@@ -2,8 +2,9 @@
 
 import numpy as np
 import pandas as pd
+import pytest
 
-from ract._utils.validation import is_missing, is_number
+from ract._utils.validation import is_missing, is_number, json_scalar
 
 
 def test_booleans_and_texts_are_no_numbers():
@@ -15,3 +16,13 @@ def test_booleans_and_texts_are_no_numbers():
 def test_missing_is_none_or_nan():
     assert is_missing(None) and is_missing(np.float32("nan"))
     assert not any(map(is_missing, (0, "", "nan", pd.Timestamp(0))))
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [(np.int64(3), 3), (np.float64(0.5), 0.5), (np.nan, None), (np.inf, None), (True, True),
+     (None, None), ("car", "car"), (np.str_("car"), "car")],
+)  # fmt: skip
+def test_values_are_those_that_json_has(value, expected):
+    found = json_scalar(value)
+    assert found == expected and type(found) is type(expected)

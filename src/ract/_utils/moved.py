@@ -68,12 +68,9 @@ def with_old_names(package: str, known: Callable[[str], Any]) -> Callable[[str],
         try:
             return known(name)
         except AttributeError:
-            if name.startswith("__"):
+            if name.startswith("__") or (found := _by_new_name(package, name)) is None:
                 raise
-            _refuse_removed_name(package, name)
-            if f"{package}.{name}" not in _names().MOVED_NAMES:
-                raise
-        return _moved_name(package, name)
+        return found
 
     return find
 
@@ -94,9 +91,8 @@ def _names() -> ModuleType:
 def _passed_on(old: str, name: str) -> Any:
     if name.startswith("__"):
         raise AttributeError(f"module {old!r} has no attribute {name!r}")
-    _refuse_removed_name(old, name)
-    if f"{old}.{name}" in _names().MOVED_NAMES:
-        return _moved_name(old, name)
+    if (found := _by_new_name(old, name)) is not None:
+        return found
     new = new_name(old)
     try:
         value = getattr(import_module(str(new)), name)
@@ -111,13 +107,13 @@ def _passed_on(old: str, name: str) -> Any:
     return value
 
 
-def _refuse_removed_name(package: str, name: str) -> None:
-    instead = _names().REMOVED_SINCE.get(f"{package}.{name}")
-    if instead is not None:
-        raise ImportError(f"{package}.{name} is gone; in its place: {instead}.")
-
-
-def _moved_name(old: str, name: str) -> Any:
-    new = _names().MOVED_NAMES[f"{old}.{name}"]
-    warnings.warn(f"{old}.{name} is now {new}.", FutureWarning, stacklevel=4)
+def _by_new_name(package: str, name: str) -> Any:
+    """What a name stands for that moved by itself, with a warning; None if it did not."""
+    old, names = f"{package}.{name}", _names()
+    if old in names.REMOVED_SINCE:
+        raise ImportError(f"{old} is gone; in its place: {names.REMOVED_SINCE[old]}.")
+    new = names.MOVED_NAMES.get(old)
+    if new is None:
+        return None
+    warnings.warn(f"{old} is now {new}.", FutureWarning, stacklevel=4)
     return getattr(import_module(new.rpartition(".")[0]), name)

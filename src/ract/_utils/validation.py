@@ -30,6 +30,18 @@ def is_missing(value: object) -> bool:
     return value is None or (isinstance(value, (float, np.floating)) and math.isnan(value))
 
 
+def json_scalar(value: object) -> bool | float | str | None:
+    """A single value as JSON has it: what is not finite is null, what is unknown a text.
+
+    >>> json_scalar(np.int64(3)), json_scalar(np.inf), json_scalar(np.str_("car"))
+    (3, None, 'car')
+    """
+    value = value.item() if isinstance(value, np.generic) else value
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value if isinstance(value, bool | int | float | str | None) else str(value)
+
+
 def as_names(option: str, given: object) -> tuple[Any, ...]:
     """What an option lists; a single text would be read as a list of its letters.
 

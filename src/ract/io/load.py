@@ -127,16 +127,11 @@ def from_bytes(data: bytes) -> ModelFile:
     """What the content of a model file holds."""
     contents = Contents.of_bytes(data)
     build = {"tree": _tree, "forest": _forest, "boosting": _boosting, "imported": _imported}
-    meta, manifest = (
-        values.read_fields(contents.meta, _FILE),
-        values.read_fields(contents.manifest, _MANIFEST),
-    )
     return ModelFile(
         model=build[contents.kind](contents),
         kind=contents.kind,
-        **manifest,
-        summary=meta["summary"],
-        certificates=meta["certificates"],
+        **values.read_fields(contents.manifest, _MANIFEST),
+        **values.read_fields(contents.meta, _FILE),
         judge=_judge(contents),
         table=contents.table(),
     )
@@ -245,18 +240,13 @@ def _curve(contents: Contents) -> LastingCurve | None:
     if meta is None:
         return None
     trees, encoder = contents.under("guard."), contents.core.encoder
-    return _lasting(meta, lambda value, _: checked_ensemble(value, trees, encoder))
-
-
-def _lasting(meta: object, guard: values.Check = values.record) -> LastingCurve:
-    """The numbers on how long plans last; guard: the check for the booster that has to agree."""
     curve = values.read_as(
         LastingCurve,
         meta,
         points=values.tuple_of(_point),
         rule=values.word_among("strength", "strongest"),
         robust_to=values.tuple_of(values.word_among(*NAMES)),
-        guard=guard,
+        guard=lambda value, _: checked_ensemble(value, trees, encoder),
     )
     strengths = [point.strength for point in curve.points]
     shares = 0 < curve.confidence < 1 and 0 <= curve.adoption <= 1
@@ -273,13 +263,11 @@ def _point(meta: object, _: str) -> Point:
         spread=values.tuple_of(values.numeric(infinite=True, nan=True)),
         by_planner=values.tuple_of(values.tuple_of(values.whole)),
     )
-    in_order = 0 <= point.last <= point.plans <= point.refused
-    if not in_order or len(point.spread) != 2 or point.error < 0:
-        raise InvalidFile(_BAD_CURVE)
-    pairs = point.by_planner
-    if not all(len(pair) == 2 and 0 <= pair[1] <= pair[0] for pair in pairs):
-        raise InvalidFile(_BAD_CURVE)
-    if pairs and [sum(column) for column in zip(*pairs, strict=True)] != [point.plans, point.last]:
+    pairs, in_order = point.by_planner, 0 <= point.last <= point.plans <= point.refused
+    right = in_order and len(point.spread) == 2 and point.error >= 0
+    right = right and all(len(pair) == 2 and 0 <= pair[1] <= pair[0] for pair in pairs)
+    counted = [point.plans, point.last]
+    if not right or (pairs and [sum(column) for column in zip(*pairs, strict=True)] != counted):
         raise InvalidFile(_BAD_CURVE)
     return point
 

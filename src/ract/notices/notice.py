@@ -84,10 +84,8 @@ class Notices:
             )
         self.date = date or datetime.date.today()
         self.used = used_features(model)
-        attributes = {feature.name: protected_feature(feature) for feature in self.used}
-        self._protected = {name: what for name, what in attributes.items() if what is not None}
-        units = {f.name: f.unit for f in self.used}
-        self._units = {name: unit for name, unit in units.items() if unit}
+        self._protected = {f.name: what for f in self.used if (what := protected_feature(f))}
+        self._units = {f.name: f.unit for f in self.used if f.unit}
         if settings is not None:
             settings.check(model)
         self._sentences = f"{self.language.base}.jinja"
@@ -138,13 +136,15 @@ class Notices:
         """
         self.settings.require_contact()
         allowed = self.settings.details.protected_reasons
-        for reason in () if reasons is None else reasons.reasons:
-            name, attribute = reason.feature, self._protected.get(reason.feature)
-            if reasons is not None and attribute is not None and name not in allowed:
+        if reasons is None:
+            return
+        for name in (reason.feature for reason in reasons.reasons):
+            if name in self._protected and name not in allowed:
                 raise InvalidSpec(
                     f"{name!r} is a principal reason of {reasons.person!r} and looks like a "
-                    f"protected attribute ({attribute}); keep it out of the model (use = false), "
-                    f"or allow it to be named: protected_reasons = [{name!r}] in [notice]."
+                    f"protected attribute ({self._protected[name]}); keep it out of the model "
+                    f"(use = false), or allow it to be named: protected_reasons = [{name!r}] in "
+                    "[notice]."
                 )
 
     def render_values(self, values: dict[str, Any], form: Form = "html") -> str:
@@ -200,8 +200,8 @@ class Notices:
 
     def _time(self, ways: list[Plan]) -> dict[str, Any]:
         """How many months the longest way takes, whether it is to wait, and the days."""
-        longest = max((way for way in ways if way.month), key=lambda w: w.month or 0, default=None)
-        if longest is None or longest.month is None:
+        longest = max(ways, key=lambda way: way.month or 0, default=None)
+        if longest is None or not longest.month:
             return {"takes": 0, "waits": False, "ready": "", "over": ""}
         over = 0.0 if longest.until is None or not longest.waits else longest.until
         return {

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
+from ract._utils.validation import json_scalar
 from ract._utils.version import __version__
 from ract.recourse.plan import Plan
 from ract.recourse.reasons.person import PersonReasons
@@ -37,31 +36,31 @@ def notice_record(
     given = () if reasons is None else reasons.reasons
     details = notices.settings.details
     return {
-        "person": _plain(plan.person),
+        "person": json_scalar(plan.person),
         "date": notices.date.isoformat(),
         "language": notices.language.tag,
-        "desired": _plain(plan.desired),
+        "desired": json_scalar(plan.desired),
         "status": plan.status,
         "reasons": None if reasons is None else [
             {
                 "feature": reason.feature, "direction": reason.direction,
                 "code": text["code"], "hmda": text["hmda"] or None, "sentence": text["sentence"],
-                "value": _plain(reason.value), "typical": _plain(reason.typical),
+                "value": json_scalar(reason.value), "typical": json_scalar(reason.typical),
                 "share": reason.share, "tied_with": list(reason.tied_with),
                 "mending": text["mending"] or None,
-                "from": _plain(reason.from_value), "until": _plain(reason.until),
+                "from": json_scalar(reason.from_value), "until": json_scalar(reason.until),
             }
             for reason, text in zip(given, said, strict=True)
         ],
         "plans": [
             {
-                "cost": way.cost, "strength": _plain(way.strength), "lasting": way.lasting,
+                "cost": way.cost, "strength": json_scalar(way.strength), "lasting": way.lasting,
                 "at_least": way.at_least,
                 "changes": [
                     {
-                        "feature": change.feature, "from": _plain(change.before),
-                        "to": _plain(change.after), "goal": _plain(change.goal),
-                        "low": _plain(change.low), "high": _plain(change.high),
+                        "feature": change.feature, "from": json_scalar(change.before),
+                        "to": json_scalar(change.after), "goal": json_scalar(change.goal),
+                        "low": json_scalar(change.low), "high": json_scalar(change.high),
                         "by_itself": change.by_itself,
                     }
                     for change in way.changes
@@ -71,19 +70,10 @@ def notice_record(
         ],
         "obstacle": None if plan.obstacle is None else {
             "features": list(plan.obstacle.features), "options": list(plan.obstacle.options),
-            "budget": _plain(plan.obstacle.budget),
+            "budget": json_scalar(plan.obstacle.budget),
         },
         "considered": [feature.name for feature in notices.used],
         "details": details.filled(),
         "model": notices.fingerprint,
         "version": __version__,
     }  # fmt: skip
-
-
-def _plain(value: object) -> bool | float | str | None:
-    """A value that JSON has; what is not finite is null."""
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, float) and not np.isfinite(value):
-        return None
-    return value if value is None or isinstance(value, (bool, int, float)) else str(value)

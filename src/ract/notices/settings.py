@@ -185,21 +185,19 @@ class NoticeSettings:
         used = used_features(model)
         names = [feature.name for feature in used]
         suggested = {
-            (feature.name, direction): reasons_for(feature.name, direction, names)
-            for feature in used
-            for direction in directions_of(feature)
+            f.name: {way: reasons_for(f.name, way, names) for way in directions_of(f)} for f in used
         }
+        everywhere = [pair for of_feature in suggested.values() for pair in of_feature.values()]
         texts = {}
         for number, feature in enumerate(used, 1):
             label, made = feature.label or spoken(feature.name), {}
-            for direction in directions_of(feature):
-                both = suggested[feature.name, direction]
+            for direction, both in suggested[feature.name].items():
                 sentence = f"{label}{colon}{plain[direction]}"
                 code = str(number)
                 if codes != "none":
                     which = list(LISTS).index(codes)
                     code = str(both[which])
-                    alone = [pair[which] for pair in suggested.values()].count(both[which]) == 1
+                    alone = [pair[which] for pair in everywhere].count(both[which]) == 1
                     phrase = LISTS[codes][both[which] - 1]
                     if base == "en" and phrase != "Other":
                         # An incomplete application says what is missing from it.

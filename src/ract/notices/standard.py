@@ -10,25 +10,10 @@ from pathlib import Path
 from ract._utils.errors import InvalidSpec, listing
 from ract._utils.toml import parsed_toml, read_toml
 
-LISTS: dict[str, list[str]] = read_toml(Path(__file__).with_name("standard.toml"), parsed_toml)
-OTHER_C_1, OTHER_HMDA = map(len, LISTS.values())
-
-_AMOUNT = (
-    r"(loan|credit|requested|financed).*amount|^amount$|amount (requested|of credit)|principal"
-)
-_INCOME = r"\bincome|salary|\bwage|earnings"
-_LATE = r"delinq|delq|\blate\b|overdue|past due|arrears|missed|derog"
-_SPAN = "(years|months|length|time|duration)"
-_JOB, _HOME = "(employ|job|work)", "(residen|address)"
-
 
 @dataclass(frozen=True)
 class _Hint:
-    """Words in a feature's name, the direction that hurts, and the reason in both lists.
-
-    ``beside`` are words of another feature, without which the reason would say too much: an income
-    is insufficient for an amount only where an amount is known.
-    """
+    """Words in a feature's name, the direction that hurts, and the reason in both lists."""
 
     words: str
     direction: str
@@ -37,26 +22,10 @@ class _Hint:
     beside: str = ""
 
 
-# The first hint that fits decides. A direction that no hint names is "other".
-_HINTS = (
-    _Hint("", "missing", 1, 7),
-    _Hint(r"inquir|\binq", "too_high", 22, 3),
-    _Hint(r"bankrupt", "too_high", 21, 3),
-    _Hint(r"foreclos|repossess", "too_high", 20, 3),
-    _Hint(r"garnish|attachment", "too_high", 19, 3),
-    _Hint(r"since.*(delq|delinq|late)|never.*(delq|delinq)", "too_low", 17, 3),
-    _Hint(rf"^(?!.*(since|never)).*({_LATE})", "too_high", 17, 3),
-    _Hint(r"collection|judgment|judgement", "too_high", 18, 3),
-    _Hint(r"collateral|property value|home value|appraisal", "too_low", 23, 4),
-    _Hint(r"loan to value|\bltv\b", "too_high", 23, 4),
-    _Hint(r"debt.*income|\bdti\b|obligations.*income", "too_high", 9, 1),
-    _Hint(_INCOME, "too_low", 8, 1, _AMOUNT),
-    _Hint(r"\bdebts?\b|obligation", "too_high", 9, 1, _INCOME),
-    _Hint(rf"{_SPAN}.*{_JOB}|{_JOB}.*{_SPAN}|\bseniority\b|\btenure\b", "too_low", 7, 2),
-    _Hint(rf"{_SPAN}.*{_HOME}|{_HOME}.*{_SPAN}", "too_low", 11, OTHER_HMDA),
-    _Hint(r"in file|oldest|credit history|credit experience|total trades", "too_low", 15, 3),
-    _Hint(r"\bcash\b|down ?payment", "too_low", OTHER_C_1, 5),
-)
+_TABLES = read_toml(Path(__file__).with_name("standard.toml"), parsed_toml)
+_HINTS = [_Hint(**entry) for entry in _TABLES.pop("hints")]
+LISTS: dict[str, list[str]] = _TABLES
+OTHER_C_1, OTHER_HMDA = map(len, LISTS.values())
 
 
 def reasons_for(name: str, direction: str, names: Collection[str] = ()) -> tuple[int, int]:

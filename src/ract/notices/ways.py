@@ -107,30 +107,23 @@ def with_sufficient(
     features = [axis.feature for axis in reasons.question.encoder.axes]
     actionable = [feature.name for feature in features if feature.actionable or feature.may_supply]
     for rank in range(MOST_PLANS):
-        rows, rules, sought = [], {}, []
+        sought: dict[int, str] = {}
+        rules = {}
         for k, (plan, why) in enumerate(zip(offered, given, strict=True)):
-            names = sufficient(why)[rank : rank + 1]
-            ways = (plan, *plan.alternatives)
-            if names and not any(only_change(way, names[0]) for way in ways):
-                rows.append(k)
-                sought.append(names[0])
-                rules[plan.person] = dict.fromkeys(
-                    (name for name in actionable if name != names[0]), "fixed"
-                )
-        if not rows:
+            for name in sufficient(why)[rank : rank + 1]:
+                if not any(only_change(way, name) for way in (plan, *plan.alternatives)):
+                    sought[k] = name
+                    rules[plan.person] = {other: "fixed" for other in actionable if other != name}
+        if not sought:
             continue
         one_change = {"overrides": rules, "max_changes": 1, "n_alternatives": 0, "explain": False}
-        found = few_changes(find, X.iloc[rows], **options | one_change)
-        for j, (k, name) in enumerate(zip(rows, sought, strict=True)):
-            if only_change(found[j], name):
-                offered[k] = _with_way(offered[k], found[j])
+        found = few_changes(find, X.iloc[list(sought)], **options | one_change)
+        for way, (k, name) in zip(found, sought.items(), strict=True):
+            if only_change(way, name):
+                plan = offered[k]
+                also = replace(plan, alternatives=(*plan.alternatives, way))
+                offered[k] = also if plan.changes else way
     return offered
-
-
-def _with_way(plan: Plan, way: Plan) -> Plan:
-    if not plan.changes:
-        return way
-    return replace(plan, alternatives=(*plan.alternatives, way))
 
 
 def _without_needless(ways: Sequence[Plan]) -> list[Plan]:

@@ -1,6 +1,10 @@
-"""How a table is written: as options say, else as the action file or the model does."""
+"""What commands open, and how a table is written: as options say, else as the file does."""
 
+import getpass
+import shutil
+import sys
 from dataclasses import replace
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -8,20 +12,26 @@ import pytest
 from ract import ActionSpace, Feature
 from ract._utils.errors import InvalidFile, InvalidSpec
 from ract.apps.cli.inputs import (
+    actor,
     cost_named,
     format_of,
     format_options,
     open_actions,
     open_decider,
+    open_ledger,
     open_model,
+    require_libraries,
 )
 from ract.apps.cli.messages import BadInput
 from ract.apps.cli.options import Csv
+from ract.apps.ledger.store import OldLedger
 from ract.data.costs import make_cost
 from ract.data.csv import TableFormat
 from ract.io import read_model_file
 from ract.io.decider import decided
 from tests.apps.cli.builders import run
+
+OLD = Path(__file__).parents[2] / "data" / "v02" / "ledger.db"
 
 
 def test_the_reading_travels_with_the_model(bank, tmp_path):
@@ -96,3 +106,36 @@ def test_an_action_file_holds_a_space_and_how_tables_are_written(tmp_path):
     path.write_text("[features.age]\n[table]\ndecimal = 'comma'\n")
     with pytest.raises(InvalidSpec, match=r"actions.toml: decimal must be one character"):
         open_actions(path)
+
+
+def test_the_user_acts_or_the_shell_where_there_are_no_names(monkeypatch):
+    monkeypatch.setattr(getpass, "getuser", lambda: "ada")
+    assert actor() == "ada (shell)"
+
+    def nobody():
+        raise KeyError("uid 1234")
+
+    monkeypatch.setattr(getpass, "getuser", nobody)
+    assert actor() == "shell"
+
+
+@pytest.mark.parametrize("library", ["sqlalchemy", "cryptography"])
+def test_a_library_that_is_not_there_is_named(monkeypatch, tmp_path, library):
+    require_libraries()
+    monkeypatch.setitem(sys.modules, library, None)
+    with pytest.raises(InvalidSpec, match=rf'{library} is needed .*"ract\[promises\]"'):
+        open_ledger(str(tmp_path / "promises.db"), "create")
+    assert not list(tmp_path.iterdir())
+
+
+def test_an_old_ledger_is_upgraded_only_where_that_is_allowed(tmp_path, capsys):
+    path = shutil.copy(OLD, tmp_path / "old.db")
+    before = path.read_bytes()
+    with pytest.raises(OldLedger):
+        open_ledger(str(path), "read", upgrade=False)
+    assert path.read_bytes() == before and not capsys.readouterr().err
+    with open_ledger(str(path), "read") as ledger:
+        assert ledger.verify()
+    assert capsys.readouterr().err.startswith(f"{path} is of ract 0.2; its events are signed now,")
+    with open_ledger(str(path), "read", upgrade=False) as ledger:  # once
+        assert ledger.verify()

@@ -19,7 +19,6 @@ from ract.apps.cli.messages import (
     BadInput,
     percent,
     print_summary,
-    progress,
     refuse_both,
     say_if_unrestricted,
 )
@@ -285,14 +284,3 @@ def test_standard_output_takes_one_of_result_and_summary():
 
 def test_shares_in_percent():
     assert [percent(part) for part in (0, 0.125, 2 / 3, 1)] == ["0.0%", "12.5%", "66.7%", "100.0%"]
-
-
-def test_progress_is_said_on_standard_error_or_not_at_all(capsys, monkeypatch):
-    now = [0.0]
-    monkeypatch.setattr("ract._utils.progress.monotonic", lambda: now[0])
-    for show in (True, False):
-        with progress("Searching", show=show) as done:
-            now[0] += 100
-            done(0.25)
-        shown = capsys.readouterr()
-        assert shown.err == ("Searching: 25% done.\n" if show else "") and not shown.out

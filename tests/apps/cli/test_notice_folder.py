@@ -28,7 +28,7 @@ def person(name):
 
 
 def write(folder, people, reasons=None, forms=("html",), *, replace=False):
-    with notice_writer(folder, "-o", Letters(), forms, replace=replace) as batch:
+    with notice_writer(folder, Letters(), forms, replace=replace) as batch:
         return batch([person(name) for name in people], reasons)
 
 
@@ -79,9 +79,9 @@ def test_notices_of_another_run_are_refused_or_replaced(tmp_path):
     write(tmp_path, ["c"], replace=True)
     assert held(tmp_path) == {"c.html": "c: None as html"}
     (tmp_path / "ledger.csv").write_text("")
-    with pytest.raises(BadInput, match=r"holds 'ledger\.csv'; -o takes a folder of its own"):
+    with pytest.raises(BadInput, match=r"holds 'ledger\.csv'; --output takes a folder of its own"):
         write(tmp_path, ["c"], replace=True)
-    with pytest.raises(BadInput, match="is a file; -o takes a folder"):
+    with pytest.raises(BadInput, match="is a file; --output takes a folder"):
         write(tmp_path / "c.html", ["c"])
 
 

@@ -54,7 +54,7 @@ def test_every_text_of_the_help_file_is_of_an_option(monkeypatch):
     monkeypatch.setattr(options, "HELP", noted)
     for module in ("audit", "certify", "data", "fit", "import_model", "init", "notice", "predict",
                    "promises", "reasons", "recourse", "tradeoff", "demo", "export", "leak",
-                   "warmup"):  # fmt: skip
+                   "ledger", "serve", "warmup"):  # fmt: skip
         held = vars(importlib.import_module(f"ract.apps.cli.{module}")).values()
         for command in held:
             command = getattr(command, "__wrapped__", command)

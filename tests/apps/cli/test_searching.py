@@ -9,7 +9,7 @@ import pytest
 
 from ract import load_model
 from ract.apps.cli.messages import BadInput
-from ract.apps.cli.searching import PlanOptions, Searched
+from ract.apps.cli.searching import PlanOptions, search_sentence, search_summary, searched
 from ract.data.csv import TableFormat
 from tests.apps.cli.builders import NEW, SMALL
 
@@ -46,26 +46,22 @@ def test_features_are_restricted_in_the_space_of_the_model():
     assert [feature.name for feature in space if feature.actionable] == ["Income"]
 
 
-def searched(statuses, **counts):
-    return Searched(None, None, "", None, None, statuses=Counter(statuses), **counts)
-
-
 def test_a_count_by_hand():
-    found = searched({"optimal": 3, "accepted": 4, "none": 1}, n_within=6)
+    found = search_summary(Counter({"optimal": 3, "accepted": 4, "none": 1, "within": 6}))
     counts = {"accepted": 4, "optimal": 3, "none": 1}
-    assert found.summary == {"people": 8, "statuses": counts, "recourse_ratio": 0.75}
-    assert list(found.summary["statuses"]) == list(counts)
-    assert found.sentence == (
+    assert found == {"people": 8, "statuses": counts, "recourse_ratio": 0.75}
+    assert list(found["statuses"]) == list(counts)
+    assert search_sentence(found) == (
         "8 people: 4 accepted, 3 optimal, 1 none; 75.0% are accepted or have a plan within the "
         "budget."
     )
 
 
 def test_shares_are_of_those_who_could_be_read():
-    found = searched({"accepted": 3, "invalid": 6}, n_within=2, n_supplied=1)
-    assert found.summary["recourse_ratio"] == 2 / 3 and found.summary["only_supplied"] == 1
-    assert "66.7% of those who could be read are accepted" in found.sentence
-    assert found.sentence.endswith("1 plans only hand in missing values.")
+    found = search_summary(Counter({"accepted": 3, "invalid": 6, "within": 2, "only supplied": 1}))
+    assert found["recourse_ratio"] == 2 / 3 and found["only_supplied"] == 1
+    assert "66.7% of those who could be read are accepted" in search_sentence(found)
+    assert search_sentence(found).endswith("1 plans only hand in missing values.")
 
 
 def test_chunks_are_searched_and_counted(trees, tmp_path, monkeypatch):
@@ -73,16 +69,16 @@ def test_chunks_are_searched_and_counted(trees, tmp_path, monkeypatch):
     model, people = load_model(trees / "model.ract"), tmp_path / "people.csv"
     names = [f"P-{k}" for k in range(len(NEW))]
     NEW.assign(Name=names).to_csv(people, index=False)
-    found = Searched(model, model.recourse, str(people), TableFormat(), "Name", is_named=True)
     given = PlanOptions().parameters(model.encoder_.space, for_people=False)
-    chunks = [(X, plans) for X, plans in found(given)]
+    counts, what = Counter(), (model.recourse, model.encoder_, str(people), TableFormat(), "Name")
+    chunks = list(searched(*what, given, counts, is_named=True))
     whole = model.recourse(NEW)
     assert [len(X) for X, _ in chunks] == [30, 30, 10]
     assert [name for X, _ in chunks for name in X.index] == names
     costs = np.concatenate([plans.cost for _, plans in chunks])
     np.testing.assert_array_equal(costs, whole.cost)
-    assert found.statuses == Counter(whole.status.tolist())
-    assert found.n_within == whole.within_budget.sum()
+    within = int(whole.within_budget.sum())
+    assert +counts == Counter(whole.status.tolist()) + Counter(within=within)
     pd.DataFrame(NEW.assign(Name=[None, *names[1:]])).to_csv(people, index=False)
     with pytest.raises(BadInput, match="--id names 'Name', which is empty for some people"):
-        list(found(given))
+        list(searched(*what, given, counts, is_named=True))

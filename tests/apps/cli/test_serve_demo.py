@@ -61,4 +61,4 @@ def test_everything_has_a_label_in_each_language():
     words = {word for feature in loans.actions for word in feature.categories or ()}
     assert WORDS.keys() == {word for word in words if isinstance(word, str)}
     for labels in (*LABELS.values(), *WORDS.values()):
-        assert len(labels) == len(LANGUAGES) and all(labels)
+        assert tuple(labels) == LANGUAGES and all(labels.values())

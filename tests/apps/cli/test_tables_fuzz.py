@@ -6,8 +6,8 @@ import pytest
 
 from ract import ActionSpace, RecourseTreeClassifier
 from ract._utils.errors import InvalidData, InvalidSpec
-from ract.apps.cli.columns import model_columns
 from ract.apps.cli.messages import BadInput
+from ract.apps.cli.tables import model_columns
 from ract.data.csv import TableFormat
 from ract.data.csv.files import Chunks, read_whole
 from ract.data.csv.read import text_features

@@ -1,10 +1,11 @@
 """The command line: each command is one small module.
 
-A new command is a function in a module of its own, named in the list below. Options that others
-have too come from ``options``. ``inputs``, ``tables`` and ``columns`` read, ``outputs`` and
-``notice_folder`` write, ``messages`` says what was done; ``searching`` has what ``recourse`` and
-``notice`` share. Errors are raised as they are, and ``messages`` turns them into one sentence.
-Modules of commands import nothing heavy at their top, so that ``ract --help`` answers at once.
+A new command is a function in a module of its own, named in the list below. Its parameters are its
+options, with their help and limits in ``help.toml``; those that several commands have together are
+classes in ``options``. ``inputs`` and ``tables`` read, ``outputs`` and ``notice_folder`` write,
+``messages`` says what was done; ``searching`` has what ``recourse`` and ``notice`` share. Errors
+are raised as they are, and ``messages`` turns them into one sentence. Modules of commands import
+nothing heavy at their top, so that ``ract --help`` answers at once.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from ract.apps.cli.init import propose_actions
 from ract.apps.cli.leak import leak
 from ract.apps.cli.messages import INTERRUPTED, INTERRUPTION, Commands
 from ract.apps.cli.notice import app as notices
-from ract.apps.cli.options import adds_to
+from ract.apps.cli.options import command
 from ract.apps.cli.predict import predict
 from ract.apps.cli.promises import app as promises
 from ract.apps.cli.reasons import explain_refusals
@@ -65,21 +66,20 @@ def _options(
     """Options of the program as a whole."""
 
 
-command = adds_to(app)
-command("demo")(demo)
-command("init")(propose_actions)
-command("fit")(fit_model)
-command("predict")(predict)
-command("recourse")(find_plans)
-command("reasons")(explain_refusals)
-command("tradeoff")(tradeoff)
-command("audit")(audit_model)
-command("certify")(certify_model)
-command("leak")(leak)
-command("import")(import_file)
-command("export")(export)
-command("data")(data)
-command("warmup")(warmup)
+command(app, "demo")(demo)
+command(app, "init")(propose_actions)
+command(app, "fit")(fit_model)
+command(app, "predict")(predict)
+command(app, "recourse")(find_plans)
+command(app, "reasons")(explain_refusals)
+command(app, "tradeoff")(tradeoff)
+command(app, "audit")(audit_model)
+command(app, "certify")(certify_model)
+command(app, "leak")(leak)
+command(app, "import")(import_file)
+command(app, "export")(export)
+command(app, "data")(data)
+command(app, "warmup")(warmup)
 app.add_typer(promises, name="promises")
 app.add_typer(serve, name="serve")
 app.add_typer(notices, name="notice")

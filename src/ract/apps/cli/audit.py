@@ -6,13 +6,13 @@ from dataclasses import asdict
 from pathlib import Path
 
 from ract.apps.cli import options
-from ract.apps.cli.inputs import format_of, open_model
-from ract.apps.cli.messages import percent, print_summary, say_if_unrestricted
+from ract.apps.cli.inputs import open_for_plans
+from ract.apps.cli.messages import percent, print_summary
 
 
 def audit_model(
-    model: options.ModelPath,
-    people: options.PeopleFile,
+    model: Path,
+    people: str,
     output: Path,
     *,
     target: str | None = None,
@@ -32,14 +32,12 @@ def audit_model(
     Example: ract audit model.ract new-people.csv --groups Sex -o report.html
     """
     from ract import OutcomeJudge
-    from ract.apps.cli.columns import held_out, training_table
+    from ract.apps.cli.tables import held_out, training_table
     from ract.evaluation import report
     from ract.evaluation.report.page import open_templates
 
     open_templates(templates)  # a mistake is said before the search, which may take minutes
-    file = open_model(model)
-    say_if_unrestricted(file.model.encoder_.space)
-    form = format_of(csv, file.table)
+    file, form = open_for_plans(model, csv)
     named = file.summary.get("target") if target is None else target
     held = held_out(
         people,
@@ -70,18 +68,19 @@ def audit_model(
         **asdict(bound),
     )
     found.save(output, templates)
-    everyone = found.certificate.everyone
-    sent = found.sendable
+    everyone, sent = found.certificate.everyone, found.sendable
+    if sent is not None and not len(sent.people):
+        sent = None
     summary = {
         "people": found.n_people,
-        "sendable": None if sent is None or not len(sent.people) else sent.share,
+        "sendable": None if sent is None else sent.share,
         "recourse_ratio": 1 - everyone.risk,
         "risk_bound": everyone.risk_bound,
         "confidence": bound.confidence,
         "file": str(output),
     }
     leads = ""
-    if sent is not None and len(sent.people):
+    if sent is not None:
         leads = f"{percent(sent.share)} of {len(sent.people)} refused people have a plan to send. "
     sentence = (
         f"{leads}{found.n_people} people, {percent(1 - everyone.risk)} accepted or with a plan "

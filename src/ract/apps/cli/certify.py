@@ -10,13 +10,13 @@ import typer
 
 from ract._utils.files import readable
 from ract.apps.cli import options
-from ract.apps.cli.inputs import format_of, open_model
-from ract.apps.cli.messages import BAD_INPUT, FINE, NOT_CHECKED, print_summary, say_if_unrestricted
+from ract.apps.cli.inputs import open_for_plans
+from ract.apps.cli.messages import BAD_INPUT, FINE, NOT_CHECKED, print_summary
 
 
 def certify_model(
-    model: options.ModelPath,
-    people: options.PeopleFile,
+    model: Path,
+    people: str,
     *,
     output: Path | None = None,
     check: Path | None = None,
@@ -34,13 +34,11 @@ def certify_model(
 
     Example: ract certify model.ract new-people.csv --groups Sex -o recourse.json
     """
-    from ract.apps.cli.columns import held_out, training_table
+    from ract.apps.cli.tables import held_out, training_table
     from ract.evaluation import certificates
     from ract.io import save_model
 
-    file = open_model(model)
-    say_if_unrestricted(file.model.encoder_.space)
-    form = format_of(csv, file.table)
+    file, form = open_for_plans(model, csv)
     held = held_out(people, form, file.model, groups=groups, strict=strict)
     table = training_table(file, held, training, form)
     given: dict[str, Any] = {

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
-from ract.apps.cli import options
 from ract.apps.cli.messages import BadInput, say
 
 NAMES = {
@@ -21,14 +19,11 @@ NAMES = {
 
 
 def data(
-    name: Annotated[
-        str | None,
-        typer.Argument(help="loans, fico, compas, credit, bail or adult; by default, a list."),
-    ] = None,
+    name: str | None = None,
     output: str = "-",
     actions: Path | None = None,
-    n_people: Annotated[int, typer.Option(min=1, help="How many people; loans only.")] = 5000,
-    random_state: options.RandomState = 0,
+    n_people: int = 5000,
+    random_state: int = 0,
     id: str | None = None,
 ) -> None:
     """Write a data set to a file.
@@ -37,7 +32,7 @@ def data(
 
     Example: ract data loans -o loans.csv --actions loans.toml
     """
-    from ract.apps.cli.outputs import form_of, table_writer
+    from ract.apps.cli.outputs import form_of, write_table
     from ract.data import datasets
 
     if name is None:
@@ -55,8 +50,7 @@ def data(
     table = found.frame.assign(**{target: found.target})
     if id is not None:
         table.insert(0, id, [f"P-{k}" for k in range(1, len(table) + 1)])
-    with table_writer(output) as write:
-        write(table)
+    write_table(output, table)
     if actions is not None:
         found.actions.to_toml(actions)
     say(

@@ -3,21 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
-
-import typer
-
-from ract.apps.cli import options
+from typing import Any
 
 N_APPLICANTS, N_NEW, N_TREES = 2000, 1000, 50
 APPROVAL_RATE = 0.65
 
 
-def demo(
-    n_people: Annotated[int, typer.Option(min=1, max=50, help="How many people to show.")] = 3,
-    random_state: options.RandomState = 0,
-    output: Path = Path("ract-demo.html"),
-) -> None:
+def demo(n_people: int = 3, random_state: int = 0, output: Path = Path("ract-demo.html")) -> None:
     """Train a plain forest and a recourse-aware booster and show refused people what to do.
 
     Example: ract demo --n-people 5

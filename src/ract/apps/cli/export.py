@@ -6,17 +6,13 @@ from pathlib import Path
 from typing import Any
 
 from ract._utils.files import write_whole
-from ract.apps.cli import options
 from ract.apps.cli.inputs import open_model
 from ract.apps.cli.messages import BadInput, say
 
 ENDS = (".onnx", ".json", ".joblib")
 
 
-def export(
-    model: options.ModelPath,
-    output: Path,
-) -> None:
+def export(model: Path, output: Path) -> None:
     """Write a model for other programs.
 
     As ONNX, as JSON, or as a scikit-learn estimator (joblib), by the end of the file's name.

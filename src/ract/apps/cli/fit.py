@@ -4,18 +4,14 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from ract._utils.files import check_target
 from ract.apps.cli import options
-from ract.apps.cli.inputs import cost_named, format_of, open_actions
+from ract.apps.cli.inputs import cost_named, format_of, open_actions, open_ledger
 from ract.apps.cli.messages import BadInput, percent, print_summary, say, say_if_unrestricted
 
 MOST_PROTECTED = 0.05  # of the refused may have a protected attribute as a principal reason
-FORESTS_ONLY = ("n_estimators", "oob_score", "n_jobs", "verbose")
-TREES_ONLY = ("confidence",)
 # Of leaves with labels, which boosters do not have; and the value that asks for nothing.
 LABELS_ONLY = {
     "criterion": "gini",
@@ -24,8 +20,6 @@ LABELS_ONLY = {
     "min_recourse": None,
     "confidence": None,
 }
-# Of the command, not of the estimators.
-NOT_OF_ESTIMATORS = ("class_weight", "keep_reference", "exact_costs", "max_auc_loss")
 
 
 @dataclass(frozen=True)
@@ -51,7 +45,7 @@ class Parameters:
     class_weight: str | None = None
     confidence: float | None = None
     oob_score: bool = True
-    random_state: options.RandomState = 0
+    random_state: int = 0
     n_jobs: int = -1
 
 
@@ -65,10 +59,7 @@ def fit_model(
     weights: str | None = None,
     monotone: list[str] | None = None,
     promises: str | None = None,
-    promises_share: Annotated[
-        float,
-        typer.Option(min=0, max=1, help="With --promises: share of them that must be kept."),
-    ] = 1.0,
+    promises_share: float = 1.0,
     keep_judge: bool = False,
     json: bool = False,
     csv: options.Csv,
@@ -78,7 +69,7 @@ def fit_model(
     Example: ract fit data.csv --target Risk --desired Good --actions actions.toml -o model.ract
     """
     from ract import OutcomeJudge
-    from ract.apps.cli.training import training_of
+    from ract.apps.cli.tables import training_of
     from ract.io import save_model
     from ract.models.table import MOST_ROWS
     from ract.models.tuned import TunedRecourseClassifierCV
@@ -92,30 +83,20 @@ def fit_model(
         "monotonic": _directions(monotone or []),
         "cost": cost_named(parameters.cost, exact=parameters.exact_costs),
     }
-    is_limited = space is not None and space.is_limited
-    model = model or _kind_for(given, is_limited=is_limited)
+    model = model or _kind_for(given, space)
     if given["lasting"] is None:
         given["lasting"] = 0.0 if model == "boosting" else 0.9
     given["lasting"] = given["lasting"] or None
     goal = _goal(given, parameters)
-    estimator = estimator_for(
-        model,
-        actions=space,
-        verbose=1,
-        **{name: value for name, value in given.items() if name not in NOT_OF_ESTIMATORS},
-    )
+    estimator = estimator_for(model, actions=space, verbose=1, **given)
     people = training_of(table, form, space, weights)
-    if people.is_stored:
-        for option, is_given in (
-            ("--promises", promises is not None),
-            ("--keep-judge", keep_judge),
-        ):
-            if is_given:
-                raise BadInput(
-                    f"{option} needs the whole table in memory, but {table.data} is read in "
-                    "batches; take a sample of it."
-                )
-    balance = _class_weight(parameters.class_weight, people.classes)
+    if people.is_stored and (promises is not None or keep_judge):
+        option = "--keep-judge" if promises is None else "--promises"
+        raise BadInput(
+            f"{option} needs the whole table in memory, but {table.data} is read in batches; take "
+            "a sample of it."
+        )
+    balance = _class_weight(parameters.class_weight, sorted(people.counts, key=str))
     estimator.set_params(desired=people.desired, class_weight=balance)
     found, search = None, None
     if goal is not None:
@@ -126,26 +107,19 @@ def fit_model(
         else:
             from ract.apps.ledger import refit
 
-            found = refit(
-                estimator,
-                people.X,
-                people.y,
-                owed,
-                share=promises_share,
-                sample_weight=people.weights,
-                random_state=parameters.random_state,
-            )
+            how: dict[str, Any] = {"share": promises_share, "random_state": parameters.random_state}
+            found = refit(estimator, people.X, people.y, owed, sample_weight=people.weights, **how)
             estimator = found.model
     if isinstance(estimator, TunedRecourseClassifierCV):
         search, estimator = estimator.weight_search_, estimator.estimator_
     say_if_unrestricted(estimator.encoder_.space)
     summary = {
         "model": model,
-        "people": people.n_people,
+        "people": people.counts.total(),
         "features": people.n_features,
         "target": table.target,
         "desired": str(estimator.desired_),
-        "desired_share": people.n_desired / people.n_people,
+        "desired_share": people.counts[people.desired] / people.counts.total(),
         **({} if people.data is None else {"data": people.data}),
         **_performance(estimator, people),
         **_measured(estimator),
@@ -169,9 +143,10 @@ def fit_model(
     print_summary(summary | {"file": str(output)}, sentence, as_json=json)
 
 
-def _kind_for(given: dict[str, Any], *, is_limited: bool) -> str:
+def _kind_for(given: dict[str, Any], space: Any) -> str:
     """The kind of model where none is named: that whose plans can be sent most often."""
     asks_for_labels = any(given[name] != nothing for name, nothing in LABELS_ONLY.items())
+    is_limited = space is not None and space.is_limited
     return "boosting" if is_limited and not asks_for_labels else "forest"
 
 
@@ -190,8 +165,6 @@ def _warn_of_protected(estimator: Any, X: Any, n_jobs: int) -> None:
 
 def _open_promises(where: str | None, share: float) -> list[Any] | None:
     """What a ledger says is owed, read before any work is done; None if nobody asked for it."""
-    from ract.apps.cli.ledgers import open_ledger
-
     if where is None:
         if share != 1:
             raise BadInput("--promises-share is a share of promises; say which with --promises.")
@@ -229,8 +202,9 @@ def _goal(given: dict[str, Any], parameters: Parameters) -> dict[str, Any] | Non
         if parameters.max_auc_loss is not None:
             raise BadInput("--max-auc-loss is a goal of --recourse-weight auto.")
         return None
-    given["recourse_weight"] = None
-    return {"min_recourse": given.pop("min_recourse"), "max_auc_loss": parameters.max_auc_loss}
+    goal = {"min_recourse": given["min_recourse"], "max_auc_loss": parameters.max_auc_loss}
+    given |= {"recourse_weight": None, "min_recourse": None}
+    return goal
 
 
 def _directions(given: list[str]) -> dict[str, int] | None:
@@ -263,32 +237,27 @@ def _class_weight(given: str | None, classes: list[Any]) -> Any:
 
 
 def estimator_for(model: str, **given: Any) -> Any:
-    """A forest, tree or booster that is yet to be fitted."""
-    from ract.models.boosting import RecourseBoostingClassifier
-    from ract.models.forest import RecourseForestClassifier
-    from ract.models.tree import RecourseTreeClassifier
+    """A forest, tree or booster that is yet to be fitted, with those of the options that it has."""
+    from ract import RecourseBoostingClassifier, RecourseForestClassifier, RecourseTreeClassifier
 
-    for name in ("min_samples_leaf", "recourse_weight"):  # each model has its own default
-        if given.get(name) is None:
-            given.pop(name, None)
-    if model == "forest":
-        if given.get("confidence") is not None:
-            raise BadInput("--confidence is for --model tree; forests are certified afterwards.")
-        return RecourseForestClassifier(
-            **{name: value for name, value in given.items() if name not in TREES_ONLY}
-        )
-    if model == "tree":
-        return RecourseTreeClassifier(
-            **{name: value for name, value in given.items() if name not in FORESTS_ONLY}
-        )
+    kinds: dict[str, Any] = {
+        "forest": RecourseForestClassifier,
+        "tree": RecourseTreeClassifier,
+        "boosting": RecourseBoostingClassifier,
+    }
+    if model not in kinds:
+        raise BadInput(f"--model must be forest, tree or boosting, got {model!r}.")
     if model == "boosting":
-        for name, nothing in LABELS_ONLY.items():
-            if given.pop(name, nothing) != nothing:
-                option = name.replace("_", "-")
-                raise BadInput(f"--{option} is for --model forest or tree, not for boosting.")
-        given.pop("oob_score", None)
-        return RecourseBoostingClassifier(max_iter=given.pop("n_estimators", 100), **given)
-    raise BadInput(f"--model must be forest, tree or boosting, got {model!r}.")
+        given["max_iter"] = given.pop("n_estimators")
+    known = kinds[model]().get_params(deep=False)
+    for name, nothing in LABELS_ONLY.items():
+        if name not in known and given.get(name, nothing) != nothing:
+            others = "forest or tree, not for boosting"
+            if model == "forest":
+                others = "tree; forests are certified afterwards"
+            raise BadInput(f"--{name.replace('_', '-')} is for --model {others}.")
+    own = {name: value for name, value in given.items() if name in known and value is not None}
+    return kinds[model](**own)
 
 
 def _performance(estimator: Any, people: Any) -> dict[str, Any]:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from ract._utils.errors import error_text, optional_library
 from ract._utils.files import readable
@@ -13,25 +11,13 @@ from ract.apps.cli import options
 from ract.apps.cli.inputs import cost_named, format_of, open_actions
 from ract.apps.cli.messages import BadInput, print_summary, say_if_unrestricted
 
+LIBRARIES = {".json": "xgboost", ".ubj": "xgboost", ".txt": "lightgbm", ".cbm": "catboost"}
 PICKLES = (".pkl", ".pickle", ".joblib")
 
 
 def import_file(
-    source: Annotated[
-        Path,
-        typer.Argument(
-            metavar="FILE",
-            help="XGBoost's .json or .ubj, LightGBM's .txt, CatBoost's .cbm, or a .pkl or .joblib "
-            "with --trust.",
-        ),
-    ],
-    reference: Annotated[
-        str,
-        typer.Argument(
-            metavar="REFERENCE",
-            help="CSV or Parquet file of people from whom costs are learned; - for standard input.",
-        ),
-    ],
+    source: Path,
+    reference: str,
     output: Path,
     *,
     target: str | None = None,
@@ -56,10 +42,14 @@ def import_file(
 
     Example: ract import forest.joblib data.csv --trust --target Risk --desired Good -o model.ract
     """
-    from ract.apps.cli.columns import desired_label
-    from ract.data.csv import as_read
-    from ract.data.csv.files import naming_lines, read_whole
-    from ract.data.csv.read import refuse_formatted_numbers, text_features
+    from ract.apps.cli.tables import desired_label
+    from ract.data.csv import (
+        as_read,
+        naming_lines,
+        read_whole,
+        refuse_formatted_numbers,
+        text_features,
+    )
     from ract.io import save_model
     from ract.models.imported import import_model as take_over
 
@@ -110,42 +100,28 @@ def _loaded(source: Path, trust: bool) -> Any:
             f"{source} is a pickle, and loading it runs whatever code is in it; if you trust where "
             "it came from, say so with --trust."
         )
-    loaders = {".json": _xgboost, ".ubj": _xgboost, ".txt": _lightgbm, ".cbm": _catboost}
-    loaders |= dict.fromkeys(PICKLES, _pickle)
-    if end not in loaders:
-        raise BadInput(f"{source} must end in one of {', '.join(loaders)}.")
+    if end not in (*LIBRARIES, *PICKLES):
+        raise BadInput(f"{source} must end in one of {', '.join((*LIBRARIES, *PICKLES))}.")
     try:
-        return loaders[end](source)
-    except BadInput:
-        raise
+        return _read(source, LIBRARIES.get(end))
     except Exception as error:  # libraries raise all sorts of things
         raise BadInput(
             f"{source} could not be loaded ({type(error).__name__}: {error_text(error)[:200]})."
         ) from None
 
 
-def _pickle(source: Path) -> Any:
-    import joblib
+def _read(source: Path, name: str | None) -> Any:
+    """The model in a file of a library; without a name, in a pickle."""
+    if name is None:
+        import joblib
 
-    return joblib.load(source)
-
-
-def _xgboost(source: Path) -> Any:
-    booster = _library("xgboost").Booster()
-    booster.load_model(str(source))
-    return booster
-
-
-def _lightgbm(source: Path) -> Any:
-    return _library("lightgbm").Booster(model_file=str(source))
-
-
-def _catboost(source: Path) -> Any:
-    return _library("catboost").CatBoostClassifier().load_model(str(source))
-
-
-def _library(name: str) -> Any:
-    return optional_library(name, "such a file", name)
+        return joblib.load(source)
+    library = optional_library(name, "such a file", name)
+    if name == "lightgbm":
+        return library.Booster(model_file=str(source))
+    model = library.Booster() if name == "xgboost" else library.CatBoostClassifier()
+    model.load_model(str(source))
+    return model
 
 
 def _classes(model: Any) -> list[Any]:
@@ -157,7 +133,7 @@ def _classes(model: Any) -> list[Any]:
 
 def _features(table: Any, model: Any, left_out: list[str], source: str) -> Any:
     """The columns that the model was trained on, where it knows their names."""
-    from ract.apps.cli.columns import require_column
+    from ract.apps.cli.tables import require_column
     from ract.trees.readers.steps import unwrapped
 
     for name in left_out:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from ract.apps.cli import options
 from ract.apps.cli.inputs import format_of, format_options
@@ -22,9 +20,7 @@ def propose_actions(
     order: list[str] | None = None,
     keep: list[str] | None = None,
     dates: str | None = None,
-    rare: Annotated[
-        int | None, typer.Option(min=2, help="Merge categories of fewer people than this.")
-    ] = None,
+    rare: int | None = None,
     rare_name: str = "other",
     json: bool = False,
     csv: options.Csv,
@@ -38,10 +34,9 @@ def propose_actions(
 
     Example: ract init data.csv --target Risk -o actions.toml --fixed Age --increase Income
     """
-    from ract.apps.cli.columns import desired_label, require_column, rows_with_class
+    from ract.apps.cli.tables import desired_label, require_column, rows_with_class
     from ract.data.actions.propose import Wishes, propose
-    from ract.data.csv.describe import describe_file, writing_of
-    from ract.data.csv.files import name_of, naming_lines
+    from ract.data.csv import describe_file, name_of, naming_lines, writing_of
     from ract.data.target import target_classes
 
     refuse_both(output, json)

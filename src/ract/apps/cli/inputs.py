@@ -1,17 +1,19 @@
-"""Files that commands are given: models, action files, tables, and why one cannot be opened."""
+"""What commands open: models, action files and ledgers, and how tables are written."""
 
 from __future__ import annotations
 
+import getpass
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
-from ract._utils.errors import InvalidSpec
+from ract._utils.errors import InvalidSpec, optional_library
 from ract._utils.files import readable
-from ract.apps.cli.messages import BadInput
+from ract.apps.cli.messages import BadInput, say, say_if_unrestricted
 from ract.apps.cli.options import Csv
 
 if TYPE_CHECKING:
+    from ract.apps.ledger import Ledger
     from ract.data.actions import ActionSpace
     from ract.data.costs import Cost
     from ract.data.csv import TableFormat
@@ -25,6 +27,13 @@ def open_model(path: Path) -> ModelFile:
 
     with readable(path):
         return read_model_file(path)
+
+
+def open_for_plans(path: Path, csv: Csv) -> tuple[ModelFile, TableFormat]:
+    """A model file and how its tables are written; what its plans assume is said."""
+    file = open_model(path)
+    say_if_unrestricted(file.model.encoder_.space)
+    return file, format_of(csv, file.table)
 
 
 def open_decider(path: Path) -> Decider:
@@ -76,3 +85,39 @@ def cost_named(name: str, *, exact: bool) -> str | Cost:
     if exact and isinstance(cost, PercentileCost | LogPercentileCost):
         return replace(cost, exact=True)
     return name
+
+
+def open_ledger(
+    where: str,
+    mode: Literal["read", "write", "create"] = "write",
+    *,
+    upgrade: bool = True,
+    **given: Any,
+) -> Ledger:
+    """The ledger in a file or a database, or a sentence about what to install."""
+    require_libraries()
+    from ract.apps.ledger import Ledger
+    from ract.apps.ledger.store import OldLedger
+
+    try:
+        return Ledger(where, mode=mode, by=actor(), **given)
+    except OldLedger:
+        if not upgrade:
+            raise
+    with Ledger(where, mode="write", by=actor(), **given) as old:
+        say(f"{where} is of ract 0.2; its events are signed now, by keys in {old.store.ring.path}.")
+    return Ledger(where, mode=mode, by=actor(), **given)
+
+
+def actor() -> str:
+    """Who acts from the shell, as the ledger keeps it."""
+    try:
+        return f"{getpass.getuser()} (shell)"
+    except (OSError, KeyError, ImportError):  # a container without names
+        return "shell"
+
+
+def require_libraries() -> None:
+    """Say what to install, where a library that the ledger needs is not there."""
+    for module in ("sqlalchemy", "cryptography"):
+        optional_library(module, "promises", "promises")

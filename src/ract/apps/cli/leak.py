@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-import typer
+from pathlib import Path
 
 from ract.apps.cli import options
 from ract.apps.cli.inputs import format_of, open_model
@@ -12,17 +10,12 @@ from ract.apps.cli.messages import print_summary, refuse_both
 
 
 def leak(
-    model: options.ModelPath,
-    people: Annotated[
-        str | None,
-        typer.Argument(
-            help="Table of the population; random people within the model's bounds by default."
-        ),
-    ] = None,
+    model: Path,
+    people: str | None = None,
     *,
-    queries: Annotated[int, typer.Option(min=10, help="Number of people to ask about.")] = 1000,
+    queries: int = 1000,
     output: str = "-",
-    random_state: options.RandomState = 0,
+    random_state: int = 0,
     json: bool = False,
     csv: options.Csv,
 ) -> None:
@@ -33,8 +26,8 @@ def leak(
 
     Example: ract leak model.ract --queries 1000
     """
-    from ract.apps.cli.columns import held_out
-    from ract.apps.cli.outputs import table_writer
+    from ract.apps.cli.outputs import write_table
+    from ract.apps.cli.tables import held_out
     from ract.evaluation import measure_leak
     from ract.evaluation.leak import QUERIES
 
@@ -44,8 +37,7 @@ def leak(
     X = None if people is None else held_out(people, written, file.model).frame
     sizes = [n for n in QUERIES if n < queries] + [queries]
     found = measure_leak(file.model, X, sizes, random_state=random_state)
-    with table_writer(output) as write:
-        write(found.table)
+    write_table(output, found.table)
     last = found.table[found.table["queries"] == queries].set_index("given")["fidelity"]
     summary = {"queries": queries, "fidelity": {k: round(v, 4) for k, v in last.items()}}
     print_summary(summary, f"{found!r}.", as_json=json)

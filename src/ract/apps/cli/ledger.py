@@ -4,34 +4,24 @@ from __future__ import annotations
 
 import json as json_text
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
 from ract._utils.files import readable
 from ract.apps.cli import options
-from ract.apps.cli.inputs import open_model
-from ract.apps.cli.ledgers import BROKEN, Where, open_ledger, require_libraries
-from ract.apps.cli.messages import BAD_INPUT, BadInput, print_summary, refuse_both, say
-from ract.apps.cli.promises import Output, app
-
-command = options.adds_to(app)
+from ract.apps.cli.inputs import open_ledger, open_model, require_libraries
+from ract.apps.cli.messages import BAD_INPUT, BROKEN, BadInput, print_summary, refuse_both, say
+from ract.apps.cli.promises import app
 
 
-@command("verify")
+@options.command(app, "verify")
 def verify_ledger(
     *,
-    ledger: Where = "ract-promises.db",
-    head: Annotated[
-        str | None, typer.Option(help="Head that was noted before; the chain must contain it.")
-    ] = None,
-    heads: Annotated[
-        Path | None, typer.Option(help="File of published heads; the chain must contain all.")
-    ] = None,
-    keys: Annotated[
-        Path | None, typer.Option(help="Public keys of the lender, as public-keys prints them.")
-    ] = None,
-    json: options.Json = False,
+    ledger: str = "ract-promises.db",
+    head: str | None = None,
+    heads: Path | None = None,
+    keys: Path | None = None,
+    json: bool = False,
 ) -> None:
     """Check that the ledger is as it was written and signed; nothing is changed.
 
@@ -52,23 +42,21 @@ def verify_ledger(
         raise typer.Exit(BAD_INPUT)
 
 
-@command("check")
+@options.command(app, "check")
 def check_candidate(
-    candidate: Annotated[Path, typer.Argument(metavar="CANDIDATE", help="Model file.")],
+    candidate: Path,
     *,
-    ledger: Where = "ract-promises.db",
-    share: Annotated[
-        float, typer.Option(min=0, max=1, help="Share of promises that must be kept.")
-    ] = 1.0,
-    output: Output = None,
-    plot: options.Picture = None,
-    json: options.Json = False,
+    ledger: str = "ract-promises.db",
+    share: float = 1.0,
+    output: str | None = None,
+    plot: Path | None = None,
+    json: bool = False,
 ) -> None:
     """Check which open promises a model keeps that may replace the one of today.
 
     Example: ract promises check candidate.ract -o checked.csv --plot checked.svg
     """
-    from ract.apps.cli.outputs import check_picture, picture, table_writer
+    from ract.apps.cli.outputs import check_picture, picture, write_table
 
     refuse_both(output, json)
     check_picture(plot)
@@ -77,9 +65,7 @@ def check_candidate(
         from ract.apps.ledger.guard import check
 
         found = check(book, model)
-    if output is not None:
-        with table_writer(output) as write:
-            write(found.table)
+    write_table(output, found.table)
     if plot is not None:
         from ract.evaluation.plots import PromisesDisplay
 
@@ -91,12 +77,8 @@ def check_candidate(
         raise typer.Exit(BROKEN)
 
 
-@command("publish")
-def publish_ledger(
-    to: Annotated[str, typer.Argument(metavar="PLACE", help="File or URL for heads.")],
-    *,
-    ledger: Where = "ract-promises.db",
-) -> None:
+@options.command(app, "publish")
+def publish_ledger(to: str, *, ledger: str = "ract-promises.db") -> None:
     """Publish the signed head of the ledger: append it to a file, or send it to an address.
 
     Example: ract promises publish heads.jsonl
@@ -111,12 +93,8 @@ def publish_ledger(
     say(f"Event {head.number}, signed by key {head.key}, is published: {head.hash}.")
 
 
-@command("backup")
-def backup(
-    to: Annotated[Path, typer.Argument(metavar="FILE", help="New file.")],
-    *,
-    ledger: Where = "ract-promises.db",
-) -> None:
+@options.command(app, "backup")
+def backup(to: Path, *, ledger: str = "ract-promises.db") -> None:
     """Copy a ledger to a new file, also while others write to it, and verify the copy.
 
     Keys are not copied. For PostgreSQL: pg_dump --format=custom --file=FILE DATABASE.
@@ -133,10 +111,8 @@ def backup(
         raise typer.Exit(BAD_INPUT)
 
 
-@command("new-keys")
-def new_keys(
-    path: Annotated[Path, typer.Argument(metavar="FILE", help="New file.")],
-) -> None:
+@options.command(app, "new-keys")
+def new_keys(path: Path) -> None:
     """Make keys for a ledger that does not exist yet; RACT_LEDGER_KEY names their file.
 
     Example: ract promises new-keys ledger.key
@@ -150,8 +126,8 @@ def new_keys(
     say(f"{path} is made. Back it up: without it nothing can be written to its ledger.")
 
 
-@command("rotate-key")
-def rotate_key(*, ledger: Where = "ract-promises.db") -> None:
+@options.command(app, "rotate-key")
+def rotate_key(*, ledger: str = "ract-promises.db") -> None:
     """Sign with a new key from now on; the one before is valid for another week.
 
     Example: ract promises rotate-key
@@ -162,8 +138,8 @@ def rotate_key(*, ledger: Where = "ract-promises.db") -> None:
     say(f"Key {ring.keys[-1].id} signs from now on. Back up {ring.path}.")
 
 
-@command("public-keys")
-def public_keys(*, ledger: Where = "ract-promises.db") -> None:
+@options.command(app, "public-keys")
+def public_keys(*, ledger: str = "ract-promises.db") -> None:
     """Print the public keys of a ledger, for those who verify it or a receipt.
 
     Example: ract promises public-keys
@@ -172,12 +148,8 @@ def public_keys(*, ledger: Where = "ract-promises.db") -> None:
         typer.echo(book.store.ring.text(private=False), nl=False)
 
 
-@command("receipt")
-def receipt(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="Receipt of a promise.")],
-    *,
-    keys: Annotated[Path, typer.Option(help="Public keys of the lender.", show_default=False)],
-) -> None:
+@options.command(app, "receipt")
+def receipt(file: Path, *, keys: Path) -> None:
     """Check the receipt of a promise, without the ledger.
 
     Example: ract promises receipt receipt.json --keys public.json

@@ -9,17 +9,16 @@ import json
 import os
 import sys
 import warnings
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import typer
 from typer.core import TyperGroup
 
 from ract._utils.errors import InvalidData, InvalidFile, InvalidSpec, listing
-from ract._utils.progress import progress_bar
 
-FINE, BUG, BAD_INPUT, NOT_WRITTEN, NOT_CHECKED, INTERRUPTED = 0, 1, 2, 3, 4, 130
+FINE, BUG, BAD_INPUT, NOT_WRITTEN, NOT_CHECKED, BROKEN, INTERRUPTED = 0, 1, 2, 3, 4, 4, 130
 INTERRUPTION = "Interrupted; no file was left half written."
 
 
@@ -128,11 +127,6 @@ def refuse_both(output: str | None, as_json: bool) -> None:
     """Standard output takes the result or the summary, not both."""
     if as_json and output == "-":
         raise BadInput("--json prints on standard output, so the result needs a file: -o FILE.")
-
-
-def progress(words: str, *, show: bool = True) -> AbstractContextManager[Callable[[float], None]]:
-    """A bar or lines on standard error; the function takes the share done."""
-    return progress_bar(words, show=show, transient=True)
 
 
 def percent(part: float) -> str:

@@ -3,36 +3,28 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
 from ract._utils.errors import InvalidSpec, listing
 from ract._utils.files import readable, write_whole
 from ract.apps.cli import options
-from ract.apps.cli.inputs import format_of, open_model
-from ract.apps.cli.messages import BadInput, print_summary, refuse_both, say_if_unrestricted
-from ract.apps.cli.options import WithDefault
-from ract.apps.cli.searching import PlanOptions, Searched
-
-
-class NoticeCommands(WithDefault):
-    """``write`` need not be said: what names no command is a model file."""
-
-    default = "write"
-
+from ract.apps.cli.inputs import open_for_plans, open_model
+from ract.apps.cli.messages import BadInput, print_summary, refuse_both
+from ract.apps.cli.searching import PlanOptions, search_sentence, search_summary, searched
 
 app = typer.Typer(
-    cls=NoticeCommands,
+    cls=options.WithDefault,  # the first command, write, need not be named
     help="Write a notice for each person who is refused; ract notice init writes the file of "
     "reason codes that it needs. ract notice MODEL PEOPLE is short for ract notice write.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
-command = options.adds_to(app)
 
 
 @dataclass(frozen=True)
@@ -40,30 +32,23 @@ class NoticeOptions(PlanOptions):
     """Up to three plans of up to three changes for each person."""
 
     max_changes: int | None = 3
-    n_alternatives: Annotated[
-        int, typer.Option(min=0, max=2, help="Further plans for each person.")
-    ] = 2
+    n_alternatives: int = 2
     time_limit: float = 1.0
 
 
-@dataclass(frozen=True)
-class Comparison:
-    """Whom refused people are compared with."""
-
-    reference: str | None = None
-    against: str = "margin"
-
-
-@command("write")
+@options.command(app, "write")
 def write_notices(
-    model: options.ModelPath,
-    people: options.PeopleFile,
+    model: Path,
+    people: str,
     output: Path,
     reasons: Path,
     *,
     without_reasons: bool = False,
-    comparison: Comparison,
-    pages: options.NoticePages,
+    reference: str | None = None,
+    against: str = "margin",
+    language: str | None = None,
+    template: Path | None = None,
+    replace: bool = False,
     form: list[str] | None = None,
     date: str | None = None,
     plans: NoticeOptions,
@@ -79,61 +64,45 @@ def write_notices(
     --id Name
     """
     from ract.apps.cli.notice_folder import notice_writer, refused_of
+    from ract.apps.cli.tables import held_out
     from ract.notices import Notices, with_sufficient
     from ract.recourse.few_changes import along_reasons, few_changes
 
     if id is None:
         raise BadInput("ract notice needs --id, the column whose values name the people's notices.")
     settings, forms = _settings(reasons), _forms(form)
-    file = open_model(model)
-    classifier, written = file.model, format_of(csv, file.table)
-    notices = Notices(
-        classifier, settings, language=pages.language, templates=pages.template, date=_date(date)
-    )
-    say_if_unrestricted(classifier.encoder_.space)
+    file, written = open_for_plans(model, csv)
+    classifier, encoder = file.model, file.model.encoder_
+    notices = Notices(classifier, settings, language=language, templates=template, date=_date(date))
     find = partial(few_changes, classifier.recourse, smaller=True)
-    searched = Searched(classifier, find, people, written, id, is_named=True)
-    why = None if without_reasons else _compared(comparison, plans, written, classifier)
-    n_notices, wanted = 0, plans.parameters(classifier.encoder_.space, for_people=True)
-    with notice_writer(output, "--output", notices, forms, replace=pages.replace) as write_notices:
-        for X, found in searched(wanted):
+    limits = {name: getattr(plans, name) for name in ("budget", "time_limit", "n_jobs")}
+    if reference is not None and not without_reasons:
+        limits["reference"] = held_out(reference, written, classifier).frame
+    wanted = plans.parameters(encoder.space, for_people=True)
+    n_notices, counts = 0, Counter[str]()
+    chunks = searched(find, encoder, people, written, id, wanted, counts, is_named=True)
+    with notice_writer(output, notices, forms, replace=replace) as write_notices:
+        for X, found in chunks:
             given, refused = None, refused_of(found)
-            if refused and why is not None:
+            if refused and not without_reasons:
                 some, find_plans = X.iloc[refused], classifier.recourse
-                given = classifier.reasons(some, **why)
+                given = classifier.reasons(some, against=against, **limits)
                 found = along_reasons(find_plans, X, found, given, **wanted)
                 plans_of = [found[i] for i in refused]
                 ways = with_sufficient(find_plans, some, plans_of, given, **wanted)
             else:
                 ways = [found[i] for i in refused]
             n_notices += write_notices(ways, given)
-    summary = searched.summary | {"notices": n_notices}
-    sentence = f"{searched.sentence} {n_notices} notices are in {output}."
+    summary, where = search_summary(counts), f"{n_notices} notices are in {output}."
     if not n_notices:
-        sentence = f"{searched.sentence} Nobody is refused, so there is no notice."
-    print_summary(summary, sentence, as_json=json)
+        where = "Nobody is refused, so there is no notice."
+    sentence = f"{search_sentence(summary)} {where}"
+    print_summary(summary | {"notices": n_notices}, sentence, as_json=json)
 
 
-def _compared(
-    comparison: Comparison, plans: NoticeOptions, written: Any, classifier: Any
-) -> dict[str, Any]:
-    """The parameters of ``reasons``."""
-    from ract.apps.cli.columns import held_out
-
-    why: dict[str, Any] = {
-        "against": comparison.against,
-        "budget": plans.budget,
-        "n_jobs": plans.n_jobs,
-        "time_limit": plans.time_limit,
-    }
-    if comparison.reference is not None:
-        why["reference"] = held_out(comparison.reference, written, classifier).frame
-    return why
-
-
-@command("init")
+@options.command(app, "init")
 def propose_settings(
-    model: options.ModelPath,
+    model: Path,
     *,
     output: str = "-",
     codes: str = "regulation-b",
@@ -170,14 +139,9 @@ def propose_settings(
     )
 
 
-@command("check")
+@options.command(app, "check")
 def check_settings(
-    reasons: Annotated[
-        Path, typer.Argument(help="File of ract notice init.", show_default=False)
-    ] = Path("notice.toml"),
-    *,
-    pack: list[str],
-    json: bool = False,
+    reasons: Path = Path("notice.toml"), *, pack: list[str], json: bool = False
 ) -> None:
     """Check that a file of codes has the fields that a body of rules requires of a notice.
 

@@ -28,7 +28,7 @@ ENDS = {"html": ".html", "text": ".txt", "json": ".json"}
 
 @contextmanager
 def notice_writer(
-    folder: Path, option: str, notices: Notices, forms: Sequence[Any], *, replace: bool
+    folder: Path, notices: Notices, forms: Sequence[Any], *, replace: bool
 ) -> Iterator[WriteNotices]:
     """A function that writes the notices of a batch into a folder and says for how many people.
 
@@ -38,14 +38,12 @@ def notice_writer(
     ----------
     folder : path
         It must not hold anything, so that nobody gets a notice of another run.
-    option : str
-        What the folder was given as.
     notices : Notices
     forms : sequence of {"html", "text", "json"}
     replace : bool
         Remove notices that the folder holds.
     """
-    old = _held(folder, option, replace)
+    old = _held(folder, replace)
     is_new = not folder.exists()
     folder.mkdir(parents=True, exist_ok=True)
     waiting = Path(tempfile.mkdtemp(prefix=WAITING, dir=folder))
@@ -82,12 +80,12 @@ def refused_of(found: Recourse) -> list[int]:
     return [int(i) for i in (~found.accepted & ~found.invalid).nonzero()[0]]
 
 
-def _held(folder: Path, option: str, replace: bool) -> list[Path]:
+def _held(folder: Path, replace: bool) -> list[Path]:
     """Notices that a folder holds; refused are other things in it, and notices if not replaced."""
     if not folder.exists():
         return []
     if not folder.is_dir():
-        raise BadInput(f"{folder} is a file; {option} takes a folder.")
+        raise BadInput(f"{folder} is a file; --output takes a folder.")
     held = list(folder.iterdir())
     for interrupted in [path for path in held if path.name.startswith(WAITING)]:
         held.remove(interrupted)
@@ -95,7 +93,7 @@ def _held(folder: Path, option: str, replace: bool) -> list[Path]:
     ends = set(ENDS.values())
     others = [path.name for path in held if not (path.suffix in ends and path.is_file())]
     if others:
-        raise BadInput(f"{folder} holds {listing(others)}; {option} takes a folder of its own.")
+        raise BadInput(f"{folder} holds {listing(others)}; --output takes a folder of its own.")
     if held and not replace:
         raise BadInput(
             f"{folder} holds {len(held)} notice(s) already; name another folder, or remove them "

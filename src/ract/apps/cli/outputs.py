@@ -10,12 +10,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
-import numpy as np
 import pandas as pd
 
 from ract._utils.errors import optional_library
 from ract._utils.files import is_stream, whole_file
 from ract._utils.printable import formula_safe
+from ract._utils.validation import json_scalar
 from ract.apps.cli.messages import BadInput
 
 Write = Callable[[pd.DataFrame], None]
@@ -45,19 +45,20 @@ def table_writer(output: str | None) -> Iterator[Write]:
         yield write
 
 
+def write_table(output: str | None, frame: pd.DataFrame) -> None:
+    """Write one frame as ``table_writer`` does."""
+    with table_writer(output) as write:
+        write(frame)
+
+
 def form_of(output: str) -> Any:
     """The form that a file's name asks for; an unknown one is refused before any work is done."""
     if output == "-":
         return _as_csv
-    name = Path(output).name.lower()
-    for end, form in (
-        (".csv", _as_csv),
-        (".parquet", _as_parquet),
-        (".pq", _as_parquet),
-        (".json", _as_json),
-        (".jsonl", _as_lines),
-    ):
-        if name.endswith(end):
+    forms = {".csv": _as_csv, ".json": _as_json, ".jsonl": _as_lines}
+    forms |= dict.fromkeys((".parquet", ".pq"), _as_parquet)
+    for end, form in forms.items():
+        if output.lower().endswith(end):
             return form
     if is_stream(output):
         return _as_csv
@@ -175,13 +176,6 @@ def _arrow_type(pyarrow: Any, column: pd.Series) -> Any:
 def _records(frame: pd.DataFrame) -> Iterator[str]:
     names = list(frame.columns)
     for row in frame.itertuples(index=False, name=None):
-        record = {name: _plain(value) for name, value in zip(names, row, strict=True)}
+        cells = (None if value is pd.NA else json_scalar(value) for value in row)
+        record = dict(zip(names, cells, strict=True))
         yield json.dumps(record, ensure_ascii=False, allow_nan=False)
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, np.generic):
-        value = value.item()
-    if value is None or value is pd.NA or (isinstance(value, float) and not np.isfinite(value)):
-        return None
-    return value if isinstance(value, (bool, int, float, str)) else str(value)

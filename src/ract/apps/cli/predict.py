@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
+from ract._utils.progress import progress_bar
 from ract.apps.cli import options
 from ract.apps.cli.inputs import format_of, open_decider
-from ract.apps.cli.messages import percent, print_summary, progress, refuse_both
+from ract.apps.cli.messages import percent, print_summary, refuse_both
 
 AT_ONCE = 50_000
 
 
 def predict(
-    model: options.ModelPath,
-    people: options.PeopleFile,
+    model: Path,
+    people: str,
     *,
     output: str = "-",
     id: str | None = None,
@@ -28,10 +30,9 @@ def predict(
 
     Example: ract predict model.ract people.csv -o out.csv
     """
-    from ract.apps.cli.columns import model_columns, refuse_invalid
     from ract.apps.cli.outputs import table_writer
-    from ract.data.csv.files import Chunks, naming_lines
-    from ract.data.csv.read import text_features
+    from ract.apps.cli.tables import model_columns, refuse_invalid
+    from ract.data.csv import Chunks, naming_lines, text_features
     from ract.io.decider import decided
     from ract.recourse.plan import class_in_words
 
@@ -42,7 +43,7 @@ def predict(
     messages: list[str] = []
     form = format_of(csv, decider.table)
     chunks = Chunks(people, form, AT_ONCE, text_features(encoder.space))
-    with table_writer(output) as write, progress("Predicting") as done:
+    with table_writer(output) as write, progress_bar("Predicting", transient=True) as done:
         for chunk in chunks:
             X = model_columns(chunk, encoder, people, id, form, strict=strict)
             with naming_lines(people, form, chunk.index):

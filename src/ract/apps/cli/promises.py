@@ -5,13 +5,12 @@ from __future__ import annotations
 import re
 from datetime import date, timedelta
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
 from ract.apps.cli import options
-from ract.apps.cli.inputs import format_of, open_model
-from ract.apps.cli.ledgers import Where, open_ledger
+from ract.apps.cli.inputs import format_of, open_ledger, open_model
 from ract.apps.cli.messages import BadInput, print_summary, say
 
 app = typer.Typer(
@@ -22,22 +21,15 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 
-Person = Annotated[str, typer.Argument(metavar="PERSON", help="The person's key.")]
-Output = Annotated[
-    str | None, typer.Option("-o", "--output", help="CSV, Parquet or JSON file; - to print CSV.")
-]
 
-command = options.adds_to(app)
-
-
-@command("offer")
+@options.command(app, "offer")
 def offer_promises(
-    model: options.ModelPath,
-    people: options.PeopleFile,
+    model: Path,
+    people: str,
     *,
     id: str,
     expires: str,
-    ledger: Where = "ract-promises.db",
+    ledger: str = "ract-promises.db",
     by: str = "",
     zone: str = "UTC",
     pin: list[str] | None = None,
@@ -55,7 +47,7 @@ def offer_promises(
 
     Example: ract promises offer model.ract people.csv --id Applicant --expires 180d
     """
-    from ract.apps.cli.columns import held_out
+    from ract.apps.cli.tables import held_out
     from ract.recourse.find import find_recourse
 
     until = _until(expires)
@@ -81,13 +73,13 @@ def offer_promises(
     print_summary(summary, sentence, as_json=json)
 
 
-@command("redeem")
+@options.command(app, "redeem")
 def redeem_promises(
-    people: options.PeopleFile,
+    people: str,
     *,
     id: str,
-    ledger: Where = "ract-promises.db",
-    output: Output = "-",
+    ledger: str = "ract-promises.db",
+    output: str | None = "-",
     csv: options.Csv,
 ) -> None:
     """Accept people who come back and meet the conditions of their promise.
@@ -96,9 +88,9 @@ def redeem_promises(
     """
     import pandas as pd
 
-    from ract.apps.cli.columns import require_column
     from ract.apps.cli.outputs import table_writer
-    from ract.data.csv.files import read_whole
+    from ract.apps.cli.tables import require_column
+    from ract.data.csv import read_whole
 
     frame = read_whole(people, format_of(csv))
     require_column(id, frame, "--id", people)
@@ -116,13 +108,8 @@ def redeem_promises(
     )
 
 
-@command("withdraw")
-def withdraw_promise(
-    promise: Annotated[str, typer.Argument(metavar="PROMISE", help="Number of the promise.")],
-    *,
-    reason: str,
-    ledger: Where = "ract-promises.db",
-) -> None:
+@options.command(app, "withdraw")
+def withdraw_promise(promise: str, *, reason: str, ledger: str = "ract-promises.db") -> None:
     """Withdraw an open promise.
 
     Example: ract promises withdraw 04b8a3c8594f2e829c087ee90697ce3f --reason "Forged payslip"
@@ -131,8 +118,8 @@ def withdraw_promise(
         say(str(book.withdraw(promise, reason)))
 
 
-@command("expire")
-def expire_promises(*, ledger: Where = "ract-promises.db") -> None:
+@options.command(app, "expire")
+def expire_promises(*, ledger: str = "ract-promises.db") -> None:
     """End the open promises whose time is over.
 
     Example: ract promises expire
@@ -141,8 +128,8 @@ def expire_promises(*, ledger: Where = "ract-promises.db") -> None:
         say(f"{len(book.expire())} promises have expired.")
 
 
-@command("open")
-def list_open(*, ledger: Where = "ract-promises.db", output: Output = "-") -> None:
+@options.command(app, "open")
+def list_open(*, ledger: str = "ract-promises.db", output: str | None = "-") -> None:
     """List the promises that can be redeemed.
 
     Example: ract promises open -o open.csv
@@ -169,8 +156,8 @@ def list_open(*, ledger: Where = "ract-promises.db", output: Output = "-") -> No
         write(pd.DataFrame(rows, columns=columns))
 
 
-@command("history")
-def history(person: Person, *, ledger: Where = "ract-promises.db") -> None:
+@options.command(app, "history")
+def history(person: str, *, ledger: str = "ract-promises.db") -> None:
     """Say what happened to the promises of a person.
 
     Example: ract promises history A-17
@@ -184,8 +171,8 @@ def history(person: Person, *, ledger: Where = "ract-promises.db") -> None:
         typer.echo(f"{row['at'][:19]}  {row['event']:<10} {row['promise']}  {what}".rstrip())
 
 
-@command("erase")
-def erase_person(person: Person, *, ledger: Where = "ract-promises.db") -> None:
+@options.command(app, "erase")
+def erase_person(person: str, *, ledger: str = "ract-promises.db") -> None:
     """Remove everything that the ledger knows of a person; it still verifies.
 
     Example: ract promises erase A-17
@@ -199,20 +186,14 @@ def erase_person(person: Person, *, ledger: Where = "ract-promises.db") -> None:
         say("Somebody reads from the ledger: its journal is cleared when they have closed it.")
 
 
-@command("outcomes")
+@options.command(app, "outcomes")
 def show_outcomes(
-    record: Annotated[
-        Path | None,
-        typer.Argument(
-            metavar="[FILE]",
-            help="Outcomes to record first: columns promise, outcome (repaid, defaulted or open).",
-        ),
-    ] = None,
+    record: Path | None = None,
     *,
-    ledger: Where = "ract-promises.db",
+    ledger: str = "ract-promises.db",
     model: Path | None = None,
-    confidence: Annotated[float, typer.Option(min=0, max=1, help="Of the intervals.")] = 0.95,
-    output: Output = None,
+    confidence: float = 0.95,
+    output: str | None = None,
     json: bool = False,
     csv: options.Csv,
 ) -> None:
@@ -220,8 +201,9 @@ def show_outcomes(
 
     Example: ract promises outcomes repaid.csv --model model.ract
     """
-    from ract.apps.cli.outputs import table_writer
-    from ract.data.csv.files import read_whole
+    from ract._utils.validation import json_scalar
+    from ract.apps.cli.outputs import write_table
+    from ract.data.csv import read_whole
     from ract.io import load_judge
 
     judge = None if model is None else load_judge(model)
@@ -237,24 +219,17 @@ def show_outcomes(
             ids, known = (table[name].astype(str) for name in ("promise", "outcome"))
             record_outcomes(book, dict(zip(ids, known, strict=True)))
         found = promise_outcomes(book, judge, confidence=confidence)
-    if output is not None:
-        with table_writer(output) as write:
-            write(found.table)
+    write_table(output, found.table)
     summary = {
         **found.counts,
-        "kept": _known(found.kept),
+        "kept": json_scalar(found.kept),
         "warnings": found.warnings,
         "groups": [
-            {name: _known(value) for name, value in row.items()}
+            {name: json_scalar(value) for name, value in row.items()}
             for row in found.table.to_dict("records")
         ],
     }
     print_summary(summary, str(found), as_json=json)
-
-
-def _known(value: Any) -> Any:
-    """A value; None for a share of nobody."""
-    return None if isinstance(value, float) and value != value else value
 
 
 def _until(text: str) -> date | timedelta:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 from ract.apps.cli import options
-from ract.apps.cli.inputs import format_of, open_model
-from ract.apps.cli.messages import BadInput, print_summary, refuse_both, say_if_unrestricted
+from ract.apps.cli.inputs import open_for_plans
+from ract.apps.cli.messages import BadInput, print_summary, refuse_both
 
 
 @dataclass(frozen=True)
@@ -23,8 +24,8 @@ class ReasonOptions:
 
 
 def explain_refusals(
-    model: options.ModelPath,
-    people: options.PeopleFile,
+    model: Path,
+    people: str,
     *,
     reference: str | None = None,
     output: str = "-",
@@ -43,10 +44,9 @@ def explain_refusals(
 
     Example: ract reasons model.ract people.csv --reference training.csv -o reasons.csv
     """
-    from ract.apps.cli.columns import held_out, model_columns, refuse_invalid, require_column
-    from ract.apps.cli.outputs import form_of, table_writer
-    from ract.data.csv.files import naming_lines, read_whole
-    from ract.data.csv.read import text_features
+    from ract.apps.cli.outputs import form_of, write_table
+    from ract.apps.cli.tables import held_out, model_columns, refuse_invalid, require_column
+    from ract.data.csv import naming_lines, read_whole, text_features
     from ract.evaluation.reasons_report import reasons_stability, report_of
 
     refuse_both(output, json)
@@ -54,26 +54,23 @@ def explain_refusals(
         raise BadInput("--groups and --replicates are for --report, the file to write it to.")
     for wanted in (output, report or output):
         form_of(wanted)
-    file = open_model(model)
-    classifier, target = file.model, file.summary.get("target")
-    say_if_unrestricted(classifier.encoder_.space)
-    written, other = format_of(csv, file.table), None
+    file, form = open_for_plans(model, csv)
+    classifier, target, other = file.model, file.summary.get("target"), None
     if reference is not None:
-        other = held_out(reference, written, classifier, target=target)
+        other = held_out(reference, form, classifier, target=target)
     if replicates:
         _check_replicates(classifier, other)
-    whole = read_whole(people, written, text_features(classifier.encoder_.space))
+    whole = read_whole(people, form, text_features(classifier.encoder_.space))
     if groups is not None:
         require_column(groups, whole, "--groups", people)
-    X = model_columns(whole, classifier.encoder_, people, id, written, strict=search.strict)
+    X = model_columns(whole, classifier.encoder_, people, id, form, strict=search.strict)
     given = asdict(search)
-    with naming_lines(people, written, whole.index):
+    with naming_lines(people, form, whole.index):
         found = classifier.reasons(
             X, reference=None if other is None else other.frame, progress=True, **given
         )
     refuse_invalid(people, len(found), list(found.messages.values()))
-    with table_writer(output) as write:
-        write(found.to_frame())
+    write_table(output, found.to_frame())
     counts = {s: int((found.status == s).sum()) for s in ("accepted", "refused", "invalid")}
     summary: dict[str, Any] = {"people": len(found), **{s: n for s, n in counts.items() if n}}
     sentence = f"{found!r}." + ("" if output == "-" else f" They are in {output}.")
@@ -85,8 +82,7 @@ def explain_refusals(
             )
         labels = None if groups is None else whole[groups].to_numpy()
         made = report_of(found, groups=labels, stability=stability, **given)
-        with table_writer(report) as write:
-            write(made.to_frame())
+        write_table(report, made.to_frame())
         summary |= {"with_plan": int(made.people.iloc[0]["with a plan"]), "report": report}
         sentence += f"\n{made}\nThe report is in {report}."
     print_summary(summary, sentence, as_json=json)

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
+from ract._utils.progress import progress_bar
 from ract.apps.cli import options
-from ract.apps.cli.messages import BadInput, percent, progress
+from ract.apps.cli.messages import BadInput, percent
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from ract.data.actions import ActionSpace
     from ract.data.csv import TableFormat
+    from ract.data.encoder import Encoder
     from ract.recourse.result import Recourse
 
 
@@ -55,103 +58,87 @@ class PlanOptions:
             given |= {"ranges": True, "at_least": self.strength != "most"}
             return given
         # What was not asked for is left to the model, whose plans are then those of letters.
-        unasked = {
-            "max_changes": None,
-            "strength": None,
-            "lasting": None,
-            "margin": 0.0,
-            "ranges": False,
-            "at_least": False,
-        }
-        return {k: v for k, v in given.items() if k not in unasked or v != unasked[k]}
+        own = ("max_changes", "strength", "lasting", "margin", "ranges", "at_least")
+        return {k: v for k, v in given.items() if k not in own or v != getattr(type(self), k)}
 
 
-@dataclass
-class Searched:
-    """The people of a file as they are searched, and a count of what was found.
+def searched(
+    find: Callable[..., Recourse],
+    encoder: Encoder,
+    people: str,
+    form: TableFormat,
+    id: str | None,
+    given: dict[str, Any],
+    counts: Counter[str],
+    *,
+    is_named: bool = False,
+) -> Iterator[tuple[pd.DataFrame, Recourse]]:
+    """The people of a file chunk by chunk, with their plans, which are counted.
 
     Parameters
     ----------
-    classifier : fitted classifier
     find : callable
         From people to plans.
+    encoder : Encoder
+        Of the model.
     people : str
         Their file.
     form : TableFormat
     id : str or None
         Column that names them.
+    given : dict
+        Parameters of the search.
+    counts : Counter
+        Is added to: people by status, those "within" the budget and those for whom plans are
+        "only supplied" values, as ``ract.apps.distributed.run`` counts them.
     is_named : bool
         Refuse people without a name.
     """
+    from ract.apps.cli.tables import model_columns, refuse_invalid
+    from ract.data.csv import Chunks, naming_lines, text_features
 
-    classifier: Any
-    find: Callable[..., Recourse]
-    people: str
-    form: TableFormat
-    id: str | None
-    is_named: bool = False
-    statuses: Counter[str] = field(default_factory=Counter)
-    n_within: int = 0
-    n_supplied: int = 0
+    messages: list[str] = []
+    chunks = Chunks(people, form, text=text_features(encoder.space))
+    rest, n_people = iter(chunks), 0
+    first = list(islice(rest, 2))
+    is_only = len(first) == 1
+    with progress_bar("Searching", show=not is_only, transient=True) as done:
+        for chunk in chain(first, rest):
+            X = model_columns(chunk, encoder, people, id, form, strict=given["strict"])
+            if is_named and chunk[id].isna().any():
+                raise BadInput(f"--id names {id!r}, which is empty for some people.")
+            with naming_lines(people, form, chunk.index):
+                found = find(X, progress=is_only, **given)
+            yield X, found
+            counts.update(found.status.tolist())
+            counts["within"] += int(found.within_budget.sum())
+            counts["only supplied"] += int(found.only_supplied.sum())
+            messages += found.messages.values()
+            n_people += len(X)
+            done(chunks.share)
+    refuse_invalid(people, n_people, messages)
 
-    def __call__(self, given: dict[str, Any]) -> Iterator[tuple[pd.DataFrame, Recourse]]:
-        """Each chunk of people with their plans.
 
-        Parameters
-        ----------
-        given : dict
-            Parameters of the search.
-        """
-        from ract.apps.cli.columns import model_columns, refuse_invalid
-        from ract.data.csv.files import Chunks, naming_lines, peeked
-        from ract.data.csv.read import text_features
+def search_summary(counts: Counter[str]) -> dict[str, Any]:
+    """How many people, by status, and the share with recourse among those who were read."""
+    from ract._utils.status import Status
 
-        encoder = self.classifier.encoder_
-        messages: list[str] = []
-        chunks = Chunks(self.people, self.form, text=text_features(encoder.space))
-        is_only, read = peeked(chunks)
-        with progress("Searching", show=not is_only) as done:
-            for chunk in read:
-                X = model_columns(
-                    chunk, encoder, self.people, self.id, self.form, strict=given["strict"]
-                )
-                if self.is_named and chunk[self.id].isna().any():
-                    raise BadInput(f"--id names {self.id!r}, which is empty for some people.")
-                with naming_lines(self.people, self.form, chunk.index):
-                    found = self.find(X, progress=is_only, **given)
-                yield X, found
-                self.statuses.update(found.status.tolist())
-                messages += found.messages.values()
-                self.n_within += int(found.within_budget.sum())
-                self.n_supplied += int(found.only_supplied.sum())
-                done(chunks.share)
-        refuse_invalid(self.people, self.statuses.total(), messages)
+    statuses = {s.word: counts[s.word] for s in Status if counts[s.word]}
+    n_people = sum(statuses.values())
+    part = counts["within"] / (n_people - counts[Status.INVALID.word])
+    summary = {"people": n_people, "statuses": statuses, "recourse_ratio": part}
+    n_supplied = counts["only supplied"]
+    return summary | ({"only_supplied": n_supplied} if n_supplied else {})
 
-    @property
-    def summary(self) -> dict[str, Any]:
-        """How many people, by status, and the share with recourse among those who were read."""
-        from ract._utils.status import Status
 
-        n_people = self.statuses.total()
-        counts = {s.word: self.statuses[s.word] for s in Status if self.statuses[s.word]}
-        n_read = n_people - self.statuses[Status.INVALID.word]
-        summary = {
-            "people": n_people,
-            "statuses": counts,
-            "recourse_ratio": self.n_within / n_read,
-        }
-        return summary | ({"only_supplied": self.n_supplied} if self.n_supplied else {})
-
-    @property
-    def sentence(self) -> str:
-        """The summary in words."""
-        summary = self.summary
-        counts = ", ".join(f"{n} {status}" for status, n in summary["statuses"].items())
-        who = " of those who could be read" if "invalid" in summary["statuses"] else ""
-        text = (
-            f"{summary['people']} people: {counts}; {percent(summary['recourse_ratio'])}{who} are "
-            "accepted or have a plan within the budget."
-        )
-        if self.n_supplied:
-            text += f" {self.n_supplied} plans only hand in missing values."
-        return text
+def search_sentence(summary: dict[str, Any]) -> str:
+    """The summary in words."""
+    counts = ", ".join(f"{n} {status}" for status, n in summary["statuses"].items())
+    who = " of those who could be read" if "invalid" in summary["statuses"] else ""
+    text = (
+        f"{summary['people']} people: {counts}; {percent(summary['recourse_ratio'])}{who} are "
+        "accepted or have a plan within the budget."
+    )
+    if "only_supplied" in summary:
+        text += f" {summary['only_supplied']} plans only hand in missing values."
+    return text

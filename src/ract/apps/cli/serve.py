@@ -9,26 +9,18 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
 from ract._utils.errors import InvalidFile, listing, optional_library
 from ract._utils.files import readable
 from ract.apps.cli import options
-from ract.apps.cli.ledgers import BROKEN, Where, actor
-from ract.apps.cli.messages import BadInput, say
-from ract.apps.cli.options import WithDefault
-
-
-class ServeCommands(WithDefault):
-    """``start`` need not be said: what names no command is a model file."""
-
-    default = "start"
-
+from ract.apps.cli.inputs import actor
+from ract.apps.cli.messages import BROKEN, BadInput, say
 
 app = typer.Typer(
-    cls=ServeCommands,
+    cls=options.WithDefault,  # the first command, start, need not be named
     help="Decide, plan and keep promises over HTTP, with pages for applicants, case workers and "
     "auditors. ract serve MODEL is short for ract serve start MODEL.",
     epilog="Exit code of start and reload: 4 if the model would break promises and is not forced.",
@@ -36,67 +28,32 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 
-Force = Annotated[
-    bool, typer.Option("--force", help="Use the model although it breaks open promises.")
-]
 
-command = options.adds_to(app)
-
-
-@command("start")
+@options.command(app, "start")
 def start(
-    model: Annotated[
-        Path | None, typer.Argument(metavar="MODEL", help="Model file.", show_default=False)
-    ] = None,
+    model: Path | None = None,
     *,
-    ledger: Where = "ract-promises.db",
-    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 for a free one.")] = 8000,
-    workers: Annotated[int, typer.Option(min=1, max=64, help="Worker processes.")] = 1,
-    threads: Annotated[
-        int, typer.Option(min=1, max=64, help="Requests that a worker process handles at once.")
-    ] = 8,
-    notices: Annotated[
-        list[Path] | None,
-        typer.Option(help="File of ract notice init. May be given again for another language."),
-    ] = None,
-    promise_days: Annotated[
-        int, typer.Option(min=1, max=3650, help="How long promises last.")
-    ] = 180,
-    link_days: Annotated[
-        int, typer.Option(min=1, max=3650, help="How long applicants' links last.")
-    ] = 30,
-    time_limit: Annotated[float, typer.Option(min=0.1, help="Seconds for a request.")] = 10.0,
-    per_minute: Annotated[
-        int, typer.Option(min=1, help="Requests a minute of one key; a link has 1/50.")
-    ] = 6000,
-    search_seconds: Annotated[
-        float, typer.Option(min=1, help="Seconds of searches a minute of one key; a link has 1/5.")
-    ] = 30.0,
-    public_url: Annotated[
-        str, typer.Option(help="Address by which people reach the service, for links and cookies.")
-    ] = "",
-    trusted_proxy: Annotated[
-        list[str] | None,
-        typer.Option(help="Address of a reverse proxy, whose X-Forwarded-For is used."),
-    ] = None,
-    zone: Annotated[str, typer.Option(help="Time zone in which the days of promises end.")] = "UTC",
-    pin: Annotated[
-        list[str] | None,
-        typer.Option(help="Feature that promises do not allow to change, such as an amount."),
-    ] = None,
-    heads: Annotated[
-        str, typer.Option(help="File or URL to which signed heads of the ledger are published.")
-    ] = "",
-    four_eyes: Annotated[
-        bool, typer.Option("--four-eyes", help="A second person confirms redeeming, withdrawing.")
-    ] = False,
-    certificate: Annotated[Path | None, typer.Option(help="Certificate for HTTPS, as PEM.")] = None,
-    private_key: Annotated[Path | None, typer.Option(help="Its key, as PEM.")] = None,
-    force: Force = False,
-    demo: Annotated[
-        bool, typer.Option("--demo", help="Try it: a loans model and a made-up applicant.")
-    ] = False,
+    ledger: str = "ract-promises.db",
+    host: str = "127.0.0.1",
+    port: int = 8000,
+    workers: int = 1,
+    threads: int = 8,
+    notices: list[Path] | None = None,
+    promise_days: int = 180,
+    link_days: int = 30,
+    time_limit: float = 10.0,
+    per_minute: int = 6000,
+    search_seconds: float = 30.0,
+    public_url: str = "",
+    trusted_proxy: list[str] | None = None,
+    zone: str = "UTC",
+    pin: list[str] | None = None,
+    heads: str = "",
+    four_eyes: bool = False,
+    certificate: Path | None = None,
+    private_key: Path | None = None,
+    force: bool = False,
+    demo: bool = False,
 ) -> None:
     """Start the service.
 
@@ -155,15 +112,9 @@ def start(
             _run(socket, workers, trusted_proxy or [], tls, reread)
 
 
-@command("add-key")
+@options.command(app, "add-key")
 def add_key(
-    role: Annotated[str, typer.Argument(metavar="ROLE", help="case-worker, auditor or admin.")],
-    name: Annotated[
-        str, typer.Argument(metavar="NAME", help="Whose key it is; recorded with what they do.")
-    ],
-    *,
-    days: Annotated[int | None, typer.Option(min=1, help="Days after which it ends.")] = None,
-    ledger: Where = "ract-promises.db",
+    role: str, name: str, *, days: int | None = None, ledger: str = "ract-promises.db"
 ) -> None:
     """Make a key and print it once; only its hash is stored.
 
@@ -179,8 +130,8 @@ def add_key(
         typer.echo(state.add_key(known[role], name, by=actor(), days=days))
 
 
-@command("keys")
-def keys(*, ledger: Where = "ract-promises.db") -> None:
+@options.command(app, "keys")
+def keys(*, ledger: str = "ract-promises.db") -> None:
     """List the keys by number, role and name; the keys themselves are not stored.
 
     Example: ract serve keys
@@ -194,14 +145,8 @@ def keys(*, ledger: Where = "ract-promises.db") -> None:
         typer.echo(line.rstrip())
 
 
-@command("revoke")
-def revoke(
-    key: Annotated[
-        str, typer.Argument(metavar="KEY", help="Number of the key, as keys prints it.")
-    ],
-    *,
-    ledger: Where = "ract-promises.db",
-) -> None:
+@options.command(app, "revoke")
+def revoke(key: str, *, ledger: str = "ract-promises.db") -> None:
     """End a key at once, in every worker process.
 
     Example: ract serve revoke 5f2c8a01
@@ -211,10 +156,8 @@ def revoke(
     say(f"Key {key} is revoked.")
 
 
-@command("reload")
-def reload(
-    model: options.ModelPath, *, ledger: Where = "ract-promises.db", force: Force = False
-) -> None:
+@options.command(app, "reload")
+def reload(model: Path, *, ledger: str = "ract-promises.db", force: bool = False) -> None:
     """Let running services decide by another model, if it keeps every open promise.
 
     Requests under way are answered by the model that they began with.
@@ -327,11 +270,7 @@ def _run(
     from ract.apps.web.connections import Connection, Workers
 
     logging = copy.deepcopy(LOGGING_CONFIG)
-    logging["loggers"]["ract.apps.web"] = {
-        "handlers": ["default"],
-        "level": "INFO",
-        "propagate": False,
-    }
+    logging["loggers"]["ract.apps.web"] = logging["loggers"]["uvicorn"]
     config = uvicorn.Config(
         "ract.apps.web.app:from_environment",
         factory=True,

@@ -7,35 +7,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from ract._utils.toml import parsed_toml, read_toml
 from ract.apps.cli.messages import say
 
 APPLICANT, CREDITOR = "A-17", "Example Bank (made up)"
 N_APPLICANTS, N_CASES, N_PROMISED, N_TREES = 2000, 60, 6, 50
 
-# What features and categories of the loans model are called, in the languages of pages.
-LABELS = {
-    "Age": ("Age", "Alter", "Âge"),
-    "LatePayments": ("Late payments", "Verspätete Zahlungen", "Paiements en retard"),
-    "Education": ("Education", "Bildung", "Formation"),
-    "YearsEmployed": ("Years employed", "Jahre im Beruf", "Années d'emploi"),
-    "ExistingLoans": ("Existing loans", "Laufende Kredite", "Crédits en cours"),
-    "Guarantor": ("Guarantor", "Bürgschaft", "Garant"),
-    "Purpose": ("Purpose", "Zweck", "Objet"),
-    "Income": ("Income a year", "Einkommen im Jahr", "Revenu annuel"),
-    "Debt": ("Debt", "Schulden", "Dettes"),
-    "Savings": ("Savings", "Ersparnisse", "Épargne"),
-    "LoanAmount": ("Loan amount", "Höhe des Kredits", "Montant du crédit"),
-}
-WORDS = {
-    "HighSchool": ("school", "Schule", "école"),
-    "College": ("college", "Fachhochschule", "études courtes"),
-    "Graduate": ("university degree", "Hochschulabschluss", "diplôme universitaire"),
-    "NewCar": ("a new car", "ein neues Auto", "une voiture neuve"),
-    "UsedCar": ("a used car", "ein gebrauchtes Auto", "une voiture d'occasion"),
-    "Renovation": ("renovation", "Renovierung", "rénovation"),
-    "Business": ("a business", "ein Betrieb", "une entreprise"),
-}
 LANGUAGES = ("en", "de", "fr")
+# What features and categories of the loans model are called in them.
+LABELS, WORDS = read_toml(Path(__file__).with_suffix(".toml"), parsed_toml).values()
 
 
 def prepare_demo(folder: Path) -> tuple[Path, tuple[Path, ...], Callable[[Any, str], None]]:
@@ -52,25 +32,25 @@ def prepare_demo(folder: Path) -> tuple[Path, tuple[Path, ...], Callable[[Any, s
     model.fit(loans.frame, loans.target)
     judge = OutcomeJudge(loans.actions, desired=loans.desired).fit(loans.frame, loans.target)
     save_model(model, folder / "loans.ract", judge=judge, keep_reference=loans.frame)
-    files = tuple(_settings(model, k, folder) for k in range(len(LANGUAGES)))
+    files = tuple(_settings(model, language, folder) for language in LANGUAGES)
     return folder / "loans.ract", files, _show
 
 
-def _settings(model: Any, k: int, folder: Path) -> Path:
+def _settings(model: Any, language: str, folder: Path) -> Path:
     """The file of notice settings of a language."""
     from ract.notices import NoticeSettings
 
-    path, given = folder / f"notice-{LANGUAGES[k]}.toml", LANGUAGES[k]
-    settings = NoticeSettings.suggest(model, language=given, codes="none")
+    path = folder / f"notice-{language}.toml"
+    settings = NoticeSettings.suggest(model, language=language, codes="none")
     features = {}
     for name, text in settings.features.items():
-        label = LABELS[name][k]
+        label = LABELS[name][language]
         codes = {
             way: replace(code, sentence=code.sentence.replace(text.label, label))
             for way, code in text.codes.items()
         }
         features[name] = replace(text, label=label, codes=codes)
-    words = {word: meant[k] for word, meant in WORDS.items()}
+    words = {word: meant[language] for word, meant in WORDS.items()}
     details = replace(settings.details, creditor=CREDITOR)
     settings = replace(settings, features=features, words=words, details=details)
     path.write_text(settings.to_toml_text(), encoding="utf-8")

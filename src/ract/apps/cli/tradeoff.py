@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from ract.apps.cli import options
 from ract.apps.cli.inputs import format_of, open_actions
@@ -21,11 +19,11 @@ def tradeoff(
     model: str = "forest",
     param: str = "recourse_weight",
     values: str = "0,0.01,0.03,0.1,0.3,1",
-    cv: Annotated[int, typer.Option(min=2, help="Number of folds.")] = 5,
+    cv: int = 5,
     strength: str | None = None,
     n_estimators: int = 100,
     budget: float | None = None,
-    random_state: options.RandomState = 0,
+    random_state: int = 0,
     n_jobs: int = -1,
     json: bool = False,
     csv: options.Csv,
@@ -34,10 +32,10 @@ def tradeoff(
 
     Example: ract tradeoff data.csv --target Risk --desired Good --actions actions.toml -o out.csv
     """
-    from ract.apps.cli.columns import training_set
     from ract.apps.cli.fit import estimator_for
-    from ract.apps.cli.outputs import check_picture, picture, table_writer
-    from ract.data.csv.files import naming_lines
+    from ract.apps.cli.outputs import check_picture, picture, write_table
+    from ract.apps.cli.tables import training_set
+    from ract.data.csv import naming_lines
     from ract.data.encoder import Encoder
     from ract.evaluation.tradeoff import tradeoff_curve
 
@@ -48,8 +46,8 @@ def tradeoff(
         model, actions=space, n_estimators=n_estimators, budget=budget, random_state=random_state
     )
     form = format_of(csv, kept)
-    (X, y, _), label = training_set(table, form, space)
-    estimator.set_params(desired=label)
+    X, y, _, desired = training_set(table, form, space)
+    estimator.set_params(desired=desired)
     with naming_lines(table.data, form, X.index):
         say_if_unrestricted(Encoder(X, space).space)
     curve = tradeoff_curve(
@@ -64,8 +62,7 @@ def tradeoff(
         progress=True,
     )
     frame = curve.to_frame()
-    with table_writer(output) as write:
-        write(frame)
+    write_table(output, frame)
     if plot is not None:
         from ract.evaluation.plots import TradeoffDisplay
 

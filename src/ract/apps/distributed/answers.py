@@ -97,11 +97,8 @@ def fitted_to(schema: Schema, answers: pd.DataFrame, key: Any) -> pd.DataFrame:
         Of pandas, so that its type stays as it is.
     """
     columns: dict[str, Any] = {PERSON: key.take(answers[PERSON].to_numpy(np.intp))}
+    answers = answers.reindex(columns=[*schema])  # a feature that nobody changes is not in them
     for name, kind in schema.items():
-        if name not in answers:  # a feature that nobody changes
-            missing = pd.Series(None, range(len(answers)), object)
-            columns[name] = missing.astype(PANDAS[kind]).array
-            continue
         column = answers[name]
         if kind == "text" and not isinstance(column.dtype, pd.StringDtype):
             column = column.map(lambda value: None if pd.isna(value) else str(value))

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import reduce
 from itertools import chain
-from operator import add
+from operator import add, call
 from typing import Any, Literal
 
 import pandas as pd
@@ -60,16 +60,12 @@ def recourse(model: Any, people: Any, *, key: str | None = None, **options: Any)
 def _gathered(people: Any, columns: list[str], count: Callable[[pd.DataFrame], Any]) -> Any:
     _check(people)
     shared = dask.delayed(count)  # an argument, so that it travels once
-    counted = [dask.delayed(_called)(shared, part) for part in people[columns].to_delayed()]
+    counted = [dask.delayed(call)(shared, part) for part in people[columns].to_delayed()]
     return _summed(counted)
 
 
 _statements = Statements(_gathered)
 certify, report, audit = _statements.certify, _statements.report, _statements.audit
-
-
-def _called(function: Callable[[Any], Any], part: Any) -> Any:
-    return function(part)
 
 
 def _check(people: Any) -> None:

@@ -33,7 +33,6 @@ from ract.recourse.reasons import find_reasons
 from ract.recourse.reasons.shapley import check_kept
 
 What = Literal["decisions", "plans", "reasons", "has_recourse"]
-KINDS = ("decisions", "plans", "reasons", "has_recourse")
 
 # People who are searched for at once: what a search holds of them is small beside the model.
 AT_ONCE = 5000
@@ -53,18 +52,19 @@ _SEARCHES: dict[str, Callable[..., Any]] = {
     "reasons": find_reasons,
     "has_recourse": recourse_status,
 }
-_NAMES: dict[str, list[str]] = {
-    what: [
-        name
-        for name, parameter in signature(search).parameters.items()
-        if parameter.kind is Parameter.KEYWORD_ONLY and name not in _OF_THE_RUN
-    ]
-    for what, search in _SEARCHES.items()
+
+
+def _names_of(search: Callable[..., Any]) -> list[str]:
+    """The options of a search that engines can be asked for."""
+    given = signature(search).parameters.values()
+    names = [parameter.name for parameter in given if parameter.kind is Parameter.KEYWORD_ONLY]
+    return [name for name in names if name not in _OF_THE_RUN] + list(PROBLEM_KEYWORDS)
+
+
+_NAMES: dict[str, list[str]] = {"decisions": []} | {
+    what: _names_of(search) for what, search in _SEARCHES.items()
 }
-for _names in _NAMES.values():
-    _names += PROBLEM_KEYWORDS
 _NAMES["plans"].append("form")
-_NAMES["decisions"] = []
 
 _models = Memo(4)  # what this process has read
 
@@ -100,8 +100,8 @@ class Job:
 
         A fitted model may be given in place of its file.
         """
-        if what not in KINDS:
-            raise InvalidSpec(f"what must be one of {listing(KINDS)}, got {what!r}.")
+        if what not in _NAMES:
+            raise InvalidSpec(f"what must be one of {listing(_NAMES)}, got {what!r}.")
         for name, why in _OF_THE_RUN.items():
             if name in options:
                 raise InvalidSpec(f"{name} cannot be asked of many machines: {why}.")

@@ -25,8 +25,7 @@ from ract._utils.version import __version__
 from ract.apps.distributed.answers import PERSON
 from ract.apps.distributed.job import AT_ONCE, Job
 from ract.data.actions import ActionSpace
-from ract.data.csv import TableFormat, as_read
-from ract.data.csv.read import date_columns
+from ract.data.csv import TableFormat, as_read, date_columns
 from ract.models.out_of_core import open_dataset
 
 ROWS_PER_PART = 20_000  # some seconds to minutes of one core
@@ -133,7 +132,8 @@ def run(
     with progress_bar("Answering", len(parts), show=progress, transient=True) as done:
         n_done = len(parts) - len(waiting)
         done(n_done)
-        for counts in (mapper or _one_by_one)(answer_part, work, waiting):
+        here = (answer_part(work, part) for part in waiting)
+        for counts in here if mapper is None else mapper(answer_part, work, waiting):
             total.update(counts)
             n_done += 1
             done(n_done)
@@ -222,22 +222,21 @@ def _batches(work: Work, part: Part) -> Iterator[pd.DataFrame]:
     path = root / part.file if root.is_dir() else root
     (fragment,) = [f for f in dataset.get_fragments() if Path(f.path) == path]
     schema = dataset.schema
-    at = 0
+    names = [name for name in work.needed if name in schema.names]
+    at, first, end = part.before, part.before + part.first, part.before + part.last
     for group in fragment.split_by_row_group():
         n_rows = group.row_groups[0].num_rows
-        first, last = max(part.first - at, 0), min(part.last - at, n_rows)
-        if first < last:
-            within = 0
-            names = [name for name in work.needed if name in schema.names]
-            for batch in group.to_batches(schema=schema, columns=names, batch_size=AT_ONCE):
-                some = batch.slice(max(first - within, 0))[: max(last - max(first, within), 0)]
-                if some.num_rows:
-                    people = some.to_pandas()
-                    start = part.before + at + max(first, within)
-                    people.index = pd.RangeIndex(start, start + len(people))
-                    yield people
-                within += batch.num_rows
-        at += n_rows
+        if at + n_rows <= first or end <= at:
+            at += n_rows
+            continue
+        for batch in group.to_batches(schema=schema, columns=names, batch_size=AT_ONCE):
+            start = max(first, at)
+            some = batch.slice(start - at)[: max(end - start, 0)]
+            if some.num_rows:
+                people = some.to_pandas()
+                people.index = pd.RangeIndex(start, start + len(people))
+                yield people
+            at += batch.num_rows
 
 
 def _identity(work: Work, parts: list[Part]) -> dict[str, Any]:
@@ -258,11 +257,7 @@ def _identity(work: Work, parts: list[Part]) -> dict[str, Any]:
         "model": job.digest,
         "what": job.what,
         "key": job.key,
-        "options": {
-            name: _written(value)
-            for name, value in sorted(job.options.items())
-            if name not in _ALIKE
-        },
+        "options": {k: _written(v) for k, v in sorted(job.options.items()) if k not in _ALIKE},
         "form": work.form.to_record(),
         "people": files,
         "parts": [[part.name, part.file, part.first, part.last] for part in parts],
@@ -293,10 +288,7 @@ def _begin(folder: Path, identity: dict[str, Any]) -> None:
 
 def _difference(begun: dict[str, Any], said: dict[str, Any]) -> str:
     """The first entry in which two runs differ, of the options the one by name; "" if none."""
-    there, here = (
-        {name: value for name, value in run.get("options", {}).items() if name not in _ALIKE}
-        for run in (begun, said)
-    )
+    there, here = begun.get("options", {}), said["options"]
     for name in sorted({*there, *here}):
         if there.get(name) != here.get(name):
             was, now = (options.get(name, "none") for options in (there, here))
@@ -309,12 +301,6 @@ def _counts_in(path: Path) -> Counts:
     import pyarrow.parquet as pq
 
     return Counter(json.loads(pq.read_metadata(path).metadata[COUNTS]))
-
-
-def _one_by_one(
-    function: Callable[[Work, Part], Counts], work: Work, parts: list[Part]
-) -> Iterator[Counts]:
-    return (function(work, part) for part in parts)
 
 
 def _written(option: Any) -> str:

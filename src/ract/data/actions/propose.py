@@ -20,8 +20,7 @@ from ract.data.actions.feature import Feature
 from ract.data.actions.infer import AssumedActions
 from ract.data.actions.space import ActionSpace
 from ract.data.actions.toml import dump_toml, toml_entries, toml_tables
-from ract.data.csv.dialect import TableFormat
-from ract.data.csv.read import as_read, refuse_formatted_numbers
+from ract.data.csv import TableFormat, as_read, refuse_formatted_numbers
 from ract.data.frames import as_narwhals
 from ract.data.target import check_classes, rows_with_class, target_classes
 

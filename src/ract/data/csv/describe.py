@@ -92,11 +92,9 @@ def describe_file(source: str, given: Mapping[str, Any] | None = None) -> Descri
         (text,) = Chunks(source, form, WHOLE, "all", file, [""])
         file.seek(0)
         found = Description(text, form, comments)
-        words, usual = {}, {}
-        for name in text.columns:
-            cells = text[name].dropna().unique().tolist()
-            words[name] = [cell for cell in cells if cell not in MISSING]
-            usual[name] = [cell for cell in cells if cell in MISSING]
+        cells = {name: text[name].dropna().unique().tolist() for name in text.columns}
+        words = {name: [c for c in all_of if c not in MISSING] for name, all_of in cells.items()}
+        usual = {name: [c for c in all_of if c in MISSING] for name, all_of in cells.items()}
         if not {"decimal", "thousands"} & set(given):
             _recognise_numbers(found, words)
         _recognise_missing(found, words)

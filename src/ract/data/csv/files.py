@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from itertools import chain, islice
+from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO, TextIO
 
@@ -168,13 +168,6 @@ def open_table(path: Path) -> Iterator[BinaryIO]:
         with path.open("rb") as file:
             _refuse_workbooks(path, file)
             yield file
-
-
-def peeked(chunks: Chunks) -> tuple[bool, Iterator[pd.DataFrame]]:
-    """Whether there is only one chunk, and the chunks."""
-    rest = iter(chunks)
-    first = list(islice(rest, 2))
-    return len(first) == 1, chain(first, rest)
 
 
 def name_of(source: str) -> str:

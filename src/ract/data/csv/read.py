@@ -33,11 +33,7 @@ _LOOKS_LIKE_A_NUMBER = re.compile(
 )
 
 
-def as_read(
-    frame: pd.DataFrame,
-    form: TableFormat,
-    features: Iterable[Any] = (),
-) -> pd.DataFrame:
+def as_read(frame: pd.DataFrame, form: TableFormat, features: Iterable[Any] = ()) -> pd.DataFrame:
     """A table with its columns converted as a format says: numbers, words, dates, categories.
 
     A cell that cannot be read in this way is left unchanged, and its row is refused later.

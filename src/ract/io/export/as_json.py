@@ -52,7 +52,7 @@ def to_json(model: object) -> dict[str, Any]:
     gives = source.gives
     found = {
         "format": FORMAT,
-        "version": VERSION_WITH_MISSING if _has_missing(source) else VERSION,
+        "version": VERSION_WITH_MISSING if source.has_missing else VERSION,
         "ract": __version__,
         "fingerprint": model_fingerprint(model),
         "classes": json_value(source.classes, "classes"),
@@ -84,10 +84,6 @@ def _columns(source: Source) -> list[dict[str, Any]]:
         else:
             columns.append({"column": feature.name})
     return columns
-
-
-def _has_missing(source: Source) -> bool:
-    return any(axis.has_missing for axis in source.encoder.axes)
 
 
 def _missing_numbers(source: Source) -> set[int]:

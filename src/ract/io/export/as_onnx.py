@@ -102,10 +102,10 @@ class Graph:
             return self.input(feature.name, text=False)
         double = self.onnx.TensorProto.DOUBLE
         if label_kind(feature.categories, f"Feature {feature.name!r}") == "text":
+            words, given = [self.input(feature.name, text=True)], list(feature.categories)
             made = self.node(
-                "OneHotEncoder", [self.input(feature.name, text=True)], domain="ai.onnx.ml",
-                cats_strings=list(feature.categories), zeros=0,
-            )  # fmt: skip
+                "OneHotEncoder", words, domain="ai.onnx.ml", cats_strings=given, zeros=0
+            )
             shape = self.constant(np.array([-1, len(feature.categories)], np.int64))
             made = self.node("Reshape", [made, shape])
         else:

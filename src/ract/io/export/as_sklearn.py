@@ -83,7 +83,7 @@ def _unfitted(source: Source) -> Any:
     """The estimator of scikit-learn that decides by such trees."""
     ensemble, n_trees = source.ensemble, source.ensemble.n_trees
     if ensemble.combine == "sum":
-        if any(axis.has_missing for axis in source.encoder.axes):
+        if source.has_missing:
             raise InvalidSpec(
                 "This model adds up trees that know missing values, which scikit-learn's "
                 "GradientBoostingClassifier does not take; export with to_onnx or to_json."

@@ -79,6 +79,11 @@ class Source:
             if axis.is_categorical and not axis.feature.columns
         ]
 
+    @property
+    def has_missing(self) -> bool:
+        """Whether values of a feature may be missing."""
+        return any(axis.has_missing for axis in self.encoder.axes)
+
     def refuse_missing_categories(self, what: str) -> None:
         """Refuse categorical features with missing values, named all at once."""
         names = [feature.name for feature in self.categorical if feature.missing is not None]

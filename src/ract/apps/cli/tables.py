@@ -1,47 +1,123 @@
-"""Columns of a table: the features of a model, the target, groups and names of people."""
+"""Tables of people: those that a model is trained on, and those that it is asked about."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from ract._utils.errors import listing
+from ract._utils.errors import listing, optional_library
 from ract.apps.cli.messages import BadInput, say
 from ract.apps.cli.options import TrainingData
 from ract.data import target as targets
-from ract.data.csv import TableFormat, as_read
-from ract.data.csv.files import name_of, place_of, read_whole
-from ract.data.csv.read import date_columns, refuse_formatted_numbers, text_features
+from ract.data.csv import (
+    TableFormat,
+    as_read,
+    date_columns,
+    is_parquet,
+    name_of,
+    naming_lines,
+    place_of,
+    read_whole,
+    refuse_formatted_numbers,
+    text_features,
+)
 from ract.data.encoder import Encoder
 from ract.data.invalid_rows import set_aside_invalid
 from ract.data.target import check_classes, target_classes
-from ract.trees.fingerprint import is_fingerprint_of
+from ract.trees.fingerprint import data_fingerprint, is_fingerprint_of
+
+# Values of a table that is read whole; as doubles they take 1.6 GB, and a fit holds some twice.
+MOST_VALUES = 200_000_000
+
+_OF_CELLS = ("decimal", "thousands", "missing", "codes", "words", "dates", "others")
 
 
-class Labelled(NamedTuple):
-    """Features and classes of people, and how much each of them counts."""
+@dataclass(frozen=True)
+class Training:
+    """What a model is fitted on.
 
-    X: pd.DataFrame
-    y: pd.Series
-    weights: pd.Series | None
+    Parameters
+    ----------
+    X, y, weights
+        The arguments of ``fit``.
+    desired : label
+    counts : Counter
+        Number of people by class.
+    n_features : int
+    data : str or None
+        Fingerprint of the people, by which other commands know them again.
+    lines : context
+        Turns a row in an error of fitting into a line of the file.
+    """
+
+    X: Any
+    y: Any
+    weights: Any
+    desired: Any
+    counts: Counter[Any]
+    n_features: int
+    data: str | None = None
+    lines: AbstractContextManager[None] = field(default_factory=nullcontext)
+
+    def evenly_spaced(self, n_rows: int, *, with_target: bool = False) -> Any:
+        """At most so many of the people, spread evenly over the table."""
+        if not self.is_stored:
+            return self.X
+        rows = np.unique(np.linspace(0, self.counts.total() - 1, n_rows).astype(int))
+        left_out = (self.weights,) if with_target else (self.y, self.weights)
+        names = [name for name in self.X.schema.names if name not in left_out]
+        return self.X.take(rows, columns=names).to_pandas()
+
+    @property
+    def is_stored(self) -> bool:
+        """Whether people are read in batches."""
+        return isinstance(self.y, str)
 
 
-def features_and_target(
-    table: TrainingData, form: TableFormat, space: Any = None, *, weights: str | None = None
-) -> Labelled:
-    """Features and target of a training table, people without a class set aside.
+def training_of(
+    table: TrainingData, form: TableFormat, space: Any, weights: str | None
+) -> Training:
+    """The people of a table; a folder, or a Parquet file of many values, is read in batches."""
+    path = Path(table.data)
+    if path.is_dir() and not any(is_parquet(file) for file in path.rglob("*")):
+        raise BadInput(f"{path} is a folder without Parquet files.")
+    if path.is_dir() or (is_parquet(path) and path.exists() and _is_large(path)):
+        return _stored(table, form, space, weights)
+    X, y, counts, desired = training_set(table, form, space, weights)
+    with naming_lines(table.data, form, X.index):
+        data = data_fingerprint(X)
+    grown_on = X.index if counts is None else X.index[counts.to_numpy() != 0]
+    return Training(
+        X,
+        y.to_numpy(),
+        None if counts is None else counts.to_numpy(),
+        desired,
+        Counter(y.tolist()),
+        len(X.columns),
+        data,
+        naming_lines(table.data, form, grown_on),
+    )
 
-    The index holds their rows in the file.
+
+def training_set(
+    table: TrainingData, form: TableFormat, space: Any, weights: str | None = None
+) -> tuple[pd.DataFrame, pd.Series, pd.Series | None, Any]:
+    """Features, classes and weights of a training table, and the desired class.
+
+    People without a class are set aside; the index holds rows of the file.
 
     Parameters
     ----------
     table : TrainingData
     form : TableFormat
-    space : ActionSpace, optional
+    space : ActionSpace or None
         What is known of the features.
     weights : str, optional
         Column of how much each person counts, which is no feature.
@@ -60,23 +136,67 @@ def features_and_target(
                 "there."
             )
     unused = () if space is None else space.unused
-    left_out = [name for name in frame.columns if name in {*drop, *form.drop, *unused, weights}]
-    for name in frame.columns.difference(left_out):
-        refuse_formatted_numbers(frame[name], name)
-    y = frame[target]
-    check_classes(target, target_classes(y))
-    X = frame.drop(columns=[target, *(name for name in left_out if name != target)])
+    X = frame.drop(columns={*drop, *form.drop, *unused, weights}.intersection(frame) - {target})
+    for name in X.columns:
+        refuse_formatted_numbers(X[name], name)
+    y = X.pop(target)
+    classes = target_classes(y)
+    check_classes(target, classes)
     if not len(X.columns):
         raise BadInput(f"{name_of(table.data)} has no column beside the target {target!r}.")
-    return Labelled(X, y, None if weights is None else frame[weights])
+    counts = None if weights is None else frame[weights]
+    return X, y, counts, desired_label(table.desired, classes, space)
 
 
-def training_set(
-    table: TrainingData, form: TableFormat, space: Any, weights: str | None = None
-) -> tuple[Labelled, Any]:
-    """Features, target and weights of a training table, and the desired class."""
-    people = features_and_target(table, form, space, weights=weights)
-    return people, desired_label(table.desired, target_classes(people.y), space)
+def _is_large(path: Path) -> bool:
+    from ract.models.out_of_core import open_dataset
+
+    dataset = open_dataset(path)
+    return bool(dataset.count_rows() * len(dataset.schema.names) > MOST_VALUES)
+
+
+def _stored(table: TrainingData, form: TableFormat, space: Any, weights: str | None) -> Training:
+    pyarrow = optional_library("pyarrow", "Parquet files", "parquet")
+    from ract.models.out_of_core import open_dataset
+    from ract.models.table import MOST_ROWS
+
+    dataset = open_dataset(table.data)
+    drop = {*(table.drop or []), *form.drop} - {table.target, weights}
+    changed = [name for name in _OF_CELLS if getattr(form, name) != getattr(TableFormat(), name)]
+    if changed:
+        raise BadInput(
+            f"{table.data} is read in batches, in which values stay as they are; take "
+            f"{changed[0]} out of the action file, and write the values into the table."
+        )
+    asked = [(table.target, "--target"), *((name, "--drop") for name in table.drop or [])]
+    asked += [] if weights is None else [(weights, "--weights")]
+    for name, option in asked:
+        require_column(name, dataset.schema.names, option, table.data)
+    fields = [field for field in dataset.schema if field.name not in drop]
+    classes: Counter[Any] = Counter()
+    for batch in dataset.to_batches(columns=[table.target]):
+        column = batch.to_pandas()[table.target]
+        if column.isna().any():
+            raise BadInput(
+                f"The target {table.target!r} is missing in some rows of {table.data}, which is "
+                "read in batches; leave them out of it."
+            )
+        classes.update(column.tolist())
+    labels = sorted(classes, key=str)
+    check_classes(table.target, labels)
+    desired = desired_label(table.desired, labels, space)
+    say(
+        f"Note: {table.data} is read in batches, {classes.total():,} people; whatever is measured "
+        f"in addition to the fit is measured on at most {MOST_ROWS:,} of them."
+    )
+    return Training(
+        dataset.replace_schema(pyarrow.schema(fields)),
+        table.target,
+        weights,
+        desired,
+        classes,
+        len(fields) - (1 if weights is None else 2),
+    )
 
 
 def rows_with_class(frame: pd.DataFrame, target: str, source: str) -> pd.DataFrame:
@@ -97,9 +217,9 @@ def desired_label(name: str | None, classes: Sequence[Any], space: Any = None) -
     if name is None:
         raise BadInput(f"Say which class people want: --desired with one of {listing(classes)}.")
     by_text = _by_text(classes)
-    if str(name) in by_text:
-        return by_text[str(name)]
-    raise BadInput(f"--desired is {name!r}; the classes are {listing(classes)}.")
+    if str(name) not in by_text:
+        raise BadInput(f"--desired is {name!r}; the classes are {listing(classes)}.")
+    return by_text[str(name)]
 
 
 def model_columns(
@@ -187,23 +307,17 @@ def held_out(
     frame = model_columns(whole, model.encoder_, source, id, form, strict=strict)
     frame, invalid = set_aside_invalid(frame, model.encoder_)
     if invalid.messages:
+        first, message = next(iter(invalid.messages.items()))
+        place = place_of(source, form, int(whole.index[first]))
         if strict:
-            first, message = next(iter(invalid.messages.items()))
-            raise BadInput(f"In {place_of(source, form, int(whole.index[first]))}: {message}")
-        _say_unread(source, form, whole.index, invalid)
+            raise BadInput(f"In {place}: {message}")
+        refuse_invalid(source, invalid.n_rows, list(invalid.messages.values()))
+        say(
+            f"Note: {len(invalid.messages)} of {invalid.n_rows} rows of {name_of(source)} cannot "
+            f"be read and are set aside. The first is {place}: {message}"
+        )
         y, labels = (None if part is None else part[invalid.valid] for part in (y, labels))
     return HeldOut(frame, y, labels, len(invalid.messages))
-
-
-def _say_unread(source: str, form: TableFormat, rows: Any, invalid: Any) -> None:
-    """Say how many rows are set aside, and what is wrong with the first."""
-    refuse_invalid(source, invalid.n_rows, list(invalid.messages.values()))
-    first, message = next(iter(invalid.messages.items()))
-    say(
-        f"Note: {len(invalid.messages)} of {invalid.n_rows} rows of {name_of(source)} cannot be "
-        f"read and are set aside. The first is {place_of(source, form, int(rows[first]))}: "
-        f"{message}"
-    )
 
 
 def training_table(
@@ -245,7 +359,6 @@ def require_column(name: str, frame: Any, option: str, source: str) -> None:
 
 def _classes(frame: pd.DataFrame, target: str, classes: list[Any], source: str) -> np.ndarray:
     """The target with the model's own labels."""
-    require_column(target, frame, "--target", source)
     by_text = _by_text(classes)
     texts = frame[target].astype(str)
     unknown = sorted(set(texts) - set(by_text))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ract import load_model
-from ract.apps.cli import training
+from ract.apps.cli import tables
 from ract.data.datasets import load_loans
 from ract.io import read_model_file
 from ract.trees import model_fingerprint
@@ -61,7 +61,7 @@ def test_a_folder_is_read_in_batches_to_the_same_model(folder):
 
 def test_a_large_file_is_read_in_batches(folder, monkeypatch):
     own, _, _ = fitted(folder, "table.parquet", "--model", "tree", "--max-depth", 4)
-    monkeypatch.setattr(training, "MOST_VALUES", 3999)
+    monkeypatch.setattr(tables, "MOST_VALUES", 3999)
     found, _, said = fitted(folder, "table.parquet", "--model", "tree", "--max-depth", 4)
     assert "is read in batches" in said and model_fingerprint(found) == model_fingerprint(own)
 
