@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from ract import RecourseTreeClassifier, load_loans, save_model
+from ract import ActionSpace, RecourseTreeClassifier, load_loans, save_model
 from ract._utils.errors import InvalidSpec
 from ract.apps.cli import app
 from ract.evaluation import measure_leak
@@ -17,6 +17,7 @@ from ract.evaluation.leak import (
     RANGES,
     ROUND,
     STRONGEST,
+    _answers,
     _Attack,
     _people,
 )
@@ -43,6 +44,15 @@ def test_more_answers_make_a_better_copy(people):
     assert (by.loc[DECISIONS, "plans"] == 0).all() and by.loc[(CHEAPEST, 400), "plans"] > 30
     again = measure_leak(tree(), people, [10, 400]).table
     assert again.equals(table)
+
+
+def test_kinds_of_plans_differ_for_a_model_with_limits_too():
+    space = ActionSpace(LOANS.actions.features, LOANS.desired)  # limits and round steps
+    limited = RecourseTreeClassifier(space, max_depth=4).fit(LOANS.frame, LOANS.target)
+    plans = dict(_answers(limited, NEW.frame, {}))
+    assert (plans[LIMITED].cost >= plans[CHEAPEST].cost)[plans[LIMITED].found].all()
+    assert (plans[ROUND].cost > plans[CHEAPEST].cost).any()
+    assert plans[LIMITED].found.sum() < plans[CHEAPEST].found.sum()
 
 
 def test_what_lies_between_a_person_and_their_cheapest_plan_is_refused():

@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -301,11 +302,15 @@ def test_what_is_no_probability_is_refused(loans, lasting):
 
 
 def test_damaged_numbers_in_a_file_are_refused(fitted):
-    from ract.io.load import _lasting
+    from ract.io.load import _curve
     from ract.io.save import _lasting as as_json
 
+    def read(meta):  # of a file without a booster that has to agree
+        core = SimpleNamespace(encoder=None)
+        return _curve(SimpleNamespace(meta={"lasting": meta}, core=core, under=lambda _: None))
+
     good = as_json(fitted.lasting_)
-    assert _lasting(json.loads(json.dumps(good))) == fitted.lasting_
+    assert read(json.loads(json.dumps(good))) == fitted.lasting_
     for damage in (
         {"points": 3}, {"confidence": 2}, {"points": [{}]}, {"lasting": "x"},
         {"points": [good["points"][0] | {"last": 10**6}]}, {"points": good["points"][::-1]},
@@ -317,9 +322,9 @@ def test_damaged_numbers_in_a_file_are_refused(fitted):
         {"robust_to": []}, {"robust_to": ["witch"]}, {"robust_to": "same"}, {"adoption": 2},
     ):  # fmt: skip
         with pytest.raises(InvalidFile):
-            _lasting(good | damage)
+            read(good | damage)
     old = [{k: v for k, v in p.items() if k != "by_planner"} for p in good["points"]]
-    curve = _lasting({k: v for k, v in good.items() if k != "rule"} | {"points": old})
+    curve = read({k: v for k, v in good.items() if k != "rule"} | {"points": old})
     assert curve.rule == "strength" and not curve.points[0].by_planner
 
 

@@ -257,7 +257,9 @@ def test_an_applicant_sees_what_is_enough_and_tries_values(served, refused):
 
 
 def test_who_tries_too_many_values_in_a_day_waits(served, refused, monkeypatch):
-    monkeypatch.setitem(served.app.gate._most, "tries", RateLimitItemPerDay(3, namespace="few tries"))
+    monkeypatch.setitem(
+        served.app.gate._most, "tries", RateLimitItemPerDay(3, namespace="few tries")
+    )
     given = fields(served.client.get("/my/try").text)
     answers = [served.client.post("/my/try", data=given) for _ in range(5)]
     assert [answer.status_code for answer in answers] == [200] * 3 + [429] * 2
