@@ -231,9 +231,9 @@ def test_wrong_input_is_refused():
     problem = grown(0)
     for relabel in (relabel_pac, relabel_sequence):
         for wrong in (0.0, 1.0, -0.1, float("nan")):
-            with pytest.raises(InvalidSpec, match="max_risk must lie between 0 and 1, got"):
+            with pytest.raises(InvalidSpec, match="max_risk must be a share between 0 and 1, got"):
                 relabel(*problem, max_risk=wrong, confidence=0.9)
-            with pytest.raises(InvalidSpec, match="confidence must lie between 0 and 1, got"):
+            with pytest.raises(InvalidSpec, match="confidence must be a share between 0 and 1, got"):
                 relabel(*problem, max_risk=0.1, confidence=wrong)
         with pytest.raises(InvalidSpec, match="needs held-out people, got none"):
             relabel(*problem[:3], few(problem[3], 0), max_risk=0.1, confidence=0.9)

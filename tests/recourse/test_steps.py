@@ -270,5 +270,5 @@ def test_proposed_steps():
     ):
         with pytest.raises(InvalidSpec, match=message):
             Feature("x", **given)
-    with pytest.raises(InvalidSpec, match="steps must be 'round', 'limits' or None, got 5"):
+    with pytest.raises(InvalidSpec, match="steps must be 'round' or 'limits', or None, got 5"):
         ActionSpace([], steps=5)

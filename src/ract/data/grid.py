@@ -14,7 +14,7 @@ from functools import cached_property
 import numpy as np
 
 from ract._kernels.cells import add_category, find_cells
-from ract._utils.errors import InvalidSpec
+from ract._utils.validation import check_value, whole
 from ract.data.actions.steps import first_above, last_below
 from ract.data.costs import FittedCost
 from ract.data.costs.distribution import Distribution
@@ -75,8 +75,7 @@ class Grid:
         sample_weight : array, one per person, optional
             How much each person counts; all alike by default.
         """
-        if not 2 <= max_cells <= MOST_CELLS:
-            raise InvalidSpec(f"max_cells must lie between 2 and {MOST_CELLS}, got {max_cells}.")
+        check_value("max_cells", max_cells, whole(2, MOST_CELLS))
         thresholds = []
         for axis in axes:
             if axis.is_categorical:

@@ -19,6 +19,7 @@ import numpy as np
 from ract._kernels.cells import find_reach
 from ract._kernels.steps import find_landings
 from ract._utils.errors import InvalidSpec
+from ract._utils.validation import AMOUNT, check_value
 from ract.data.actions.steps import decade_table, first_multiple
 from ract.data.costs import FittedCost, Supply, ceiling, require_max_norm
 from ract.data.costs.supply import switch_costs
@@ -155,8 +156,7 @@ class Prices:
         budget : float
         """
         require_max_norm(self.cost)
-        if not budget >= 0:
-            raise InvalidSpec(f"budget must be 0 or more, got {budget}.")
+        check_value("budget", budget, AMOUNT)
         most = ceiling(budget)
         lowest, highest = cells.copy(), cells.copy()
         categories: list[np.ndarray | None] = []

@@ -18,7 +18,7 @@ from ract._utils.errors import InvalidData, InvalidSpec
 from ract._utils.progress import track
 from ract._utils.status import Status
 from ract._utils.typing import Classifier, ColumnLike, Label, TableLike
-from ract._utils.validation import is_number
+from ract._utils.validation import check_value, whole
 from ract.data.frames import read_table, take_rows
 from ract.data.groups import EVERYONE, group_masks
 from ract.recourse.find import find_recourse
@@ -231,8 +231,7 @@ def reasons_stability(
     n_rows = read_table(training).n_rows
     if labels.shape != (n_rows,):
         raise InvalidData(f"training has {n_rows} rows but target has shape {labels.shape}.")
-    if not is_number(n_replicates, whole=True) or n_replicates < 2:
-        raise InvalidSpec(f"n_replicates must be 2 or more, got {n_replicates!r}.")
+    check_value("n_replicates", n_replicates, whole(2))
     classes, counts = np.unique(labels, return_counts=True)
     if len(classes) < 2 or counts.min() < _FEWEST * n_replicates:
         raise InvalidData(

@@ -15,25 +15,27 @@ from sklearn.utils import check_random_state
 
 from ract._utils.progress import track
 from ract._utils.typing import ColumnLike, TableLike
-from ract.models.base import RecourseClassifierMixin
-from ract.models.fit_state import BoostingState
-from ract.models.parameters import (
+from ract._utils.validation import (
     ABOVE_0,
     FRACTION,
     INNER_SHARE,
-    MAX_FEATURES,
     NONE,
     POSITIVE_SHARE,
+    at_least,
+    one_of,
+    whole,
+)
+from ract.models.base import RecourseClassifierMixin
+from ract.models.fit_state import BoostingState
+from ract.models.parameters import (
+    MAX_FEATURES,
     MaxFeatures,
     ThreadParameters,
-    at_least,
     features_per_split,
     monotonic_directions,
     number_of_people,
-    one_of,
     parameter,
     split_seed,
-    whole,
     with_parameters,
 )
 from ract.models.table import Prepared, Source

@@ -15,21 +15,18 @@ from sklearn.utils import check_random_state
 from ract._utils.progress import track
 from ract._utils.status import Status
 from ract._utils.typing import ColumnLike, TableLike
+from ract._utils.validation import FRACTION, NONE, YES_OR_NO, whole
 from ract.models.fit_state import ForestState
 from ract.models.labelled import LabelledTreesMixin
 from ract.models.lifted import LESS, MOST_LOST, PER_WEIGHT, Points
 from ract.models.out_of_bag import GrownTree, out_of_bag, shares_out_of_bag
 from ract.models.parameters import (
-    FRACTION,
     MAX_FEATURES,
-    NONE,
-    YES_OR_NO,
     MaxFeatures,
     ThreadParameters,
     number_drawn,
     parameter,
     split_seed,
-    whole,
     with_parameters,
 )
 from ract.models.table import Prepared, Source

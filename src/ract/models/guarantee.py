@@ -25,6 +25,7 @@ import numpy as np
 from scipy.stats import beta
 
 from ract._utils.errors import InvalidSpec
+from ract._utils.validation import INNER_SHARE, check_value, one_of
 from ract.trees.cover import Attainment, flip_order, greedy_cover, majority_labels, own_leaves
 from ract.trees.grower import CellTree, People
 
@@ -116,7 +117,7 @@ def clopper_pearson_upper(failures: int, n: int, confidence: float) -> float:
     >>> round(clopper_pearson_upper(0, 30, 0.95), 3)
     0.095
     """
-    _check_share("confidence", confidence)
+    check_value("confidence", confidence, INNER_SHARE)
     if not 0 <= failures <= n or n < 1:
         raise InvalidSpec(f"failures must lie between 0 and n >= 1, got {failures} of {n}.")
     if failures == n:
@@ -132,7 +133,7 @@ def pac_slack(n_undesired_leaves: int, n_people: int, confidence: float) -> floa
     >>> round(pac_slack(10, 1000, 0.95), 3)
     0.07
     """
-    _check_share("confidence", confidence)
+    check_value("confidence", confidence, INNER_SHARE)
     if n_undesired_leaves < 0 or n_people < 1:
         raise InvalidSpec(
             f"pac_slack needs 0 or more leaves and 1 or more people, "
@@ -149,8 +150,8 @@ def pac_people_needed(n_undesired_leaves: int, max_risk: float, confidence: floa
     >>> pac_people_needed(10, 0.1, 0.95)
     497
     """
-    _check_share("max_risk", max_risk)
-    _check_share("confidence", confidence)
+    check_value("max_risk", max_risk, INNER_SHARE)
+    check_value("confidence", confidence, INNER_SHARE)
     n = math.floor(_log_choices(n_undesired_leaves, confidence) / (2 * max_risk**2))
     while n < 1 or pac_slack(n_undesired_leaves, n, confidence) > max_risk:
         n += 1
@@ -165,8 +166,8 @@ def sequence_people_needed(max_risk: float, confidence: float) -> int:
     >>> sequence_people_needed(0.1, 0.95)
     29
     """
-    _check_share("max_risk", max_risk)
-    _check_share("confidence", confidence)
+    check_value("max_risk", max_risk, INNER_SHARE)
+    check_value("confidence", confidence, INNER_SHARE)
     return math.ceil(math.log(1 - confidence) / math.log(1 - max_risk))
 
 
@@ -221,13 +222,12 @@ def relabel(
     With 95% confidence at most 19.8% of people are without recourse (asked: 20%), from 500
     held-out people; 2 leaves flipped, accuracy falls by 4 points.
     """
-    _check_share("max_risk", max_risk)
-    _check_share("confidence", confidence)
+    check_value("max_risk", max_risk, INNER_SHARE)
+    check_value("confidence", confidence, INNER_SHARE)
     if calibration.cells.shape[1] == 0:
         raise InvalidSpec("A guarantee needs held-out people, got none.")
     before = majority_labels(tree)
-    if method not in ("sequence", "pac"):
-        raise InvalidSpec(f"method must be 'sequence' or 'pac', got {method!r}.")
+    check_value("method", method, one_of("sequence", "pac"))
     held_out = Attainment(tree, calibration)
     if method == "pac":
         after, bound, needed = _by_slack(held_out, before, max_risk, confidence)
@@ -316,11 +316,6 @@ def _by_sequence(
     chosen_by_tests = needed is None and len(flipped) > 0
     failures = tolerated if chosen_by_tests else int((held_out.desired_reached(after) == 0).sum())
     return after, clopper_pearson_upper(failures, n, confidence), needed
-
-
-def _check_share(name: str, value: float) -> None:
-    if not 0 < value < 1:
-        raise InvalidSpec(f"{name} must lie between 0 and 1, got {value}.")
 
 
 def _log_choices(n_undesired_leaves: int, confidence: float) -> float:

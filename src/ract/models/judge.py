@@ -29,20 +29,18 @@ from sklearn.utils.validation import check_is_fitted
 from ract._utils.errors import InvalidData, InvalidSpec, listing
 from ract._utils.progress import track
 from ract._utils.typing import Classifier, ColumnLike, Label, TableLike
+from ract._utils.validation import ANYTHING, INNER_SHARE, whole
 from ract.data.actions import ActionSpace
 from ract.data.encoder import Encoder
 from ract.data.frames import read_table, take_rows
 from ract.models.forest import RecourseForestClassifier
 from ract.models.halves import distinct_rows, first_half, fitted_curve, log_odds
 from ract.models.parameters import (
-    ANYTHING,
-    INNER_SHARE,
     SPACE,
     ThreadParameters,
     check_parameters,
     desired_label,
     parameter,
-    whole,
     with_parameters,
 )
 from ract.models.table import used_columns

@@ -15,7 +15,7 @@ from markupsafe import Markup
 from ract._utils.errors import InvalidSpec, listing
 from ract._utils.status import Status
 from ract._utils.templates import Templates
-from ract._utils.validation import is_missing, is_number
+from ract._utils.validation import check_value, is_missing, is_number, one_of
 from ract.data.actions.names import past_by_name, protected_feature
 from ract.notices.language import BUILT_IN, Language, single_line
 from ract.notices.record import notice_record
@@ -149,8 +149,7 @@ class Notices:
 
     def render_values(self, values: dict[str, Any], form: Form = "html") -> str:
         """The notice that ``values`` make, which are the same in every form."""
-        if form not in FORMS:
-            raise InvalidSpec(f"form must be one of {listing(FORMS)}, got {form!r}.")
+        check_value("form", form, one_of(*FORMS))
         if form == "json":
             return self._templates[False].render("notice.json", values)
         layout = {"layout": "notice.html" if form == "html" else "notice.txt"}

@@ -7,8 +7,8 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
-from ract._utils.errors import InvalidSpec, listing
 from ract._utils.toml import parsed_toml, read_toml
+from ract._utils.validation import check_value, one_of
 
 
 @dataclass(frozen=True)
@@ -68,6 +68,5 @@ def spoken(name: str) -> str:
 
 def check_list(name: str) -> str:
     """The name of a built-in list, or "none"."""
-    if name not in (*LISTS, "none"):
-        raise InvalidSpec(f"codes must be one of {listing((*LISTS, 'none'))}, got {name!r}.")
+    check_value("codes", name, one_of(*LISTS, "none"))
     return name

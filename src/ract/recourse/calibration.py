@@ -33,7 +33,7 @@ from scipy.stats import beta, t
 
 from ract._utils.errors import InvalidSpec
 from ract._utils.typing import ColumnLike, TableLike
-from ract._utils.validation import is_number
+from ract._utils.validation import NONE, PROBABILITY, check_value, one_of
 from ract.recourse.lasting import STRENGTHS, found_in
 from ract.recourse.plain_judges import SAME, checked_learners, described
 from ract.recourse.replicates import PLANNERS, Replicates, for_part
@@ -328,9 +328,8 @@ def calibrate(
     strengths = [float(strength) for strength in strengths]
     if strengths != sorted(set(strengths)):
         raise InvalidSpec(f"strengths must ascend, got {strengths}.")
-    check_lasting(lasting)
-    if rule not in (None, "strength", "strongest"):
-        raise InvalidSpec(f"rule must be 'strength' or 'strongest', got {rule!r}.")
+    check_value("lasting", lasting, NONE, PROBABILITY)
+    check_value("rule", rule, NONE, one_of("strength", "strongest"))
     table = for_part(estimator), X, y, sample_weight
     learners = checked_learners(robust_to)
     run = random_state, n_jobs, options, progress
@@ -347,12 +346,6 @@ def calibrate(
             break
     guard = replicates.guard() if points else None
     return LastingCurve(tuple(points), confidence, lasting, rule, learners, adoption, guard)
-
-
-def check_lasting(lasting: float | None) -> None:
-    """Refuse what is no probability to promise."""
-    if lasting is not None and not (is_number(lasting) and 0 < lasting < 1):
-        raise InvalidSpec(f"lasting must be a share between 0 and 1, got {lasting!r}.")
 
 
 def _cheapest(

@@ -10,11 +10,11 @@ from typing import Any, Unpack
 import numpy as np
 import pandas as pd
 
-from ract._utils.errors import InvalidSpec
 from ract._utils.status import Status
 from ract._utils.typing import Classifier, Label, TableLike
+from ract._utils.validation import check_value, whole
 from ract.recourse.common.answers import Answer, Answers
-from ract.recourse.common.search import Limits, ceilings_of, check_count
+from ract.recourse.common.search import Limits, ceilings_of
 from ract.recourse.dispatch import Task, confirm_plans, ruled_ends, ruled_search
 from ract.recourse.exact.search import MAX_NODES
 from ract.recourse.options import TIME_LIMIT, Options
@@ -118,8 +118,7 @@ def find_levers(
     >>> levers.enough(15, "Income"), levers.enough(15, "Income", "Savings")
     (False, True)
     """
-    if check_count("max_features", max_features) < 1:
-        raise InvalidSpec(f"max_features must be 1 or more, got {max_features}.")
+    check_value("max_features", max_features, whole(1))
     question = RecourseProblem.of(model, problem, "find_levers").encoded(X).at_strength(strength)
     limits = Limits(time_limit=time_limit, n_jobs=n_jobs, progress=progress, max_nodes=max_nodes)
     accepted, axes = question.decide(n_jobs=n_jobs), question.encoder.axes

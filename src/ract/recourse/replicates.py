@@ -30,7 +30,7 @@ from ract._utils.errors import InvalidData, InvalidSpec
 from ract._utils.progress import track
 from ract._utils.status import Status
 from ract._utils.typing import Classifier, Label, TableLike
-from ract._utils.validation import is_number
+from ract._utils.validation import SHARE, check_value, is_number
 from ract.data.encoder import Encoder
 from ract.data.frames import read_table, take_rows
 from ract.recourse.common.answers import Answers
@@ -102,8 +102,7 @@ class Replicates:
 
     def __post_init__(self) -> None:
         self.robust_to = checked_learners(self.robust_to)
-        if not (is_number(self.adoption) and 0 <= self.adoption <= 1):
-            raise InvalidSpec(f"adoption must be a share from 0 to 1, got {self.adoption!r}.")
+        check_value("adoption", self.adoption, SHARE)
         if self.adoption and not isinstance(self.X, pd.DataFrame):
             raise InvalidSpec("adoption needs people as a pandas frame.")
         self.y, table = np.asarray(self.y), read_table(self.X)

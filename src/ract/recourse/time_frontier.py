@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 
 from ract._utils.typing import Classifier, TableLike
+from ract._utils.validation import COUNT, check_value
 from ract.data.actions.pace import whole_months
-from ract.recourse.common.search import check_count
 from ract.recourse.find import inquire
 from ract.recourse.problem import RecourseProblem
 from ract.recourse.result import Recourse
@@ -56,7 +56,7 @@ def time_frontier(
     >>> bool((table.groupby("person")["cost"].diff().dropna() < 0).all())
     True
     """
-    check_count("n_points", n_points)
+    check_value("n_points", n_points, COUNT)
     inquiry = inquire(model, X, **keywords)
     question, last = inquiry.question, whole_months(by)
     rows = []

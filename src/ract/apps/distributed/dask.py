@@ -12,6 +12,7 @@ from typing import Any, Literal
 import pandas as pd
 
 from ract._utils.errors import InvalidSpec, how_to_install
+from ract._utils.validation import check_value, one_of
 from ract.apps.distributed.job import Job, What
 from ract.apps.distributed.population import Statements
 from ract.data.sketch import MOST_VALUES
@@ -110,8 +111,7 @@ def fit(
     """
     forest = checked(forest)
     _check(people)
-    if rows not in ("all", "divided"):
-        raise InvalidSpec(f"rows must be 'all' or 'divided', got {rows!r}.")
+    check_value("rows", rows, one_of("all", "divided"))
     if rows == "divided" and (forest.oob_score or forest.cut_rule.needs_scores):
         needs = "oob_score needs" if forest.oob_score else "approval_rate and max_bad_rate need"
         raise InvalidSpec(

@@ -21,6 +21,7 @@ import pandas as pd
 from ract._utils.errors import InvalidData, InvalidSpec, listing
 from ract._utils.files import whole_file, write_whole
 from ract._utils.progress import progress_bar
+from ract._utils.validation import check_value, whole
 from ract._utils.version import __version__
 from ract.apps.distributed.answers import PERSON
 from ract.apps.distributed.job import AT_ONCE, Job
@@ -113,8 +114,7 @@ def run(
         Number of people by status; "within" counts people who are accepted or have a plan that does
         not only supply values, "only supplied" those whose plan does.
     """
-    if rows_per_part < 1:
-        raise InvalidSpec(f"rows_per_part must be 1 or more, got {rows_per_part!r}.")
+    check_value("rows_per_part", rows_per_part, whole(1))
     root, folder = Path(source).absolute(), Path(target).absolute()
     work = Work(job, str(root), str(folder), form or TableFormat())
     parts = _parts_of(work, rows_per_part)

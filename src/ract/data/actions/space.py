@@ -13,7 +13,7 @@ from ract._utils.errors import InvalidSpec, listing
 from ract._utils.files import write_whole
 from ract._utils.toml import parsed_toml, read_toml
 from ract._utils.typing import Label, TableLike
-from ract._utils.validation import as_names
+from ract._utils.validation import NONE, as_names, check_value, one_of
 from ract.data.actions.feature import Feature, as_python
 from ract.data.actions.infer import (
     Limits,
@@ -94,10 +94,8 @@ class ActionSpace:
         steps: Steps = "limits",
         rules: Iterable[Rule | str] = (),
     ) -> None:
-        if limits not in ("size", None):
-            raise InvalidSpec(f"limits must be 'size' or None, got {limits!r}.")
-        if steps not in ("round", "limits", None):
-            raise InvalidSpec(f"steps must be 'round', 'limits' or None, got {steps!r}.")
+        check_value("limits", limits, NONE, one_of("size"))
+        check_value("steps", steps, NONE, one_of("round", "limits"))
         if steps == "limits":
             steps = None if limits is None else "round"
         by_name: dict[str, Feature] = {}

@@ -18,15 +18,15 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from ract._utils.errors import InvalidData, InvalidFile, InvalidSpec
+from ract._utils.errors import InvalidData, InvalidFile
 from ract._utils.signature import refuse_unknown_keywords
 from ract._utils.typing import Classifier, ColumnLike, Label, TableLike
+from ract._utils.validation import COUNT, check_value
 from ract.data.groups import group_masks
 from ract.evaluation.certificates.certify import check_certified, confidence_of_each, overlap_of
 from ract.evaluation.certificates.record import (
     Certificate,
     Count,
-    is_count,
     json_label,
     not_read,
     read_record,
@@ -132,8 +132,7 @@ def verify(
     """
     refuse_unknown_keywords("verify", problem, frozenset(PROBLEM_KEYWORDS))
     check_certified(confidence, None)
-    if not is_count(none_sample):
-        raise InvalidSpec(f"none_sample must be a whole number of 0 or more, got {none_sample!r}.")
+    check_value("none_sample", none_sample, COUNT)
     record = certificate
     if isinstance(record, Certificate):
         record = record.to_dict()

@@ -8,9 +8,10 @@ import numpy as np
 
 from ract._utils.errors import InvalidSpec
 from ract._utils.typing import TableLike
+from ract._utils.validation import COUNT, NONE, check_value, whole
 from ract.data.actions.names import protected_feature
 from ract.data.frames import read_table, take_rows
-from ract.recourse.common.search import Limits, check_count
+from ract.recourse.common.search import Limits
 from ract.recourse.options import TIME_LIMIT
 from ract.recourse.problem import ModelLike, ProblemKeywords, RecourseProblem
 from ract.recourse.reasons.mending import mend
@@ -95,9 +96,8 @@ def find_reasons(
     >>> [reason.feature for reason in reasons[2].reasons]
     ['LatePayments', 'Debt', 'ExistingLoans', 'YearsEmployed']
     """
-    check_count("max_reasons", max_reasons)
-    if n_reference is not None and check_count("n_reference", n_reference) < 1:
-        raise InvalidSpec("n_reference must be 1 or more, or None for all; got 0.")
+    check_value("max_reasons", max_reasons, COUNT)
+    check_value("n_reference", n_reference, NONE, whole(1))
     asked = RecourseProblem.of(model, problem, "find_reasons")
     if isinstance(asked.model, (list, tuple)):
         raise InvalidSpec(f"Reasons are those of one model, got a list of {len(asked.model)}.")

@@ -10,8 +10,9 @@ import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 
 from ract._kernels.shapley import add_shapley
-from ract._utils.errors import InvalidData, InvalidSpec, listing
+from ract._utils.errors import InvalidData, InvalidSpec
 from ract._utils.progress import track
+from ract._utils.validation import check_value, one_of
 from ract.data.encoder import Axis
 from ract.trees.ensemble import TreeEnsemble
 
@@ -235,7 +236,7 @@ def choose_reference(
         The most people to compare with; of more, so many are taken, evenly spread over their
         scores. None for all.
     """
-    check_against(against)
+    check_value("against", against, one_of(*AGAINST))
     score = score_of(ensemble, matrix)
     rows = np.argsort(score, kind="stable")
     if against != "mean":
@@ -260,7 +261,7 @@ def kept_reference(model: object, ensemble: TreeEnsemble, against: Against) -> R
 
 def check_kept(model: object, against: str) -> np.ndarray:
     """The people whom a model has kept; it is refused if these are not those who are asked for."""
-    check_against(against)
+    check_value("against", against, one_of(*AGAINST))
     kept: np.ndarray | None = getattr(model, "reference_", None)
     if kept is None or against != "margin":
         what = "" if kept is None else f" and against={against!r} needs others than it has kept"
@@ -270,9 +271,3 @@ def check_kept(model: object, against: str) -> np.ndarray:
             "was saved with keep_reference=)."
         )
     return kept
-
-
-def check_against(against: object) -> None:
-    """Refuse what is no reference."""
-    if against not in AGAINST:
-        raise InvalidSpec(f"against must be one of {listing(AGAINST)}, got {against!r}.")

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ract._utils.errors import InvalidData, InvalidSpec, listing
 from ract._utils.typing import Label, TableLike
-from ract._utils.validation import is_number
+from ract._utils.validation import POSITIVE_SHARE, check_value
 from ract.data.actions import ActionSpace, Feature, warn_of_unrestricted
 from ract.data.encoder import Encoder
 from ract.data.frames import is_frame, read_table
@@ -314,8 +314,5 @@ def _position(desired: Label | None, classes: np.ndarray) -> int:
 
 
 def _checked(threshold: float) -> float:
-    if not is_number(threshold) or not 0 < threshold <= 1:
-        raise InvalidSpec(
-            f"threshold must be a probability above 0 and at most 1, got {threshold!r}."
-        )
+    check_value("threshold", threshold, POSITIVE_SHARE)
     return float(threshold)
