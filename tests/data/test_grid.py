@@ -269,7 +269,7 @@ def test_wide_grids_use_wider_integers(rng):
 def test_wrong_input_is_refused(rng):
     column = rng.normal(size=10)
     encoder = Encoder(column[:, None])
-    with pytest.raises(InvalidSpec, match="max_cells must be a whole number from 2 to 65536, got 1"):
+    with pytest.raises(InvalidSpec, match="must be a whole number from 2 to 65536, got 1"):
         Grid.from_columns(encoder.axes, [column], 1)
     grid = Grid.from_columns(encoder.axes, [column])
     prices = grid.price(make_cost("percentile").fit([column], np.ones(1)))

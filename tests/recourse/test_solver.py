@@ -214,7 +214,7 @@ def test_wrong_input_is_refused():
     for limit in (-1.0, float("nan")):
         with pytest.raises(InvalidSpec, match="time_limit must be a number of 0 or more"):
             search.solve(refused, time_limit=limit)
-    with pytest.raises(InvalidSpec, match="max_changes must be a whole number of 0 or more, or None, got -1"):
+    with pytest.raises(InvalidSpec, match="max_changes must be a whole number of 0 or more"):
         search.solve(refused, max_changes=-1)
     with pytest.raises(InvalidSpec, match="budget must be a number of 0 or more"):
         search.solve(refused, -0.5)

@@ -16,13 +16,13 @@ from sklearn.model_selection import StratifiedKFold
 
 from ract._utils.errors import InvalidData, InvalidSpec
 from ract._utils.progress import track
+from ract._utils.statistics import exact_share
 from ract._utils.status import Status
 from ract._utils.typing import Classifier, ColumnLike, Label, TableLike
 from ract._utils.validation import check_value, whole
 from ract.data.frames import read_table, take_rows
 from ract.data.groups import EVERYONE, group_masks
 from ract.recourse.find import find_recourse
-from ract.recourse.lasting import exact_share
 from ract.recourse.reachable import reach
 from ract.recourse.reasons.find import find_reasons
 from ract.recourse.reasons.result import Reasons

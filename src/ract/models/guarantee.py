@@ -22,9 +22,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from scipy.stats import beta
 
 from ract._utils.errors import InvalidSpec
+from ract._utils.statistics import clopper_pearson_upper
 from ract._utils.validation import INNER_SHARE, check_value, one_of
 from ract.trees.cover import Attainment, flip_order, greedy_cover, majority_labels, own_leaves
 from ract.trees.grower import CellTree, People
@@ -101,28 +101,6 @@ class Guarantee:
         else:
             change = f"{'falls' if self.price > 0 else 'rises'} by {points:g} points"
         return f"{known}; {leaves} flipped, accuracy {change}."
-
-
-def clopper_pearson_upper(failures: int, n: int, confidence: float) -> float:
-    """Upper confidence bound of a probability, exact for any number of trials.
-
-    Parameters
-    ----------
-    failures, n : int
-        Times that it happened, out of how many.
-    confidence : float
-
-    Examples
-    --------
-    >>> round(clopper_pearson_upper(0, 30, 0.95), 3)
-    0.095
-    """
-    check_value("confidence", confidence, INNER_SHARE)
-    if not 0 <= failures <= n or n < 1:
-        raise InvalidSpec(f"failures must lie between 0 and n >= 1, got {failures} of {n}.")
-    if failures == n:
-        return 1.0
-    return float(beta.ppf(confidence, failures + 1, n - failures))
 
 
 def pac_slack(n_undesired_leaves: int, n_people: int, confidence: float) -> float:

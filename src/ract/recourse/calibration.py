@@ -29,9 +29,10 @@ from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
-from scipy.stats import beta, t
+from scipy.stats import t
 
 from ract._utils.errors import InvalidSpec
+from ract._utils.statistics import clopper_pearson_lower
 from ract._utils.typing import ColumnLike, TableLike
 from ract._utils.validation import NONE, PROBABILITY, check_value, one_of
 from ract.recourse.lasting import STRENGTHS, found_in
@@ -116,7 +117,7 @@ class Point:
 def _lower_bound(n: int, last: int, error: float, confidence: float) -> float:
     if last == 0:
         return 0.0
-    of_people = float(beta.ppf(1 - confidence, last, n - last + 1))
+    of_people = clopper_pearson_lower(last, n, confidence)
     of_models = last / n - error * float(t.ppf(confidence, len(PLANNERS) - 1))
     return max(0.0, min(of_people, of_models))
 

@@ -11,12 +11,11 @@ from typing import Any
 import joblib
 import numpy as np
 import pandas as pd
-from scipy.stats import binomtest
 
 from ract._utils.errors import InvalidData, InvalidSpec
 from ract._utils.files import write_whole
 from ract._utils.progress import track
-from ract._utils.statistics import NOTHING, Estimate
+from ract._utils.statistics import Estimate, exact_share
 from ract._utils.typing import ColumnLike, TableLike
 from ract.data.frames import read_table, take_rows
 from ract.data.groups import group_masks
@@ -100,19 +99,6 @@ class LastingRecourse:
         if len(self.trials) and not len(part):
             raise InvalidSpec(f"Strength {strength!r} was not asked for; {self.strengths} were.")
         return part
-
-
-def exact_share(hits: int, n: int, confidence: float) -> Estimate:
-    """A share with the interval of Clopper and Pearson.
-
-    >>> estimate = exact_share(95, 100, 0.9)
-    >>> round(estimate.low, 3), round(estimate.high, 3)
-    (0.898, 0.98)
-    """
-    if n == 0:
-        return NOTHING
-    interval = binomtest(hits, n).proportion_ci(confidence, method="exact")
-    return Estimate(hits / n, float(interval.low), float(interval.high))
 
 
 def found_in(trials: pd.DataFrame) -> np.ndarray:

@@ -24,6 +24,7 @@ from pathlib import Path
 import numpy as np
 
 from ract._utils.errors import InvalidData
+from ract._utils.statistics import clopper_pearson_upper
 from ract._utils.status import Status
 from ract._utils.typing import Classifier, ColumnLike, Label, TableLike
 from ract._utils.validation import INNER_SHARE, NONE, check_value
@@ -33,7 +34,7 @@ from ract.data.encoder import Encoder
 from ract.data.groups import group_masks
 from ract.evaluation.certificates.record import Certificate, CertificateWarning, Count
 from ract.evaluation.certificates.witnesses import write_witnesses
-from ract.models.guarantee import clopper_pearson_upper, sequence_people_needed
+from ract.models.guarantee import sequence_people_needed
 from ract.recourse.common.search import Limits
 from ract.recourse.options import TIME_LIMIT
 from ract.recourse.problem import RecourseProblem

@@ -17,12 +17,13 @@ import numpy as np
 from ract._utils.errors import InvalidData
 from ract._utils.files import write_whole
 from ract._utils.printable import html_table
+from ract._utils.statistics import clopper_pearson_upper
 from ract._utils.status import Status
 from ract._utils.typing import Label
 from ract._utils.version import __version__
 from ract.io.strict_json import MOST_JSON, parse_object
 from ract.io.values import LARGEST_WHOLE
-from ract.models.guarantee import clopper_pearson_upper, percent_up
+from ract.models.guarantee import percent_up
 from ract.recourse.plan import exact_number
 from ract.trees.fingerprint import canonical_json
 

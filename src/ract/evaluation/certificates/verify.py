@@ -20,6 +20,7 @@ import numpy as np
 
 from ract._utils.errors import InvalidData, InvalidFile
 from ract._utils.signature import refuse_unknown_keywords
+from ract._utils.statistics import clopper_pearson_upper
 from ract._utils.typing import Classifier, ColumnLike, Label, TableLike
 from ract._utils.validation import COUNT, check_value
 from ract.data.groups import group_masks
@@ -35,7 +36,6 @@ from ract.evaluation.certificates.record import (
 from ract.evaluation.certificates.recount import Recount, contradiction, is_without
 from ract.evaluation.certificates.verification import NOBODY_CAN, Verification
 from ract.evaluation.certificates.witnesses import read_witnesses
-from ract.models.guarantee import clopper_pearson_upper
 from ract.recourse.common.search import Limits
 from ract.recourse.options import TIME_LIMIT
 from ract.recourse.problem import PROBLEM_KEYWORDS, ProblemKeywords, RecourseProblem

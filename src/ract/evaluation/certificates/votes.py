@@ -26,10 +26,11 @@ import numpy as np
 
 from ract._utils.errors import InvalidData, InvalidSpec
 from ract._utils.signature import refuse_unknown_keywords
+from ract._utils.statistics import clopper_pearson_upper
 from ract._utils.status import Status
 from ract._utils.typing import Classifier, TableLike
 from ract.evaluation.certificates.certify import check_certified
-from ract.models.guarantee import clopper_pearson_upper, most_failures, sequence_people_needed
+from ract.models.guarantee import most_failures, sequence_people_needed
 from ract.models.imported import ImportedClassifier
 from ract.models.tree import RecourseTreeClassifier
 from ract.recourse.options import TIME_LIMIT
