@@ -8,12 +8,12 @@ from functools import partial
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
-from joblib import Parallel, delayed, effective_n_jobs
+from joblib import effective_n_jobs
 from sklearn.base import BaseEstimator
 from sklearn.model_selection import StratifiedKFold, train_test_split
 from sklearn.utils import check_random_state
 
-from ract._utils.progress import track
+from ract._utils.progress import in_threads, track
 from ract._utils.typing import ColumnLike, TableLike
 from ract._utils.validation import (
     ABOVE_0,
@@ -304,9 +304,7 @@ class RecourseBoostingClassifier(RecourseClassifierMixin, ThreadParameters, Base
         return lambda scores: rule.choose(scores, people.desired, weights.people)
 
     def _in_threads(self, jobs: Sequence[Job]) -> list[Any]:
-        done = Parallel(n_jobs=self.n_jobs, prefer="threads", return_as="generator")(
-            delayed(job)() for job in jobs
-        )
+        done = in_threads(jobs, self.n_jobs)
         return list(track(done, len(jobs), "Boosting", show=self.verbose > 0))
 
     def _scores_in_cells(self, training: TrainingSet, people: People) -> np.ndarray:

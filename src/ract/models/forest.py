@@ -5,14 +5,14 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Self
 
 import numpy as np
-from joblib import Parallel, delayed
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
-from ract._utils.progress import track
+from ract._utils.progress import in_threads, track
 from ract._utils.status import Status
 from ract._utils.typing import ColumnLike, TableLike
 from ract._utils.validation import FRACTION, NONE, YES_OR_NO, whole
@@ -248,9 +248,7 @@ class RecourseForestClassifier(LabelledTreesMixin, ThreadParameters, BaseEstimat
     def _trees(self, growth: Growth, n_trees: int | None = None) -> list[GrownTree]:
         """A tree for each of the first seeds; for all of them, with a progress bar, by default."""
         seeds, show = self.seeds[:n_trees], self.verbose > 0 and n_trees is None
-        grown = Parallel(n_jobs=self.n_jobs, prefer="threads", return_as="generator")(
-            delayed(growth.tree)(seed) for seed in seeds
-        )
+        grown = in_threads([partial(growth.tree, seed) for seed in seeds], self.n_jobs)
         return list(track(grown, len(seeds), "Growing trees", show=show))
 
     def _state(self, prepared: Prepared, trees: Sequence[GrownTree]) -> ForestState:

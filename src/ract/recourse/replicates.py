@@ -16,18 +16,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import combinations
 from typing import Any, TypeVar
 
-import joblib
 import numpy as np
 import pandas as pd
 from sklearn.base import clone
 from sklearn.model_selection import StratifiedKFold
 
 from ract._utils.errors import InvalidData, InvalidSpec
-from ract._utils.progress import track
+from ract._utils.progress import in_threads, track
 from ract._utils.status import Status
 from ract._utils.typing import Classifier, Label, TableLike
 from ract._utils.validation import SHARE, check_value, is_number
@@ -150,9 +149,8 @@ class Replicates:
     @cached_property
     def models(self) -> list[Any]:
         """The replicates, one for every pair of folds."""
-        parallel = joblib.Parallel(n_jobs=self.n_jobs, prefer="threads", return_as="generator")
         table, n = (self.estimator, self.X, self.y, self.sample_weight), len(PLANNERS)
-        fits = parallel(joblib.delayed(fit_on)(self.rows_of(k), *table) for k in range(n))
+        fits = in_threads([partial(fit_on, self.rows_of(k), *table) for k in range(n)], self.n_jobs)
         return list(track(fits, n, "Fitting replicates", show=self.progress))
 
     @cached_property

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal, get_args
 
 import numpy as np
-from joblib import Parallel, delayed, effective_n_jobs
 
 from ract._kernels.shapley import add_shapley
 from ract._utils.errors import InvalidData, InvalidSpec
-from ract._utils.progress import track
+from ract._utils.progress import in_threads, track
 from ract._utils.validation import check_value, one_of
 from ract.data.encoder import Axis
 from ract.trees.ensemble import TreeEnsemble
@@ -100,17 +100,14 @@ def shapley_values(
 
     nodes = column, ensemble.threshold, missing_left, ensemble.left, ensemble.right, value, root
 
-    def work(part: range) -> range:
+    def add(part: range) -> range:
         here = slice(part.start, part.stop)
         add_shapley(people[here], reference, *nodes, player, ordered, weights, out[here])
         return part
 
     everyone = range(len(people))
     parts = [everyone[first : first + LARGEST_PART] for first in everyone[::LARGEST_PART]]
-    done = map(work, parts)
-    if effective_n_jobs(n_jobs) > 1 and len(parts) > 1:
-        parallel = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")
-        done = parallel(delayed(work)(part) for part in parts)
+    done = in_threads([partial(add, part) for part in parts], n_jobs if len(parts) > 1 else 1)
     for _ in track(done, len(people), "Weighing features", size=len, show=progress):
         pass
     return out / len(reference)
