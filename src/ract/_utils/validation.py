@@ -31,13 +31,22 @@ def is_missing(value: object) -> bool:
     return value is None or (isinstance(value, (float, np.floating)) and math.isnan(value))
 
 
+def as_python(value: Any) -> Any:
+    """A number, label or truth of NumPy as one of Python's own; other values as they are.
+
+    >>> as_python(np.int64(3)), as_python("car"), as_python(None)
+    (3, 'car', None)
+    """
+    return value.item() if isinstance(value, np.generic) else value
+
+
 def json_scalar(value: object) -> bool | float | str | None:
     """A single value as JSON has it: what is not finite is null, what is unknown a text.
 
     >>> json_scalar(np.int64(3)), json_scalar(np.inf), json_scalar(np.str_("car"))
     (3, None, 'car')
     """
-    value = value.item() if isinstance(value, np.generic) else value
+    value = as_python(value)
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value if isinstance(value, bool | int | float | str | None) else str(value)

@@ -150,7 +150,7 @@ class _Attack:
         """
         numbers = np.zeros(before.shape[1], bool)
         for axis in self.encoder.axes:
-            numbers[list(axis.columns)] = axis.feature.kind in ("continuous", "integer")
+            numbers[list(axis.columns)] = axis.feature.is_number
         alone = (before[:, ~numbers] == after[:, ~numbers]).all(axis=1)
         start, way = (np.repeat(m[alone], N_BETWEEN, axis=0) for m in (before, after - before))
         share = np.random.default_rng(0).uniform(0, 0.98, size=way.shape)
@@ -207,7 +207,7 @@ def _people(
     for feature in model.encoder_.space:
         if X is not None:
             rows = rng.integers(len(X), size=n)
-            for name in feature.columns or (feature.name,):
+            for name in feature.table_columns:
                 columns[name] = X[name].iloc[rows].to_numpy()
         elif feature.columns:
             chosen = rng.integers(len(feature.columns), size=n)

@@ -91,7 +91,7 @@ def checked_encoder(meta: object) -> Encoder:
             raise InvalidFile(f"feature {feature.name!r:.60} in it has blanks")
         if feature.is_categorical and not feature.categories:
             raise InvalidFile(f"feature {feature.name!r:.60} in it has no categories")
-    covered = [column for feature in space for column in feature.columns or (feature.name,)]
+    covered = [column for feature in space for column in feature.table_columns]
     if not names or len(set(names)) < len(names) or sorted(names) != sorted(covered):
         raise InvalidFile("its action space does not cover the columns of its table")
     return Encoder.of_space(space, names)

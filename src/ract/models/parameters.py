@@ -188,7 +188,7 @@ def monotonic_directions(
             )
     asked = {name for name, value in by_name.items() if value != 0}
     for axis in encoder.axes:
-        of_axis = asked.intersection(axis.feature.columns or (axis.feature.name,))
+        of_axis = asked.intersection(axis.feature.table_columns)
         if of_axis and axis.is_categorical:
             raise InvalidSpec(
                 f"monotonic must be 0 for {listing(sorted(of_axis))}: categories have no order."

@@ -13,7 +13,7 @@ import pandas as pd
 from sklearn.metrics import roc_auc_score
 
 from ract._utils.errors import listing
-from ract.data.actions.feature import as_python
+from ract._utils.validation import as_python
 from ract.data.actions.names import IDENTIFIER, fixed_by_name
 from ract.data.csv.dialect import Since
 

@@ -10,7 +10,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from ract._utils.errors import InvalidSpec, listing
-from ract._utils.typing import Label
+from ract._utils.validation import as_python
 from ract.data.actions.pace import PERS, Pace, Per, as_pace, months_of, room_in_time
 from ract.data.edge import ceiling
 
@@ -288,11 +288,6 @@ class Feature:
         """
         low, high = self.box(np.array([own]))
         return float(low[0]), float(high[0])
-
-
-def as_python(value: Label | None) -> Label | None:
-    """A label as a value of Python's own."""
-    return value.item() if isinstance(value, np.generic) else value
 
 
 def _normalised(feature: Feature) -> dict[str, object]:

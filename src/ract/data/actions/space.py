@@ -13,8 +13,8 @@ from ract._utils.errors import InvalidSpec, listing
 from ract._utils.files import write_whole
 from ract._utils.toml import parsed_toml, read_toml
 from ract._utils.typing import Label, TableLike
-from ract._utils.validation import NONE, as_names, check_value, one_of
-from ract.data.actions.feature import Feature, as_python
+from ract._utils.validation import NONE, as_names, as_python, check_value, one_of
+from ract.data.actions.feature import Feature
 from ract.data.actions.infer import (
     Limits,
     Steps,

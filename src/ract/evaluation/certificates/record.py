@@ -20,6 +20,7 @@ from ract._utils.printable import html_table
 from ract._utils.statistics import clopper_pearson_upper
 from ract._utils.status import Status
 from ract._utils.typing import Label
+from ract._utils.validation import as_python
 from ract._utils.version import __version__
 from ract.io.strict_json import MOST_JSON, parse_object
 from ract.io.values import LARGEST_WHOLE
@@ -177,7 +178,7 @@ class Certificate:
         record: dict[str, Any] = {"format": FORMAT, **asdict(self)}
         record["groups"] = list(record["groups"])
         for count in [record["everyone"], *record["groups"]]:
-            count["group"] = json_label(count["group"])
+            count["group"] = as_python(count["group"])
             count["people"] = count.pop("n_people")  # its name in files of this format
         record["budget"] = None if math.isinf(self.budget) else self.budget
         return {**record, "digest": record_digest(record)}
@@ -311,8 +312,3 @@ def _is_amount(value: object) -> bool:
 
 def _is_share(value: object) -> bool:
     return isinstance(value, float) and 0 < value < 1
-
-
-def json_label(label: Label | None) -> Label | None:
-    """A label as JSON holds it."""
-    return label.item() if isinstance(label, np.generic) else label

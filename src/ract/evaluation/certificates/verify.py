@@ -22,13 +22,12 @@ from ract._utils.errors import InvalidData, InvalidFile
 from ract._utils.signature import refuse_unknown_keywords
 from ract._utils.statistics import clopper_pearson_upper
 from ract._utils.typing import Classifier, ColumnLike, Label, TableLike
-from ract._utils.validation import COUNT, check_value
+from ract._utils.validation import COUNT, as_python, check_value
 from ract.data.groups import group_masks
 from ract.evaluation.certificates.certify import check_certified, confidence_of_each, overlap_of
 from ract.evaluation.certificates.record import (
     Certificate,
     Count,
-    json_label,
     not_read,
     read_record,
     record_digest,
@@ -301,7 +300,7 @@ class _Check:
         if inside is None and stated.groups:
             self.open["groups"] = "the groups were not given"
         else:
-            names = [json_label(group) for group in inside or ()]
+            names = [as_python(group) for group in inside or ()]
             listed = [count.group for count in stated.groups]
             if not _same_labels(listed, names):
                 return f"the record has the groups {listed!r} and not {names!r}."

@@ -71,7 +71,7 @@ class Amounts:
         half = HALF * np.fmax(np.abs(own), np.abs(self.median))
         spread = np.where(self.spread > 0, self.spread, np.inf)
         limit = np.maximum(self._step, np.fmin(half, spread))
-        has_size = np.array([axis.feature.kind in ("continuous", "integer") for axis in self.axes])
+        has_size = np.array([axis.feature.is_number for axis in self.axes])
         for a, axis in enumerate(self.axes):
             room = axis.feature.room(own[:, a])
             limit[:, a] = np.where(np.isfinite(room), room, limit[:, a])

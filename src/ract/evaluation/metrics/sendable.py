@@ -213,7 +213,7 @@ class _Judged:
         return self._spread((~(np.abs(self.target - self.start) > most)).all(axis=1), False)
 
     def rounds(self) -> np.ndarray:
-        numbers = [axis.feature.kind in ("continuous", "integer") for axis in self.axes]
+        numbers = [axis.feature.is_number for axis in self.axes]
         start, target = self.start[:, numbers], self.target[:, numbers]
         return self._spread((is_round(start, target) | np.isnan(start)).all(axis=1), False)
 

@@ -159,7 +159,7 @@ def _preparation(source: Source) -> tuple[ColumnTransformer, np.ndarray]:
         if feature.name in words:
             place += [position[feature.name, category] for category in feature.categories]
         else:
-            place += [position[name] for name in feature.columns or (feature.name,)]
+            place += [position[name] for name in feature.table_columns]
     return prepare, np.array(place)
 
 
