@@ -22,9 +22,9 @@ from ract._utils import statistics
 from ract._utils.errors import InvalidSpec
 from ract.data.actions import ActionSpace
 from ract.data.actions.feature import Feature
-from ract.evaluation.text import FittedModel
 from ract.recourse.find import find_recourse
 from ract.recourse.result import Recourse
+from ract.trees.readers.model import FittedTrees
 
 QUERIES = (10, 30, 100, 300, 1000)
 DECISIONS, CHEAPEST = "decisions alone", "cheapest plans"
@@ -56,7 +56,7 @@ class Leak:
 
 
 def measure_leak(
-    model: FittedModel,
+    model: FittedTrees,
     X: pd.DataFrame | None = None,
     queries: Sequence[int] = QUERIES,
     *,
@@ -115,7 +115,7 @@ def measure_leak(
 class _Attack:
     """What the attacker asks about and learns from, encoded."""
 
-    def __init__(self, model: FittedModel, asked: pd.DataFrame, test: pd.DataFrame) -> None:
+    def __init__(self, model: FittedTrees, asked: pd.DataFrame, test: pd.DataFrame) -> None:
         self.encoder = model.encoder_
         self.asked = np.nan_to_num(self.encoder.matrix(asked, undeclared=True))
         self.test = np.nan_to_num(self.encoder.matrix(test, undeclared=True))
@@ -178,7 +178,7 @@ class _Attack:
 
 
 def _answers(
-    model: FittedModel, asked: pd.DataFrame, how: dict[str, Any]
+    model: FittedTrees, asked: pd.DataFrame, how: dict[str, Any]
 ) -> Iterator[tuple[str, Recourse | None]]:
     """What is given out: nothing but decisions, and plans of several kinds."""
     plain = {"explain": False, "strict": True} | how
@@ -200,7 +200,7 @@ def _answers(
 
 
 def _people(
-    model: FittedModel, X: pd.DataFrame | None, n: int, rng: np.random.Generator
+    model: FittedTrees, X: pd.DataFrame | None, n: int, rng: np.random.Generator
 ) -> pd.DataFrame:
     """Random people: column by column from a table, or uniform within the declared bounds."""
     columns: dict[str, np.ndarray] = {}

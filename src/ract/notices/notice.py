@@ -19,12 +19,13 @@ from ract._utils.validation import check_value, is_missing, is_number, one_of
 from ract.data.actions.names import past_by_name, protected_feature
 from ract.notices.language import BUILT_IN, Language, single_line
 from ract.notices.record import notice_record
-from ract.notices.settings import Code, NoticeSettings, TreeClassifier, used_features
+from ract.notices.settings import Code, NoticeSettings
 from ract.notices.ways import asked_of, is_safe, only_change, ways_of
 from ract.recourse.few_changes import against
 from ract.recourse.plan import Change, Obstacle, Plan
 from ract.recourse.reasons.person import PersonReasons, Reason
 from ract.trees.fingerprint import model_fingerprint
+from ract.trees.readers.model import FittedTrees, used_features
 
 Form = Literal["html", "text", "json"]
 FORMS: tuple[Form, ...] = get_args(Form)
@@ -67,7 +68,7 @@ class Notices:
 
     def __init__(
         self,
-        model: TreeClassifier,
+        model: FittedTrees,
         settings: NoticeSettings | None = None,
         *,
         language: str | None = None,

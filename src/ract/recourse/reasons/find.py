@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Unpack
+from typing import Unpack
 
 import numpy as np
 
@@ -27,6 +27,7 @@ from ract.recourse.reasons.shapley import (
     score_of,
     shapley_values,
 )
+from ract.trees.readers.model import FittedTrees, used_features
 
 MAX_REASONS = 4
 MOST_PEOPLE = 500  # who are asked about for protected attributes
@@ -125,7 +126,9 @@ def find_reasons(
     return Reasons(question, compared, parts, score, cutoff_of(ensemble), found, mendings, invalid)
 
 
-def protected_reasons(model: Any, X: TableLike, *, n_jobs: int | None = None) -> dict[str, float]:
+def protected_reasons(
+    model: FittedTrees, X: TableLike, *, n_jobs: int | None = None
+) -> dict[str, float]:
     """Of the refused, the share with a protected attribute among their principal reasons.
 
     Attributes are recognised by the names of features: age, sex, family, nationality and the like.
@@ -150,12 +153,7 @@ def protected_reasons(model: Any, X: TableLike, *, n_jobs: int | None = None) ->
     >>> list(protected_reasons(model, loans.frame))
     ['Age']
     """
-    asked = set(np.unique(model.ensemble_.feature).tolist())
-    names = [
-        axis.feature.name
-        for axis in model.encoder_.axes
-        if asked & set(axis.columns) and protected_feature(axis.feature) is not None
-    ]
+    names = [f.name for f in used_features(model) if protected_feature(f) is not None]
     if not names:
         return {}
     n_rows = read_table(X).n_rows
