@@ -42,14 +42,14 @@ def takes_keywords_of(function: Callable[..., Any], more: Iterable[str] = ()) ->
 
     def decorate(method: F) -> F:
         shown = signature(method)
-        own = [p for p in shown.parameters.values() if p.kind is not Parameter.VAR_KEYWORD]
+        named = [p for p in shown.parameters.values() if p.kind is not Parameter.VAR_KEYWORD]
 
         @wraps(method)
         def checked(*arguments: Any, **options: Any) -> Any:
             refuse_unknown_keywords(method.__name__, options, known)
             return method(*arguments, **options)
 
-        checked.__signature__ = shown.replace(parameters=[*own, *keywords])  # type: ignore[attr-defined]
+        checked.__signature__ = shown.replace(parameters=[*named, *keywords])  # type: ignore[attr-defined]
         return checked  # type: ignore[return-value]
 
     return decorate

@@ -186,13 +186,13 @@ class Grid:
             return np.where(np.isinf(floor), floor, np.nextafter(floor, np.inf)), ceiling
         return np.floor(floor) + 1, np.floor(ceiling)
 
-    def span(self, a: int, own: float) -> tuple[np.ndarray, np.ndarray]:
+    def span(self, a: int, value: float) -> tuple[np.ndarray, np.ndarray]:
         """Lowest and highest value in each cell that a person may take on an ordinal axis.
 
         Parameters
         ----------
         a : int
-        own : float
+        value : float
             The person's value; NaN if they have none.
 
         Returns
@@ -209,14 +209,14 @@ class Grid:
         (array([1., 5.]), array([4., 9.]))
         """
         feature = self.axes[a].feature
-        lower, upper = feature.limits(own)
-        if np.isnan(own):
+        lower, upper = feature.limits(value)
+        if np.isnan(value):
             lower, upper = feature.bounds if feature.may_supply else (np.inf, -np.inf)
         first, last = self.ends(a)
         lowest, highest = np.maximum(first, lower), np.minimum(last, upper)
-        if feature.is_stepped and not np.isnan(own):
-            above, below = lowest > own, highest < own
-            here, step = np.array([own]), feature.step or 0.0
+        if feature.is_stepped and not np.isnan(value):
+            above, below = lowest > value, highest < value
+            here, step = np.array([value]), feature.step or 0.0
             lowest[above] = first_above(here, lowest[above], step)
             highest[below] = last_below(here, highest[below], step)
         empty = ~(lowest <= highest)

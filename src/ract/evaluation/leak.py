@@ -188,12 +188,12 @@ def _answers(
         replace(feature, max_change=None, max_relative=None, median=None, step=None)
         for feature in space
     ]
-    others = {
+    spaces = {
         CHEAPEST: ActionSpace(free, space.desired, None, None, space.rules),
         LIMITED: ActionSpace(free, space.desired, "size", None, space.rules),
         ROUND: ActionSpace(free, space.desired, None, "round", space.rules),
     }
-    for given, other in others.items():
+    for given, other in spaces.items():
         yield given, find_recourse(model, asked, **plain | {"actions": other.complete(asked)})
     yield RANGES, find_recourse(model, asked, **plain | {"ranges": True})
     yield STRONGEST, find_recourse(model, asked, **plain | {"strength": "most"})

@@ -279,18 +279,18 @@ def _plans(found: Reasons, options: dict[str, Any]) -> tuple[np.ndarray, np.ndar
         planned = np.isin(status, _WITH_PLAN)
         if any(axis.feature.may_supply for axis in question.encoder.axes):
             status = np.where(planned, reach(question, supply=False, **limits), status)
-        handing_in = planned & np.isin(status, (Status.NONE, Status.NONE_WITHIN_BUDGET))
+        only_supplied = planned & np.isin(status, (Status.NONE, Status.NONE_WITHIN_BUDGET))
     else:
         search = {name: options[name] for name in _SEARCH if name in options}
         plans = find_recourse(
             question.model, question.people, reference=question.reference, explain=False, **search
         )
-        handing_in = np.asarray(plans.supplied.any(axis=1))
-        status = np.where(handing_in, Status.NONE_WITHIN_BUDGET, plans.answers.status)
+        only_supplied = np.asarray(plans.supplied.any(axis=1))
+        status = np.where(only_supplied, Status.NONE_WITHIN_BUDGET, plans.answers.status)
     if found.invalid_rows is None:
-        return status, handing_in
+        return status, only_supplied
     scatter = found.invalid_rows.scatter
-    return scatter(status, Status.INVALID), scatter(handing_in, False)
+    return scatter(status, Status.INVALID), scatter(only_supplied, False)
 
 
 def _reasons(found: Reasons, members: dict[Label, np.ndarray]) -> pd.DataFrame:
@@ -311,12 +311,12 @@ def _reasons(found: Reasons, members: dict[Label, np.ndarray]) -> pd.DataFrame:
 
 
 def _people(
-    found: Reasons, members: dict[Label, np.ndarray], status: np.ndarray, handing_in: np.ndarray
+    found: Reasons, members: dict[Label, np.ndarray], status: np.ndarray, only_supplied: np.ndarray
 ) -> pd.DataFrame:
     with_plan, unknown = np.isin(status, _WITH_PLAN), status == Status.UNKNOWN
     n_reasons = np.array([len(person.reasons) for person in found])
     tied = np.array([any(r.tied_with for r in person.reasons) for person in found], bool)
-    counted = {"with a plan": with_plan, "by handing in": handing_in, "unknown": unknown}
+    counted = {"with a plan": with_plan, "by handing in": only_supplied, "unknown": unknown}
     averaged = {"share with a plan": with_plan, "reasons": n_reasons, "tied": tied}
     rows = []
     for group, inside in members.items():

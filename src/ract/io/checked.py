@@ -69,10 +69,10 @@ def checked_space(meta: object) -> ActionSpace:
 
 
 def _feature(meta: object, key: str) -> Feature:
-    held = values.record(meta, key)
+    entries = values.record(meta, key)
     return values.read_as(
         Feature,
-        {f.name: held.get(stored_name(f.name)) for f in fields(Feature)},
+        {f.name: entries.get(stored_name(f.name)) for f in fields(Feature)},
         categories=values.tuple_of(values.label),
         max_change=values.number,
         pace=lambda value, _: value,  # checked by the feature

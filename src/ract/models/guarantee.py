@@ -212,8 +212,8 @@ def relabel(
     else:
         grown_on = Attainment(tree, growing), growing_weights
         after, bound, needed = _by_sequence(held_out, *grown_on, before, max_risk, confidence)
-    leaves, own = tree.leaves, own_leaves(tree, calibration)
-    errors = [np.mean(labels[own] != calibration.desired) for labels in (before, after)]
+    leaves, leaf_of_person = tree.leaves, own_leaves(tree, calibration)
+    errors = [np.mean(labels[leaf_of_person] != calibration.desired) for labels in (before, after)]
     return after, Guarantee(
         method=method,
         min_recourse=round(1 - max_risk, 12),
@@ -222,7 +222,7 @@ def relabel(
         # Where every leaf is desired nobody can be without recourse.
         risk_bound=0.0 if after[leaves].all() else bound,
         empirical_risk=float(np.mean(held_out.desired_reached(after) == 0)),
-        n_people=len(own),
+        n_people=len(leaf_of_person),
         flipped=int((before[leaves] != after[leaves]).sum()),
         price=float(errors[1] - errors[0]),
         needed=needed,

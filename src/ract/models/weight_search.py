@@ -405,8 +405,8 @@ def _warn(fault: str) -> None:
 
 def _most_accurate(trials: list[Trial]) -> Trial:
     """The trial of the least weight, unless a larger one is better by more than chance."""
-    best, *others = sorted(trials, key=lambda t: t.weight)
-    for trial in others:
+    best, *heavier = sorted(trials, key=lambda t: t.weight)
+    for trial in heavier:
         if trial.auc > best.auc + CHANCE:
             best = trial
     return best

@@ -219,8 +219,8 @@ class Notices:
         given = () if reasons is None else reasons.reasons
         untold = {reason.feature for reason in given if reason.direction == "missing"}
         free = {f.name for f in self.used if f.actionable or f.may_supply}
-        held = () if obstacle is None else obstacle.features
-        named = [name for name in held if name not in {*self._protected, *untold, *free}]
+        blocking = () if obstacle is None else obstacle.features
+        named = [name for name in blocking if name not in {*self._protected, *untold, *free}]
         why = {reason.feature for reason in given}
         return named if reasons is None else [name for name in named if name in why]
 

@@ -46,10 +46,10 @@ def reasons_for(name: str, direction: str, names: Collection[str] = ()) -> tuple
     ((24, 9), (24, 9))
     """
     words = spoken(name).lower()
-    others = [spoken(one).lower() for one in names]
+    other_features = [spoken(one).lower() for one in names]
     for hint in _HINTS:
         fits = hint.direction == direction and re.search(hint.words, words)
-        if fits and (not hint.beside or any(re.search(hint.beside, one) for one in others)):
+        if fits and (not hint.beside or any(re.search(hint.beside, one) for one in other_features)):
             return hint.form_c_1, hint.hmda
     return OTHER_C_1, OTHER_HMDA
 

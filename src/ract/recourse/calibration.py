@@ -108,9 +108,9 @@ class Point:
         """
         lowest = _lower_bound(self.plans, self.last, self.error, confidence)
         for k in range(len(self.by_planner)):
-            others = np.delete(np.array(self.by_planner), k, axis=0)
-            n, last = others.sum(axis=0).tolist()
-            lowest = min(lowest, _lower_bound(n, last, _error(others), confidence))
+            other_planners = np.delete(np.array(self.by_planner), k, axis=0)
+            n, last = other_planners.sum(axis=0).tolist()
+            lowest = min(lowest, _lower_bound(n, last, _error(other_planners), confidence))
         return lowest
 
 
@@ -418,5 +418,5 @@ def error_of(shares: np.ndarray, sizes: np.ndarray) -> float:
     within = (sizes * shares * (1 - shares)).sum() / (n - k)
     between = (sizes * (shares - mean) ** 2).sum() / (k - 1)
     size = (n - (sizes**2).sum() / n) / (k - 1)
-    own = max(0.0, (between - within) / size)
-    return float(np.sqrt(own * (1 + 1 / k) + within / n))
+    of_planners = max(0.0, (between - within) / size)
+    return float(np.sqrt(of_planners * (1 + 1 / k) + within / n))

@@ -211,10 +211,10 @@ def _key_of(run: Replicates, strengths: tuple[Strength, ...], n_refused: int | N
 def _read_checkpoint(path: Path, key: str) -> dict[int, pd.DataFrame]:
     """The finished parts of a run, by planner."""
     try:
-        held = json.loads(path.read_text("utf-8"))
-        same = held["key"] == key
+        content = json.loads(path.read_text("utf-8"))
+        same = content["key"] == key
     except (ValueError, KeyError, TypeError):
         raise InvalidData(f"{path} is no checkpoint of lasting_recourse.") from None
     if not same:
         raise InvalidData(f"{path} is the checkpoint of another run; name another file.")
-    return {int(k): pd.DataFrame(part) for k, part in held["parts"].items()}
+    return {int(k): pd.DataFrame(part) for k, part in content["parts"].items()}

@@ -161,19 +161,19 @@ class Menu:
     @classmethod
     def of(cls, person: RuledPerson, most: int, budget: float, max_nodes: int) -> Menu:
         """All sets of at most so many axes; those that hold an earlier one are passed over."""
-        costs, own = person.person.costs, person.person.own
+        costs, start = person.person.costs, person.person.own
         inside = costs <= budget
-        inside[np.arange(len(own)), own] = False
-        free = [a for a in range(len(own)) if inside[a].any() or a in person.ruling.axes]
-        every = frozenset(range(len(own)))
+        inside[np.arange(len(start)), start] = False
+        free = [a for a in range(len(start)) if inside[a].any() or a in person.ruling.axes]
+        every = frozenset(range(len(start)))
         found: dict[tuple[int, ...], Answer] = {}
         undecided = []
         for size in range(1, min(most, len(free)) + 1):
             for levers in combinations(free, size):
                 if any(set(earlier) <= set(levers) for earlier in found):
                     continue
-                held = replace(person, still=every - {*levers})
-                answer = held.cheapest(budget, max_nodes)
+                restricted = replace(person, still=every - {*levers})
+                answer = restricted.cheapest(budget, max_nodes)
                 if answer.values is not None:
                     found[levers] = answer
                 elif answer.status != Status.NONE:

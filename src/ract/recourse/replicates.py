@@ -122,8 +122,8 @@ class Replicates:
         for k, (_, rows) in enumerate(folds.split(np.zeros(n), self.y)):
             self.fold[rows] = k
         # The planner of each person: one of the six pairs of the four other folds.
-        others = [[f not in pair for pair in PLANNERS] for f in range(N_FOLDS)]
-        pairs = np.array([np.flatnonzero(other) for other in others])
+        elsewhere = [[f not in pair for pair in PLANNERS] for f in range(N_FOLDS)]
+        pairs = np.array([np.flatnonzero(other) for other in elsewhere])
         self.planner = pairs[self.fold, rng.integers(0, pairs.shape[1], n)]
         self.order = rng.permutation(n)
 
@@ -289,10 +289,10 @@ class Replicates:
 
         def fitted() -> PlainJudge:
             rows, model = self.rows_of(j), self.models[j]
-            others = np.setdiff1d(np.arange(len(self.y)), rows)
-            rate = float(np.mean(self._accepted(model, others)))
+            rest = np.setdiff1d(np.arange(len(self.y)), rows)
+            rate = float(np.mean(self._accepted(model, rest)))
             weights = None if self.sample_weight is None else self.sample_weight[rows]
-            tables = (take_rows(self.X, part) for part in (rows, others))
+            tables = (take_rows(self.X, part) for part in (rows, rest))
             inside, outside = (encoder.matrix(table, kinds=False) for table in tables)
             desired = self.y[rows] == self._desired(model)
             return PlainJudge.fitted(kind, inside, desired, outside, rate, weights)

@@ -205,7 +205,7 @@ def _summed(parts: list[Any]) -> Any:
     """What the parts come to, added by sixteens in their order."""
     while len(parts) > 1:
         sixteens = [parts[i : i + 16] for i in range(0, len(parts), 16)]
-        parts = [dask.delayed(reduce)(add, some) for some in sixteens]
+        parts = [dask.delayed(reduce)(add, group) for group in sixteens]
     return dask.compute(*parts)[0]
 
 

@@ -231,9 +231,9 @@ def _batches(work: Work, part: Part) -> Iterator[pd.DataFrame]:
             continue
         for batch in group.to_batches(schema=schema, columns=names, batch_size=AT_ONCE):
             start = max(first, at)
-            some = batch.slice(start - at)[: max(end - start, 0)]
-            if some.num_rows:
-                people = some.to_pandas()
+            wanted = batch.slice(start - at)[: max(end - start, 0)]
+            if wanted.num_rows:
+                people = wanted.to_pandas()
                 people.index = pd.RangeIndex(start, start + len(people))
                 yield people
             at += batch.num_rows
@@ -293,8 +293,8 @@ def _difference(begun: dict[str, Any], said: dict[str, Any]) -> str:
         if there.get(name) != here.get(name):
             was, now = (options.get(name, "none") for options in (there, here))
             return f"{name} differs (it has {was}, asked for is {now})"
-    others = [name for name in said if name != "options" and begun.get(name) != said[name]]
-    return f"{others[0]} differs" if others else ""
+    differing = [name for name in said if name != "options" and begun.get(name) != said[name]]
+    return f"{differing[0]} differs" if differing else ""
 
 
 def _counts_in(path: Path) -> Counts:

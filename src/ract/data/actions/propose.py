@@ -288,7 +288,7 @@ def _listed(head: str, why: Mapping[Any, str], end: str) -> str:
     names: dict[str, list[Any]] = {}
     for name, said in why.items():
         names.setdefault(said, []).append(name)
-    parts = (f"{listing(some, 30)} ({said})" for said, some in names.items())
+    parts = (f"{listing(together, 30)} ({said})" for said, together in names.items())
     return head + ", ".join(parts) + end if why else ""
 
 

@@ -112,8 +112,8 @@ def fit_cost(
             f"{type(learner).__name__} takes no missing values; 'percentile', 'relative', 'range', "
             "'std' and 'mad' do, and so do 'l1' and 'log-percentile' in a search."
         )
-    handed = supplies(learned, known, missing, sample_weight, exact=exact)
-    return replace(learned, supply=handed)
+    supply = supplies(learned, known, missing, sample_weight, exact=exact)
+    return replace(learned, supply=supply)
 
 
 @dataclass(frozen=True)

@@ -190,11 +190,11 @@ class Certificate:
             raise InvalidData(f"This is not a {FORMAT!r}.")
         try:
             canonical_json(record)  # is JSON at all
-            own = _entries(record)
-            own["everyone"] = _count(own["everyone"])
-            own["groups"] = tuple(_count(count) for count in own["groups"])
-            own["budget"] = math.inf if own["budget"] is None else own["budget"]
-            certificate = cls(**own)
+            entries = _entries(record)
+            entries["everyone"] = _count(entries["everyone"])
+            entries["groups"] = tuple(_count(count) for count in entries["groups"])
+            entries["budget"] = math.inf if entries["budget"] is None else entries["budget"]
+            certificate = cls(**entries)
         except (KeyError, TypeError, ValueError, RecursionError) as wrong:
             raise InvalidData(f"The certificate is damaged: {wrong}.") from None
         if not (
@@ -265,17 +265,18 @@ def not_read(record: dict[str, Any]) -> list[str]:
 
 def _entries(record: dict[str, Any]) -> dict[str, Any]:
     """The entries of a record as they are named now; a ValueError for one that is no entry."""
-    own = {name: value for name, value in record.items() if name not in ("format", "digest")}
+    entries = {name: value for name, value in record.items() if name not in ("format", "digest")}
     if record["format"] == EARLIER:
-        search, drawn = own.pop("search"), (own.pop("none_sample", 0), own.pop("seed", 0))
+        search = entries.pop("search")
+        drawn = entries.pop("none_sample", 0), entries.pop("seed", 0)
         if not (_is_earlier_search(search) and all(map(is_count, drawn))):
             raise ValueError("a value in it is not possible")
-        own = {"witnesses": None, **own, "max_changes": search["max_changes"]}
+        entries = {"witnesses": None, **entries, "max_changes": search["max_changes"]}
     expected = {entry.name for entry in fields(Certificate)}
-    if own.keys() != expected:
-        odd = sorted(own.keys() ^ expected)
+    if entries.keys() != expected:
+        odd = sorted(entries.keys() ^ expected)
         raise ValueError(f"{odd[0]!r} is {'missing' if odd[0] in expected else 'no entry'}")
-    return own
+    return entries
 
 
 def _is_earlier_search(search: object) -> bool:

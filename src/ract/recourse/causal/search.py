@@ -291,8 +291,8 @@ def column_names(axes: Sequence[Axis]) -> tuple[str, ...]:
     names: dict[int, str] = {}
     for axis in axes:
         feature = axis.feature
-        own = feature.columns or tuple(f"{feature.name}={c}" for c in feature.categories)
-        names |= zip(axis.columns, own or (feature.name,), strict=True)
+        labels = feature.columns or tuple(f"{feature.name}={c}" for c in feature.categories)
+        names |= zip(axis.columns, labels or (feature.name,), strict=True)
     return tuple(names[j] for j in range(len(names)))
 
 

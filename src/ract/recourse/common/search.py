@@ -94,9 +94,9 @@ class Limits:
         """Most of so many features that may change."""
         return n_axes if self.max_changes is None else min(self.max_changes, n_axes)
 
-    def nodes(self, own: int) -> int:
+    def nodes(self, default: int) -> int:
         """Nodes of a question: a search's own number, unless another was given."""
-        return own if self.max_nodes is None else self.max_nodes
+        return default if self.max_nodes is None else self.max_nodes
 
 
 def check_budget(budget: Any) -> float:
