@@ -303,7 +303,7 @@ def test_wrong_input_is_refused(loans, model):
             model.encoder_.space.restricted(**{option: "Income"})
     with pytest.raises(InvalidSpec, match="rules takes a list"):
         ActionSpace([], rules="Debt <= Savings", limits=None)
-    with pytest.raises(InvalidSpec, match=r"belong to the action space.*with_rules"):
+    with pytest.raises(InvalidSpec, match=r"relations= is gone; .* space.with_rules"):
         model.recourse(people, relations=["Debt <= Savings"])
     with pytest.raises((InvalidData, ValueError), match="Income"):
         model.recourse(people.drop(columns="Income"))

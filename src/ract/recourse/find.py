@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Unpack
 
@@ -19,7 +19,6 @@ from ract.recourse.options import (
     Levels,
     Options,
     Override,
-    refuse_relations,
     rows_by_rules,
 )
 from ract.recourse.plausible.plausibility import Plausibility
@@ -48,7 +47,6 @@ def find_recourse(
     at_least: bool = False,
     by: float | str | None = None,
     overrides: Overrides | None = None,
-    relations: Iterable[Any] = (),
     plausibility: Plausibility | str | None = None,
     effects: object = None,
     explain: bool = True,
@@ -114,8 +112,6 @@ def find_recourse(
         default stays as it is, the direction too (the text "any" allows both); its categories are
         those that the person may enter. A feature that the action space fixes for everyone cannot
         be freed for one person.
-    relations : sequence
-        Refused: rules between features belong to the action space (``ActionSpace.rules``).
     plausibility : Plausibility or str, optional
         Only plans that lead to plausible people, by "isolation_forest" or
         "local_outlier_factor" (or a ``ract.recourse.plausible.plausibility.Plausibility``), learned
@@ -162,7 +158,6 @@ def find_recourse(
     >>> recourse[0].describe()
     'Raise income from 20 to 38 (38 to 41 will do).'
     """
-    refuse_relations(relations)
     limits = Limits(max_changes, time_limit, n_jobs, progress, max_nodes)
     options = Options(method, limits, margin, ranges, n_alternatives, explain, at_least, prefer)
     options = replace(options, plausibility=plausibility, effects=effects)

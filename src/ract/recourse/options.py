@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
@@ -77,7 +77,6 @@ class Options:
     def of(cls, **keywords: Any) -> Options:
         """Options from the keywords of ``ract.find_recourse``, limits among them."""
         limits = {name: keywords.pop(name) for name in Limits.names() if name in keywords}
-        refuse_relations(keywords.pop("relations", ()))
         limited = Limits(**{"time_limit": TIME_LIMIT} | limits)
         return cls(limits=limited, **keywords)
 
@@ -109,16 +108,6 @@ class Options:
             "at_least": self.at_least,
             "prefer": self.prefer is not None,
         }
-
-
-def refuse_relations(relations: Iterable[object]) -> None:
-    """Refuse what was once an option."""
-    if len(tuple(relations)):
-        raise InvalidSpec(
-            "relations is no longer an option: rules between features belong to the action "
-            "space, as ActionSpace(features, rules=['Debt <= Income']) or "
-            "actions=space.with_rules('Debt <= Income')."
-        )
 
 
 def rows_by_rules(
