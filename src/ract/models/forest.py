@@ -18,7 +18,7 @@ from ract._utils.typing import ColumnLike, TableLike
 from ract._utils.validation import FRACTION, NONE, YES_OR_NO, whole
 from ract.models.fit_state import ForestState
 from ract.models.labelled import LabelledTreesMixin
-from ract.models.lifted import LESS, MOST_LOST, PER_WEIGHT, Points
+from ract.models.lifted import LESS, MOST_LOST, PER_WEIGHT, LiftedPoints
 from ract.models.out_of_bag import GrownTree, out_of_bag, shares_out_of_bag
 from ract.models.parameters import (
     MAX_FEATURES,
@@ -187,12 +187,12 @@ class RecourseForestClassifier(LabelledTreesMixin, ThreadParameters, BaseEstimat
             return logit(needed)
 
         seed = split_seed(self.random_state)
-        points = Points.of(training, rules.monotonic, cut_of, seed, self.n_jobs)
+        points = LiftedPoints.of(training, rules.monotonic, cut_of, seed, self.n_jobs)
         # Labels decide nothing, so that no split is refused for their sake.
         rules = replace(rules, recourse_weight=0.0, min_leaf_share=0.0, monotonic=points.directions)
         return Growth(training, rules, n_drawn, None, points.at(PER_WEIGHT * weight))
 
-    def _afforded(self, growth: Growth, points: Points) -> Growth:
+    def _afforded(self, growth: Growth, points: LiftedPoints) -> Growth:
         """The same with points that weigh no more than the AUC of a few trees can afford."""
         people = growth.training.people
         everyone = np.arange(len(people.desired))
@@ -354,14 +354,14 @@ class Growth:
     rules : GrowRules
     n_drawn : int
         Size of a bootstrap sample.
-    max_risk : float, points : Points, optional
+    max_risk : float, points : LiftedPoints, optional
     """
 
     training: TrainingSet
     rules: GrowRules
     n_drawn: int
     max_risk: float | None
-    points: Points | None = None
+    points: LiftedPoints | None = None
 
     def tree(self, seed: int) -> GrownTree:
         """Grow the tree of a seed; all it keeps is in proportion to its nodes."""

@@ -38,7 +38,7 @@ MAX_FEATURES = 0.6
 
 
 @dataclass(frozen=True)
-class Points:
+class LiftedPoints:
     """Points that people could get to, of which a tree is grown on one for each.
 
     Parameters
