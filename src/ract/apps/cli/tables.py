@@ -15,7 +15,6 @@ import pandas as pd
 from ract._utils.errors import listing, optional_library
 from ract.apps.cli.messages import BadInput, say
 from ract.apps.cli.options import TrainingData
-from ract.data import target as targets
 from ract.data.csv import (
     TableFormat,
     as_read,
@@ -30,7 +29,7 @@ from ract.data.csv import (
 )
 from ract.data.encoder import Encoder
 from ract.data.invalid_rows import set_aside_invalid
-from ract.data.target import check_classes, target_classes
+from ract.data.target import check_classes, rows_with_class, target_classes
 from ract.trees.fingerprint import data_fingerprint, is_fingerprint_of
 
 # Values of a table that is read whole; as doubles they take 1.6 GB, and a fit holds some twice.
@@ -201,7 +200,7 @@ def _stored(table: TrainingData, form: TableFormat, space: Any, weights: str | N
 
 def with_known_class(frame: pd.DataFrame, target: str, source: str) -> pd.DataFrame:
     """The rows of a table that have a class; how many have none is said."""
-    known = targets.rows_with_class(frame, target, name_of(source))
+    known = rows_with_class(frame, target, name_of(source))
     if len(known) < len(frame):
         say(
             f"Note: the target {target!r} is missing in {len(frame) - len(known)} of {len(frame)} "
