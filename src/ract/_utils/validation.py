@@ -127,7 +127,8 @@ def instance(kind: type | tuple[type, ...], text: str) -> Allowed:
 
 NONE = Allowed("None", lambda value: value is None)
 ANYTHING = Allowed("anything", lambda _: True)
-COUNT, AMOUNT = whole(0), at_least(0, infinite=True)
+COUNT, AT_LEAST_ONE = whole(0), whole(1)
+AMOUNT, FINITE_AMOUNT = at_least(0, infinite=True), at_least(0)
 SHARE = between(0, 1, "a share between 0 and 1")
 BELOW_ONE = between(0, 1, "a share of at least 0 and below 1", ends="[)")
 POSITIVE_SHARE = between(0, 1, "a share above 0 and up to 1", ends="(]")

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from ract._utils.errors import InvalidData, InvalidSpec, listing
 from ract._utils.memo import Memo
 from ract._utils.typing import TableLike
-from ract._utils.validation import at_least, check_value, is_number
+from ract._utils.validation import FINITE_AMOUNT, check_value, is_number
 from ract.data.actions import ActionSpace
 from ract.data.encoder import Encoder
 from ract.data.frames import read_table
@@ -78,7 +78,7 @@ class CausalEffects:
     uncertainty: float = 0.0
 
     def __post_init__(self) -> None:
-        check_value("uncertainty", self.uncertainty, at_least(0))
+        check_value("uncertainty", self.uncertainty, FINITE_AMOUNT)
         object.__setattr__(self, "names", tuple(self.names))
         try:
             direct = np.array(self.direct, dtype=np.float64)

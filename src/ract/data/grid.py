@@ -24,7 +24,7 @@ from ract.data.prices import IntegerTable, Prices
 
 Columns = Sequence[np.ndarray]
 
-MOST_CELLS = 65_536
+BINS = whole(2, 65_536)
 FEW_PEOPLE = 16  # below, looking up each of them is fastest
 MANY_PEOPLE = 50_000  # from here on the kernel saves more time than it takes to compile
 
@@ -75,7 +75,7 @@ class Grid:
         sample_weight : array, one per person, optional
             How much each person counts; all alike by default.
         """
-        check_value("max_cells", max_cells, whole(2, MOST_CELLS))
+        check_value("max_cells", max_cells, BINS)
         thresholds = []
         for axis in axes:
             if axis.is_categorical:

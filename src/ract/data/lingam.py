@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ract._utils.errors import InvalidData
-from ract._utils.validation import at_least, check_value
+from ract._utils.validation import FINITE_AMOUNT, check_value
 
 # Entropy of a standard normal variable, and the constants of the approximation.
 NORMAL_ENTROPY = 0.5 * (1.0 + np.log(2.0 * np.pi))
@@ -71,7 +71,7 @@ class DirectLiNGAM:
     threshold: float = 0.0
 
     def __post_init__(self) -> None:
-        check_value("threshold", self.threshold, at_least(0))
+        check_value("threshold", self.threshold, FINITE_AMOUNT)
 
     def fit(
         self,

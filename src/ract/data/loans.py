@@ -23,7 +23,7 @@ import numpy as np
 import pandas as pd
 
 from ract._utils.typing import TableLike
-from ract._utils.validation import check_value, whole
+from ract._utils.validation import AT_LEAST_ONE, check_value
 from ract.data.actions import ActionSpace, Feature
 from ract.data.effects import CausalEffects
 from ract.data.encoder import Encoder
@@ -150,7 +150,7 @@ class LoansModel:
         frame : DataFrame
         target : Series of "approved" and "refused"
         """
-        check_value("n_people", n_people, whole(1))
+        check_value("n_people", n_people, AT_LEAST_ONE)
         roots = _draw_roots(int(n_people), rng)
         # Effects start at zero, and each is filled in before the next one reads it.
         frame = pd.DataFrame(roots | dict.fromkeys(_EQUATIONS, 0.0))

@@ -24,7 +24,7 @@ from sklearn.base import clone
 from ract._utils import statistics
 from ract._utils.errors import InvalidData, InvalidSpec
 from ract._utils.typing import ColumnLike
-from ract._utils.validation import ABOVE_0, NONE, check_value, whole
+from ract._utils.validation import ABOVE_0, AT_LEAST_ONE, NONE, check_value
 from ract.data.frames import is_frame, take_rows
 from ract.evaluation.outcomes import Judge, JudgedOutcomes, check_judge
 from ract.models.base import RecourseClassifierMixin
@@ -128,7 +128,7 @@ def simulate_adoption(
         raise InvalidSpec(f"simulate_adoption needs a fitted model of ract, got {model!r:.60}.")
     if not is_frame(X):
         raise InvalidSpec("simulate_adoption needs people as a frame with named columns.")
-    check_value("n_draws", n_draws, whole(1))
+    check_value("n_draws", n_draws, AT_LEAST_ONE)
     y = np.asarray(y)
     if y.shape != (len(X),):
         raise InvalidData(f"X has {len(X)} rows but y has shape {y.shape}.")

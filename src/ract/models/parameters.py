@@ -30,7 +30,7 @@ from ract._utils.validation import (
 from ract.data.actions import ActionSpace
 from ract.data.costs import Cost
 from ract.data.encoder import Axis, Encoder
-from ract.data.grid import MOST_CELLS
+from ract.data.grid import BINS
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -80,7 +80,7 @@ class LearnerParameters:
     budget: float | None = parameter(NONE, AMOUNT, default=None)
     recourse_weight: float = parameter(at_least(0), default=0.1)
     lasting: float | None = parameter(NONE, PROBABILITY, default=None)
-    max_bins: int = parameter(whole(2, MOST_CELLS), default=256)
+    max_bins: int = parameter(BINS, default=256)
     class_weight: ClassWeight = parameter(ANYTHING, default=None)  # as scikit-learn reads it
     monotonic: Monotonic = parameter(CONSTRAINTS, default=None)
     threshold: float | None = parameter(NONE, INNER_SHARE, default=None)

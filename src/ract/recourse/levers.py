@@ -12,7 +12,7 @@ import pandas as pd
 
 from ract._utils.status import Status
 from ract._utils.typing import Classifier, Label, TableLike
-from ract._utils.validation import check_value, whole
+from ract._utils.validation import AT_LEAST_ONE, check_value
 from ract.recourse.common.answers import Answer, Answers
 from ract.recourse.common.search import Limits, ceilings_of
 from ract.recourse.dispatch import Task, confirm_plans, ruled_ends, ruled_search
@@ -118,7 +118,7 @@ def find_levers(
     >>> levers.enough(15, "Income"), levers.enough(15, "Income", "Savings")
     (False, True)
     """
-    check_value("max_features", max_features, whole(1))
+    check_value("max_features", max_features, AT_LEAST_ONE)
     question = RecourseProblem.of(model, problem, "find_levers").encoded(X).at_strength(strength)
     limits = Limits(time_limit=time_limit, n_jobs=n_jobs, progress=progress, max_nodes=max_nodes)
     accepted, axes = question.decide(n_jobs=n_jobs), question.encoder.axes

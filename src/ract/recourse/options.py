@@ -19,7 +19,7 @@ from ract.recourse.common.search import Limits
 from ract.trees.ensemble import TreeEnsemble
 
 TIME_LIMIT = 10.0  # seconds per person, by default
-METHODS = ("exact", "leaves")
+METHODS, PREFERENCES = one_of("exact", "leaves"), one_of("cheapest", "fewest")
 
 Override = str | Feature
 # What of a Feature may differ for one person.
@@ -81,10 +81,10 @@ class Options:
         return cls(limits=limited, **keywords)
 
     def __post_init__(self) -> None:
-        if self.method not in METHODS:
+        if not METHODS.holds(self.method):
             refuse_removed(f"method={self.method!r}")
-        check_value("method", self.method, one_of(*METHODS))
-        check_value("prefer", self.prefer, NONE, one_of("cheapest", "fewest"))
+        check_value("method", self.method, METHODS)
+        check_value("prefer", self.prefer, NONE, PREFERENCES)
         check_value("margin", self.margin, BELOW_ONE)
         check_value("n_alternatives", self.n_alternatives, COUNT)
         if self.strongest and (self.margin > 0 or self.at_least):

@@ -21,7 +21,7 @@ import pandas as pd
 from ract._utils.errors import InvalidData, InvalidSpec, listing
 from ract._utils.files import whole_file, write_whole
 from ract._utils.progress import progress_bar
-from ract._utils.validation import check_value, whole
+from ract._utils.validation import AT_LEAST_ONE, check_value
 from ract._utils.version import __version__
 from ract.apps.distributed.answers import PERSON
 from ract.apps.distributed.job import AT_ONCE, Job
@@ -114,7 +114,7 @@ def run(
         Number of people by status; "within" counts people who are accepted or have a plan that does
         not only supply values, "only supplied" those whose plan does.
     """
-    check_value("rows_per_part", rows_per_part, whole(1))
+    check_value("rows_per_part", rows_per_part, AT_LEAST_ONE)
     root, folder = Path(source).absolute(), Path(target).absolute()
     work = Work(job, str(root), str(folder), form or TableFormat())
     parts = _parts_of(work, rows_per_part)

@@ -39,6 +39,8 @@ from ract.data.frames import Table, read_table
 if TYPE_CHECKING:
     from ract.data.actions.propose import Proposal
 
+LIMITS, STEPS = one_of("size"), one_of("round", "limits")
+
 
 @dataclass(frozen=True)
 class ActionSpace:
@@ -94,8 +96,8 @@ class ActionSpace:
         steps: Steps = "limits",
         rules: Iterable[Rule | str] = (),
     ) -> None:
-        check_value("limits", limits, NONE, one_of("size"))
-        check_value("steps", steps, NONE, one_of("round", "limits"))
+        check_value("limits", limits, NONE, LIMITS)
+        check_value("steps", steps, NONE, STEPS)
         if steps == "limits":
             steps = None if limits is None else "round"
         by_name: dict[str, Feature] = {}

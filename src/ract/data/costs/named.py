@@ -10,7 +10,7 @@ import numpy as np
 
 from ract._utils.errors import InvalidSpec, listing
 from ract._utils.renamed import refuse_removed
-from ract._utils.validation import BELOW_ONE, at_least, check_value
+from ract._utils.validation import BELOW_ONE, FINITE_AMOUNT, check_value
 from ract.data.costs.fitted import FittedCombined, LevelCost, LinearCost, RelativeLevels
 from ract.data.costs.percentile import LogPercentileCost, PercentileCost
 from ract.data.costs.protocols import Columns, Cost, FittedCost, MissingCell
@@ -143,7 +143,7 @@ class CombinedCost:
     largest: float = 0.0
 
     def __post_init__(self) -> None:
-        check_value("per_change", self.per_change, at_least(0))
+        check_value("per_change", self.per_change, FINITE_AMOUNT)
         check_value("largest", self.largest, BELOW_ONE)
 
     def fit(

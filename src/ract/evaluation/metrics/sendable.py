@@ -24,7 +24,7 @@ import pandas as pd
 from ract._utils.errors import InvalidSpec
 from ract._utils.status import Status
 from ract._utils.typing import ColumnLike, Label, TableLike
-from ract._utils.validation import check_value, one_of, whole
+from ract._utils.validation import AT_LEAST_ONE, check_value, one_of
 from ract.data.actions import ActionSpace
 from ract.data.groups import MetricColumn, Metrics
 from ract.evaluation.metrics.amounts import Amounts, is_round
@@ -169,8 +169,8 @@ def sendable(
     True
     """
     check_value("safety", safety, one_of("auto", "proved", "sampled"))
-    check_value("n_points", n_points, whole(1))
-    check_value("max_changes", max_changes, whole(1))
+    check_value("n_points", n_points, AT_LEAST_ONE)
+    check_value("max_changes", max_changes, AT_LEAST_ONE)
     if plans is not None:
         letters = Letters.of_table(model, X, plans, actions, desired, reference, safety)
     else:

@@ -18,7 +18,7 @@ import numpy as np
 
 from ract._utils.errors import InvalidSpec
 from ract._utils.status import Status
-from ract._utils.validation import AMOUNT, NONE, check_value, whole
+from ract._utils.validation import AMOUNT, AT_LEAST_ONE, NONE, check_value
 from ract.data.costs import FittedCost, require_max_norm
 from ract.data.effects import CausalEffects
 from ract.data.encoder import Axis
@@ -122,7 +122,7 @@ class CausalSearch(RecourseSearch):
         """Branch and bound for each person; outcomes with effects stand beside the values."""
         people, answers, limits = batch.people, batch.answers, batch.limits
         max_nodes = limits.nodes(MAX_NODES_UNCERTAIN if len(self._others) else MAX_NODES)
-        check_value("max_changes", limits.max_changes, NONE, whole(1))
+        check_value("max_changes", limits.max_changes, NONE, AT_LEAST_ONE)
         check_value("max_gap", max_gap, AMOUNT)
         answers.outcomes = outcomes = people.copy()
         simple = not self._causes.any() and self._held is None and limits.max_changes is None

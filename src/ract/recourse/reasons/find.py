@@ -8,7 +8,7 @@ import numpy as np
 
 from ract._utils.errors import InvalidSpec
 from ract._utils.typing import TableLike
-from ract._utils.validation import COUNT, NONE, check_value, whole
+from ract._utils.validation import AT_LEAST_ONE, COUNT, NONE, check_value
 from ract.data.actions.names import protected_feature
 from ract.data.frames import read_table, take_rows
 from ract.recourse.common.search import Limits
@@ -98,7 +98,7 @@ def find_reasons(
     ['LatePayments', 'Debt', 'ExistingLoans', 'YearsEmployed']
     """
     check_value("max_reasons", max_reasons, COUNT)
-    check_value("n_reference", n_reference, NONE, whole(1))
+    check_value("n_reference", n_reference, NONE, AT_LEAST_ONE)
     asked = RecourseProblem.of(model, problem, "find_reasons")
     if isinstance(asked.model, (list, tuple)):
         raise InvalidSpec(f"Reasons are those of one model, got a list of {len(asked.model)}.")

@@ -24,7 +24,7 @@ MATERIAL = 0.01
 NEARLY = 0.05
 
 Against = Literal["margin", "accepted", "mean"]
-AGAINST: tuple[str, ...] = get_args(Against)
+AGAINST = one_of(*get_args(Against))
 N_REFERENCE = 100
 # At the margin are this share of the accepted with the lowest scores, but no fewer than so many.
 SHARE_AT_MARGIN, FEWEST_AT_MARGIN = 0.1, 20
@@ -233,7 +233,7 @@ def choose_reference(
         The most people to compare with; of more, so many are taken, evenly spread over their
         scores. None for all.
     """
-    check_value("against", against, one_of(*AGAINST))
+    check_value("against", against, AGAINST)
     score = score_of(ensemble, matrix)
     rows = np.argsort(score, kind="stable")
     if against != "mean":
@@ -258,7 +258,7 @@ def kept_reference(model: object, ensemble: TreeEnsemble, against: Against) -> R
 
 def check_kept(model: object, against: str) -> np.ndarray:
     """The people whom a model has kept; it is refused if these are not those who are asked for."""
-    check_value("against", against, one_of(*AGAINST))
+    check_value("against", against, AGAINST)
     kept: np.ndarray | None = getattr(model, "reference_", None)
     if kept is None or against != "margin":
         what = "" if kept is None else f" and against={against!r} needs others than it has kept"
