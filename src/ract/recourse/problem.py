@@ -27,15 +27,20 @@ from ract.trees.readers.model import OwnModel
 from ract.trees.readers.steps import unwrapped
 
 
-class ProblemKeywords(TypedDict, total=False):
-    """The keywords of a ``RecourseProblem``, where a bare model is given instead of one."""
+class KeywordsBesideBudget(TypedDict, total=False):
+    """The keywords of a ``RecourseProblem``, for functions that take the budget by position."""
 
     actions: ActionSpace | None
     desired: Label | None
     threshold: float | None
     cost: str | Cost | None
-    budget: float | None
     reference: TableLike | None
+
+
+class ProblemKeywords(KeywordsBesideBudget, total=False):
+    """The keywords of a ``RecourseProblem``, where a bare model is given instead of one."""
+
+    budget: float | None
 
 
 PROBLEM_KEYWORDS = tuple(ProblemKeywords.__annotations__)
@@ -119,6 +124,12 @@ class RecourseProblem:
                 "dataclasses.replace to make another problem."
             )
         return model
+
+    @property
+    def keywords(self) -> dict[str, Any]:
+        """What a call with the bare model would be given."""
+        given = {name: getattr(self, name) for name in PROBLEM_KEYWORDS}
+        return {name: value for name, value in given.items() if value is not None}
 
     def encoded(self, X: TableLike) -> Question:
         """The problem about people, all of whose rows must be valid: encoded, with its cost."""
@@ -267,6 +278,13 @@ def _check_order(names: Sequence[str], trained: Sequence[str]) -> None:
             f"The table's columns are in another order than in training: {listing(names, 30)} and "
             f"not {listing(trained, 30)}."
         )
+
+
+def bare_model(model: ModelLike, options: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+    """The model of a problem, whose keywords are then among the options; others as they are."""
+    if not isinstance(model, RecourseProblem):
+        return model, options
+    return model.model, options | model.keywords
 
 
 def own_budget(model: object, budget: float | None = None) -> float:
