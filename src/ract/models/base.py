@@ -196,11 +196,11 @@ class RecourseClassifierMixin(LearnerParameters, ClassifierMixin):
         return getattr(self, "monotonic_", self.monotonic)
 
     @property
-    def _quickly(self) -> dict[str, int]:
+    def quick_parameters(self) -> dict[str, int]:
         """Parameters of a model that is only asked how well it ranks."""
         return {}
 
-    def _scores_in_cells(self, training: TrainingSet, people: People) -> np.ndarray:
+    def scores_in_cells(self, training: TrainingSet, people: People) -> np.ndarray:
         """Scores of people, in the cells of a training set, by a model grown on it."""
         raise NotImplementedError
 

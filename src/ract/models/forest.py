@@ -271,10 +271,12 @@ class RecourseForestClassifier(LabelledTreesMixin, ThreadParameters, BaseEstimat
         return self._scored_out_of_bag(state, prepared, draws)
 
     @property
-    def _quickly(self) -> dict[str, int]:
+    def quick_parameters(self) -> dict[str, int]:
+        """Fewer trees."""
         return {"n_estimators": min(self.n_estimators, N_PILOT)}
 
-    def _scores_in_cells(self, training: TrainingSet, people: People) -> np.ndarray:
+    def scores_in_cells(self, training: TrainingSet, people: People) -> np.ndarray:
+        """Scores of people by a forest of the training set without a weight."""
         trees = [grown.tree for grown in self._trees(self._growth(training, 0.0, 0.0, None))]
         return np.mean([tree.share[own_leaves(tree, people)] for tree in trees], axis=0)
 
