@@ -408,7 +408,7 @@ class RecourseClassifierMixin(LearnerParameters, ClassifierMixin):
         refused = matrix[~self.ensemble_.decide(matrix, n_jobs=self._n_threads)]
         budget = self.budget_ if budget is None else budget
         search = for_models.ExactSearch(self.ensemble_, self.encoder_.axes, self.cost_)
-        answers = search.attains(refused, budget, n_jobs=self._n_threads)
+        answers = search.attains(refused, budget, for_models.Limits(n_jobs=self._n_threads))
         return float((answers != Status.FOUND).sum() / len(matrix))
 
     def predict_proba(self, X: TableLike) -> np.ndarray:

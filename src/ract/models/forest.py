@@ -323,7 +323,8 @@ class RecourseForestClassifier(LabelledTreesMixin, ThreadParameters, BaseEstimat
         matrix = matrix[asked]  # no more than is needed: the search takes memory too
         search = for_models.ExactSearch(state.ensemble, state.encoder.axes, state.cost)
         by_person = {"trees": bag.left_out[refused], "needed": needed[asked]}
-        answers = search.attains(matrix, self.budget_, n_jobs=self.n_jobs, **by_person)
+        limits = for_models.Limits(n_jobs=self.n_jobs)
+        answers = search.attains(matrix, self.budget_, limits, **by_person)
         without = int((answers != Status.FOUND).sum())
         return replace(
             state,

@@ -17,7 +17,6 @@ of its own.
 from __future__ import annotations
 
 import warnings
-from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Unpack
@@ -34,7 +33,7 @@ from ract.data.groups import group_masks
 from ract.evaluation.certificates.record import Certificate, CertificateWarning, Count
 from ract.evaluation.certificates.witnesses import write_witnesses
 from ract.models.guarantee import sequence_people_needed
-from ract.recourse.common.search import Limits
+from ract.recourse.common.search import Batch, Limits
 from ract.recourse.options import TIME_LIMIT
 from ract.recourse.problem import KeywordsBesideBudget, RecourseProblem
 from ract.recourse.reachable import reach, reaching
@@ -119,13 +118,13 @@ def certify(
             CertificateWarning,
             stacklevel=2,
         )
-    limits = asdict(Limits(max_changes, time_limit, n_jobs, progress, max_nodes))
-    status = reach(question, supply=False, **limits)
+    limits = Limits(max_changes, time_limit, n_jobs, progress, max_nodes)
+    status = reach(question, limits, supply=False)
     after = np.full(matrix.shape, np.nan)
     if witnesses is not None:
         served = np.flatnonzero(status == Status.FOUND)
         search = reaching(question, question.axes_without_supply)
-        answers = search.solve(matrix[served], question.budget, **limits)
+        answers = search.answers(Batch.of(matrix[served], question.budget, limits))
         after[served[answers.found]] = answers.values[answers.found]
         status[served[~answers.found]] = Status.UNKNOWN
     each = confidence_of_each(confidence, len(inside))

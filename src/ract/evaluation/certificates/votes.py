@@ -34,6 +34,7 @@ from ract.evaluation.certificates.certify import check_certified
 from ract.models.guarantee import most_failures, sequence_people_needed
 from ract.models.imported import ImportedClassifier
 from ract.models.tree import RecourseTreeClassifier
+from ract.recourse.common.search import Limits
 from ract.recourse.options import TIME_LIMIT
 from ract.recourse.problem import PROBLEM_KEYWORDS, ProblemKeywords, RecourseProblem
 from ract.recourse.reachable import reach
@@ -164,6 +165,7 @@ def guarantee_recourse(
         )
 
     highest = _threshold_of(classifier)
+    limits = Limits(None, time_limit, n_jobs, progress)
 
     def ensemble(step: int) -> TreeEnsemble:
         if by_votes:
@@ -179,8 +181,7 @@ def guarantee_recourse(
 
     def n_without(step: int) -> int:
         """How many people are without recourse at a step of the sequence; nobody at step 0."""
-        limits = {"time_limit": time_limit, "n_jobs": n_jobs, "progress": progress}
-        status = reach(question.by(ensemble(step)), supply=False, **limits)
+        status = reach(question.by(ensemble(step)), limits, supply=False)
         return int((~np.isin(status, (Status.ACCEPTED, Status.FOUND))).sum())
 
     last = int(trees.cutoff) if by_votes else STEPS
