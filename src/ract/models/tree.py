@@ -285,7 +285,7 @@ class RecourseTreeClassifier(LabelledTreesMixin, BaseEstimator):
     ) -> tuple[CellTree, Guarantee]:
         """The tree with leaves flipped until enough people have recourse, by held-out people."""
         columns = training.encoder.encode(held_out[0])
-        # Nobody has recourse by handing in a missing value, whatever it may be.
+        # Nobody has recourse by supplying a missing value, whatever it may be.
         axes = tuple(axis.without_supply() for axis in training.grid.axes)
         grid = replace(training.grid, axes=axes)
         people = people_on(grid, training.cost, columns, held_out[1], self.budget_, with_reach=True)

@@ -338,7 +338,7 @@ def _lasting(plan: Plan, ways: list[Plan]) -> dict[str, Any]:
 def _beyond(ways: list[Plan]) -> str:
     """Whether doing more is proved to be fine; "" where there is no range to speak of.
 
-    What is needed of a value that is handed in is said beside it.
+    What is needed of a value that is supplied is said beside it.
     """
     changes = [change for way in ways for change in way.changes if not change.supplied]
     if not any(change.ends is not None for change in changes):

@@ -210,7 +210,7 @@ class Recourse(ByPerson[Plan]):
         Such a plan requires no change, and nothing shows that the values are true, so it is counted
         separately.
         """
-        supplied = self.supplied.any(axis=1)  # to wait is to hand in nothing
+        supplied = self.supplied.any(axis=1)  # to wait is to supply nothing
         return self.found & supplied & ~(self.changed & ~self.supplied).any(axis=1)
 
     @property
@@ -306,7 +306,7 @@ class Recourse(ByPerson[Plan]):
             numbers[f"plans that last ({self.question.lasting:.0%})"] = lasting
             numbers["strongest plans, without that promise"] = int(found.sum()) - lasting
         if self.only_supplied.any():
-            numbers["plans that only hand in values"] = int(self.only_supplied.sum())
+            numbers["plans that only supply values"] = int(self.only_supplied.sum())
         if found.any():
             numbers["mean cost"] = float(self.cost[found].mean())
             numbers["median cost"] = float(np.median(self.cost[found]))

@@ -38,7 +38,7 @@ class MissingCell:
 
 @dataclass(frozen=True)
 class Supply:
-    """What it takes to hand in a missing value, as a fitted cost knows it.
+    """What it takes to supply a missing value, as a fitted cost knows it.
 
     Parameters
     ----------
