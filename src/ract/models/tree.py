@@ -249,7 +249,7 @@ class RecourseTreeClassifier(LabelledTreesMixin, BaseEstimator):
         return tree.share[own_leaves(tree, people)]
 
     def ensemble_on(self, training: TrainingSet, weight: float, floor: float) -> TreeEnsemble:
-        """The tree grown with another weight and floor than the estimator's."""
+        """Grow the tree with another recourse weight and floor than the estimator's."""
         tree, _ = self._cut_tree(training, weight, floor, split_seed(self.random_state))
         if self.min_recourse is not None:
             tree = self._relabelled(tree, training)

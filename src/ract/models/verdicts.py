@@ -22,7 +22,7 @@ SUPPLIED = "only supplied"
 
 @dataclass(frozen=True, repr=False)
 class Judged:
-    """Plans by the outcomes to be expected of people who carry them out.
+    """Verdicts on plans, by the predicted outcomes of people who carry them out.
 
     Parameters
     ----------
