@@ -38,7 +38,7 @@ def formula_safe(text: str) -> str:
 
 
 def html_table(caption: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
-    """A table with a caption: numbers are aligned right, missing values empty, truth values yes or no.
+    """A table with a caption: numbers to the right, missing values empty, booleans yes or no.
 
     >>> html_table("<b>", ["x"], [[1.25], ["<i>"], [None]]).splitlines()[0]
     '<table><caption style="text-align: left">&lt;b&gt;</caption>'

@@ -13,7 +13,7 @@ from time import monotonic, thread_time, time
 from typing import Any, Literal, TypeVar
 
 from fastapi import Depends, Request
-from limits import RateLimitItem, RateLimitItemPerMonth, RateLimitItemPerMinute
+from limits import RateLimitItem, RateLimitItemPerMinute, RateLimitItemPerMonth
 from limits.strategies import FixedWindowRateLimiter
 
 from ract.apps.ledger import LedgerUnavailable
