@@ -312,12 +312,12 @@ class RecourseBoostingClassifier(RecourseClassifierMixin, ThreadParameters, Base
         return model.scores(np.ascontiguousarray(people.cells.T))
 
     def ensemble_on(self, training: TrainingSet, weight: float, floor: float) -> TreeEnsemble:
-        """The trees that decide, grown with another weight than the estimator's."""
+        """Grow the deciding trees with another recourse weight than the estimator's."""
         members, _, cut, _ = self._boosted(training, weight)
         return _mean_of(members, training, cut)
 
     def weight_unit(self, desired: np.ndarray, weights: np.ndarray) -> float:
-        """The middle of the weights that are tried for a goal."""
+        """Middle of the recourse weights that are tried when searching for a goal."""
         return UNIT
 
     def predict_proba(self, X: TableLike) -> np.ndarray:

@@ -95,7 +95,7 @@ class RecourseProblem:
 
     @classmethod
     def of(cls, model: ModelLike, keywords: Mapping[str, Any], asked_by: str) -> RecourseProblem:
-        """The problem that was given, or the one that a model and keywords make.
+        """Return a given problem unchanged, or build one from a model and keywords.
 
         Parameters
         ----------
@@ -121,14 +121,14 @@ class RecourseProblem:
         return model
 
     def encoded(self, X: TableLike) -> Question:
-        """The problem about people, all of whose rows must be valid: encoded, with its cost."""
+        """Encode people, all of whose rows must be valid, and fit the cost."""
         X = self._used(X)
         return self._several(X, read_table(X))
 
     def encoded_valid(
         self, X: TableLike, *, strict: bool = False
     ) -> tuple[Question, InvalidRows | None]:
-        """The problem about people whose rows are valid, and the invalid rows if there are any.
+        """Encode people whose rows are valid; return the problem and the invalid rows, if any.
 
         With ``strict`` the table is refused if a row is invalid.
         """
