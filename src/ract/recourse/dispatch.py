@@ -36,6 +36,7 @@ from ract.recourse.question import Question
 from ract.recourse.rules.ruling import Ruling
 from ract.recourse.rules.search import RuledExplainer, RuledSearch
 from ract.trees.ensemble import TreeEnsemble
+from ract.trees.readers.scoring import as_votes
 
 
 @dataclass(frozen=True)
@@ -103,7 +104,7 @@ def _exact(task: Task, people: np.ndarray) -> Answers:
     search = exact_search(question.goal, task.axes, question.cost)
     decision = exact_search(question.ensemble, task.axes, question.cost)
     stronger = [
-        decision.of_goal(question.ensemble.stronger(strength))
+        decision.of_goal(as_votes(question.ensemble.stronger(strength)))
         for strength in options.levels.strengths(question.ensemble)
     ]
     asked = batch, question.budget, options, question.rules
@@ -157,7 +158,8 @@ def ruled_search(question: Question, axes: tuple[Axis, ...]) -> RuledSearch:
 
 def exact_search(trees: TreeEnsemble, axes: tuple[Axis, ...], cost: FittedCost) -> ExactSearch:
     """The exact search for a cost that is a maximum or a sum."""
-    return (AdditiveSearch if adds_up(cost) else ExactSearch).prepared(trees, axes, cost)
+    kind = AdditiveSearch if adds_up(cost) else ExactSearch
+    return kind.prepared(as_votes(trees), axes, cost)
 
 
 def adds_up(cost: FittedCost) -> bool:
