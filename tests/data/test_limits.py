@@ -12,7 +12,7 @@ from ract.data.costs import make_cost
 from ract.data.encoder import Encoder
 from ract.data.sketch import TableSketch
 from tests import naive
-from tests.builders import with_limits
+from tests.builders import each_seed, with_limits
 from tests.data.test_grid import random_column, random_problem
 
 
@@ -26,7 +26,7 @@ def limited_problem(rng):
             return space["x0"], column, dataclasses.replace(grid, axes=axes)
 
 
-@pytest.mark.parametrize("seed", range(300))
+@each_seed(range(300))
 def test_reach_and_prices_equal_brute_force_over_every_value(seed):
     rng = np.random.default_rng(seed)
     feature, column, grid = limited_problem(rng)

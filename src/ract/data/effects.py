@@ -111,7 +111,7 @@ class CausalEffects:
     def from_edges(
         cls, edges: Mapping[tuple[str, str], float], names: Sequence[str] | None = None
     ) -> CausalEffects:
-        """Effects from arrows: (cause, effect) to the change of the effect per unit of cause.
+        """Create effects from edges: (cause, effect) to the change of the effect per unit of cause.
 
         Parameters
         ----------
@@ -273,7 +273,7 @@ class CausalEffects:
         return sorter
 
     def after(self, people: ArrayLike, actions: ArrayLike) -> np.ndarray:
-        """Features of people after they act and everything has followed: x + a + E a.
+        """Features after an action and its causal effects: x + a + E a.
 
         Parameters
         ----------
@@ -334,7 +334,7 @@ class CausalEffects:
         )
 
     def describe(self) -> str:
-        """What follows from one unit more of each feature that has effects, one line each."""
+        """Effects of raising each feature by one unit, one line per feature."""
         lines = []
         for j, cause in enumerate(self.names):
             follows = [

@@ -55,7 +55,7 @@ class Axis:
         return self.feature.missing is not None
 
     def without_supply(self) -> Axis:
-        """The same axis, on which nobody hands in a missing value."""
+        """The same axis, on which nobody supplies a missing value."""
         if not self.feature.may_supply:
             return self
         return replace(self, feature=replace(self.feature, missing="stays", supply_cost=None))
@@ -64,7 +64,7 @@ class Axis:
         """Whether a person may leave one category (row) for another (column), or stay.
 
         The last row and column of an axis with missing values are those of people without one:
-        they may hand in any category or stay, and nobody joins them.
+        they may supply any category or stay, and nobody joins them.
         """
         source, target = np.indices((len(self.columns), len(self.columns)))
         up, down = self.feature.may_rise, self.feature.may_fall

@@ -69,7 +69,7 @@ class Entries:
 
 @dataclass(frozen=True)
 class SuppliedValues:
-    """What people without a value may hand in on an ordinal axis.
+    """What people without a value may supply on an ordinal axis.
 
     ``values`` has the value of each ordered cell that is nearest to the median known value, NaN
     where no value is allowed.
@@ -80,7 +80,7 @@ class SuppliedValues:
 
     @property
     def costs(self) -> np.ndarray:
-        """What handing in a value of each ordered cell costs; inf where none is allowed."""
+        """What supplying a value of each ordered cell costs; inf where none is allowed."""
         return np.where(np.isnan(self.values), np.inf, self.cost)
 
 
@@ -92,7 +92,7 @@ class Reach:
     ----------
     lowest, highest : integer arrays (axes x people)
         Lowest and highest attainable cell, the person's own included. Of someone without a value
-        on an ordinal axis: those that they may hand in, beside their own cell; both are their own
+        on an ordinal axis: those that they may supply, beside their own cell; both are their own
         cell if there is nothing.
     categories : tuple of boolean matrices or None
         For a categorical axis, ``[a, b]``: whether people in category a can enter b.
@@ -174,7 +174,7 @@ class Prices:
         return Reach(lowest, highest, tuple(categories))
 
     def _supplied_ends(self, a: int, most: float) -> tuple[int, int]:
-        """Lowest and highest cell that people without a value may hand in on an ordinal axis."""
+        """Lowest and highest cell that people without a value may supply on an ordinal axis."""
         supplied, missing_cell = self.supplied[a], int(self.grid.missing_cell[a])
         inside = np.flatnonzero(supplied.costs <= most) if supplied is not None else np.zeros(0)
         return (int(inside[0]), int(inside[-1])) if len(inside) else (missing_cell, missing_cell)
@@ -295,7 +295,7 @@ class Prices:
         ----------
         a : int
         values : float (people,)
-            Their own values; of those without one, what they may hand in.
+            Their own values; of those without one, what they may supply.
         cells : int (people,)
             Their own cells.
         """
@@ -375,7 +375,7 @@ def _entries(grid: Grid, a: int, cost: FittedCost) -> Entries:
 
 
 def _supplied_values(grid: Grid, a: int, cost: FittedCost) -> SuppliedValues | None:
-    """What people without a value may hand in on an axis; None for nothing, or on categories."""
+    """What people without a value may supply on an axis; None for nothing, or on categories."""
     axis = grid.axes[a]
     if axis.is_categorical or not axis.feature.may_supply:
         return None
@@ -420,7 +420,7 @@ def _switch_costs(axis: Axis, cost: FittedCost) -> np.ndarray:
 
 
 def supply_of(axis: Axis, cost: FittedCost) -> Supply:
-    """What handing in a missing value costs on an axis that allows it."""
+    """What supplying a missing value costs on an axis that allows it."""
     for supply in getattr(cost, "supply", ()):
         if supply.columns == axis.columns:
             return supply

@@ -47,7 +47,7 @@ class ReasonsReport:
         mended alone, with others, not at all, or that is unknown.
     people : DataFrame
         One row for each group: ``people``, ``refused``, ``with a plan`` within the budget that
-        hands in no missing value, ``by handing in`` (those who have another plan only),
+        supplies no missing value, ``by supplying`` (those who have another plan only),
         ``unknown`` (the search ended early), ``share with a plan`` (of the refused), ``reasons``
         (mean number of them) and ``tied`` (share of the refused who have a tie, or nearly one,
         between reasons that are given, or between one that is and one that is not).
@@ -78,9 +78,9 @@ class ReasonsReport:
             f"{everyone['people']} people, {everyone['refused']} of them refused; "
             f"{_percent(everyone['share with a plan'])} of the refused have a plan."
         ]
-        if everyone["by handing in"]:
+        if everyone["by supplying"]:
             lines.append(
-                f"{everyone['by handing in']} more have one only if they hand in missing values."
+                f"{everyone['by supplying']} more have one only if they supply missing values."
             )
         given = self.reasons[self.reasons["group"] == EVERYONE]
         if len(given):
@@ -272,7 +272,7 @@ def _pair(
 
 
 def _plans(found: Reasons, options: dict[str, Any]) -> tuple[np.ndarray, np.ndarray]:
-    """Whether everyone has a plan that hands in nothing, as a status, and who has another one."""
+    """Whether everyone has a plan that supplies nothing, as a status, and who has another one."""
     question = found.question
     if question.cost.norm == "max":
         limits = Limits(time_limit=options.get("time_limit"), n_jobs=options.get("n_jobs"))
@@ -317,7 +317,7 @@ def _people(
     with_plan, unknown = np.isin(status, _WITH_PLAN), status == Status.UNKNOWN
     n_reasons = np.array([len(person.reasons) for person in found])
     tied = np.array([any(r.tied_with for r in person.reasons) for person in found], bool)
-    counted = {"with a plan": with_plan, "by handing in": only_supplied, "unknown": unknown}
+    counted = {"with a plan": with_plan, "by supplying": only_supplied, "unknown": unknown}
     averaged = {"share with a plan": with_plan, "reasons": n_reasons, "tied": tied}
     rows = []
     for group, inside in members.items():

@@ -149,7 +149,7 @@ class RecourseForestClassifier(LabelledTreesMixin, ThreadParameters, BaseEstimat
         return self._state(prepared, self._trees(self.growth(prepared.training, cut)))
 
     def fit_grown(self, prepared: Prepared, trees: Sequence[GrownTree]) -> RecourseForestClassifier:
-        """Take over trees that were grown elsewhere, on a table that was read before.
+        """Set the trees of this forest to trees that were grown elsewhere (distributed training).
 
         Parameters
         ----------
@@ -160,7 +160,7 @@ class RecourseForestClassifier(LabelledTreesMixin, ThreadParameters, BaseEstimat
         return self._finish(self._state(prepared, trees), prepared.in_memory)
 
     def growth(self, training: TrainingSet, cut: float | None) -> Growth:
-        """What growing a tree of this forest needs beside its seed.
+        """Parameters of the tree grower that all trees of this forest share.
 
         Parameters
         ----------
@@ -219,7 +219,7 @@ class RecourseForestClassifier(LabelledTreesMixin, ThreadParameters, BaseEstimat
         return replace(growth, points=points.at(weight))
 
     def first_cut(self, training: TrainingSet) -> float | None:
-        """About where the score will be cut, by a few plain trees; None if labels decide."""
+        """Rough threshold of the score, from a few plain trees; None if leaf labels decide."""
         rule = self.cut_rule
         if not rule or rule.threshold is not None:
             return rule.threshold
@@ -281,7 +281,7 @@ class RecourseForestClassifier(LabelledTreesMixin, ThreadParameters, BaseEstimat
         return np.mean([tree.share[own_leaves(tree, people)] for tree in trees], axis=0)
 
     def ensemble_on(self, training: TrainingSet, weight: float, floor: float) -> TreeEnsemble:
-        """The trees grown with another weight and floor than the estimator's."""
+        """Grow the trees with another recourse weight and floor than the estimator's."""
         about, cut = self.first_cut(training), None
         trees = self._trees(self._growth(training, weight, floor, about))
         if about is not None:

@@ -319,7 +319,7 @@ class OutcomeJudge(ThreadParameters, BaseEstimator):
         return best_first[n_accepted - max(round(MARGIN * n_accepted), 1) : n_accepted]
 
     def goal(self, model: TreeModel) -> TreeModel:
-        """Trees that accept people whom the judge places well above the bar of a model.
+        """Trees that accept people whose judged probability is well above the bar of a model.
 
         They are the forests of one split, on both halves, which are few enough to be searched.
         "Well above" means by half the width of the usual interval at the margin, so that the

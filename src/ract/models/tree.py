@@ -243,7 +243,7 @@ class RecourseTreeClassifier(LabelledTreesMixin, BaseEstimator):
         return tree.share[own_leaves(tree, people)]
 
     def ensemble_on(self, training: TrainingSet, weight: float, floor: float) -> TreeEnsemble:
-        """The tree grown with another weight and floor than the estimator's."""
+        """Grow the tree with another recourse weight and floor than the estimator's."""
         tree, _ = self._cut_tree(training, weight, floor, split_seed(self.random_state))
         if self.min_recourse is not None:
             tree = self._relabelled(tree, training)
@@ -279,7 +279,7 @@ class RecourseTreeClassifier(LabelledTreesMixin, BaseEstimator):
     ) -> tuple[CellTree, Guarantee]:
         """The tree with leaves flipped until enough people have recourse, by held-out people."""
         columns = training.encoder.encode(held_out[0])
-        # Nobody has recourse by handing in a missing value, whatever it may be.
+        # Nobody has recourse by supplying a missing value, whatever it may be.
         axes = tuple(axis.without_supply() for axis in training.grid.axes)
         grid = replace(training.grid, axes=axes)
         people = people_on(grid, training.cost, columns, held_out[1], self.budget_, with_reach=True)

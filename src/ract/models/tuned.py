@@ -43,7 +43,7 @@ MIN_RECOURSE, FEWEST = 0.95, 50
 
 @with_parameters
 class TunedRecourseClassifierCV(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
-    """The weight of recourse that a goal needs, and the classifier fitted with it.
+    """Choose ``recourse_weight`` by cross-validation for a stated goal, and fit with it.
 
     About three weights are tried on four fifths of the people and measured on the rest. If the
     estimator has ``lasting``, the goal is about plans that last. Then ``min_leaf_share`` is chosen

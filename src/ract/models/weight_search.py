@@ -89,7 +89,7 @@ class Trial:
 
 @dataclass(frozen=True)
 class WeightSearch:
-    """How a weight was chosen, and with it a floor where plans are to last.
+    """Trials of a search for ``recourse_weight`` (and for a floor where plans are to last).
 
     Parameters
     ----------

@@ -130,7 +130,7 @@ class Notices:
         return self.render_values(self.values(plan, reasons), form)
 
     def check_sendable(self, reasons: PersonReasons | None = None) -> None:
-        """Refuse a notice without contact data, or one that names a protected attribute.
+        """Raise an error if contact data is missing or a reason names a protected attribute.
 
         Every principal reason has to be disclosed, so the lender must have allowed such a reason
         expressly, by ``protected_reasons`` in the settings.
@@ -149,7 +149,7 @@ class Notices:
                 )
 
     def render_values(self, values: dict[str, Any], form: Form = "html") -> str:
-        """The notice that ``values`` make, which are the same in every form."""
+        """Render a notice from the result of ``values``."""
         check_value("form", form, one_of(*FORMS))
         if form == "json":
             return self._templates[False].render("notice.json", values)
@@ -157,7 +157,7 @@ class Notices:
         return self._templates[form == "html"].render(self._sentences, values | layout)
 
     def values(self, plan: Plan, reasons: PersonReasons | None = None) -> dict[str, Any]:
-        """What templates are given: texts in the notice's language, and the same as data."""
+        """Values passed to the templates: texts in the notice's language, and the data."""
         _check_refused(plan, reasons)
         details = self.settings.details
         ways = ways_of(plan, reasons)
@@ -284,7 +284,7 @@ class Notices:
         return self.language.with_unit(text, unit) if unit and is_number(value) else text
 
     def change(self, change: Change) -> dict[str, str]:
-        """What one change of a plan asks for, as templates take it."""
+        """One change of a plan, as passed to the templates."""
         name = change.feature
         text = {
             "feature": single_line(self.settings.label(name)),
@@ -338,7 +338,7 @@ def _lasting(plan: Plan, ways: list[Plan]) -> dict[str, Any]:
 def _beyond(ways: list[Plan]) -> str:
     """Whether doing more is proved to be fine; "" where there is no range to speak of.
 
-    What is needed of a value that is handed in is said beside it.
+    What is needed of a value that is supplied is said beside it.
     """
     changes = [change for way in ways for change in way.changes if not change.supplied]
     if not any(change.ends is not None for change in changes):

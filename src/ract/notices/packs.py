@@ -43,7 +43,7 @@ class Pack:
         return {name: why for name, why in self.needs.items() if not getattr(details, name).strip()}
 
     def check(self, settings: NoticeSettings) -> None:
-        """Refuse a file that leaves a field empty.
+        """Raise an error if a required field is empty.
 
         Raises
         ------

@@ -230,7 +230,7 @@ class NoticeSettings:
         return feature if text is None else text.label
 
     def require_contact(self) -> None:
-        """Refuse settings that do not say who decided and how to reach them."""
+        """Raise an error if the lender's name or contact data is missing."""
         wanted = ("creditor", "address", "contact")
         if empty := [name for name in wanted if not getattr(self.details, name).strip()]:
             raise InvalidSpec(
@@ -239,7 +239,7 @@ class NoticeSettings:
             )
 
     def check(self, model: FittedTrees) -> None:
-        """Refuse settings with a reason that has no code, or with two reasons of the same sentence.
+        """Raise an error if a reason has no code, or if two reasons have the same sentence.
 
         Raises
         ------

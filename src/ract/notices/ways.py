@@ -89,7 +89,7 @@ def with_sufficient(
     reasons: Reasons,
     **options: Any,
 ) -> list[Plan]:
-    """The same plans, and the change that a reason says is enough alone if no plan has it.
+    """Add the single change that a reason calls sufficient, where no plan consists of it.
 
     Parameters
     ----------

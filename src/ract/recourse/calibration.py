@@ -128,7 +128,7 @@ def _error(counts: np.ndarray) -> float:
 
 @dataclass(frozen=True)
 class LastingCurve:
-    """How likely plans last, by their strength: the probability over people and one retraining.
+    """Probability that plans last, by strength, over people and one retraining.
 
     It is about refused people who have a plan of that strength within the budget, and about the
     same learner trained once more, on as many other people of the same population. If other
@@ -185,7 +185,7 @@ class LastingCurve:
         return smallest
 
     def default(self, options: Mapping[str, Any]) -> dict[str, Any]:
-        """The options used by default: for plans that last, or else for the strongest plans.
+        """Default options of a search: plans that last or, if none were found to, the strongest.
 
         Only the exact search finds the strongest plans, and it cannot combine that with every
         option.

@@ -224,7 +224,7 @@ class Question:
 
     @cached_property
     def axes_without_supply(self) -> tuple[Axis, ...]:
-        """The rules of features, but nobody hands in a missing value."""
+        """The rules of features, but nobody supplies a missing value."""
         return tuple(axis.without_supply() for axis in self.encoder.axes)
 
     @cached_property

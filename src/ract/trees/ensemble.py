@@ -120,7 +120,7 @@ class TreeEnsemble:
         return cls(**arrays, combine="votes", cutoff=votes_needed, missing_left=missing_left)
 
     def take_trees(self, trees: Iterable[int]) -> TreeEnsemble:
-        """Some of the trees, in the order given, deciding by the same rule.
+        """Select trees, in the given order; the decision rule stays the same.
 
         >>> pair = TreeEnsemble.joined([TreeEnsemble.stump(k, 0.5) for k in (0, 1)], 1)
         >>> pair.take_trees([1]).feature.tolist(), pair.take_trees([1]).left.tolist()
@@ -163,7 +163,7 @@ class TreeEnsemble:
 
     @property
     def key(self) -> tuple[int, ...]:
-        """Identifies these trees, with any strength, as long as they are in memory."""
+        """Key that identifies these trees in memory, whatever strength is required."""
         return tuple(map(id, (self.root, self.threshold, self.label, self.value, self.against)))
 
     @property
@@ -209,7 +209,7 @@ class TreeEnsemble:
     def totals(
         self, X: np.ndarray, *, trees: slice = slice(None), n_jobs: int | None = None
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Each person's votes for the desired class, and sum of the base and the leaf values.
+        """For each person: votes for the desired class, and the base plus the sum of leaf values.
 
         Parameters
         ----------
@@ -271,7 +271,7 @@ class TreeEnsemble:
 
     @property
     def least_ahead(self) -> float:
-        """By how much the score must exceed the other class's, where both are compared.
+        """Margin by which the score must exceed that of the other class, where two are compared.
 
         Zero where a tie is enough, and the least number above it where it is not.
         """
@@ -342,7 +342,7 @@ class TreeEnsemble:
         return replace(self, value=value, combine="mean", cutoff=cutoff, base=0.0, single=False)
 
     def at_threshold(self, threshold: float) -> TreeEnsemble:
-        """The same trees, which accept from another share or probability on.
+        """Return the same trees with another decision threshold.
 
         For a single tree the share of a leaf; for several trees the mean share of their leaves,
         whether or not they voted before; for trees that add up to log-odds, the probability.
@@ -380,7 +380,7 @@ class TreeEnsemble:
         return needed + share * (1 - needed)
 
     def stronger(self, strength: float) -> TreeEnsemble:
-        """The same trees, which decide for the desired class only at a strength of at least this.
+        """Return the same trees with a decision that requires at least this strength.
 
         They refuse everyone whom the original trees refuse, so a strength below the one that the
         decision needs changes nothing.

@@ -130,7 +130,7 @@ def test_an_audit_of_everyone_from_parts(cluster, holes_model):
     shown = [re.sub(r"<details>.*</details>|people-1-\w+|data-1-\w+|[\d-]{10} \d\d:\d\d", "",
                    one.to_html(), flags=re.DOTALL)
                  for one in (found, replace(own, sendable=None, book=None))]  # fmt: skip
-    unknown = "Whether these people had a part in training is not known here"
+    unknown = "It is not known whether some of these people were used in training"
     assert shown[0] == shown[1] and unknown in shown[0]
 
 

@@ -140,5 +140,5 @@ def search_sentence(summary: dict[str, Any]) -> str:
         "accepted or have a plan within the budget."
     )
     if "only_supplied" in summary:
-        text += f" {summary['only_supplied']} plans only hand in missing values."
+        text += f" {summary['only_supplied']} plans only supply missing values."
     return text

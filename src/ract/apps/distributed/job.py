@@ -175,7 +175,7 @@ class Job:
             raise InvalidData(f"The people have more than one column called {listing(twice)}.")
 
     def empty(self, people: pd.DataFrame) -> pd.DataFrame:
-        """The answers about nobody, with the columns and types of all others."""
+        """Empty result with the columns and types of every other result."""
         key = people.index.array if self.key is None else people[self.key].array
         columns = {name: pd.Series([], dtype=PANDAS[kind]) for name, kind in self.schema.items()}
         return pd.DataFrame({PERSON: key[:0], **columns})
@@ -215,7 +215,7 @@ def apply(
     key: str | None = None,
     **options: Any,
 ) -> pd.DataFrame:
-    """The answers of a model about people, as every engine can ask for them.
+    """Answer a question about a part of a population: the function that every engine calls.
 
     A pure function: the same people get the same answers, however a table is divided into parts, on
     every machine. Columns and their types depend on the question, not on the people. A row that

@@ -186,7 +186,7 @@ class Feature:
         return self.missing == "supply"
 
     def fixed(self) -> Feature:
-        """The same feature, which may be neither changed nor supplied."""
+        """Return the feature with all changes, and the supply of a missing value, forbidden."""
         missing = "stays" if self.may_supply else self.missing
         return replace(self.moving("fixed"), missing=missing, supply_cost=None)
 

@@ -107,7 +107,7 @@ class Proposal:
         return dump_toml(said, tables, self.form.to_record(), self.comments)
 
     def to_toml(self, target: str | Path) -> None:
-        """Write an action file, whole or not at all."""
+        """Write an action file atomically."""
         write_whole(target, self.to_toml_text())
 
 

@@ -46,7 +46,7 @@ class LevelCost(_ByColumn):
     knots, levels : tuple of arrays, one pair per encoded column
         Increasing values and the non-decreasing level at each.
     supply : tuple of Supply
-        What handing in a missing value costs.
+        What supplying a missing value costs.
     """
 
     norm: Norm
@@ -71,7 +71,7 @@ class LinearCost(_ByColumn):
     norm : {"max", "l1"}
     factors : float (columns,)
     supply : tuple of Supply
-        What handing in a missing value costs.
+        What supplying a missing value costs.
     origins : float (columns,), optional
         Values at which levels are 0; 0 by default. Far from 0 the levels of neighbours would
         differ by less than their own rounding.
@@ -106,7 +106,7 @@ class RelativeLevels(_ByColumn):
         Above 0: up to this size levels are straight, and logarithms beyond.
     factors : float (columns,)
     supply : tuple of Supply
-        What handing in a missing value costs.
+        What supplying a missing value costs.
     """
 
     scales: np.ndarray
@@ -146,7 +146,7 @@ class FittedCombined:
 
     @property
     def supply(self) -> tuple[Supply, ...]:
-        """What handing in a missing value takes."""
+        """What supplying a missing value takes."""
         return self.base.supply
 
     def level(self, column: int, values: np.ndarray) -> np.ndarray:

@@ -63,7 +63,7 @@ def supplies(
     *,
     exact: bool,
 ) -> tuple[Supply, ...]:
-    """What handing in a value costs in each feature that allows it.
+    """What supplying a value costs in each feature that allows it.
 
     Where nobody said, it is the median effort of a change: over pairs of people whose known values
     differ, the effort of moving from one to the other, whatever directions are allowed.
@@ -130,7 +130,7 @@ def added(norm: Norm, one: np.ndarray, other: np.ndarray) -> np.ndarray:
 def without_missing(
     start: np.ndarray, stop: np.ndarray, supply: Sequence[Supply]
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Actions in known values only, and what each hands in (actions x supplies) costs.
+    """Actions in known values only, and what each supplies (actions x supplies) costs.
 
     Where a value is missing before, after or both times, both ends become the same.
     """

@@ -3,7 +3,7 @@
 A certificate rests on people who had no part in training. If ``k`` of ``n`` of them are without
 recourse, the share in the population is, with the stated confidence, at most the Clopper-Pearson
 bound of ``k`` in ``n``, whatever the model and whatever the search: people for whom a search ended
-without an answer count as without. So do those who would have to hand in a missing value, since
+without an answer count as without. So do those who would have to supply a missing value, since
 anyone could declare the best one. Bounds of several groups hold together, each at a confidence
 that is raised for their number (Bonferroni).
 

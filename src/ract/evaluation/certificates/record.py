@@ -39,7 +39,7 @@ NOT_READ = ("search.time_limit", "search.max_nodes", "none_sample", "seed")
 
 
 class CertificateWarning(UserWarning):
-    """A certificate is weaker than it looks; the message says why."""
+    """A certificate holds for fewer people, or proves less, than it may seem."""
 
 
 @dataclass(frozen=True)
@@ -185,7 +185,7 @@ class Certificate:
 
     @classmethod
     def from_dict(cls, record: dict[str, Any]) -> Certificate:
-        """Read a record; ``verify`` finds out whether it is as it was written."""
+        """Read a record; use ``verify`` to check it."""
         if not isinstance(record, dict) or record.get("format") not in (FORMAT, EARLIER):
             raise InvalidData(f"This is not a {FORMAT!r}.")
         try:
@@ -209,7 +209,7 @@ class Certificate:
         return certificate
 
     def save(self, path: str | Path) -> None:
-        """Write the record as a JSON file, whole or not at all."""
+        """Write the record atomically as a JSON file."""
         write_whole(Path(path), json.dumps(self.to_dict(), indent=2) + "\n")
 
     @classmethod

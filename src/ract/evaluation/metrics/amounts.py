@@ -10,7 +10,7 @@ limits nothing, the rule is measured on a table of people.
 
 The target of a number is round when it is a multiple of 10^(floor(log10 of the change) - 1):
 larger changes come in larger steps. Columns of 0 and 1 and
-categories have neither size nor roundness, nor have values that are handed in.
+categories have neither size nor roundness, nor have values that are supplied.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ class Amounts:
         """Where people end who do as much more as is usual (people x axes).
 
         Beyond the target in its direction, up to the first or last percentile; the target itself
-        where it is there already, where nothing changes or where a value is handed in.
+        where it is there already, where nothing changes or where a value is supplied.
         """
         up, down = target > start, target < start  # both False where a value is missing
         far = np.where(up, np.fmax(target, self.highest), target)

@@ -8,7 +8,7 @@ percentile.
                       every point here, in every combination with the other changes
 
 Ordered categories (those that may only rise or fall) go further to the categories beyond;
-unordered ones, 0 and 1, and values that are handed in have nothing beyond.
+unordered ones, 0 and 1, and values that are supplied have nothing beyond.
 """
 
 from __future__ import annotations

@@ -119,7 +119,7 @@ class Audit:
         return page(self, templates)
 
     def save(self, path: str | Path, templates: str | Path | None = None) -> None:
-        """Write the page (see ``to_html``), whole or not at all."""
+        """Write the page (see ``to_html``) atomically."""
         write_whole(path, self.to_html(templates))
 
     def _repr_html_(self) -> str:

@@ -137,9 +137,9 @@ class CellProblem:
         return [a for a in self.grid.with_missing if start[a] == missing[a] != point[a]]
 
     def sensible_cells(self, a: int) -> np.ndarray:
-        """Cells that can be handed in on an ordinal axis, nearest to the median known value first.
+        """Cells that can be supplied on an ordinal axis, nearest to the median known value first.
 
-        For those who ask what to hand in, a usual value is easier to grasp than an extreme one.
+        For those who ask what to supply, a usual value is easier to grasp than an extreme one.
         """
         supplied = self.prices.supplied[a]
         if supplied is None:  # a question about other rules

@@ -70,7 +70,7 @@ class Limits:
         """What the limits are called."""
         return [limit.name for limit in fields(cls)]
 
-    def after(self, seconds: np.ndarray) -> Limits:
+    def after(self, seconds: float | np.ndarray) -> Limits:
         """What is left of the limits when each person has used up so many seconds.
 
         >>> Limits(time_limit=2.0).after(np.array([0.5, 3.0])).time_limit
@@ -85,7 +85,7 @@ class Limits:
         each = self.time_limit
         return self._with_time(each[rows]) if isinstance(each, np.ndarray) else self
 
-    def _with_time(self, each: np.ndarray) -> Limits:
+    def _with_time(self, each: float | np.ndarray) -> Limits:
         other = copy(self)
         object.__setattr__(other, "time_limit", each)  # nobody gives limits for each person
         return other

@@ -260,7 +260,7 @@ class Descent(ABC):
         return found
 
     def undo_idle_changes(self, point: np.ndarray) -> None:
-        """Undo changes of a point that are not needed, and choose usual values to hand in."""
+        """Undo changes of a point that are not needed, and choose usual values to supply."""
         forest, rules = self.model.decides_by
         problem = self.model.problem
         tidy(forest, rules, self.own, problem.categorical, point)

@@ -202,7 +202,7 @@ class Explainer:
         if beyond:
             far = furthest(self._problem, asking, point)
             lowest, highest = np.minimum(point, far), np.maximum(point, far)
-        # What is needed of a value that is handed in is always said.
+        # What is needed of a value that is supplied is always said.
         wide = self._problem.supplied_axes(asking.own, point)
         if not beyond and (self._options.ranges or self._options.at_least):
             wide = np.flatnonzero((point != asking.own) & ~self._problem.categorical).tolist()
@@ -328,7 +328,7 @@ def cell_ends(
 
     Infinite where there is no end; NaN on axes that stay, and on categorical ones. beyond: cells
     without an end serve as a whole, further than the bounds of a feature too. So they do where
-    someone hands in a value, unless every value serves.
+    someone supplies a value, unless every value serves.
     """
     low, high = np.full(len(start), np.nan), np.full(len(start), np.nan)
     for a in np.flatnonzero(point != start).tolist():

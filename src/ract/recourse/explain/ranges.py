@@ -75,7 +75,7 @@ class Certifier:
     ) -> tuple[np.ndarray, np.ndarray]:
         """A box around one of desired points, of which no side of some axes can move further.
 
-        First away from home (upwards where someone hands in a value), and only to cells that the
+        First away from home (upwards where someone supplies a value), and only to cells that the
         person can enter.
 
         Parameters

@@ -10,7 +10,7 @@ A plan holds when everyone in the box between is desired:
                         here is desired         point here is
 
 Whole numbers stop at whole numbers; other categories and binaries are changed or not. Nobody falls
-short of a value that they hand in, nor goes further than it.
+short of a value that they supply, nor goes further than it.
 """
 
 from __future__ import annotations

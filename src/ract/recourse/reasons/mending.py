@@ -42,7 +42,7 @@ class Mending:
         Whether it is reached within the budget by an action that changes this feature and others.
     first, last : float
         The accepted values nearest to the person's own, from the nearest one to the last one in
-        a row; of a value that is handed in, the least and the most around the one nearest to the
+        a row; of a value that is supplied, the least and the most around the one nearest to the
         median; positions of categories (twice the same). NaN if there are none within the budget.
     open_end : bool
         Whether every allowed value beyond the first one is accepted.
@@ -186,7 +186,7 @@ def _intervals(grid: Grid, a: int, value: float, *, larger: bool | None) -> _Ste
 
 
 def _supplied_steps(grid: Grid, a: int, middle: float) -> _Steps:
-    """Values by cell that may be handed in, of which those near the median are easy to grasp."""
+    """Values by cell that may be supplied, of which those near the median are easy to grasp."""
     lowest, highest, size = _allowed(grid, a, np.nan)
     kind = grid.axes[a].feature.kind
     middle = middle if kind == "continuous" else np.floor(middle + 0.5)

@@ -124,7 +124,7 @@ class Reason:
     def _mended(self) -> str:
         missing = self.direction == "missing"
         if not self.changeable:
-            return "It cannot be handed in." if missing else "Nobody can change it."
+            return "It cannot be supplied." if missing else "Nobody can change it."
         doing = "handing it in" if missing else "changing it"
         if self.mending == "unknown":
             return f"Whether {doing} helps is not known: the search ended early."
@@ -134,9 +134,9 @@ class Reason:
                 "it is."
             )
         if self.mending == "not at all":
-            what = "No value that could be handed in" if missing else "No allowed change of it"
+            what = "No value that could be supplied" if missing else "No allowed change of it"
             return f"{what} within the budget helps, not even with others."
-        verb = {"too low": "Raising it to", "too high": "Lowering it to", "missing": "Handing in"}
+        verb = {"too low": "Raising it to", "too high": "Lowering it to", "missing": "Supplying"}
         return f"{verb.get(self.direction, 'Changing it to')} {self._goal()} would be enough."
 
     def _goal(self) -> str:
