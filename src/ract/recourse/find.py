@@ -331,8 +331,7 @@ class Inquiry:
                     f"lasting stands for {what} of this model and cannot be asked for together "
                     "with a time (by, cost='time'); give a strength."
                 )
-        inquiry = self if lasting is None else self.in_half_the_time
-        months = inquiry.by_month(last, strength)
+        months = (self if lasting is None else self.in_half_the_time).by_month(last, strength)
         answers = months.earliest() if earliest else months.cheapest()
         answers.seconds = months.seconds
         without = np.flatnonzero(~answers.found)
@@ -404,9 +403,8 @@ class Inquiry:
         answers.weaker = found.found & ~enough
         if self.options.at_least:
             # A plan that wins as much and for which doing more is proved, where there is one.
-            won = np.where(
-                found.found & enough, np.floor(100 * found.strength + 1e-9) / 100, np.nan
-            )
+            won = np.floor(100 * found.strength + 1e-9) / 100
+            won[~(found.found & enough)] = np.nan
             for level in np.unique(won[~np.isnan(won)]).tolist():
                 rows = np.flatnonzero(won == level)
                 seconds = answers.seconds[rows]
