@@ -137,7 +137,7 @@ class Metrics:
         return Metrics(add_by_key(self.sums, other.sums))
 
     def table(self, confidence: float) -> pd.DataFrame:
-        """One row per group and metric, as ``ract.evaluation.metrics.recourse_report`` has them."""
+        """One row per group and metric, as ``ract.evaluation.recourse_report`` has them."""
         if not 0 < confidence < 1:
             raise InvalidSpec(f"confidence must lie between 0 and 1, got {confidence!r}.")
         names = list(dict.fromkeys(name for _, name in self.sums))

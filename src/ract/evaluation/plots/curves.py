@@ -171,7 +171,7 @@ class TradeoffDisplay(Display):
         score: str = "AUC",
         **options: Any,
     ) -> Self:
-        """Measure and draw; options are those of ``ract.evaluation.tradeoff.tradeoff_curve``."""
+        """Measure and draw; options are those of ``ract.evaluation.tradeoff_curve``."""
         return cls.from_curve(tradeoff_curve(estimator, X, y, **options), ax=ax, score=score)
 
     def plot(self, *, ax: Axes | None = None, score: str = "AUC") -> Self:

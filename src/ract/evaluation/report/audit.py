@@ -48,7 +48,7 @@ class Audit:
     certificate : Certificate
         On all of them.
     metrics : DataFrame
-        As ``ract.evaluation.metrics.recourse_report``.
+        As ``ract.evaluation.recourse_report``.
     costs : DataFrame
         How many people, of those searched, have each ``cost``: 0 if accepted, inf without a plan at
         any cost, or with one that only supplies missing values. If a population in parts has more
@@ -167,7 +167,7 @@ def audit(
         of the accepted (``ract.evaluation.book``).
     others : fitted classifiers, optional
         Models trained on other people, which say which plans last; as in
-        ``ract.evaluation.metrics.sendable``.
+        ``ract.evaluation.sendable``.
     certificate : Certificate, optional
         A certificate of the whole population, as ``ract.apps.distributed`` makes it, if X is a
         sample of it.
