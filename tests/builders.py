@@ -6,6 +6,8 @@ Everything random comes from the generator that is passed in, so a seed gives th
 from __future__ import annotations
 
 import dataclasses
+import functools
+import inspect
 import itertools
 
 import numpy as np
@@ -39,6 +41,36 @@ def quick_of(n_quick, numbers):
     """Numbers to parametrize with: the first few always, the rest only with ``make test-slow``."""
     rest = (pytest.param(number, marks=pytest.mark.slow) for number in numbers[n_quick:])
     return [*numbers[:n_quick], *rest]
+
+
+def each_seed(seeds, n_quick=None):
+    """Run a test with every seed; all but the first few only with ``make test-slow``.
+
+    They are one test together: pytest takes longer over a test than most small cases do.
+    """
+    n_quick = len(seeds) if n_quick is None else n_quick
+    quick, slow = seeds[:n_quick], seeds[n_quick:]
+    parts = [pytest.param(quick, id=f"{quick[0]}-{quick[-1]}")]
+    if slow:
+        parts += [pytest.param(slow, id=f"{slow[0]}-{slow[-1]}", marks=pytest.mark.slow)]
+
+    def decorate(test):
+        @functools.wraps(test)
+        def run(*, seeds, **given):
+            for seed in seeds:
+                try:
+                    test(seed=seed, **given)
+                except BaseException as error:
+                    error.add_note(f"This is the case of seed {seed}.")
+                    raise
+
+        signature = inspect.signature(test)
+        names = ["seeds" if name == "seed" else name for name in signature.parameters]
+        taken = [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY) for name in names]
+        run.__signature__ = signature.replace(parameters=taken)
+        return pytest.mark.parametrize("seeds", parts)(run)
+
+    return decorate
 
 
 # Tables

@@ -8,6 +8,9 @@ import shutil
 import socket
 import subprocess
 import tempfile
+import threading
+from contextlib import suppress
+from functools import wraps
 from importlib.metadata import version
 from pathlib import Path
 
@@ -20,6 +23,7 @@ _sources = sorted((ROOT / "src" / "ract" / "_kernels").rglob("*.py"))
 _state = hashlib.sha256(b"".join(path.read_bytes() for path in _sources)).hexdigest()[:16]
 _kept = ROOT / ".numba_cache" / f"{_state}-{version('numba')}"
 os.environ.setdefault("NUMBA_CACHE_DIR", str(_kept))
+_kept.mkdir(parents=True, exist_ok=True)
 
 # Models of other libraries are small here, and each core has its own worker: threads would mostly
 # wait for each other, at full speed. Read when those libraries are loaded, in subprocesses too.
@@ -28,6 +32,7 @@ for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
 
 import numpy as np  # noqa: E402
 import pytest  # noqa: E402
+from numba.core.dispatcher import Dispatcher  # noqa: E402
 
 pytest.register_assert_rewrite("tests.builders")
 
@@ -35,6 +40,32 @@ SHARED = ROOT.parent / "shared"
 
 if os.environ.get("NUMBA_DISABLE_JIT") == "1":
     np.seterr(over="ignore")  # kernels count on unsigned integers wrapping around
+
+
+def _one_at_a_time(compile_here):
+    """A dispatcher's ``compile`` that one worker runs while others wait, to load what it kept."""
+    from fcntl import LOCK_EX, flock
+
+    thread = threading.local()
+
+    @wraps(compile_here)
+    def compile_or_load(self, signature):
+        if getattr(thread, "compiles", False):  # a part of a kernel whose turn it is
+            return compile_here(self, signature)
+        name = f"{self.py_func.__module__}.{self.py_func.__qualname__}.lock"
+        with (_kept / name).open("w") as turn:
+            flock(turn, LOCK_EX)
+            thread.compiles = True
+            try:
+                return compile_here(self, signature)
+            finally:
+                thread.compiles = False
+
+    return compile_or_load
+
+
+with suppress(ImportError):  # there is no fcntl on Windows, where every worker compiles
+    Dispatcher.compile = _one_at_a_time(Dispatcher.compile)
 
 
 @pytest.fixture

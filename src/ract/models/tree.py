@@ -13,20 +13,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from ract._utils.errors import InvalidSpec
 from ract._utils.typing import ColumnLike, TableLike
+from ract._utils.validation import INNER_SHARE, NONE, one_of
 from ract.data.frames import read_table, take_rows
 from ract.data.grid import Grid
 from ract.models.fit_state import TreeState
 from ract.models.guarantee import Guarantee, relabel
 from ract.models.labelled import LabelledTreesMixin
-from ract.models.parameters import (
-    INNER_SHARE,
-    NONE,
-    desired_label,
-    one_of,
-    parameter,
-    split_seed,
-    with_parameters,
-)
+from ract.models.parameters import desired_label, parameter, split_seed, with_parameters
 from ract.models.table import Prepared, Source, binary_classes, is_stored, prepare_rows, weights_of
 from ract.trees.cover import Attainment, exact_cover, greedy_cover, own_leaves, relabelled
 from ract.trees.ensemble import TreeEnsemble

@@ -15,16 +15,17 @@ from markupsafe import Markup
 from ract._utils.errors import InvalidSpec, listing
 from ract._utils.status import Status
 from ract._utils.templates import Templates
-from ract._utils.validation import is_missing, is_number
+from ract._utils.validation import check_value, is_missing, is_number, one_of
 from ract.data.actions.names import past_by_name, protected_feature
 from ract.notices.language import BUILT_IN, Language, single_line
 from ract.notices.record import notice_record
-from ract.notices.settings import Code, NoticeSettings, TreeClassifier, used_features
+from ract.notices.settings import Code, NoticeSettings
 from ract.notices.ways import asked_of, is_safe, only_change, ways_of
 from ract.recourse.few_changes import against
 from ract.recourse.plan import Change, Obstacle, Plan
 from ract.recourse.reasons.person import PersonReasons, Reason
 from ract.trees.fingerprint import model_fingerprint
+from ract.trees.readers.model import FittedTrees, used_features
 
 Form = Literal["html", "text", "json"]
 FORMS: tuple[Form, ...] = get_args(Form)
@@ -67,7 +68,7 @@ class Notices:
 
     def __init__(
         self,
-        model: TreeClassifier,
+        model: FittedTrees,
         settings: NoticeSettings | None = None,
         *,
         language: str | None = None,
@@ -149,8 +150,7 @@ class Notices:
 
     def render_values(self, values: dict[str, Any], form: Form = "html") -> str:
         """Render a notice from the result of ``values``."""
-        if form not in FORMS:
-            raise InvalidSpec(f"form must be one of {listing(FORMS)}, got {form!r}.")
+        check_value("form", form, one_of(*FORMS))
         if form == "json":
             return self._templates[False].render("notice.json", values)
         layout = {"layout": "notice.html" if form == "html" else "notice.txt"}
@@ -219,8 +219,8 @@ class Notices:
         given = () if reasons is None else reasons.reasons
         untold = {reason.feature for reason in given if reason.direction == "missing"}
         free = {f.name for f in self.used if f.actionable or f.may_supply}
-        held = () if obstacle is None else obstacle.features
-        named = [name for name in held if name not in {*self._protected, *untold, *free}]
+        blocking = () if obstacle is None else obstacle.features
+        named = [name for name in blocking if name not in {*self._protected, *untold, *free}]
         why = {reason.feature for reason in given}
         return named if reasons is None else [name for name in named if name in why]
 

@@ -39,8 +39,8 @@ class Pack:
 
     def missing(self, settings: NoticeSettings) -> dict[str, str]:
         """The fields that a file leaves empty, and what each is needed for."""
-        own = settings.details
-        return {name: why for name, why in self.needs.items() if not getattr(own, name).strip()}
+        details = settings.details
+        return {name: why for name, why in self.needs.items() if not getattr(details, name).strip()}
 
     def check(self, settings: NoticeSettings) -> None:
         """Raise an error if a required field is empty.

@@ -168,8 +168,9 @@ class RecourseProblem:
         also: list[Question] = []
         for k, model in enumerate(self.model[1:], start=2):
             rules = None if hasattr(model, "ensemble_") else first.encoder.space
+            # Plans cost what the first model's do: the cost and the budget of others are not asked.
             problem = replace(
-                self, model=model, actions=rules, desired=first.tree.desired, cost=None
+                self, model=model, actions=rules, desired=first.tree.desired, cost=None, budget=np.inf
             )
             other = problem._one(first.people, None)
             _check_columns(k, other.encoder, first.encoder, bounds=rules is not None)

@@ -106,7 +106,10 @@ class Recourse(ByPerson[Plan]):
 
     @property
     def bound(self) -> np.ndarray:
-        """A lower bound on the cost of all plans of each person."""
+        """A lower bound on the cost of all plans of each person that keep the options.
+
+        With ``prefer="fewest"`` it is one of the plans that change no more features than theirs.
+        """
         return self.answers.bound
 
     @cached_property

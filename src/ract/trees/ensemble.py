@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import pairwise, starmap
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -14,6 +14,7 @@ import numpy as np
 from ract._kernels.predict import BLOCK, add_totals, find_leaves
 from ract._utils.errors import InvalidSpec
 from ract._utils.memo import Memo
+from ract._utils.progress import in_threads
 from ract.trees.nodes import node_depths, node_parents, shifted_nodes
 
 if TYPE_CHECKING:  # imported where they are used: few predictions need them
@@ -226,16 +227,14 @@ class TreeEnsemble:
         X = np.ascontiguousarray(X, dtype=np.float64)
         n_parts = 1
         if len(X) >= 2 * FEWEST_PER_THREAD:
-            from joblib import Parallel, delayed, effective_n_jobs
+            from joblib import effective_n_jobs
 
             n_parts = max(1, min(effective_n_jobs(n_jobs), len(X) // FEWEST_PER_THREAD))
         if n_parts == 1:
             return self._totals(X, self.root[trees])
         ends = np.linspace(0, len(X), n_parts + 1).astype(np.int64)
-        parts = Parallel(n_jobs=n_parts, prefer="threads")(
-            delayed(self._totals)(X[first:last], self.root[trees]) for first, last in pairwise(ends)
-        )
-        votes, sums = zip(*parts, strict=True)
+        jobs = [partial(self._totals, X[i:j], self.root[trees]) for i, j in pairwise(ends)]
+        votes, sums = zip(*in_threads(jobs, n_parts), strict=True)
         return np.concatenate(votes), np.concatenate(sums)
 
     def _totals(self, X: np.ndarray, root: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

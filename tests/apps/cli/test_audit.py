@@ -83,7 +83,7 @@ def test_wrong_input_gets_one_sentence(plain, tmp_path):
         (("audit", model, new, "--groups", "Moon", "-o", page), "'Moon'"),
         (("audit", model, new, "--target", "Moon", "-o", page), "'Moon'"),
         (("audit", model, new, "--target", "Town", "-o", page), "the model's classes are"),
-        (("certify", model, new, "--confidence", 95), "confidence must lie between"),
+        (("certify", model, new, "--confidence", 95), "confidence must be a share between"),
         (("certify", model, new, "--max-risk", 0.001), "too few"),
         (("certify", model, new, "--check", tmp_path / "none.json"), "none.json"),
         (

@@ -271,3 +271,19 @@ def test_a_local_cluster_listens_on_this_machine_only():
         } - before
         assert len(listening) >= 2
         assert all(address.ip.endswith(("127.0.0.1", "::1")) for address in listening)
+
+
+def test_trees_of_shares_of_the_seeds_make_the_same_forest():
+    loans = load_loans(200)
+    forest = RecourseForestClassifier(loans.actions, n_estimators=5, random_state=0)
+    prepared = scale._checked(forest).prepare(loans.frame, loans.target)
+    parts = scale._shares(forest.seeds, 2)
+    assert parts == [forest.seeds[:3], forest.seeds[3:]]
+    trees = [tree for part in parts for tree in scale._grown(forest, prepared.training, None, part)]
+    pieces = model_fingerprint(forest.fitscale._grown(prepared, trees))
+    assert pieces == model_fingerprint(forest.fit(loans.frame, loans.target))
+
+
+def test_only_forests_are_grown_in_pieces():
+    with pytest.raises(InvalidSpec, match="got a RecourseTreeClassifier"):
+        scale._checked(RecourseTreeClassifier())

@@ -71,16 +71,16 @@ def _show(settings: Any, address: str) -> None:
     names = [f"A-{k}" for k in range(1, N_CASES + 1)]
     _give_ways(service, rows, names.index(APPLICANT))
     cases = service.decide(names, rows, True, "Demo")
-    others = [one for one in cases if not one.accepted and one.person != APPLICANT]
-    people = [str(one.person) for one in others]
+    refused = [one for one in cases if not one.accepted and one.person != APPLICANT]
+    people = [str(one.person) for one in refused]
     values = {person: rows[names.index(person)] for person in people}
     # Some people have plans of many changes only: none of these is promised here.
     plans = zip(people, service.plans(list(values.values()), part=1), strict=True)
     few = [person for person, (plan,) in plans if 0 < len(plan.changes) <= MAX_CHANGES]
     chosen = few[:N_PROMISED]
     service.offer(chosen, service.plans([values[person] for person in chosen]), by="Demo")
-    own = next(one for one in cases if one.person == APPLICANT)
-    link, _ = service.link(service.cases.get(str(own.case)))
+    applicant = next(one for one in cases if one.person == APPLICANT)
+    link, _ = service.link(service.cases.get(str(applicant.case)))
     say(f"\nThe applicant {APPLICANT}, who was refused, opens\n  {link}")
     say(f"\nOthers open {address}/login and enter a key:")
     for role in ROLES:
@@ -89,7 +89,7 @@ def _show(settings: Any, address: str) -> None:
     service.close()
 
 
-def _give_ways(service: Any, rows: list[Any], own: int) -> None:
+def _give_ways(service: Any, rows: list[Any], applicant: int) -> None:
     """Give the applicant the values of someone who is refused and has several ways."""
     import numpy as np
 
@@ -98,5 +98,5 @@ def _give_ways(service: Any, rows: list[Any], own: int) -> None:
         (found,) = service.plans([rows[i]], n_alternatives=2)
         plan = found[0]
         if len(plan.alternatives) == 2 and len(plan.changes) > 1:
-            rows[own], rows[i] = rows[i], rows[own]
+            rows[applicant], rows[i] = rows[i], rows[applicant]
             return

@@ -13,8 +13,8 @@ from ract._utils.errors import InvalidSpec, listing
 from ract._utils.files import write_whole
 from ract._utils.toml import parsed_toml, read_toml
 from ract._utils.typing import Label, TableLike
-from ract._utils.validation import as_names
-from ract.data.actions.feature import Feature, as_python
+from ract._utils.validation import NONE, as_names, as_python, check_value, one_of
+from ract.data.actions.feature import Feature
 from ract.data.actions.infer import (
     Limits,
     Steps,
@@ -38,6 +38,8 @@ from ract.data.frames import Table, read_table
 
 if TYPE_CHECKING:
     from ract.data.actions.propose import Proposal
+
+LIMITS, STEPS = one_of("size"), one_of("round", "limits")
 
 
 @dataclass(frozen=True)
@@ -94,10 +96,8 @@ class ActionSpace:
         steps: Steps = "limits",
         rules: Iterable[Rule | str] = (),
     ) -> None:
-        if limits not in ("size", None):
-            raise InvalidSpec(f"limits must be 'size' or None, got {limits!r}.")
-        if steps not in ("round", "limits", None):
-            raise InvalidSpec(f"steps must be 'round', 'limits' or None, got {steps!r}.")
+        check_value("limits", limits, NONE, LIMITS)
+        check_value("steps", steps, NONE, STEPS)
         if steps == "limits":
             steps = None if limits is None else "round"
         by_name: dict[str, Feature] = {}

@@ -23,16 +23,18 @@ from pathlib import Path
 
 import numpy as np
 
-from ract._utils.errors import InvalidData, InvalidSpec
+from ract._utils.errors import InvalidData
+from ract._utils.statistics import clopper_pearson_upper
 from ract._utils.status import Status
 from ract._utils.typing import Classifier, ColumnLike, Label, TableLike
+from ract._utils.validation import INNER_SHARE, NONE, check_value
 from ract.data.actions import ActionSpace
 from ract.data.costs import Cost
 from ract.data.encoder import Encoder
 from ract.data.groups import group_masks
 from ract.evaluation.certificates.record import Certificate, CertificateWarning, Count
 from ract.evaluation.certificates.witnesses import write_witnesses
-from ract.models.guarantee import clopper_pearson_upper, sequence_people_needed
+from ract.models.guarantee import sequence_people_needed
 from ract.recourse.common.search import Limits
 from ract.recourse.options import TIME_LIMIT
 from ract.recourse.problem import RecourseProblem
@@ -154,9 +156,8 @@ def certify(
 
 def check_certified(confidence: float, max_risk: float | None) -> None:
     """Refuse a confidence or a risk that does not lie between 0 and 1."""
-    for name, value in (("confidence", confidence), ("max_risk", max_risk)):
-        if value is not None and not (isinstance(value, (int, float)) and 0 < value < 1):
-            raise InvalidSpec(f"{name} must lie between 0 and 1, got {value!r}.")
+    check_value("confidence", confidence, INNER_SHARE)
+    check_value("max_risk", max_risk, NONE, INNER_SHARE)
 
 
 def confidence_of_each(confidence: float, n_groups: int) -> float:

@@ -264,7 +264,7 @@ class Descent(ABC):
         forest, rules = self.model.decides_by
         problem = self.model.problem
         tidy(forest, rules, self.own, problem.categorical, point)
-        for a in problem.handed_in(self.own, point):
+        for a in problem.supplied_axes(self.own, point):
             settle(forest, rules, problem.categorical, a, problem.sensible_cells(a), point)
 
     def cost_of(self, point: np.ndarray) -> float:

@@ -165,7 +165,7 @@ def furthest(problem: CellProblem, asking: ModelDescent, point: np.ndarray) -> n
     """
     far = point.copy()
     moved = (point != asking.own) & ~problem.categorical
-    moved[problem.handed_in(asking.own, point)] = False
+    moved[problem.supplied_axes(asking.own, point)] = False
     for a in np.flatnonzero(moved).tolist():
         far[a] = last_cell(problem, a, int(point[a]), rises=point[a] > asking.own[a])
     return far

@@ -109,17 +109,17 @@ class Reason:
         return text + (f" {self._mended()}" if self.asked or not self.changeable else "")
 
     def _what(self) -> str:
-        own = in_words(self.value)
+        value = in_words(self.value)
         usual = "not given" if self.typical is None else in_words(self.typical)
         if self.direction == "missing":
             return "was not given" + ("" if self.typical is None else f" (usual is {usual})")
         if self.direction == "category":
-            return f"is {own}" + ("" if self.value == self.typical else f" (usual is {usual})")
+            return f"is {value}" + ("" if self.value == self.typical else f" (usual is {usual})")
         low = self.direction == "too low"
         fits = self.typical is not None and (
             self.typical > self.value if low else self.typical < self.value
         )
-        return f"is {self.direction} ({own}{f'; usual is {usual}' if fits else ''})"
+        return f"is {self.direction} ({value}{f'; usual is {usual}' if fits else ''})"
 
     def _mended(self) -> str:
         missing = self.direction == "missing"
