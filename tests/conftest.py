@@ -10,7 +10,7 @@ import subprocess
 import tempfile
 import threading
 from contextlib import suppress
-from functools import wraps
+from functools import cache, wraps
 from importlib.metadata import version
 from pathlib import Path
 
@@ -32,6 +32,7 @@ for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
 
 import numpy as np  # noqa: E402
 import pytest  # noqa: E402
+import typer.testing  # noqa: E402
 from numba.core.dispatcher import Dispatcher  # noqa: E402
 
 pytest.register_assert_rewrite("tests.builders")
@@ -63,6 +64,9 @@ def _one_at_a_time(compile_here):
 
     return compile_or_load
 
+
+# Its runner would make all commands anew for each one that it runs.
+typer.testing._get_command = cache(typer.main.get_command)
 
 with suppress(ImportError):  # there is no fcntl on Windows, where every worker compiles
     Dispatcher.compile = _one_at_a_time(Dispatcher.compile)
