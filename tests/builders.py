@@ -182,7 +182,7 @@ def people_with_missing(rng, n, share=0.25):
 
 
 def rules_with_missing(**of_age):
-    """What they may change, and hand in where it is missing."""
+    """What they may change, and supply where it is missing."""
     return ActionSpace(
         [
             Feature("age", change="increase", missing="supply", **of_age),
@@ -198,7 +198,7 @@ def rules_with_missing(**of_age):
 def random_people(rng, *, missing=False):
     """A few binned people as the grower takes them: ties, one-way and fixed axes, categories.
 
-    missing: whether values of most ordinal axes are missing, which some of them allow to hand in.
+    missing: whether values of most ordinal axes are missing, which some of them allow to supply.
     """
     n, n_axes = int(rng.integers(4, 14)), int(rng.integers(1, 4))
     cells, lowest, highest, n_cells, can_enter = [], [], [], [], []
@@ -538,7 +538,7 @@ def people_in_cells(rng, n=60):
     high = np.minimum(cells + rng.integers(0, 3, cells.shape), last)
     for axis in np.flatnonzero(MISSING_CELLS >= 0):
         lacking = cells[axis] == MISSING_CELLS[axis]
-        # Those of one axis may hand in cells 1 to 2, those of the other nothing.
+        # Those of one axis may supply cells 1 to 2, those of the other nothing.
         low[axis, lacking] = 1 if axis == 2 else MISSING_CELLS[axis]
         high[axis, lacking] = 2 if axis == 2 else MISSING_CELLS[axis]
     can_enter = rng.random((4, 4)) < 0.5

@@ -270,12 +270,12 @@ def test_wide_grids_use_wider_integers(rng):
 def test_wrong_input_is_refused(rng):
     column = rng.normal(size=10)
     encoder = Encoder(column[:, None])
-    with pytest.raises(InvalidSpec, match="max_cells must lie between 2 and 65536, got 1"):
+    with pytest.raises(InvalidSpec, match="must be a whole number from 2 to 65536, got 1"):
         Grid.from_columns(encoder.axes, [column], 1)
     grid = Grid.from_columns(encoder.axes, [column])
     prices = grid.price(make_cost("percentile").fit([column], np.ones(1)))
     for budget in (-0.1, float("nan")):
-        with pytest.raises(InvalidSpec, match="budget must be 0 or more"):
+        with pytest.raises(InvalidSpec, match="budget must be a number of 0 or more"):
             prices.reach([column], grid.cells([column]), budget)
     search_only = grid.price(make_cost("l1").fit([column], np.ones(1)))
     with pytest.raises(InvalidSpec, match="Training needs a cost"):

@@ -101,7 +101,7 @@ def test_action_files_keep_limits():
         for one in (space, space.complete(people)):
             assert ActionSpace.from_toml_text(one.to_toml_text()) == one
     assert ActionSpace.from_toml_text('limits = "none"\n[features.a]\n').limits is None
-    with pytest.raises(InvalidSpec, match="limits must be 'size' or None, got 'half'"):
+    with pytest.raises(InvalidSpec, match="limits must be 'size', or None, got 'half'"):
         ActionSpace.from_toml_text('limits = "half"\n[features.a]\n')
 
 

@@ -50,7 +50,7 @@ def test_the_same_model_and_reference_are_read_once_until_it_is_fitted_again():
 def test_the_budget_is_the_one_given_or_that_of_training():
     assert own_budget(own()) == 0.4 and own_budget(own(), 0.1) == 0.1
     assert own_budget(PLAIN) == np.inf
-    with pytest.raises(InvalidSpec, match="budget must be 0 or more"):
+    with pytest.raises(InvalidSpec, match="budget must be a number of 0 or more"):
         own_budget(PLAIN, -1)
     assert RecourseProblem(own()).encoded(PEOPLE).budget == 0.4
 

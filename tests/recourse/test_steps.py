@@ -181,7 +181,7 @@ def test_who_hands_in_a_value_hands_in_a_multiple():
     missing = encoder.missing_cells
     cost = fit_cost("percentile", list(matrix.T), encoder.weights, exact=True, missing=missing)
     grid = Grid(encoder.axes, (np.array([18.5, 25.5, 52.5, 55.5]), np.zeros(0)))
-    handed = grid.price(cost).handed_in[0]
+    handed = grid.price(cost).supplied[0]
     np.testing.assert_array_equal(handed.values, [10, 20, 30, np.nan, 60])
 
 
@@ -270,5 +270,5 @@ def test_proposed_steps():
     ):
         with pytest.raises(InvalidSpec, match=message):
             Feature("x", **given)
-    with pytest.raises(InvalidSpec, match="steps must be 'round', 'limits' or None, got 5"):
+    with pytest.raises(InvalidSpec, match="steps must be 'round' or 'limits', or None, got 5"):
         ActionSpace([], steps=5)

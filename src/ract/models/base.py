@@ -205,7 +205,7 @@ class RecourseClassifierMixin(LearnerParameters, ClassifierMixin):
         raise NotImplementedError
 
     def weight_unit(self, desired: np.ndarray, weights: np.ndarray) -> float:
-        """The middle of the weights that are tried for a goal."""
+        """Middle of the recourse weights that are tried when searching for a goal."""
         raise NotImplementedError
 
     def ensemble_on(self, training: TrainingSet, weight: float, floor: float) -> TreeEnsemble:

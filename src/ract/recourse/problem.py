@@ -95,7 +95,7 @@ class RecourseProblem:
 
     @classmethod
     def of(cls, model: ModelLike, keywords: Mapping[str, Any], asked_by: str) -> RecourseProblem:
-        """The problem that was given, or the one that a model and keywords make.
+        """Return a given problem unchanged, or build one from a model and keywords.
 
         Parameters
         ----------
@@ -121,14 +121,14 @@ class RecourseProblem:
         return model
 
     def encoded(self, X: TableLike) -> Question:
-        """The problem about people, all of whose rows must be valid: encoded, with its cost."""
+        """Encode people, all of whose rows must be valid, and fit the cost."""
         X = self._used(X)
         return self._several(X, read_table(X))
 
     def encoded_valid(
         self, X: TableLike, *, strict: bool = False
     ) -> tuple[Question, InvalidRows | None]:
-        """The problem about people whose rows are valid, and the invalid rows if there are any.
+        """Encode people whose rows are valid; return the problem and the invalid rows, if any.
 
         With ``strict`` the table is refused if a row is invalid.
         """
@@ -168,8 +168,9 @@ class RecourseProblem:
         also: list[Question] = []
         for k, model in enumerate(self.model[1:], start=2):
             rules = None if hasattr(model, "ensemble_") else first.encoder.space
+            # Plans cost what the first model's do: the cost and the budget of others are not asked.
             problem = replace(
-                self, model=model, actions=rules, desired=first.tree.desired, cost=None
+                self, model=model, actions=rules, desired=first.tree.desired, cost=None, budget=np.inf
             )
             other = problem._one(first.people, None)
             _check_columns(k, other.encoder, first.encoder, bounds=rules is not None)

@@ -95,7 +95,7 @@ def has_recourse(model: ModelLike, X: TableLike, **options: Any) -> np.ndarray:
 def reach(question: Question, *, supply: bool = True, **limits: Any) -> np.ndarray:
     """Status of everyone in a question, as numbers of ``Status``; limits as ``recourse_status``.
 
-    supply: whether handing in a missing value is an action where the features allow it.
+    supply: whether supplying a missing value is an action where the features allow it.
     """
     axes = question.encoder.axes if supply else question.axes_without_supply
     status = np.full(len(question.matrix), Status.ACCEPTED, np.int8)

@@ -252,12 +252,12 @@ def estimator_for(model: str, **given: Any) -> Any:
     known = kinds[model]().get_params(deep=False)
     for name, nothing in LABELS_ONLY.items():
         if name not in known and given.get(name, nothing) != nothing:
-            others = "forest or tree, not for boosting"
+            allowed = "forest or tree, not for boosting"
             if model == "forest":
-                others = "tree; forests are certified afterwards"
-            raise BadInput(f"--{name.replace('_', '-')} is for --model {others}.")
-    own = {name: value for name, value in given.items() if name in known and value is not None}
-    return kinds[model](**own)
+                allowed = "tree; forests are certified afterwards"
+            raise BadInput(f"--{name.replace('_', '-')} is for --model {allowed}.")
+    parameters = {k: value for k, value in given.items() if k in known and value is not None}
+    return kinds[model](**parameters)
 
 
 def _performance(estimator: Any, people: Any) -> dict[str, Any]:

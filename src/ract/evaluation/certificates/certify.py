@@ -3,7 +3,7 @@
 A certificate rests on people who had no part in training. If ``k`` of ``n`` of them are without
 recourse, the share in the population is, with the stated confidence, at most the Clopper-Pearson
 bound of ``k`` in ``n``, whatever the model and whatever the search: people for whom a search ended
-without an answer count as without. So do those who would have to hand in a missing value, since
+without an answer count as without. So do those who would have to supply a missing value, since
 anyone could declare the best one. Bounds of several groups hold together, each at a confidence
 that is raised for their number (Bonferroni).
 
@@ -23,16 +23,18 @@ from pathlib import Path
 
 import numpy as np
 
-from ract._utils.errors import InvalidData, InvalidSpec
+from ract._utils.errors import InvalidData
+from ract._utils.statistics import clopper_pearson_upper
 from ract._utils.status import Status
 from ract._utils.typing import Classifier, ColumnLike, Label, TableLike
+from ract._utils.validation import INNER_SHARE, NONE, check_value
 from ract.data.actions import ActionSpace
 from ract.data.costs import Cost
 from ract.data.encoder import Encoder
 from ract.data.groups import group_masks
 from ract.evaluation.certificates.record import Certificate, CertificateWarning, Count
 from ract.evaluation.certificates.witnesses import write_witnesses
-from ract.models.guarantee import clopper_pearson_upper, sequence_people_needed
+from ract.models.guarantee import sequence_people_needed
 from ract.recourse.common.search import Limits
 from ract.recourse.options import TIME_LIMIT
 from ract.recourse.problem import RecourseProblem
@@ -154,9 +156,8 @@ def certify(
 
 def check_certified(confidence: float, max_risk: float | None) -> None:
     """Refuse a confidence or a risk that does not lie between 0 and 1."""
-    for name, value in (("confidence", confidence), ("max_risk", max_risk)):
-        if value is not None and not (isinstance(value, (int, float)) and 0 < value < 1):
-            raise InvalidSpec(f"{name} must lie between 0 and 1, got {value!r}.")
+    check_value("confidence", confidence, INNER_SHARE)
+    check_value("max_risk", max_risk, NONE, INNER_SHARE)
 
 
 def confidence_of_each(confidence: float, n_groups: int) -> float:

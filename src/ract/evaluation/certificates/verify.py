@@ -18,16 +18,16 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from ract._utils.errors import InvalidData, InvalidFile, InvalidSpec
+from ract._utils.errors import InvalidData, InvalidFile
 from ract._utils.signature import refuse_unknown_keywords
+from ract._utils.statistics import clopper_pearson_upper
 from ract._utils.typing import Classifier, ColumnLike, Label, TableLike
+from ract._utils.validation import COUNT, as_python, check_value
 from ract.data.groups import group_masks
 from ract.evaluation.certificates.certify import check_certified, confidence_of_each, overlap_of
 from ract.evaluation.certificates.record import (
     Certificate,
     Count,
-    is_count,
-    json_label,
     not_read,
     read_record,
     record_digest,
@@ -35,7 +35,6 @@ from ract.evaluation.certificates.record import (
 from ract.evaluation.certificates.recount import Recount, contradiction, is_without
 from ract.evaluation.certificates.verification import NOBODY_CAN, Verification
 from ract.evaluation.certificates.witnesses import read_witnesses
-from ract.models.guarantee import clopper_pearson_upper
 from ract.recourse.common.search import Limits
 from ract.recourse.options import TIME_LIMIT
 from ract.recourse.problem import PROBLEM_KEYWORDS, ProblemKeywords, RecourseProblem
@@ -132,8 +131,7 @@ def verify(
     """
     refuse_unknown_keywords("verify", problem, frozenset(PROBLEM_KEYWORDS))
     check_certified(confidence, None)
-    if not is_count(none_sample):
-        raise InvalidSpec(f"none_sample must be a whole number of 0 or more, got {none_sample!r}.")
+    check_value("none_sample", none_sample, COUNT)
     record = certificate
     if isinstance(record, Certificate):
         record = record.to_dict()
@@ -302,7 +300,7 @@ class _Check:
         if inside is None and stated.groups:
             self.open["groups"] = "the groups were not given"
         else:
-            names = [json_label(group) for group in inside or ()]
+            names = [as_python(group) for group in inside or ()]
             listed = [count.group for count in stated.groups]
             if not _same_labels(listed, names):
                 return f"the record has the groups {listed!r} and not {names!r}."

@@ -18,6 +18,7 @@ the walk's end is found by halving.
 from __future__ import annotations
 
 import copy
+from bisect import bisect_left
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Unpack
@@ -26,10 +27,11 @@ import numpy as np
 
 from ract._utils.errors import InvalidData, InvalidSpec
 from ract._utils.signature import refuse_unknown_keywords
+from ract._utils.statistics import clopper_pearson_upper
 from ract._utils.status import Status
 from ract._utils.typing import Classifier, TableLike
 from ract.evaluation.certificates.certify import check_certified
-from ract.models.guarantee import clopper_pearson_upper, most_failures, sequence_people_needed
+from ract.models.guarantee import most_failures, sequence_people_needed
 from ract.models.imported import ImportedClassifier
 from ract.models.tree import RecourseTreeClassifier
 from ract.recourse.options import TIME_LIMIT
@@ -210,16 +212,9 @@ def _threshold_of(model: Classifier) -> float:
 
 def _last_that_passes(passes: Callable[[int], bool], last: int) -> int:
     """The last step that passes of those from 1 to last, or 0; once one fails, all after it do."""
-    low, high = 0, last
     if passes(last):
         return last
-    while high - low > 1:
-        middle = (low + high) // 2
-        if passes(middle):
-            low = middle
-        else:
-            high = middle
-    return low
+    return bisect_left(range(1, last), True, key=lambda step: not passes(step))
 
 
 def _with_trees(model: Classifier, trees: TreeEnsemble) -> Classifier:

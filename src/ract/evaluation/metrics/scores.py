@@ -60,7 +60,7 @@ def recourse_risk(model: Classifier, X: TableLike, y: object = None, **options: 
 def served(model: Classifier, X: TableLike, **options: Any) -> np.ndarray:
     """Who is accepted or has an action within the budget; those of unknown status have none.
 
-    Nor do those whose cheapest action only hands in missing values.
+    Nor do those whose cheapest action only supplies missing values.
     """
     if set(options) <= QUICK and options.get("cost") is None and not _may_supply(model, options):
         return has_recourse(model, X, strict=True, **options)
@@ -68,7 +68,7 @@ def served(model: Classifier, X: TableLike, **options: Any) -> np.ndarray:
 
 
 def _may_supply(model: Classifier, options: dict[str, Any]) -> bool:
-    """Whether some feature lets people hand in a missing value."""
+    """Whether some feature lets people supply a missing value."""
     space = options.get("actions")
     if space is None and hasattr(model, "encoder_"):
         space = model.encoder_.space

@@ -15,6 +15,7 @@ from ract._utils.files import write_whole
 from ract._utils.printable import html_table
 from ract._utils.signature import refuse_unknown_keywords
 from ract._utils.typing import Classifier, ColumnLike, Label, TableLike
+from ract._utils.validation import AT_LEAST_ONE, NONE, check_value
 from ract.data.frames import read_table, take_rows
 from ract.data.groups import with_everyone
 from ract.evaluation.certificates import Certificate, certify
@@ -119,7 +120,7 @@ class Audit:
         return page(self, templates)
 
     def save(self, path: str | Path, templates: str | Path | None = None) -> None:
-        """Write the page (see ``to_html``), whole or not at all."""
+        """Write the page (see ``to_html``) atomically."""
         write_whole(path, self.to_html(templates))
 
     def _repr_html_(self) -> str:
@@ -191,8 +192,7 @@ def audit(
     (500, '<!doctype html>')
     """
     refuse_unknown_keywords("audit", problem, frozenset(PROBLEM_KEYWORDS))
-    if max_people is not None and max_people < 1:
-        raise InvalidSpec(f"max_people must be 1 or more, got {max_people!r}.")
+    check_value("max_people", max_people, NONE, AT_LEAST_ONE)
     budget = problem.pop("budget", None)
     how: dict[str, Any] = {"time_limit": time_limit, "n_jobs": n_jobs, "progress": progress}
     how |= problem

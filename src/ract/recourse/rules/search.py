@@ -102,7 +102,7 @@ class RuledExplainer:
         return low[:n], high[:n]
 
     def _signs(self, person: RuledPerson, plan: Candidate) -> np.ndarray:
-        """The direction in which a plan moves each number; 0 of those that it hands in, too."""
+        """The direction in which a plan moves each number; 0 of those that it supplies, too."""
         axes = self.search.problem.grid.axes
         columns = [axis.columns[0] for axis in axes]
         sign = np.nan_to_num(np.sign(plan.values[columns] - person.row[columns]))
