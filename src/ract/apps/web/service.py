@@ -164,11 +164,15 @@ class Service:
         rows: Rows,
         rules: Sequence[PersonalRules] | None = None,
         part: int = PART,
+        seconds: float | None = None,
         **options: Any,
     ) -> Iterator[Recourse]:
-        """Plans for people, each under their own rules, for a few at a time."""
+        """Plans for people, each under their own rules, for a few at a time.
+
+        In the seconds of a request, if there are not more.
+        """
         live, own = self.live, rules or [ANY] * len(rows)
-        each = self.settings.time_limit / len(rows)
+        each = (seconds or self.settings.time_limit) / len(rows)
         for first in range(0, len(rows), part):
             still_wanted()
             some = slice(first, first + part)
