@@ -114,7 +114,9 @@ class Decision(BaseModel):
     person: str | None
     accepted: bool
     decision: Plain = Field(description="The class.", examples=["refused"])
-    promise: str | None = Field(description="The promise by which they are accepted, if one is.")
+    promise: str | None = Field(
+        description="The promise by which they are accepted, or would be once it is redeemed."
+    )
     case: str | None = Field(description="Number of the case, if it is kept.")
 
 
