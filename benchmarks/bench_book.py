@@ -2,7 +2,7 @@
 
 A model of the training people gives plans to the others, who are asked about and, on FICO, judge
 each other (nobody by their own half). Earned plans are sought by a judge of the training people; on
-FICO a search ends after so many nodes, since some in the judge's deep trees would take minutes, and
+FICO a search ends after so many nodes, since many in the judge's deep trees would take long, and
 who is undecided then has no plan. On the loans model effects of changes on other features are not
 counted in. The bad rates that ``docs/book.md`` shows, and its picture.
 
