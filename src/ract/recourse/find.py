@@ -105,7 +105,7 @@ def find_recourse(
         be freed for one person.
     plausibility : Plausibility or str, optional
         Only plans that lead to plausible people, by "isolation_forest" or
-        "local_outlier_factor" (or a ``ract.recourse.plausible.plausibility.Plausibility``), learned
+        "local_outlier_factor" (or a ``ract.recourse.Plausibility``), learned
         from the reference people unless it has been fitted.
     effects : CausalEffects, mapping, graph or "estimate", optional
         Include the causal effects of changes on other features: effects, edges such as

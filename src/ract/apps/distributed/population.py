@@ -181,7 +181,7 @@ class Statements:
         confidence: float = 0.95,
         **options: Any,
     ) -> pd.DataFrame:
-        """``ract.evaluation.metrics.recourse_report`` on everyone in a frame of an engine.
+        """``ract.evaluation.recourse_report`` on everyone in a frame of an engine.
 
         Plausibility is left out unless people to learn it from are given as ``reference``.
 

@@ -12,7 +12,7 @@ import pandas as pd
 
 from ract._utils.errors import InvalidSpec
 from ract._utils.files import write_whole
-from ract._utils.printable import html_table
+from ract._utils.printable import html_table, printable
 from ract._utils.typing import Classifier, ColumnLike, Label, TableLike
 from ract._utils.validation import AT_LEAST_ONE, NONE, check_value
 from ract.data.frames import read_table, take_rows
@@ -48,7 +48,7 @@ class Audit:
     certificate : Certificate
         On all of them.
     metrics : DataFrame
-        As ``ract.evaluation.metrics.recourse_report``.
+        As ``ract.evaluation.recourse_report``.
     costs : DataFrame
         How many people, of those searched, have each ``cost``: 0 if accepted, inf without a plan at
         any cost, or with one that only supplies missing values. If a population in parts has more
@@ -109,7 +109,7 @@ class Audit:
         ----------
         templates : path, optional
             A folder of Jinja2 templates to use instead of those of the same name in
-            ``ract/report/templates``.
+            ``ract/evaluation/report/templates``.
 
         Raises
         ------
@@ -122,14 +122,16 @@ class Audit:
         """Write the page (see ``to_html``) atomically."""
         write_whole(path, self.to_html(templates))
 
+    def __repr__(self) -> str:
+        return f"{printable(self.title)}: {self.certificate.describe().splitlines()[0]}"
+
     def _repr_html_(self) -> str:
         """The findings in short; ``save`` writes the page."""
         whole = self.metrics.drop_duplicates("metric")
         rows = list(whole[["metric", "people", "value"]].itertuples(index=False, name=None))
         if (sent := self.sendable) is not None:
             rows.insert(0, ("plans that can be sent", len(sent.people), sent.share))
-        caption = f"{self.title}: {self.certificate.describe().splitlines()[0]}"
-        return html_table(caption, ("metric", "people", "value"), rows)
+        return html_table(repr(self), ("metric", "people", "value"), rows)
 
 
 def audit(
@@ -168,7 +170,7 @@ def audit(
         of the accepted (``ract.evaluation.book``).
     others : fitted classifiers, optional
         Models trained on other people, which say which plans last; as in
-        ``ract.evaluation.metrics.sendable``.
+        ``ract.evaluation.sendable``.
     certificate : Certificate, optional
         A certificate of the whole population, as ``ract.apps.distributed`` makes it, if X is a
         sample of it.
