@@ -107,6 +107,7 @@ def test_a_person_with_an_action_is_not_passed_off_as_without(
         f"this check finds 200 people, {seen.accepted} accepted, {seen.served} with"
         in (checked.problems["counts"])
     )
+
     # The other engine finds them too, if the search does not.
     def none_found(question, *_, **__):
         return np.full(len(question.matrix), Status.NONE_WITHIN_BUDGET)
