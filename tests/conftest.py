@@ -2,28 +2,18 @@
 
 from __future__ import annotations
 
-import hashlib
+import gc
 import os
 import shutil
 import socket
 import subprocess
 import tempfile
-import threading
-from contextlib import suppress
-from functools import wraps
-from importlib.metadata import version
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 
-# Numba notices a change of a kernel's own file but not of the files that it calls into. Compiled
-# code for tests is therefore kept by the state of all kernels, and by Numba's version, since two
-# environments would overwrite each other's. Set before Numba is imported.
-_sources = sorted((ROOT / "src" / "ract" / "_kernels").rglob("*.py"))
-_state = hashlib.sha256(b"".join(path.read_bytes() for path in _sources)).hexdigest()[:16]
-_kept = ROOT / ".numba_cache" / f"{_state}-{version('numba')}"
-os.environ.setdefault("NUMBA_CACHE_DIR", str(_kept))
-_kept.mkdir(parents=True, exist_ok=True)
+from tests.compiled import compile_in_turn  # noqa: E402 - before Numba is imported
 
 # Models of other libraries are small here, and each core has its own worker: threads would mostly
 # wait for each other, at full speed. Read when those libraries are loaded, in subprocesses too.
@@ -32,7 +22,7 @@ for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
 
 import numpy as np  # noqa: E402
 import pytest  # noqa: E402
-from numba.core.dispatcher import Dispatcher  # noqa: E402
+import typer.testing  # noqa: E402
 
 pytest.register_assert_rewrite("tests.builders")
 
@@ -42,30 +32,21 @@ if os.environ.get("NUMBA_DISABLE_JIT") == "1":
     np.seterr(over="ignore")  # kernels count on unsigned integers wrapping around
 
 
-def _one_at_a_time(compile_here):
-    """A dispatcher's ``compile`` that one worker runs while others wait, to load what it kept."""
-    from fcntl import LOCK_EX, flock
+compile_in_turn()
 
-    thread = threading.local()
-
-    @wraps(compile_here)
-    def compile_or_load(self, signature):
-        if getattr(thread, "compiles", False):  # a part of a kernel whose turn it is
-            return compile_here(self, signature)
-        name = f"{self.py_func.__module__}.{self.py_func.__qualname__}.lock"
-        with (_kept / name).open("w") as turn:
-            flock(turn, LOCK_EX)
-            thread.compiles = True
-            try:
-                return compile_here(self, signature)
-            finally:
-                thread.compiles = False
-
-    return compile_or_load
+# Its runner would make all commands anew for each one that it runs.
+typer.testing._get_command = cache(typer.main.get_command)
 
 
-with suppress(ImportError):  # there is no fcntl on Windows, where every worker compiles
-    Dispatcher.compile = _one_at_a_time(Dispatcher.compile)
+@pytest.hookimpl(wrapper=True)
+def pytest_collection():
+    """What there is of tests stays until the end; nothing of it is garbage to look through."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+        gc.freeze()
 
 
 @pytest.fixture

@@ -13,7 +13,6 @@ import pandas as pd
 from ract._utils.errors import InvalidSpec
 from ract._utils.files import write_whole
 from ract._utils.printable import html_table, printable
-from ract._utils.signature import refuse_unknown_keywords
 from ract._utils.typing import Classifier, ColumnLike, Label, TableLike
 from ract._utils.validation import AT_LEAST_ONE, NONE, check_value
 from ract.data.frames import read_table, take_rows
@@ -30,7 +29,7 @@ from ract.recourse.calibration import LastingCurve
 from ract.recourse.find import find_recourse
 from ract.recourse.options import TIME_LIMIT
 from ract.recourse.plan import Obstacle
-from ract.recourse.problem import PROBLEM_KEYWORDS, ProblemKeywords, own_budget
+from ract.recourse.problem import ProblemKeywords, RecourseProblem, own_budget
 from ract.recourse.result import Recourse
 
 
@@ -136,7 +135,7 @@ class Audit:
 
 
 def audit(
-    model: Classifier,
+    model: Classifier | RecourseProblem,
     X: TableLike,
     y: ColumnLike | None = None,
     *,
@@ -157,7 +156,8 @@ def audit(
 
     Parameters
     ----------
-    model, X, y
+    model : fitted classifier or RecourseProblem
+    X, y
         As in ``recourse_report``; bounds are for people who had no part in training.
     groups : str or array (people,), optional
         A column of X, or everyone's group.
@@ -182,7 +182,7 @@ def audit(
     time_limit, n_jobs, progress
         As in ``ract.find_recourse``.
     **problem
-        The keywords of ``RecourseProblem``.
+        The keywords of ``RecourseProblem``, where a bare model is given.
 
     Examples
     --------
@@ -193,14 +193,14 @@ def audit(
     >>> found.n_people, found.to_html()[:15]
     (500, '<!doctype html>')
     """
-    refuse_unknown_keywords("audit", problem, frozenset(PROBLEM_KEYWORDS))
     check_value("max_people", max_people, NONE, AT_LEAST_ONE)
-    budget = problem.pop("budget", None)
+    asked = RecourseProblem.of(model, problem, "audit")
+    classifier, budget = asked.model, asked.budget
     how: dict[str, Any] = {"time_limit": time_limit, "n_jobs": n_jobs, "progress": progress}
-    how |= problem
+    how |= {name: value for name, value in asked.keywords.items() if name != "budget"}
     if certificate is None:
-        certificate = certify(model, X, budget, confidence, groups, training=training, **how)
-    most, n_people = own_budget(model, budget), read_table(X).n_rows
+        certificate = certify(classifier, X, budget, confidence, groups, training=training, **how)
+    most, n_people = own_budget(classifier, budget), read_table(X).n_rows
     if most != certificate.budget:
         raise InvalidSpec(
             f"The certificate is for a budget of {certificate.budget:g}, the audit for {most:g}."
@@ -211,15 +211,15 @@ def audit(
         if groups is not None and not isinstance(groups, str):
             groups = np.asarray(groups)[rows]
     accepted = certificate.share_accepted
-    plans = plans_of_letters(model, X, budget=most, strict=True, **how)
+    plans = plans_of_letters(classifier, X, budget=most, strict=True, **how)
     counts = Counts.of(
-        model, X, y, most, groups=groups, judge=judge, accepted=accepted, plans=plans, **how
+        classifier, X, y, most, groups=groups, judge=judge, accepted=accepted, plans=plans, **how
     )
     shown: dict[str, Any] = {"groups": groups, "others": others, "confidence": confidence}
     sent, lending = sendable(plans, reference=training, **shown), None
-    found = audit_of(counts, model, certificate, confidence, title, judge, **how)
+    found = audit_of(counts, classifier, certificate, confidence, title, judge, **how)
     if judge is not None and y is not None:
-        lending = book(model, X, y, judge, **shown, budget=most, **how)
+        lending = book(classifier, X, y, judge, **shown, budget=most, **how)
     return replace(found, sendable=sent, book=lending)
 
 
