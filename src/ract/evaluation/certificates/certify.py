@@ -175,8 +175,8 @@ def check_size(counts: list[Count], max_risk: float | None) -> None:
             )
         if best > WEAK:
             warnings.warn(
-                f"{count.n_people} {who} are too few for a bound below {best:.2f}, even if everyone "
-                "has recourse.",
+                f"{count.n_people} {who} are too few for a bound below {best:.2f}, even if "
+                "everyone has recourse.",
                 CertificateWarning,
                 stacklevel=4,
             )
