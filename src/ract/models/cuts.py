@@ -111,7 +111,7 @@ def warn_if_few_refused(decided: np.ndarray, weights: np.ndarray) -> None:
     if not within(FEW_REFUSED, share):  # exact at the edge, whatever weights round to
         warnings.warn(
             f"The model refuses {share:.1%} of the training people, so training for recourse "
-            "has little effect; set approval_rate=, max_bad_rate= or threshold= to another cut-off.",
+            "has little effect; set another cut-off (approval_rate, max_bad_rate or threshold).",
             FewRefusedWarning,
             stacklevel=5,
         )
