@@ -380,7 +380,7 @@ def test_a_notice_says_how_long_its_ways_hold():
     [
         (
             "en",
-            "If they are renewed before you are there, way 2 is more likely",
+            "If these change before you are there, way 2 is more likely",
         ),
         (
             "de",

@@ -550,7 +550,7 @@ def test_other_methods_and_what_they_refuse(loans, model):
     related = model.recourse(fewer, actions=space, budget=1.0)
     after = related.counterfactuals[related.found]
     assert (after["LoanAmount"] <= 0.5 * after["Income"] + 1e-6).all() and related.found.any()
-    with pytest.raises(InvalidSpec, match="need the exact method"):
+    with pytest.raises(InvalidSpec, match="needs? the exact method"):
         model.recourse(people, method="leaves", ranges=True)
     with pytest.raises(InvalidSpec, match="cannot be asked for together"):
         model.recourse(people, plausibility="isolation_forest", max_changes=1)

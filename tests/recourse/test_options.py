@@ -39,7 +39,7 @@ def test_what_was_asked_for_is_named():
         ({"n_alternatives": -1}, "n_alternatives must be a whole number of 0 or more, got -1"),
         ({"strongest": True, "margin": 0.1}, "cannot be asked for together with a margin"),
         ({"strongest": True, "at_least": True}, "cannot be asked for together with a margin"),
-        ({"relations": ["a <= b"]}, "relations is no longer an option"),
+        ({"relations": ["a <= b"]}, "relations= is gone; in its place: rules of the action space"),
     ],
 )
 def test_what_cannot_be_is_refused(wrong, sentence):

@@ -138,7 +138,7 @@ class Metrics:
         return Metrics(add_by_key(self.sums, other.sums))
 
     def table(self, confidence: float) -> pd.DataFrame:
-        """One row per group and metric, as ``ract.evaluation.metrics.recourse_report`` has them."""
+        """One row per group and metric, as ``ract.evaluation.recourse_report`` has them."""
         check_value("confidence", confidence, INNER_SHARE)
         names = list(dict.fromkeys(name for _, name in self.sums))
         found = list(dict.fromkeys(group for group, _ in self.sums))

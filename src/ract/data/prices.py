@@ -1,7 +1,7 @@
 """A grid under a cost: what people can do, read by learner and searches alike.
 
 For any person the price list knows the cheapest value that they attain in each cell and what it
-costs. The rules themselves are those of ``ract.data.actions.Feature``: a box per person and
+costs. The rules themselves are those of ``ract.Feature``: a box per person and
 feature (``Feature.box``), the intersection of bounds, direction and limits, of which the budget
 leaves a part.
 """

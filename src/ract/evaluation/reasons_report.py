@@ -22,6 +22,7 @@ from ract._utils.typing import Classifier, ColumnLike, Label, TableLike
 from ract._utils.validation import check_value, whole
 from ract.data.frames import read_table, take_rows
 from ract.data.groups import EVERYONE, group_masks
+from ract.recourse.common.search import Limits
 from ract.recourse.find import find_recourse
 from ract.recourse.reachable import reach
 from ract.recourse.reasons.find import find_reasons
@@ -274,11 +275,11 @@ def _plans(found: Reasons, options: dict[str, Any]) -> tuple[np.ndarray, np.ndar
     """Whether everyone has a plan that supplies nothing, as a status, and who has another one."""
     question = found.question
     if question.cost.norm == "max":
-        limits = {name: options[name] for name in ("time_limit", "n_jobs") if name in options}
-        status = reach(question, **limits)
+        limits = Limits(time_limit=options.get("time_limit"), n_jobs=options.get("n_jobs"))
+        status = reach(question, limits)
         planned = np.isin(status, _WITH_PLAN)
         if any(axis.feature.may_supply for axis in question.encoder.axes):
-            status = np.where(planned, reach(question, supply=False, **limits), status)
+            status = np.where(planned, reach(question, limits, supply=False), status)
         only_supplied = planned & np.isin(status, (Status.NONE, Status.NONE_WITHIN_BUDGET))
     else:
         search = {name: options[name] for name in _SEARCH if name in options}

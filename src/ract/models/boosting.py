@@ -308,7 +308,8 @@ class RecourseBoostingClassifier(RecourseClassifierMixin, ThreadParameters, Base
         done = in_threads(jobs, self.n_jobs)
         return list(track(done, len(jobs), "Boosting", show=self.verbose > 0))
 
-    def _scores_in_cells(self, training: TrainingSet, people: People) -> np.ndarray:
+    def scores_in_cells(self, training: TrainingSet, people: People) -> np.ndarray:
+        """Scores of people by a booster of the training set without a weight."""
         [model], *_ = self._boosted_at(training, 0.0, 0.0)
         return model.scores(np.ascontiguousarray(people.cells.T))
 

@@ -271,10 +271,12 @@ class RecourseForestClassifier(LabelledTreesMixin, ThreadParameters, BaseEstimat
         return self._scored_out_of_bag(state, prepared, draws)
 
     @property
-    def _quickly(self) -> dict[str, int]:
+    def quick_parameters(self) -> dict[str, int]:
+        """Fewer trees."""
         return {"n_estimators": min(self.n_estimators, N_PILOT)}
 
-    def _scores_in_cells(self, training: TrainingSet, people: People) -> np.ndarray:
+    def scores_in_cells(self, training: TrainingSet, people: People) -> np.ndarray:
+        """Scores of people by a forest of the training set without a weight."""
         trees = [grown.tree for grown in self._trees(self._growth(training, 0.0, 0.0, None))]
         return np.mean([tree.share[own_leaves(tree, people)] for tree in trees], axis=0)
 
@@ -321,7 +323,8 @@ class RecourseForestClassifier(LabelledTreesMixin, ThreadParameters, BaseEstimat
         matrix = matrix[asked]  # no more than is needed: the search takes memory too
         search = for_models.ExactSearch(state.ensemble, state.encoder.axes, state.cost)
         by_person = {"trees": bag.left_out[refused], "needed": needed[asked]}
-        answers = search.attains(matrix, self.budget_, n_jobs=self.n_jobs, **by_person)
+        limits = for_models.Limits(n_jobs=self.n_jobs)
+        answers = search.attains(matrix, self.budget_, limits, **by_person)
         without = int((answers != Status.FOUND).sum())
         return replace(
             state,

@@ -135,7 +135,7 @@ def import_model(
     Parameters
     ----------
     model, people, actions, desired, threshold
-        As in ``ract.trees.readers.read_model``.
+        As in ``ract.trees.read_model``.
     cost : str or Cost
         How effort is measured; learned from the people.
     budget : float, optional

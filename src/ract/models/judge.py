@@ -264,6 +264,12 @@ class OutcomeJudge(ThreadParameters, BaseEstimator):
         width = t.ppf((1 + self.confidence) / 2, n_halves - 1) * spread
         return self._calibrated(np.column_stack([middle, middle - width, middle + width]))
 
+    def by_half(self, X: TableLike, people: TableLike) -> tuple[np.ndarray, np.ndarray]:
+        """Probability of people who have become X, overall and by half; NaN of halves with them."""
+        check_is_fitted(self)
+        shares = self._shares(X, people)
+        return self._calibrated(np.nanmean(shares, axis=1)), self._calibrated(shares)
+
     def probability(self, X: TableLike) -> pd.DataFrame:
         """Probability of the desired class of each person, with an interval.
 

@@ -236,7 +236,8 @@ class RecourseTreeClassifier(LabelledTreesMixin, BaseEstimator):
             recourse_risk=self._risk(tree, training),
         )
 
-    def _scores_in_cells(self, training: TrainingSet, people: People) -> np.ndarray:
+    def scores_in_cells(self, training: TrainingSet, people: People) -> np.ndarray:
+        """Scores of people by a tree of the training set without a weight."""
         rules = self._rules(training, 0.0, 0.0, None)
         tree = _grow(training, rules, split_seed(self.random_state))
         return tree.share[own_leaves(tree, people)]

@@ -42,6 +42,7 @@ from ract._utils.statistics import exact_share
 from ract._utils.status import Status
 from ract.data.costs import FittedCost
 from ract.data.encoder import Axis
+from ract.recourse.common.search import Limits
 from ract.recourse.exact.search import ExactSearch
 from ract.trees.ensemble import TreeEnsemble
 
@@ -156,9 +157,8 @@ class Validation:
         search = ExactSearch(ensemble, *self.learned[0])
 
         def ask(people: np.ndarray) -> np.ndarray:
-            answers = search.attains(
-                self.matrix[people], self.budget, max_nodes=MAX_NODES, n_jobs=self.n_jobs
-            )
+            limits = Limits(max_nodes=MAX_NODES, n_jobs=self.n_jobs)
+            answers = search.attains(self.matrix[people], self.budget, limits)
             return np.where(answers == Status.FOUND, LASTS, NO_PLAN)[None]
 
         recourse, _ = self._recourse(np.flatnonzero(~accepted), ask, BATCH)

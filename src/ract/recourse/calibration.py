@@ -282,7 +282,7 @@ def calibrate(
     Parameters
     ----------
     estimator : classifier
-        Not fitted; any that ``ract.evaluation.metrics.lasting_recourse`` takes.
+        Not fitted; any that ``ract.recourse.lasting_recourse`` takes.
     X : frame or array
     y : array (people,)
     lasting : float, optional
@@ -310,7 +310,7 @@ def calibrate(
         holds if so many people act. X must be a pandas frame, and the search must be able to find
         the learner's strongest plans.
     sample_weight, random_state, n_jobs, progress, **options
-        As in ``ract.evaluation.metrics.lasting_recourse``.
+        As in ``ract.recourse.lasting_recourse``.
 
     Returns
     -------

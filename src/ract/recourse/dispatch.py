@@ -235,8 +235,9 @@ def search_for(question: Question, options: Options) -> Entry:
     exact_only = SEARCHES["exact"].honours - {"max_changes", "max_nodes"}
     if refused and exact_only.issuperset(refused):
         raise InvalidSpec(
-            f"{listing(refused)} need the exact method, a cost that is a maximum or a sum, and "
-            f"neither rules between features, effects nor plausibility; got {because}."
+            f"{listing(refused)} {'needs' if len(refused) == 1 else 'need'} the exact method, one "
+            "model of two classes, a cost that is a maximum or a sum, and neither rules between "
+            f"features, effects nor plausibility; got {because}."
         )
     if ruled:
         refused.append("rules between features")
@@ -354,7 +355,7 @@ def highest(
     answers : Answers
         The cheapest plans, which are replaced.
     ask : callable
-        The ``Recourse`` of a strength for some rows, in what ``answers.seconds`` leaves of their time.
+        The ``Recourse`` of a strength for some rows, in the time that ``answers.seconds`` leaves.
     strengths : list of float
         Ascending.
     beside : bool

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, cast
 
 import numpy as np
@@ -12,6 +12,7 @@ import pandas as pd
 
 from ract._utils.errors import InvalidSpec, listing
 from ract._utils.renamed import refuse_removed
+from ract._utils.signature import refuse_unknown_keywords
 from ract._utils.validation import BELOW_ONE, COUNT, NONE, check_value, one_of
 from ract.data.actions import CHANGES, Change, Feature
 from ract.data.encoder import Axis
@@ -22,6 +23,7 @@ TIME_LIMIT = 10.0  # seconds per person, by default
 METHODS, PREFERENCES = one_of("exact", "leaves"), one_of("cheapest", "fewest")
 
 Override = str | Feature
+Overrides = Mapping[Any, Mapping[str, Override]]
 # What of a Feature may differ for one person.
 _LIMITS = ("lower", "upper", "max_change", "max_relative", "step", "pace", "per", "delay")
 _OVERRIDDEN = ("change", "weight", "missing", *_LIMITS)
@@ -77,6 +79,7 @@ class Options:
     def of(cls, **keywords: Any) -> Options:
         """Options from the keywords of ``ract.find_recourse``, limits among them."""
         limits = {name: keywords.pop(name) for name in Limits.names() if name in keywords}
+        refuse_unknown_keywords("find_recourse", keywords, frozenset(f.name for f in fields(cls)))
         limited = Limits(**{"time_limit": TIME_LIMIT} | limits)
         return cls(limits=limited, **keywords)
 
@@ -114,7 +117,7 @@ def rows_by_rules(
     rows: np.ndarray,
     labels: pd.Index,
     axes: Sequence[Axis],
-    overrides: Mapping[Any, Mapping[str, Override]] | None,
+    overrides: Overrides | None,
 ) -> Iterator[tuple[np.ndarray, tuple[Axis, ...]]]:
     """Rows with the same rules, and the rules.
 

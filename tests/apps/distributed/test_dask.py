@@ -280,7 +280,7 @@ def test_trees_of_shares_of_the_seeds_make_the_same_forest():
     parts = scale._shares(forest.seeds, 2)
     assert parts == [forest.seeds[:3], forest.seeds[3:]]
     trees = [tree for part in parts for tree in scale._grown(forest, prepared.training, None, part)]
-    pieces = model_fingerprint(forest.fitscale._grown(prepared, trees))
+    pieces = model_fingerprint(forest.fit_grown(prepared, trees))
     assert pieces == model_fingerprint(forest.fit(loans.frame, loans.target))
 
 

@@ -81,7 +81,8 @@ def audit_model(
     }
     leads = ""
     if sent is not None:
-        leads = f"{percent(sent.share)} of {len(sent.people)} refused people have a plan to send. "
+        who = f"{percent(sent.share)} of {len(sent.people)} refused people"
+        leads = f"{who} have a plan that can be sent. "
     sentence = (
         f"{leads}{found.n_people} people, {percent(1 - everyone.risk)} accepted or with a plan "
         f"within the budget; the page is {output}."

@@ -294,13 +294,13 @@ def _lasting(estimator: Any) -> dict[str, Any]:
 def _figures(summary: dict[str, Any]) -> str:
     """How the model does, in one sentence."""
     names = {
-        "approval_rate": "accepted",
-        "bad_rate": "undesired among the accepted",
+        "accuracy": "accuracy",
+        "approval_rate": "approval rate",
+        "bad_rate": "bad rate of the accepted",
         "base_rate": "desired among all",
-        "accuracy": "decided rightly",
     }
     said = [f"AUC {summary['auc']:.3f}"] if "auc" in summary else []
-    said += [f"{percent(summary[key])} {name}" for key, name in names.items() if key in summary]
+    said += [f"{name} {percent(summary[key])}" for key, name in names.items() if key in summary]
     return f"On {summary['measured_on']}: {', '.join(said)}."
 
 

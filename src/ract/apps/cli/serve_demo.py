@@ -26,7 +26,7 @@ def prepare_demo(folder: Path) -> tuple[Path, tuple[Path, ...], Callable[[Any, s
     say(f"Training a model on {N_APPLICANTS:,} made-up loan applications ...")
     loans = load_loans(N_APPLICANTS)
     # Whoever is refused becomes older while a promise lasts, and nobody is told what to borrow for.
-    other = {"Age": {"drift": 1 / 12}, "Purpose": {"change": "fixed"}}
+    other: dict[str, Any] = {"Age": {"drift": 1 / 12}, "Purpose": {"change": "fixed"}}
     features = [replace(feature, **other.get(feature.name, {})) for feature in loans.actions]
     space = ActionSpace(features, loans.desired).within("1 year")
     model = RecourseBoostingClassifier(space, max_iter=N_TREES, lasting=0.8, random_state=0)

@@ -233,18 +233,20 @@ class Ledger:
         *,
         model: str,
         by: str | None = None,
+        redeem: bool = True,
     ) -> list[tuple[str, str | None]]:
         """Record decisions of a model as cases: all of them, or none.
 
         A person whom the model refuses and who meets the conditions of an open promise is accepted
-        by it. Returns the numbers of the case and of that promise for each person.
+        by it, if promises are to be redeemed. Returns the numbers of the case and of that promise
+        for each person.
         """
         check_keys(people, "A person's key")
         found = []
         with self.store.writing() as db:
             for person, values, is_yes in zip(people, rows, accepted, strict=True):
                 given, promise = plain_values(values), None
-                if not is_yes:
+                if redeem and not is_yes:
                     promise = self._redeem(db, person, given, by=by).decided_by
                 decision = {"accepted": is_yes or promise is not None, "promise": promise}
                 decision["model"] = model

@@ -45,7 +45,7 @@ class Limit(NamedTuple):
             return False
         try:
             number = float(value)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             return False
         above = self.low is None or number >= self.low
         return math.isfinite(number) and above and (self.high is None or number <= self.high)

@@ -137,6 +137,9 @@ class Certificate:
     def __str__(self) -> str:
         return self.describe()
 
+    def __repr__(self) -> str:
+        return f"Certificate: {self.describe().splitlines()[0]}"
+
     def _repr_html_(self) -> str:
         counts = [("everyone", self.everyone), *((count.group, count) for count in self.groups)]
         rows = [(name, *count.numbers, percent_up(count.risk_bound)) for name, count in counts]

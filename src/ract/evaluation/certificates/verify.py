@@ -58,7 +58,7 @@ _OPTIONAL = {
 
 def verify(
     certificate: Certificate | dict[str, Any] | str | Path,
-    model: Classifier | None = None,
+    model: Classifier | RecourseProblem | None = None,
     X: TableLike | None = None,
     *,
     groups: str | ColumnLike | None = None,
@@ -107,7 +107,7 @@ def verify(
         Of the searches.
     **problem
         The rest of the question: the keywords of ``RecourseProblem``, as they were given to
-        ``certify``.
+        ``certify``; none if a problem is given.
 
     Returns
     -------
@@ -142,13 +142,14 @@ def verify(
     except InvalidData as damage:
         return Verification(("record",), {"record": str(damage)})
     check = _Check.of(record, stated)
-    question = None if model is None else check.model(model, X, problem)
+    asked = None if model is None else RecourseProblem.of(model, problem, "verify")
+    question = None if asked is None else check.model(asked, X)
     if X is not None:
         check.people(X)
     shown = None if witnesses is None else check.file(witnesses)
-    if model is not None and question is not None and X is not None and not check.problems:
+    if asked is not None and question is not None and X is not None and not check.problems:
         check.asked(question.budget, confidence, max_changes)
-        check.training(overlap_of(model, question.encoder, question.matrix, training))
+        check.training(overlap_of(asked.model, question.encoder, question.matrix, training))
         if search and not check.problems:
             limits = Limits(max_changes, time_limit, n_jobs, progress, max_nodes)
             inside = None if groups is None else group_masks(X, groups)
@@ -184,24 +185,21 @@ class _Check:
         every_silent = frozenset({*silent, *not_read(record)})
         return cls(stated, {"record": wrong} if wrong else {}, left | silent, every_silent)
 
-    def model(
-        self, model: Classifier, X: TableLike | None, problem: ProblemKeywords
-    ) -> Question | None:
+    def model(self, asked: RecourseProblem, X: TableLike | None) -> Question | None:
         """Compare the model and its costs; the question to it, if it is the one."""
         self._done("model", ["model"])
-        reference = problem.get("reference")
         # Models of ours know their features without a table.
-        known: Any = X if reference is None else reference
-        people = reference if X is None else X
-        actions, desired = problem.get("actions"), problem.get("desired")
-        threshold = problem.get("threshold")
-        tree = read_model(model, known, actions, desired=desired, threshold=threshold)
+        known: Any = X if asked.reference is None else asked.reference
+        people = asked.reference if X is None else X
+        tree = read_model(
+            asked.model, known, asked.actions, desired=asked.desired, threshold=asked.threshold
+        )
         if model_fingerprint(tree) != self.stated.model:
             self.problems["model"] = "it decides otherwise, or its rules for actions differ."
             return None
-        fitted, question = getattr(model, "cost_", None), None
+        fitted, question = getattr(asked.model, "cost_", None), None
         if people is not None:
-            question = RecourseProblem(model, **problem).encoded(people)
+            question = asked.encoded(people)
             fitted = question.cost
         if fitted is not None and cost_fingerprint(fitted) != self.stated.cost:
             self.problems["model"] = "its costs of actions differ."

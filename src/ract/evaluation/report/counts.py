@@ -88,7 +88,7 @@ class Counts:
         Parameters
         ----------
         model, people, y, budget, groups, judge
-            As in ``ract.evaluation.report.audit``.
+            As in ``ract.audit``.
         accepted : float
             Share of everybody whom the model accepts, for the judge.
         plausibility : bool

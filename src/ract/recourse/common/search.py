@@ -112,6 +112,9 @@ def ceilings_of(budget: float | np.ndarray, n_people: int) -> np.ndarray:
     return np.minimum(ceiling(budgets), LARGEST)
 
 
+UNLIMITED = Limits()
+
+
 @dataclass(frozen=True)
 class Batch:
     """People to search for, the most that each may spend, and the table of their answers.
