@@ -60,7 +60,11 @@ class Queue:
         self._pool = ThreadPoolExecutor(self.threads)
 
     def submit(
-        self, call: Callable[[], Answer], work: RequestWork, units: int, arrived: float | None = None
+        self,
+        call: Callable[[], Answer],
+        work: RequestWork,
+        units: int,
+        arrived: float | None = None,
     ) -> Future[Answer]:
         """Begin a call, or let it wait; refused at once if that would take too long.
 
@@ -71,7 +75,7 @@ class Queue:
         waits = sum(n for _, n in list(self.running.values())) * self.each / self.threads
         must_wait = len(self.running) >= self.threads
         if must_wait and monotonic() + waits > due:
-            raise Busy(math.ceil(waits))
+            raise Busy(max(1, math.ceil(waits)))
 
         def timed() -> Answer:
             begun = monotonic()
@@ -245,9 +249,7 @@ class Gate:
 
     async def identify(self, request: Request) -> Caller:
         """Whoever asks, by a key or a link in the header, or by a cookie of this service."""
-        return await self.in_thread(
-            partial(self._identify, request), arrived=request.state.arrived
-        )
+        return await self.in_thread(partial(self._identify, request), arrived=request.state.arrived)
 
     def _identify(self, request: Request) -> Caller:
         caller = self._shown(request)
