@@ -14,7 +14,7 @@ from time import monotonic, thread_time, time
 from typing import Any, Literal, TypeVar
 
 from fastapi import Depends, Request
-from limits import RateLimitItem, RateLimitItemPerDay, RateLimitItemPerMinute
+from limits import RateLimitItem, RateLimitItemPerMinute, RateLimitItemPerMonth
 from limits.strategies import FixedWindowRateLimiter
 
 from ract.apps.ledger import LedgerUnavailable
@@ -34,7 +34,7 @@ LONG = 600.0  # seconds for what an auditor or an administrator asks
 LINK_REQUESTS = 50  # of a key's requests, a link has one in so many
 LINK_SHARE = 5  # of a key's seconds of searches, a link has one in so many
 LINK_AT_ONCE = 2  # searches of one link, under way or waiting
-TRIES_PER_DAY = 100  # values that one link may try: whoever tries thousands can rebuild the model
+TRIES = 100  # sets of values that one link may try in 30 days: SECURITY.md says why
 TOO_SLOW = "This took too long, and nothing was kept; ask for fewer people, or a job."
 WAIT = 0.3  # seconds that a request may wait for others
 LATELY = 0.3  # weight of the newest call in the time that calls took lately
@@ -128,7 +128,7 @@ class Gate:
         self._most: dict[str, RateLimitItem] = {
             name: RateLimitItemPerMinute(max(1, int(n)), namespace=name) for name, n in most.items()
         }
-        self._most["tries"] = RateLimitItemPerDay(TRIES_PER_DAY, namespace="tries")
+        self._most["tries"] = RateLimitItemPerMonth(TRIES, namespace="tries")
         self._at_once: Counter[str] = Counter()
         # Searches keep a core busy: more of them at once only take longer each.
         searching = max(1, settings.threads // SEARCHING)

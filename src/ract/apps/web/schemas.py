@@ -186,7 +186,7 @@ class Offers(BaseModel):
 
 
 class RedemptionAnswer(BaseModel):
-    """What happened when a person came back."""
+    """Result of redeeming a promise."""
 
     accepted: bool
     promise: PromiseAnswer
