@@ -355,7 +355,7 @@ def highest(
     answers : Answers
         The cheapest plans, which are replaced.
     ask : callable
-        The ``Recourse`` of a strength for some rows.
+        The ``Recourse`` of a strength for some rows, in the time that ``answers.seconds`` leaves.
     strengths : list of float
         Ascending.
     beside : bool
@@ -369,6 +369,7 @@ def highest(
     while len(rows := rows[missed[rows] - reached[rows] > 1]):
         now = level[rows[0]]
         asked = rows[level[rows] == now]
+        seconds = answers.seconds[asked]
         again = ask(strengths[now], asked).answers
         better = again.found
         if safe is not None and again.beyond is not None:
@@ -376,6 +377,7 @@ def highest(
         reached[asked[better]], missed[asked[~better]] = now, now
         level[asked] = (reached[asked] + missed[asked]) // 2
         answers.replace(asked[better], again, np.flatnonzero(better))
+        answers.seconds[asked] = seconds + again.seconds
     for row in np.flatnonzero(reached >= 0).tolist() if beside else ():
         plan = cheapest.take(np.array([row]))
         plan.weaker = np.ones(1, bool)

@@ -142,8 +142,8 @@ def scored(part: TreeArrays, k: int, n_classes: int) -> TreeArrays:
 def starting_from(base: np.ndarray, parts: Sequence[TreeArrays]) -> list[TreeArrays]:
     """Parts of ``end_to_end`` after a leaf that holds what the score of each class starts from."""
     start: TreeArrays = {
-        name: np.full(1, -1 if name in ("column", "left", "right") else 0, np.asarray(own).dtype)
-        for name, own in parts[0].items()
+        name: np.full(1, -1 if name in ("column", "left", "right") else 0, np.asarray(array).dtype)
+        for name, array in parts[0].items()
         if name not in ("codes", "scores")
     }
     if "codes" in parts[0]:
@@ -175,8 +175,8 @@ def ensembles_among(
         return (
             TreeEnsemble(**layout.trees, label=wins, value=scores[:, k], combine="votes", cutoff=1),
         )
-    others = [c for c in range(scores.shape[1]) if c != k]
-    return tuple(_ahead_of(reading, layout, scores, k, c) for c in others)
+    rivals = [c for c in range(scores.shape[1]) if c != k]
+    return tuple(_ahead_of(reading, layout, scores, k, c) for c in rivals)
 
 
 def _ahead_of(
