@@ -14,7 +14,7 @@ from ract._utils.errors import InvalidSpec, listing, refuse_unknown
 from ract._utils.toml import parsed_toml, read_toml
 from ract.data.actions import Feature
 from ract.data.encoder import Encoder
-from ract.notices.language import Language
+from ract.notices.language import SAID_ALIKE, Language, single_line
 from ract.notices.standard import LISTS, check_list, reasons_for, spoken
 from ract.trees.ensemble import TreeEnsemble
 
@@ -205,7 +205,7 @@ class NoticeSettings:
                         sentence = f"{phrase} ({sentence})" if named else phrase
                 made[direction] = Code(code, sentence, both[1])
             texts[feature.name] = FeatureText(label, made)
-        return cls(language, details or Details(), texts)
+        return cls(language, details or Details(), texts, _words_of(used))
 
     @classmethod
     def from_toml(cls, path: str | Path) -> NoticeSettings:
@@ -308,6 +308,12 @@ def used_features(model: TreeClassifier) -> list[Feature]:
         )
     asked = set(np.unique(model.ensemble_.feature).tolist())
     return [axis.feature for axis in model.encoder_.axes if asked & set(axis.columns)]
+
+
+def _words_of(features: Sequence[Feature]) -> dict[str, str]:
+    """Categories as they are, to be put into words; every language has those for yes and no."""
+    every = (single_line(c) for f in features for c in f.categories or () if isinstance(c, str))
+    return {category: category for category in every if category not in SAID_ALIKE}
 
 
 def directions_of(feature: Feature) -> Sequence[str]:

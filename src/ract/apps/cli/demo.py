@@ -20,13 +20,14 @@ def demo(n_people: int = 3, random_state: int = 0, output: Path = Path("ract-dem
     from rich.table import Table
     from sklearn.base import clone
 
-    from ract import ActionSpace, RecourseBoostingClassifier, RecourseForestClassifier
+    from ract import RecourseBoostingClassifier, RecourseForestClassifier
     from ract._utils.errors import how_to_install
     from ract.data.datasets import load_loans
     from ract.evaluation import audit, sendable
 
     console = Console()
     loans = load_loans(N_APPLICANTS, random_state=random_state)
+    limited = load_loans(1, limits="size").actions
     new = load_loans(N_NEW, random_state=random_state + 1)
     elsewhere = load_loans(N_APPLICANTS, random_state=random_state + 2)
     first = loans.frame.head(4).assign(**{str(loans.target.name): loans.target.head(4)})
@@ -46,10 +47,8 @@ def demo(n_people: int = 3, random_state: int = 0, output: Path = Path("ract-dem
         "plain forest": RecourseForestClassifier(
             loans.actions, n_estimators=N_TREES, recourse_weight=0.0, **common
         ),
-        # This action space limits the size of changes and asks for round amounts.
-        "recourse-aware booster": RecourseBoostingClassifier(
-            ActionSpace(loans.actions.features, loans.desired), **common
-        ),
+        # Its action space limits the size of changes and asks for round amounts.
+        "recourse-aware booster": RecourseBoostingClassifier(limited, **common),
     }
     table = Table("model", "accuracy", "refused", "have a plan", "it can be sent")
     for name, model in models.items():
