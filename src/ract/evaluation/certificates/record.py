@@ -190,6 +190,8 @@ class Certificate:
             canonical_json(record)  # is JSON at all
             own = _entries(record)
             own["everyone"] = _count(own["everyone"])
+            if not isinstance(own["groups"], list):
+                raise ValueError("its groups are no list")
             own["groups"] = tuple(_count(count) for count in own["groups"])
             own["budget"] = math.inf if own["budget"] is None else own["budget"]
             certificate = cls(**own)
