@@ -48,7 +48,7 @@ from ract._utils.errors import how_to_install  # noqa: E402
 from ract._utils.status import Status  # noqa: E402
 from ract.data import datasets  # noqa: E402
 from ract.data.costs import ScaledCost  # noqa: E402
-from ract.recourse.additive.search import AdditiveSearch  # noqa: E402
+from ract.recourse.dispatch import exact_search  # noqa: E402
 from ract.recourse.question import Question  # noqa: E402
 from ract.recourse.solver import SolverSearch  # noqa: E402
 
@@ -137,7 +137,7 @@ class Ours:
         self.search.solve(question.matrix[:1], np.inf, time_limit=1.0)  # compiled before
 
     def _made(self, question: Question):
-        return AdditiveSearch(question.goal, question.encoder.axes, question.cost)
+        return exact_search(question.goal, question.encoder.axes, question.cost)
 
     def solve(self, i: int) -> tuple[float, bool]:
         """Cost (inf for none) and whether it is proved."""

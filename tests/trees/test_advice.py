@@ -144,7 +144,7 @@ def test_the_features_in_focus_lift_most_one_after_the_other(boosted):
     trees = trees_of(model, len(CELLS))
     cooperation = Cooperation(0.1, margin, 1, 1, n_focus=2)
     scores = model.scores(cells.home)
-    found = focused([(model.base, trees)], cells, cooperation, scores)
+    found, _ = focused([(model.base, trees)], cells, cooperation, scores)
     refused = np.flatnonzero(scores < margin)
     rows = refused[np.linspace(0, len(refused) - 1, min(N_LIFTED, len(refused))).astype(int)]
 
@@ -163,6 +163,28 @@ def test_the_features_in_focus_lift_most_one_after_the_other(boosted):
     # The second is found by ascent along one axis at a time, which need not be the best of pairs.
     pairs = {axis: lifted([first, axis]) for axis in range(len(CELLS)) if axis != first}
     assert pairs[found.focus[1]] >= sorted(pairs.values())[-2]
+
+
+def test_three_features_in_focus_are_enough_where_they_bring_people_half_of_the_way(boosted):
+    people, model = boosted
+    cells, scores = Cells.of(people), model.scores(Cells.of(people).home)
+    models = [(model.base, trees_of(model, len(CELLS)))]
+    outcomes = []
+    for margin in (*np.linspace(scores.min() + 0.1, scores.max(), 9), 2 * scores.max()):
+        asked = Cooperation(0.1, margin, 1, 1, n_focus=4)
+        found, enough = focused(models, cells, asked, scores)
+        assert len(found.focus) == (3 if enough else 4)
+        three, _ = focused(models, cells, replace(asked, n_focus=3), scores)
+        rows = np.flatnonzero(scores < margin)
+        points, lifted = cells.home[rows], scores[rows].copy()
+        everyone = np.arange(len(rows), dtype=np.uint32)
+        for axis in three.focus:
+            along = (points, everyone, np.array([axis]), cells.reach(rows), models[0][1], margin, 1)
+            lines.ascend(*along, lifted)
+        way = margin - scores[rows]
+        assert enough == (np.minimum(lifted - scores[rows], way).sum() > 0.5 * way.sum())
+        outcomes.append(enough)
+    assert len(set(outcomes)) == 2
 
 
 def test_points_move_only_on_the_axes_in_focus(boosted):

@@ -43,3 +43,17 @@ def test_the_weight_falls_while_members_lose_much_auc(wrong, expected):
     asked = Cooperation(0.25, 1.0, 3, 3, n_focus=2)
     *_, used = cooperate(people, rows, np.ones(600), rules, asked, np.random.RandomState(0))
     assert used == expected
+
+
+def test_points_count_twice_where_three_features_bring_people_half_of_the_way():
+    rng = np.random.default_rng(7)
+    people = people_in_cells(rng, 600)
+    rows = rows_with_points(people, rng)
+    rows = rows.of(np.ascontiguousarray(people.cells.T), people.desired, np.ones(600))
+    used = []
+    for margin in (0.3, 5.0):
+        asked = Cooperation(0.01, margin, 3, 3, n_focus=4)
+        rules = BoostRules(20, 0.2, 6, 20, 1.0)
+        *_, weight = cooperate(people, rows, np.ones(600), rules, asked, np.random.RandomState(0))
+        used.append(weight)
+    assert used == [0.02, 0.01]

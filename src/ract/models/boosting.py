@@ -8,32 +8,34 @@ from functools import partial
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
-from joblib import Parallel, delayed, effective_n_jobs
+from joblib import effective_n_jobs
 from sklearn.base import BaseEstimator
 from sklearn.model_selection import StratifiedKFold, train_test_split
 from sklearn.utils import check_random_state
 
-from ract._utils.progress import track
+from ract._utils.progress import in_threads, track
 from ract._utils.typing import ColumnLike, TableLike
-from ract.models.base import RecourseClassifierMixin
-from ract.models.fit_state import BoostingState
-from ract.models.parameters import (
+from ract._utils.validation import (
     ABOVE_0,
     FRACTION,
     INNER_SHARE,
-    MAX_FEATURES,
     NONE,
     POSITIVE_SHARE,
+    at_least,
+    one_of,
+    whole,
+)
+from ract.models.base import RecourseClassifierMixin
+from ract.models.fit_state import BoostingState
+from ract.models.parameters import (
+    MAX_FEATURES,
     MaxFeatures,
     ThreadParameters,
-    at_least,
     features_per_split,
     monotonic_directions,
     number_of_people,
-    one_of,
     parameter,
     split_seed,
-    whole,
     with_parameters,
 )
 from ract.models.table import Prepared, Source
@@ -64,8 +66,8 @@ class RecourseBoostingClassifier(RecourseClassifierMixin, ThreadParameters, Base
     person can reach, and a few boosters (members) learn from the people and, in addition, to accept
     these points. The mean of the members' scores decides, and the replicates give the
     probabilities. If the action space limits changes relative to the person (``limits="size"``), a
-    point differs from its person only in the four features that together help refused people most,
-    so that short plans are enough.
+    point differs from its person only in the three or four features that together help refused
+    people most, so that short plans are enough.
 
     Parameters
     ----------
@@ -74,8 +76,9 @@ class RecourseBoostingClassifier(RecourseClassifierMixin, ThreadParameters, Base
     recourse_weight : float
         The largest weight of a point, where a person has the weight 1. 0 gives a plain booster.
         ``TunedRecourseClassifierCV`` finds the weight that a goal needs. If the action space limits
-        changes, the weight is halved (``recourse_weight_``) while members lose more than .01 of AUC
-        compared with plain boosters, on people whom they have not seen.
+        changes, the weight in use (``recourse_weight_``) is doubled where three features bring
+        refused people more than half of the way, and halved while members lose more than .01 of
+        AUC compared with plain boosters, on people whom they have not seen.
     learning_rate : float
         Factor by which the values of leaves are multiplied.
     max_iter : int
@@ -176,8 +179,8 @@ class RecourseBoostingClassifier(RecourseClassifierMixin, ThreadParameters, Base
     patience: ClassVar[int] = 10
     # Boosters whose mean decides, where there are replicates.
     n_members: ClassVar[int] = 5
-    # With limits relative to the person, in how many features points may differ from their people:
-    # plans for people have at most three changes, and which features they need differs.
+    # With limits relative to the person, in how many features points may differ from their people
+    # where three are not enough: which features people need differs.
     n_focus: ClassVar[int] = 4
     # The probability of the desired class to which points that people could get to are lifted.
     anchor_strength: ClassVar[float] = 0.82
@@ -302,22 +305,21 @@ class RecourseBoostingClassifier(RecourseClassifierMixin, ThreadParameters, Base
         return lambda scores: rule.choose(scores, people.desired, weights.people)
 
     def _in_threads(self, jobs: Sequence[Job]) -> list[Any]:
-        done = Parallel(n_jobs=self.n_jobs, prefer="threads", return_as="generator")(
-            delayed(job)() for job in jobs
-        )
+        done = in_threads(jobs, self.n_jobs)
         return list(track(done, len(jobs), "Boosting", show=self.verbose > 0))
 
-    def _scores_in_cells(self, training: TrainingSet, people: People) -> np.ndarray:
+    def scores_in_cells(self, training: TrainingSet, people: People) -> np.ndarray:
+        """Scores of people by a booster of the training set without a weight."""
         [model], *_ = self._boosted_at(training, 0.0, 0.0)
         return model.scores(np.ascontiguousarray(people.cells.T))
 
     def ensemble_on(self, training: TrainingSet, weight: float, floor: float) -> TreeEnsemble:
-        """The trees that decide, grown with another weight than the estimator's."""
+        """Grow the deciding trees with another recourse weight than the estimator's."""
         members, _, cut, _ = self._boosted(training, weight)
         return _mean_of(members, training, cut)
 
     def weight_unit(self, desired: np.ndarray, weights: np.ndarray) -> float:
-        """The middle of the weights that are tried for a goal."""
+        """Middle of the recourse weights that are tried when searching for a goal."""
         return UNIT
 
     def predict_proba(self, X: TableLike) -> np.ndarray:

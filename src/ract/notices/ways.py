@@ -89,7 +89,7 @@ def with_sufficient(
     reasons: Reasons,
     **options: Any,
 ) -> list[Plan]:
-    """The same plans, and the change that a reason says is enough alone if no plan has it.
+    """Add the single change that a reason calls sufficient, where no plan consists of it.
 
     Parameters
     ----------
@@ -157,8 +157,8 @@ def _does(change: Change, needed: Change) -> bool:
     if needed.supplied:
         (low, high), (least, most) = (_proved(one) for one in (change, needed))
         return least <= low and high <= most
-    own, goal, least = (float(v) for v in (needed.before, change.goal, needed.goal))
-    return (goal - own) / (least - own) >= NEARLY_ALL if least != own else True
+    start, goal, least = (float(v) for v in (needed.before, change.goal, needed.goal))
+    return (goal - start) / (least - start) >= NEARLY_ALL if least != start else True
 
 
 def _proved(change: Change) -> tuple[float, float]:

@@ -36,6 +36,7 @@ from ract.recourse.question import Question
 from ract.recourse.rules.ruling import Ruling
 from ract.recourse.rules.search import RuledExplainer, RuledSearch
 from ract.trees.ensemble import TreeEnsemble
+from ract.trees.readers.scoring import as_votes
 
 
 @dataclass(frozen=True)
@@ -103,7 +104,7 @@ def _exact(task: Task, people: np.ndarray) -> Answers:
     search = exact_search(question.goal, task.axes, question.cost)
     decision = exact_search(question.ensemble, task.axes, question.cost)
     stronger = [
-        decision.of_goal(question.ensemble.stronger(strength))
+        decision.of_goal(as_votes(question.ensemble.stronger(strength)))
         for strength in options.levels.strengths(question.ensemble)
     ]
     asked = batch, question.budget, options, question.rules
@@ -157,7 +158,8 @@ def ruled_search(question: Question, axes: tuple[Axis, ...]) -> RuledSearch:
 
 def exact_search(trees: TreeEnsemble, axes: tuple[Axis, ...], cost: FittedCost) -> ExactSearch:
     """The exact search for a cost that is a maximum or a sum."""
-    return (AdditiveSearch if adds_up(cost) else ExactSearch).prepared(trees, axes, cost)
+    kind = AdditiveSearch if adds_up(cost) else ExactSearch
+    return kind.prepared(as_votes(trees), axes, cost)
 
 
 def adds_up(cost: FittedCost) -> bool:
@@ -233,8 +235,9 @@ def search_for(question: Question, options: Options) -> Entry:
     exact_only = SEARCHES["exact"].honours - {"max_changes", "max_nodes"}
     if refused and exact_only.issuperset(refused):
         raise InvalidSpec(
-            f"{listing(refused)} need the exact method, a cost that is a maximum or a sum, and "
-            f"neither rules between features, effects nor plausibility; got {because}."
+            f"{listing(refused)} {'needs' if len(refused) == 1 else 'need'} the exact method, one "
+            "model of two classes, a cost that is a maximum or a sum, and neither rules between "
+            f"features, effects nor plausibility; got {because}."
         )
     if ruled:
         refused.append("rules between features")
@@ -352,7 +355,7 @@ def highest(
     answers : Answers
         The cheapest plans, which are replaced.
     ask : callable
-        The ``Recourse`` of a strength for some rows, in what ``answers.seconds`` leaves of their time.
+        The ``Recourse`` of a strength for some rows, in the time that ``answers.seconds`` leaves.
     strengths : list of float
         Ascending.
     beside : bool

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Unpack
 
@@ -14,22 +13,13 @@ from ract.data.actions.pace import whole_months
 from ract.recourse.common.answers import Answers
 from ract.recourse.common.search import Limits, check_budget
 from ract.recourse.dispatch import Entry, Task, answer, confirm_plans, highest, resolved, search_for
-from ract.recourse.options import (
-    TIME_LIMIT,
-    Levels,
-    Options,
-    Override,
-    refuse_relations,
-    rows_by_rules,
-)
+from ract.recourse.options import TIME_LIMIT, Levels, Options, Overrides, rows_by_rules
 from ract.recourse.plausible.plausibility import Plausibility
 from ract.recourse.problem import PROBLEM_KEYWORDS, ModelLike, ProblemKeywords, RecourseProblem
 from ract.recourse.question import PlanJudge, Question
 from ract.recourse.result import Recourse
 from ract.recourse.when import HORIZON, Months
 from ract.trees.ensemble import TreeEnsemble
-
-Overrides = Mapping[Any, Mapping[str, Override]]
 
 
 def find_recourse(
@@ -48,7 +38,6 @@ def find_recourse(
     at_least: bool = False,
     by: float | str | None = None,
     overrides: Overrides | None = None,
-    relations: Iterable[Any] = (),
     plausibility: Plausibility | str | None = None,
     effects: object = None,
     explain: bool = True,
@@ -114,11 +103,9 @@ def find_recourse(
         default stays as it is, the direction too (the text "any" allows both); its categories are
         those that the person may enter. A feature that the action space fixes for everyone cannot
         be freed for one person.
-    relations : sequence
-        Refused: rules between features belong to the action space (``ActionSpace.rules``).
     plausibility : Plausibility or str, optional
         Only plans that lead to plausible people, by "isolation_forest" or
-        "local_outlier_factor" (or a ``ract.recourse.plausible.plausibility.Plausibility``), learned
+        "local_outlier_factor" (or a ``ract.recourse.Plausibility``), learned
         from the reference people unless it has been fitted.
     effects : CausalEffects, mapping, graph or "estimate", optional
         Include the causal effects of changes on other features: effects, edges such as
@@ -162,7 +149,6 @@ def find_recourse(
     >>> recourse[0].describe()
     'Raise income from 20 to 38 (38 to 41 will do).'
     """
-    refuse_relations(relations)
     limits = Limits(max_changes, time_limit, n_jobs, progress, max_nodes)
     options = Options(method, limits, margin, ranges, n_alternatives, explain, at_least, prefer)
     options = replace(options, plausibility=plausibility, effects=effects)
@@ -228,7 +214,7 @@ class Inquiry:
 
     @property
     def in_half_the_time(self) -> Inquiry:
-        """The same inquiry; the other half is for the plans of those who have no plan that lasts."""
+        """The same inquiry; the other half is for plans of those who have none that lasts."""
         limit = self.options.limits.time_limit
         return self if limit is None else self.after(limit / 2)
 
@@ -339,14 +325,13 @@ class Inquiry:
         if lasting is not None and strength is None:
             strength, curve = question.strength_for(lasting)
             if curve.rule == "strongest" or curve.guard is not None:
-                several = curve.rule != "strongest"
-                what = "plans of several learners" if several else "the strongest plans"
+                strongest = curve.rule == "strongest"
+                what = "the strongest plans" if strongest else "plans of several learners"
                 raise InvalidSpec(
                     f"lasting stands for {what} of this model and cannot be asked for together "
                     "with a time (by, cost='time'); give a strength."
                 )
-        inquiry = self if lasting is None else self.in_half_the_time
-        months = inquiry.by_month(last, strength)
+        months = (self if lasting is None else self.in_half_the_time).by_month(last, strength)
         answers = months.earliest() if earliest else months.cheapest()
         answers.seconds = months.seconds
         without = np.flatnonzero(~answers.found)

@@ -27,15 +27,20 @@ from ract.trees.readers.model import OwnModel
 from ract.trees.readers.steps import unwrapped
 
 
-class ProblemKeywords(TypedDict, total=False):
-    """The keywords of a ``RecourseProblem``, where a bare model is given instead of one."""
+class KeywordsBesideBudget(TypedDict, total=False):
+    """The keywords of a ``RecourseProblem``, for functions that take the budget by position."""
 
     actions: ActionSpace | None
     desired: Label | None
     threshold: float | None
     cost: str | Cost | None
-    budget: float | None
     reference: TableLike | None
+
+
+class ProblemKeywords(KeywordsBesideBudget, total=False):
+    """The keywords of a ``RecourseProblem``, where a bare model is given instead of one."""
+
+    budget: float | None
 
 
 PROBLEM_KEYWORDS = tuple(ProblemKeywords.__annotations__)
@@ -95,7 +100,7 @@ class RecourseProblem:
 
     @classmethod
     def of(cls, model: ModelLike, keywords: Mapping[str, Any], asked_by: str) -> RecourseProblem:
-        """The problem that was given, or the one that a model and keywords make.
+        """Return a given problem unchanged, or build one from a model and keywords.
 
         Parameters
         ----------
@@ -120,15 +125,21 @@ class RecourseProblem:
             )
         return model
 
+    @property
+    def keywords(self) -> dict[str, Any]:
+        """What a call with the bare model would be given."""
+        given = {name: getattr(self, name) for name in PROBLEM_KEYWORDS}
+        return {name: value for name, value in given.items() if value is not None}
+
     def encoded(self, X: TableLike) -> Question:
-        """The problem about people, all of whose rows must be valid: encoded, with its cost."""
+        """Encode people, all of whose rows must be valid, and fit the cost."""
         X = self._used(X)
         return self._several(X, read_table(X))
 
     def encoded_valid(
         self, X: TableLike, *, strict: bool = False
     ) -> tuple[Question, InvalidRows | None]:
-        """The problem about people whose rows are valid, and the invalid rows if there are any.
+        """Encode people whose rows are valid; return the problem and the invalid rows, if any.
 
         With ``strict`` the table is refused if a row is invalid.
         """
@@ -168,8 +179,14 @@ class RecourseProblem:
         also: list[Question] = []
         for k, model in enumerate(self.model[1:], start=2):
             rules = None if hasattr(model, "ensemble_") else first.encoder.space
+            # Plans cost what the first model's do: the cost and the budget of others are not asked.
             problem = replace(
-                self, model=model, actions=rules, desired=first.tree.desired, cost=None
+                self,
+                model=model,
+                actions=rules,
+                desired=first.tree.desired,
+                cost=None,
+                budget=np.inf,
             )
             other = problem._one(first.people, None)
             _check_columns(k, other.encoder, first.encoder, bounds=rules is not None)
@@ -267,6 +284,13 @@ def _check_order(names: Sequence[str], trained: Sequence[str]) -> None:
             f"The table's columns are in another order than in training: {listing(names, 30)} and "
             f"not {listing(trained, 30)}."
         )
+
+
+def bare_model(model: ModelLike, options: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+    """The model of a problem, whose keywords are then among the options; others as they are."""
+    if not isinstance(model, RecourseProblem):
+        return model, options
+    return model.model, options | model.keywords
 
 
 def own_budget(model: object, budget: float | None = None) -> float:

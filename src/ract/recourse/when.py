@@ -316,7 +316,7 @@ def add_months(recourse: Any, last: int) -> None:
 
 
 def _is_late(axis: Axis, today: np.ndarray, values: np.ndarray, month: int) -> np.ndarray:
-    """Whose change of a feature takes longer than some months; handing in a value takes none."""
+    """Whose change of a feature takes longer than some months; supplying a value takes none."""
     columns, feature = list(axis.columns), replace(axis.feature, within=float(month))
     own, new = today[:, columns], values[:, columns]
     moved = np.asarray(differs(own, new).any(axis=1))

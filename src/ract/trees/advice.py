@@ -28,6 +28,9 @@ N_ASKED = 200  # people who are asked for the direction of a feature
 # only, models of two halves of a table chose other features, and neither honoured the plans of the
 # other.
 N_LIFTED = 400
+# Three features are enough if by them refused people get further than this share of the way to the
+# margin: letters ask for at most three changes. Points then count twice, which costs little AUC.
+FEWEST, ENOUGH, TWICE = 3, 0.5, 2.0
 
 Job = Callable[[], Any]
 # From everyone's log-odds, NaN where nobody can say, to the log-odds that the desired class needs.
@@ -54,7 +57,7 @@ class Cooperation:
     cut : callable, optional
         Chooses the cut from log-odds; 0 by default.
     n_focus : int, optional
-        In how many features points may differ from their people; in all by default.
+        In how many features points may differ from their people, at most; in all by default.
     """
 
     weight: float
@@ -222,11 +225,12 @@ def focused(
     cells: Cells,
     cooperation: Cooperation,
     scores: np.ndarray,
-) -> Cells:
+) -> tuple[Cells, bool]:
     """The same people, with the few axes in focus that together lift refused people most.
 
-    Axes are taken one after the other, each the one that lifts most beside those before it. A
-    person who is lifted to the margin counts no more for being lifted beyond it.
+    Axes are taken one after the other, each the one that lifts most beside those before it, until
+    there are ``n_focus`` or three are enough. A person who is lifted to the margin counts no more
+    for being lifted beyond it.
 
     Parameters
     ----------
@@ -237,6 +241,12 @@ def focused(
         With the number of axes and the margin.
     scores : float64 (people,)
         Mean scores by the models.
+
+    Returns
+    -------
+    Cells
+    bool
+        Whether three axes were enough.
     """
     refused = np.flatnonzero(scores < cooperation.margin)
     at = np.linspace(0, len(refused) - 1, min(N_LIFTED, len(refused))).astype(np.int64)
@@ -253,19 +263,20 @@ def focused(
             lines.ascend(*along, scores)
         return after
 
+    def total(found: list[tuple[np.ndarray, np.ndarray]]) -> float:
+        return sum(float(np.minimum(scores, cooperation.margin).sum()) for _, scores in found)
+
+    home, most = total(found), cooperation.margin * len(models) * len(rows)
     left: list[int] = cells.movable.tolist()
     chosen: tuple[int, ...] = ()
-    while left and len(chosen) < (cooperation.n_focus or 0):
+    enough = False
+    while left and not enough and len(chosen) < (cooperation.n_focus or 0):
         tried = {axis: moved(axis) for axis in left}
-        best = max(
-            left,
-            key=lambda axis: sum(
-                float(np.minimum(scores, cooperation.margin).sum()) for _, scores in tried[axis]
-            ),
-        )
+        best = max(left, key=lambda axis: total(tried[axis]))
         chosen, found = (*chosen, best), tried[best]
         left.remove(best)
-    return replace(cells, focus=chosen)
+        enough = len(chosen) == FEWEST and total(found) - home > ENOUGH * (most - home)
+    return replace(cells, focus=chosen), enough
 
 
 Adviser = tuple[float, lines.Trees]  # what the scores of a model start from, and its trees
@@ -292,7 +303,7 @@ class Advice:
     rules : BoostRules
         With the directions on which all agree, and as many trees as the longest has.
     cooperation : Cooperation
-        With its margin above their cut.
+        With its margin above their cut, and the weight of points for these axes.
     scores : float64 (people,)
         Everyone's mean score by the replicates; empty where none is needed.
     """
@@ -343,7 +354,9 @@ def advice(
     rules = replace(rules, directions=directions, max_iter=max(map(len, replicates)))
     models = [(one.base, of_one) for one, of_one in zip(replicates, trees, strict=True)]
     if cooperation.n_focus is not None:
-        cells = focused(models, cells, cooperation, mean)
+        cells, enough = focused(models, cells, cooperation, mean)
+        if enough:
+            cooperation = replace(cooperation, weight=TWICE * cooperation.weight)
     return Advice(replicates, models, cells, rules, cooperation, mean)
 
 

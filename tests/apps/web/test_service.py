@@ -3,8 +3,10 @@
 import json
 from urllib.parse import quote
 
+import pytest
 from sqlalchemy import text
 
+from ract.apps.web.service import publish_model
 from tests.apps.web.test_api import carried_out, decided, first_refused, offered
 from tests.apps.web.test_pages import redeeming, sign_in
 
@@ -103,3 +105,31 @@ def test_four_eyes(serve, people):
     assert not service.withdraw(second, "Forged.", "One")
     assert service.withdraw(second, "Forged.", "Two")
     assert service.ledger.get(second.id).status == "withdrawn" and bool(service.ledger.verify())
+
+
+@pytest.mark.parametrize("four_eyes", [False, True])
+def test_deciding_again_redeems_nothing_that_others_must_look_at(four_eyes, serve, people, files):
+    """One click with what an applicant had reported redeemed a promise, and nobody else saw it."""
+    served = serve(four_eyes=four_eyes)
+    service, ledger = served.service, served.service.ledger
+    rows = [row for row in people if not service.live.accepted([row])[0]]
+    made = service.offer([f"F-{k}" for k in range(len(rows))], service.plans(rows), by="Desk")
+    content = (files / "candidate.ract").read_bytes()
+    publish_model(ledger, service.state, content, by="Test", force=True)
+    assert served.service.refresh()
+    promise = next(p for p in made if not service.live.accepted([p.before, p.after]).any())
+    (case,) = service.decide([promise.person], [dict(promise.before)], True, "Desk")
+    whole = {f.name for f in service.live.space if f.kind == "integer"}
+    after = {name: int(v) if name in whole else v for name, v in promise.after.items()}
+    form = {f"value:{name}": str(value) for name, value in after.items()}
+    sign_in(served, "case-worker")
+    for path, more in ((f"/desk/{case.case}/decide", {}), ("/desk", {"person": promise.person})):
+        page = served.client.post(path, data=form | more)
+        assert page.status_code == 200 and "redeem it below, with evidence" in page.text
+    assert ledger.get(promise.id).status == "open"
+    body = {"people": [{"person": promise.person, "values": after}]}
+    for keep in (False, True):
+        (found,) = served("POST", "/decide", json=body | {"keep": keep}).json()["decisions"]
+        assert found["promise"] == promise.id and found["accepted"] != four_eyes
+    assert ledger.get(promise.id).status == ("open" if four_eyes else "redeemed")
+    assert service.cases.get(case.case).accepted != four_eyes

@@ -104,5 +104,5 @@ def test_too_few_people_and_empty_groups(forest, loans):
     labels = pd.Series(["a"] * 100, dtype=pd.CategoricalDtype(["a", "b"]))
     with pytest.raises(InvalidData, match="Nobody is in the group 'b'"):
         certify(forest, loans.frame[1000:1100], groups=labels)
-    with pytest.raises(InvalidSpec, match="confidence must lie between"):
+    with pytest.raises(InvalidSpec, match="confidence must be a share between"):
         certify(forest, loans.frame[1000:1100], confidence=95)

@@ -8,10 +8,10 @@ import pandas as pd
 import pytest
 
 from ract import RecourseForestClassifier, certify, load_model, verify
+from ract._utils.statistics import clopper_pearson_upper
 from ract.data.datasets import load_loans
 from ract.evaluation.certificates import Certificate, CertificateWarning, read_record
 from ract.evaluation.certificates.record import record_digest
-from ract.models.guarantee import clopper_pearson_upper
 from tests.forgeries import NEVER_OPEN, forgeries
 
 V02 = Path(__file__).parents[2] / "data" / "v02"  # files that ract 0.2 wrote

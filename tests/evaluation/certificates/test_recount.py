@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from ract import RecourseForestClassifier
+from ract._utils.statistics import clopper_pearson_upper
 from ract._utils.status import Status
 from ract.data.datasets import load_loans
 from ract.evaluation.certificates import Certificate, certify, recount, verify
 from ract.evaluation.certificates.record import Count
-from ract.models.guarantee import clopper_pearson_upper
 from ract.recourse.solver import SolverSearch
 
 

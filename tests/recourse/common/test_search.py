@@ -37,7 +37,7 @@ def test_limits_and_options_of_a_search_are_told_apart():
 
 
 def test_what_no_search_takes_is_refused():
-    with pytest.raises(InvalidSpec, match="budget must be 0 or more"):
+    with pytest.raises(InvalidSpec, match="budget must be a number of 0 or more"):
         Stays().solve(PEOPLE, -1.0)
     with pytest.raises(TypeError, match="colour"):
         Stays().solve(PEOPLE, colour="red")

@@ -60,7 +60,7 @@ class OldLedger(InvalidFile):
 
 
 class LedgerChanged(InvalidFile):
-    """The contents of a ledger are not what was written."""
+    """The contents of a ledger do not match its signatures."""
 
     def __init__(self, subject: str) -> None:
         super().__init__(

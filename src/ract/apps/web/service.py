@@ -134,10 +134,19 @@ class Service:
             self._published = head
 
     def decide(
-        self, people: Sequence[str | None], rows: Rows, keep: bool, by: str
+        self,
+        people: Sequence[str | None],
+        rows: Rows,
+        keep: bool,
+        by: str,
+        redeem: bool = True,
     ) -> list[Decision]:
-        """Decisions, by the model or by a promise; all kept as cases on request, or none."""
-        live = self.live
+        """Decisions, by the model or by a promise; all kept as cases on request, or none.
+
+        A promise that others have to look at first is only named: with four eyes, and wherever
+        ``redeem`` is False, nobody is accepted by it here.
+        """
+        live, redeems = self.live, redeem and not self.settings.four_eyes
         accepted = live.accepted(rows).tolist()
         desired = live.model.desired_
         refused = next(label for label in live.model.classes_ if label != desired)
@@ -146,16 +155,17 @@ class Service:
         if keep and len(known) < len(people):
             raise InvalidSpec("A case needs the person's key, and one person has none.")
         if keep:
-            kept = self.ledger.decide(known, rows, accepted, model=live.fingerprint, by=by)
+            how: dict[str, Any] = {"model": live.fingerprint, "by": by, "redeem": redeems}
+            kept = self.ledger.decide(known, rows, accepted, **how)
         found = []
         for i, person in enumerate(people):
             is_yes, case, promise = accepted[i], None, None
             if keep:
                 case, promise = kept[i]
-            elif not is_yes and person is not None:
+            if not (is_yes or promise) and person is not None:
                 promise = self.ledger.accepts(person, rows[i]).decided_by
             said: dict[str, Any] = {"person": person, "case": case, "promise": promise}
-            is_yes = is_yes or promise is not None
+            is_yes = is_yes or (promise is not None and redeems)
             found.append(Decision(accepted=is_yes, decision=labels[is_yes], **said))
         return found
 
@@ -164,11 +174,15 @@ class Service:
         rows: Rows,
         rules: Sequence[PersonalRules] | None = None,
         part: int = PART,
+        seconds: float | None = None,
         **options: Any,
     ) -> Iterator[Recourse]:
-        """Plans for people, each under their own rules, for a few at a time."""
+        """Plans for people, each under their own rules, for a few at a time.
+
+        In the seconds of a request, if there are not more.
+        """
         live, own = self.live, rules or [ANY] * len(rows)
-        each = self.settings.time_limit / len(rows)
+        each = (seconds or self.settings.time_limit) / len(rows)
         for first in range(0, len(rows), part):
             still_wanted()
             some = slice(first, first + part)

@@ -10,6 +10,7 @@ import numpy as np
 
 from ract._utils.errors import InvalidSpec, listing
 from ract._utils.renamed import refuse_removed
+from ract._utils.validation import check_value, one_of
 from ract.data.costs.distribution import Distribution, in_order, middle_value
 from ract.data.costs.fitted import LinearCost, RelativeLevels
 from ract.data.costs.protocols import Columns
@@ -86,8 +87,7 @@ class ScaledCost:
 
     def __post_init__(self) -> None:
         refuse_removed(f"norm={self.norm!r}")
-        if self.norm not in ("max", "l1"):
-            raise InvalidSpec(f"norm must be 'max' or 'l1', got {self.norm!r}.")
+        check_value("norm", self.norm, one_of("max", "l1"))
         if isinstance(self.scale, str):
             if self.scale not in _SPREADS:
                 raise InvalidSpec(

@@ -111,7 +111,8 @@ class SumDescent(Descent):
         left = model.within(left, own, alone, best.cost[1], self.changes)
         if not model.may_do(left):
             return True
-        if self._start(left, best) is Status.NONE:
+        status, left = self._start(left, best)
+        if status is Status.NONE:
             return True
         if best.cost[0] <= enough or best.cost[1] < best.bound:
             return True
@@ -125,23 +126,26 @@ class SumDescent(Descent):
             return False
         return self._run(asked, best, max_nodes, enough, climbs=False)
 
-    def _start(self, left: Any, best: BestPoint) -> Status:
-        """A first point: by climbs in small boxes or, failing these, that of least maximum."""
+    def _start(self, left: Any, best: BestPoint) -> tuple[Status, Any]:
+        """A first point: by climbs in small boxes or, failing these, that of least maximum.
+
+        Returns what is left of the trees where another point can be cheaper, too.
+        """
         model, own, alone = self.model, self.own, self.prices.alone
         for limit in self._widths(left, best):
             if self.stop[0]:
-                return Status.UNKNOWN
+                return Status.UNKNOWN, left
             small = model.within(left, own, alone, limit, self.changes)
             asked = self._asked(small) if model.may_do(small) else None
             if asked is not None and not self.stop[0]:
                 self._run(asked, best, 0, 0.0, climbs=True)
             if best.found:
-                return Status.FOUND
+                return Status.FOUND, small if best.cost[1] <= limit else left
         first = self._of_maximum(alone).cheapest(best.cost[1], START_NODES)
         best.nodes += first.nodes
         if first.point is not None:
             best.take(first.point, self.cost_of(first.point))
-        return first.status
+        return first.status, left
 
     def _widths(self, left: Any, best: BestPoint) -> Iterator[float]:
         """Prices of single cells within which to look for a first point."""

@@ -144,6 +144,6 @@ def _refuse_supply(axes: Sequence[Axis], lacking: np.ndarray) -> None:
     ]
     if names:
         raise InvalidSpec(
-            f"Only the exact method lets people hand in a missing "
+            f"Only the exact method lets people supply a missing "
             f"{listing(names)}; declare missing='stays' for another one."
         )

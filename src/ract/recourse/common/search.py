@@ -18,9 +18,8 @@ from typing import Any
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 
-from ract._utils.errors import InvalidSpec
 from ract._utils.progress import track
-from ract._utils.validation import is_number
+from ract._utils.validation import AMOUNT, COUNT, NONE, check_value
 from ract.data.costs import ceiling
 from ract.recourse.common.answers import Answers
 
@@ -62,13 +61,9 @@ class Limits:
     max_nodes: int | None = None
 
     def __post_init__(self) -> None:
-        if self.max_changes is not None:
-            check_count("max_changes", self.max_changes)
-        if self.max_nodes is not None:
-            check_count("max_nodes", self.max_nodes)
-        limit = self.time_limit
-        if limit is not None and not (is_number(limit) and limit >= 0):
-            raise InvalidSpec(f"time_limit must be 0 seconds or more, or None; got {limit!r}.")
+        check_value("max_changes", self.max_changes, NONE, COUNT)
+        check_value("max_nodes", self.max_nodes, NONE, COUNT)
+        check_value("time_limit", self.time_limit, NONE, AMOUNT)
 
     @classmethod
     def names(cls) -> list[str]:
@@ -99,33 +94,25 @@ class Limits:
         """Most of so many features that may change."""
         return n_axes if self.max_changes is None else min(self.max_changes, n_axes)
 
-    def nodes(self, own: int) -> int:
+    def nodes(self, default: int) -> int:
         """Nodes of a question: a search's own number, unless another was given."""
-        return own if self.max_nodes is None else self.max_nodes
-
-
-def check_count(name: str, value: Any) -> int:
-    """A whole number of 0 or more."""
-    if not is_number(value, whole=True):
-        raise InvalidSpec(f"{name} must be a whole number of 0 or more, got {value!r}.")
-    if value < 0:
-        raise InvalidSpec(f"{name} must be 0 or more, got {value}.")
-    return int(value)
+        return default if self.max_nodes is None else self.max_nodes
 
 
 def check_budget(budget: Any) -> float:
     """One budget for everyone: a number of 0 or more, or infinite."""
-    if not (is_number(budget) and budget >= 0):
-        raise InvalidSpec(f"budget must be 0 or more, got {budget!r}.")
+    check_value("budget", budget, AMOUNT)
     return float(budget)
 
 
 def ceilings_of(budget: float | np.ndarray, n_people: int) -> np.ndarray:
     """The largest cost within each person's budget; finite, since an infinite cost is no way."""
     budgets = np.full(n_people, budget, dtype=np.float64)
-    if not (budgets >= 0).all():
-        raise InvalidSpec(f"budget must be 0 or more, got {budgets.min()}.")
+    check_value("budget", float(budgets.min(initial=0.0)), AMOUNT)
     return np.minimum(ceiling(budgets), LARGEST)
+
+
+UNLIMITED = Limits()
 
 
 @dataclass(frozen=True)
