@@ -148,7 +148,9 @@ def rows_by_rules(
     unknown = [label for label in overrides if label not in labels]
     if unknown:
         raise InvalidSpec(f"overrides name {listing(unknown)}, who is not among the people.")
-    rules = {_key(own): _overridden(axes, own, label) for label, own in overrides.items()}
+    plain = (one.item() if isinstance(one, np.generic) else one for one in overrides)
+    by_label = zip(plain, overrides.values(), strict=True)
+    rules = {_key(own): _overridden(axes, own, label) for label, own in by_label}
     rules[()] = tuple(axes)
     members: dict[tuple[Any, ...], list[int]] = defaultdict(list)
     for row in rows:
