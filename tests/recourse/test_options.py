@@ -145,7 +145,7 @@ def test_others_keep_their_rules_and_costs(model, people):
 )
 def test_what_cannot_be_honoured_is_refused(model, people, name, rule, message):
     with pytest.raises(InvalidSpec, match=message):
-        model.recourse(people, overrides={0: {name: rule}})
+        model.recourse(people, overrides={np.int64(0): {name: rule}})
 
 
 def test_a_weight_on_what_is_free_for_everybody_is_refused(people):

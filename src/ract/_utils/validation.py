@@ -128,6 +128,9 @@ def instance(kind: type | tuple[type, ...], text: str) -> Allowed:
 NONE = Allowed("None", lambda value: value is None)
 ANYTHING = Allowed("anything", lambda _: True)
 COUNT, AT_LEAST_ONE = whole(0), whole(1)
+JOBS = Allowed(
+    "a whole number other than 0", lambda value: is_number(value, whole=True) and value != 0
+)
 AMOUNT, FINITE_AMOUNT = at_least(0, infinite=True), at_least(0)
 SHARE = between(0, 1, "a share between 0 and 1")
 BELOW_ONE = between(0, 1, "a share of at least 0 and below 1", ends="[)")

@@ -162,7 +162,9 @@ def import_model(
     matrix = tree.encoder.matrix(people)
     check_decisions(model, tree, people, matrix, threshold)
     encoder = tree.encoder
-    fitted = fit_cost(cost, list(matrix.T), encoder.weights, missing=encoder.missing_cells)
+    features = [axis.columns for axis in encoder.axes]
+    columns, cells = list(matrix.T), encoder.missing_cells
+    fitted = fit_cost(cost, columns, encoder.weights, missing=cells, features=features)
     refuse_percent(fitted, budget)
     kind = type(unwrapped(model)[1])
     return ImportedClassifier(

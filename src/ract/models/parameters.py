@@ -17,6 +17,7 @@ from ract._utils.validation import (
     COUNT,
     FRACTION,
     INNER_SHARE,
+    JOBS,
     NONE,
     PROBABILITY,
     Allowed,
@@ -93,7 +94,7 @@ class LearnerParameters:
 class ThreadParameters:
     """What estimators have that use threads."""
 
-    n_jobs: int | None = parameter(ANYTHING, default=None)
+    n_jobs: int | None = parameter(NONE, JOBS, default=None)
     verbose: int = parameter(COUNT, default=0)
 
 

@@ -148,9 +148,9 @@ def rows_by_rules(
     unknown = [label for label in overrides if label not in labels]
     if unknown:
         raise InvalidSpec(f"overrides name {listing(unknown)}, who is not among the people.")
-    rules = {
-        _key(override): _overridden(axes, override, label) for label, override in overrides.items()
-    }
+    plain = (one.item() if isinstance(one, np.generic) else one for one in overrides)
+    by_label = zip(plain, overrides.values(), strict=True)
+    rules = {_key(rule): _overridden(axes, rule, label) for label, rule in by_label}
     rules[()] = tuple(axes)
     members: dict[tuple[Any, ...], list[int]] = defaultdict(list)
     for row in rows:

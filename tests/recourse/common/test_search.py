@@ -69,6 +69,12 @@ def test_flags_are_raised_when_their_time_is_up_and_no_others():
     assert until(again) and not late[0]
 
 
+@pytest.mark.parametrize("jobs", [0, 1.5, True, "2"])
+def test_threads_are_counted_in_whole_numbers(jobs):
+    with pytest.raises(InvalidSpec, match="n_jobs must be a whole number other than 0, or None"):
+        Limits(n_jobs=jobs)
+
+
 def test_a_search_that_goes_on_is_stopped_and_the_next_begins_anew():
     seen = []
 

@@ -195,6 +195,8 @@ class Certificate:
             canonical_json(record)  # is JSON at all
             entries = _entries(record)
             entries["everyone"] = _count(entries["everyone"])
+            if not isinstance(entries["groups"], list):
+                raise ValueError("its groups are no list")
             entries["groups"] = tuple(_count(count) for count in entries["groups"])
             entries["budget"] = math.inf if entries["budget"] is None else entries["budget"]
             certificate = cls(**entries)

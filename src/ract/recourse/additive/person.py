@@ -16,6 +16,7 @@ from ract._kernels.search.cell_forest import Forest, Needs, PointRules
 from ract._utils.status import Status
 from ract.recourse.additive.objective import CellPrices, Objective
 from ract.recourse.common.answers import Answer
+from ract.recourse.common.search import LARGEST
 from ract.recourse.exact import decide, several
 from ract.recourse.exact.cheapest import Descent
 
@@ -205,7 +206,7 @@ class AdditivePerson(SumDescent, decide.ModelDescent):
         self, left: decide.Left, max_nodes: int, point: np.ndarray, budget: float = np.inf
     ) -> tuple[int, int]:
         """Whether some point of what is left is desired, and nodes; point becomes that point."""
-        found = self._search(left, budget, max_nodes, np.inf)
+        found = self._search(left, budget, max_nodes, LARGEST)  # any; without one the cost is inf
         if found.point is None:
             return found.status, found.nodes
         point[:] = found.point

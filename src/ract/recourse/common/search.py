@@ -19,7 +19,7 @@ import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 
 from ract._utils.progress import track
-from ract._utils.validation import AMOUNT, COUNT, NONE, check_value
+from ract._utils.validation import AMOUNT, COUNT, JOBS, NONE, check_value
 from ract.data.costs import ceiling
 from ract.recourse.common.answers import Answers
 
@@ -63,6 +63,7 @@ class Limits:
     def __post_init__(self) -> None:
         check_value("max_changes", self.max_changes, NONE, COUNT)
         check_value("max_nodes", self.max_nodes, NONE, COUNT)
+        check_value("n_jobs", self.n_jobs, NONE, JOBS)
         check_value("time_limit", self.time_limit, NONE, AMOUNT)
 
     @classmethod
