@@ -216,11 +216,12 @@ class Treecf:
         trees = self.case.question.goal
         votes = trees.combine == "votes"
         worth = trees.label if votes else trees.value
+        # Sums and not means: a hundredth of fifty votes rounds to more than one half.
         divisor = trees.n_trees if trees.combine == "mean" else 1
-        parts = treecf_trees(trees, worth / divisor)
+        parts = treecf_trees(trees, worth)
         base = 0.0 if votes else float(trees.base)
         ir = EnsembleIR(parts, base, Link.IDENTITY, len(self.names), self.names, {})
-        return ir, self.treecf.Target.raw(op=">=", value=float(trees.cutoff))
+        return ir, self.treecf.Target.raw(op=">=", value=float(trees.cutoff * divisor))
 
     def solve(self, i: int) -> tuple[float, bool]:
         row = self.case.question.matrix[i].astype(float)

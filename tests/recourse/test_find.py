@@ -368,7 +368,8 @@ def test_models_fitted_without_actions_warn_of_what_plans_assume(tmp_path):
     model = RecourseTreeClassifier(max_depth=2, desired=True).fit(frame, frame["age"] > 25)
     says = (
         "so every feature may change, 'age', 'job', 'a', 'b'; columns of 0 and 1 are separate even "
-        "if they encode one feature, 'a', 'b'. Say otherwise in an ActionSpace."
+        "if they encode one feature, 'a', 'b'; no number has a limit on how far it moves. Say "
+        "otherwise in an ActionSpace."
     )
     save_model(model, tmp_path / "model.ract")
     for asked in (model, load_model(tmp_path / "model.ract")):

@@ -13,6 +13,7 @@ import pandas as pd
 
 from ract._utils.errors import InvalidData, InvalidSpec
 from ract.data.actions import ActionSpace
+from ract.data.actions.infer import Limits
 from ract.data.effects import CausalEffects
 from ract.data.loans import APPROVED, LoansModel
 
@@ -64,7 +65,11 @@ class Dataset:
         )
 
 
-def load_loans(n_people: int = 5000, random_state: int | np.random.Generator | None = 0) -> Dataset:
+def load_loans(
+    n_people: int = 5000,
+    random_state: int | np.random.Generator | None = 0,
+    limits: Limits = None,
+) -> Dataset:
     """Simulated loan applications from a linear causal model that is known in full.
 
     Age, late payments, education, years employed, existing loans, guarantor and purpose are
@@ -77,6 +82,9 @@ def load_loans(n_people: int = 5000, random_state: int | np.random.Generator | N
     n_people : int
     random_state : int, numpy.random.Generator or None
         The same number gives the same people; None gives new ones each time.
+    limits : "size" or None
+        Of the ``ActionSpace``: "size" for plans that can be sent, in round amounts; None for the
+        paper's question, in which a number may change by any amount.
 
     Returns
     -------
@@ -105,7 +113,8 @@ def load_loans(n_people: int = 5000, random_state: int | np.random.Generator | N
     model = LoansModel()
     frame, target = model.sample(n_people, rng)
     description = "Simulated loan applications, with known causes: who is approved?"
-    return Dataset("loans", frame, target, APPROVED, model.actions, description, model.causes)
+    actions = model.actions if limits is None else ActionSpace(model.actions, APPROVED, limits)
+    return Dataset("loans", frame, target, APPROVED, actions, description, model.causes)
 
 
 @dataclass(frozen=True)

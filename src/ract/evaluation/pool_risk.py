@@ -124,7 +124,7 @@ def pool_offers(
     bad = bad_of(y, found.desired, len(found.accepted))
     before = Pool(TODAY, found.accepted, bad.astype(float)).bad_rate(confidence)
     chosen_by, reported = found.judged_by(seeking), [found.outcomes(judge, s) for s in found.each]
-    rows, kept = [], None
+    rows, passed = [], None
     for level in LEVELS:
         which = found.cheapest(chosen_by <= level)
         offered = which >= 0
@@ -134,8 +134,8 @@ def pool_offers(
         rows.append((level, int(offered.sum()), rise.value, rise.low, rise.high))
         if not rise.high <= max_pool_risk:
             break
-        kept = level, which, rise
-    level, which, rise = kept or (None, np.full(len(bad), -1), Estimate(0.0, 0.0, 0.0))
+        passed = level, which, rise
+    level, which, rise = passed or (None, np.full(len(bad), -1), Estimate(0.0, 0.0, 0.0))
     levels = pd.DataFrame(rows, columns=["level", "offers", "rise", "low", "high"])
     return PoolOffers(found.offer(which), which >= 0, level, rise, before.value, levels)
 

@@ -92,7 +92,8 @@ class RecourseBoostingClassifier(RecourseClassifierMixin, ThreadParameters, Base
     max_features : float, int, "sqrt", "log2" or None
         Number or share of features that are drawn for each split.
     subsample : float
-        Share of the people on which each tree is grown.
+        Share of the people on which each tree is grown; of a member, at most one half where the
+        weight is doubled.
     max_bins : int
         A feature with more distinct values than this is cut at quantiles.
     n_replicates : int

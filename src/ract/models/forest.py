@@ -302,7 +302,7 @@ class RecourseForestClassifier(LabelledTreesMixin, ThreadParameters, BaseEstimat
         if not scored.all():
             warnings.warn(
                 f"{(~scored).sum()} people are in every tree's sample and have no out-of-bag "
-                "score; more trees would leave everyone out of some.",
+                "score; use more trees.",
                 stacklevel=6,
             )
         with np.errstate(invalid="ignore"):

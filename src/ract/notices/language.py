@@ -21,7 +21,7 @@ from ract._utils.validation import is_missing, is_number
 BUILT_IN = ("de", "en", "fr")
 PERCENT_GAP = "\u202f"  # between a number and the sign, outside English
 
-# The words for yes, for no, and for a value that nobody gave.
+SAID_ALIKE = ("yes", "no", "not given")  # what every language has words for
 _WORDS = {"de": ("ja", "nein", "nicht angegeben"), "fr": ("oui", "non", "non indiqué")}
 
 
@@ -56,8 +56,8 @@ class Language:
             raise InvalidSpec(
                 f"language must be a code such as 'en', 'de' or 'fr-CH', got {name!r}."
             ) from None
-        yes, no, missing = _WORDS.get(self.base, ("yes", "no", "not given"))
-        self.words = {"yes": yes, "no": no, "not given": missing, **(words or {})}
+        own = dict(zip(SAID_ALIKE, _WORDS.get(self.base, SAID_ALIKE), strict=True))
+        self.words = own | dict(words or {})
 
     @property
     def base(self) -> str:

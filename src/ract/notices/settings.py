@@ -12,7 +12,7 @@ import tomli_w
 from ract._utils.errors import InvalidSpec, listing, refuse_unknown
 from ract._utils.toml import parsed_toml, read_toml
 from ract.data.actions import Feature
-from ract.notices.language import Language
+from ract.notices.language import SAID_ALIKE, Language, single_line
 from ract.notices.standard import LISTS, check_list, reasons_for, spoken
 from ract.trees.readers.model import FittedTrees, used_features
 
@@ -191,7 +191,7 @@ class NoticeSettings:
                         sentence = f"{phrase} ({sentence})" if named else phrase
                 made[direction] = Code(code, sentence, both[1])
             texts[feature.name] = FeatureText(label, made)
-        return cls(language, details or Details(), texts)
+        return cls(language, details or Details(), texts, _words_of(used))
 
     @classmethod
     def from_toml(cls, path: str | Path) -> NoticeSettings:
@@ -283,6 +283,12 @@ class NoticeSettings:
                     f"not_considered names {thing!r}, but the model decides by "
                     f"{names[thing.casefold()]!r}."
                 )
+
+
+def _words_of(features: Sequence[Feature]) -> dict[str, str]:
+    """Categories as they are, to be put into words; every language has those for yes and no."""
+    every = (single_line(c) for f in features for c in f.categories or () if isinstance(c, str))
+    return {category: category for category in every if category not in SAID_ALIKE}
 
 
 def directions_of(feature: Feature) -> Sequence[str]:

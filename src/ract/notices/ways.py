@@ -128,16 +128,16 @@ def with_sufficient(
 
 def _without_needless(ways: Sequence[Plan]) -> list[Plan]:
     """Ways in their order, but none that asks for nearly all of an earlier one and is no better."""
-    kept: list[Plan] = []
+    different: list[Plan] = []
     for way in ways:
         if not any(
             _asks_for_all(way, other)
             and (way.lasting or 0.0) <= (other.lasting or 0.0)
             and (way.month or 0.0) >= (other.month or 0.0)
-            for other in kept
+            for other in different
         ):
-            kept.append(way)
-    return kept
+            different.append(way)
+    return different
 
 
 def _asks_for_all(way: Plan, other: Plan) -> bool:

@@ -332,9 +332,9 @@ def confirm_plans(question: Question, answers: Answers) -> None:
         further[row] = further[row].take(at[good])
     if not accepted.all():
         warnings.warn(
-            f"The model did not confirm {int((~accepted).sum())} of {len(rows)} plans, as can "
-            "happen when its scores are added up in another order; people whose plan it was are "
-            "reported as unknown.",
+            f"The model did not confirm {int((~accepted).sum())} of {len(rows)} plans, which "
+            "can happen when it adds up its scores in another order; these people are reported as "
+            "unknown.",
             stacklevel=6,
         )
 

@@ -150,7 +150,7 @@ def rows_by_rules(
         raise InvalidSpec(f"overrides name {listing(unknown)}, who is not among the people.")
     plain = (one.item() if isinstance(one, np.generic) else one for one in overrides)
     by_label = zip(plain, overrides.values(), strict=True)
-    rules = {_key(own): _overridden(axes, own, label) for label, own in by_label}
+    rules = {_key(rule): _overridden(axes, rule, label) for label, rule in by_label}
     rules[()] = tuple(axes)
     members: dict[tuple[Any, ...], list[int]] = defaultdict(list)
     for row in rows:
@@ -159,22 +159,22 @@ def rows_by_rules(
         yield np.array(positions), rules[key]
 
 
-def _key(own: Mapping[str, Override]) -> tuple[Any, ...]:
-    return tuple(sorted((name, repr(rule)) for name, rule in own.items()))
+def _key(override: Mapping[str, Override]) -> tuple[Any, ...]:
+    return tuple(sorted((name, repr(rule)) for name, rule in override.items()))
 
 
 def _overridden(
-    axes: Sequence[Axis], own: Mapping[str, Override], label: object
+    axes: Sequence[Axis], override: Mapping[str, Override], label: object
 ) -> tuple[Axis, ...]:
     names = [axis.feature.name for axis in axes]
-    unknown = [name for name in own if name not in names]
+    unknown = [name for name in override if name not in names]
     if unknown:
         raise InvalidSpec(
             f"The override of {label!r} names {listing(unknown)}; features are "
             f"{listing(names, 30)}."
         )
     return tuple(
-        _ruled(axis, own[axis.feature.name], label) if axis.feature.name in own else axis
+        _ruled(axis, override[axis.feature.name], label) if axis.feature.name in override else axis
         for axis in axes
     )
 

@@ -259,11 +259,11 @@ class Question:
         encoder, narrow = self.encoder, self.narrow
         columns = [axis.columns[0] for axis in encoder.axes]
         if narrow:
-            goal, own = values[:, columns], self.matrix[rows][:, columns]
-            lower, upper = _boxes(encoder.axes, own)
-            least = np.where(goal > own, goal, np.fmax(np.where(np.isnan(low), lower, low), lower))
-            most = np.where(goal < own, goal, np.fmin(np.where(np.isnan(high), upper, high), upper))
-            stays = (goal == own) | np.isnan(goal)
+            goal, now = values[:, columns], self.matrix[rows][:, columns]
+            lower, upper = _boxes(encoder.axes, now)
+            least = np.where(goal > now, goal, np.fmax(np.where(np.isnan(low), lower, low), lower))
+            most = np.where(goal < now, goal, np.fmin(np.where(np.isnan(high), upper, high), upper))
+            stays = (goal == now) | np.isnan(goal)
             least[stays] = most[stays] = np.nan
             values = encoder.held(values, narrow, least, most)
         goal = values[:, columns]
@@ -356,10 +356,10 @@ class Question:
         return replace(self, tree=replace(self.tree, ensemble=ensemble))
 
 
-def _boxes(axes: Sequence[Axis], own: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _boxes(axes: Sequence[Axis], matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Lowest and highest value (people x axes) that people may set; bounds without a value."""
     each = []
-    for axis, values in zip(axes, own.T, strict=True):
+    for axis, values in zip(axes, matrix.T, strict=True):
         box = np.stack(axis.feature.box(values))
         bounds = np.reshape(axis.feature.bounds, (2, 1))
         each.append(np.where(np.isnan(box) | axis.is_categorical, bounds, box))

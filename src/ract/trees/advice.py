@@ -29,8 +29,9 @@ N_ASKED = 200  # people who are asked for the direction of a feature
 # other.
 N_LIFTED = 400
 # Three features are enough if by them refused people get further than this share of the way to the
-# margin: letters ask for at most three changes. Points then count twice, which costs little AUC.
-FEWEST, ENOUGH, TWICE = 3, 0.5, 2.0
+# margin: letters ask for at most three changes. Then little AUC is lost if points count twice and
+# trees are grown on at most half of the people, by which models of two halves differ less.
+FEWEST, ENOUGH, TWICE, AT_MOST = 3, 0.5, 2.0, 0.5
 
 Job = Callable[[], Any]
 # From everyone's log-odds, NaN where nobody can say, to the log-odds that the desired class needs.
@@ -301,7 +302,7 @@ class Advice:
     cells : Cells
         Of the people, with the axes in focus.
     rules : BoostRules
-        With the directions on which all agree, and as many trees as the longest has.
+        Of members: with the directions on which all agree, and as many trees as the longest has.
     cooperation : Cooperation
         With its margin above their cut, and the weight of points for these axes.
     scores : float64 (people,)
@@ -357,6 +358,7 @@ def advice(
         cells, enough = focused(models, cells, cooperation, mean)
         if enough:
             cooperation = replace(cooperation, weight=TWICE * cooperation.weight)
+            rules = replace(rules, subsample=min(rules.subsample, AT_MOST))
     return Advice(replicates, models, cells, rules, cooperation, mean)
 
 

@@ -26,7 +26,7 @@ def test_an_audit_is_written_as_a_page(plain, tmp_path):
 
 def test_the_training_table_is_recognised(plain, tmp_path):
     result = run("audit", plain / "model.ract", plain / "data.csv", "-o", tmp_path / "r.html")
-    assert "800 of 800 people are equal to people of the training table" in result.stderr
+    assert "800 of 800 people are in the training table" in result.stderr
     assert "800 of these people" in (tmp_path / "r.html").read_text(encoding="utf-8")
     result = run(
         "certify", plain / "model.ract", plain / "new.csv", "--training", plain / "data.csv"

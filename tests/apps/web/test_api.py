@@ -271,6 +271,31 @@ def test_a_job_may_take_long(served, people, monkeypatch):
     assert min(seconds) > 2 * served.app.settings.time_limit / len(people)
 
 
+def test_jobs_cost_what_they_search(serve, people):
+    """Whoever had no seconds of searches left could begin jobs, as many as they liked."""
+    served = serve(search_seconds=0.001)
+    body = {"people": [{"person": f"J-{k}", "values": row} for k, row in enumerate(people)]}
+    later = {"prefer": "respond-async"}
+    id = served("POST", "/promises", json=body, headers=later).json()["job"]
+    assert wait_for_job(served, id, {"done", "failed"})["state"] == "done"
+    deadline = time.monotonic() + 60
+    while served.app.gate._queues["job"].running:
+        assert time.monotonic() < deadline
+    answer = served("POST", "/promises", json=body, headers=later)
+    assert answer.status_code == 429 and answer.headers["retry-after"]
+    with served.service.ledger.store.reading() as db:
+        states = db.execute(text("SELECT state FROM ract_serve_jobs ORDER BY at")).scalars().all()
+    assert sorted(states) == ["done", "failed"]
+
+
+def test_a_job_with_an_idempotency_key_is_refused(served, people):
+    """The key said nothing: whoever asked again had two jobs, and two promises."""
+    body = {"people": [{"person": "J", "values": people[0]}]}
+    both = {"prefer": "respond-async", "idempotency-key": "one"}
+    answer = served("POST", "/promises", json=body, headers=both)
+    assert answer.status_code == 422 and "Idempotency-Key" in answer.json()["detail"]
+
+
 def test_long_work_is_a_job(served, people, monkeypatch):
     body = {"people": [{"person": f"J-{k}", "values": row} for k, row in enumerate(people)]}
     later = {"prefer": "respond-async"}

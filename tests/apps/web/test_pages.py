@@ -265,6 +265,8 @@ def test_who_tries_too_many_values_waits(served, refused, monkeypatch):
     assert [answer.status_code for answer in answers] == [200] * 3 + [429] * 2
     assert int(answers[-1].headers["retry-after"]) > 20 * 86400
     assert "100 sets of values in 30 days" in answers[-1].text
+    # The page of someone who has reported says what the model says of it.
+    assert served.client.post("/my/report", data=given).status_code == 429
     assert served.client.get("/my").status_code == 200  # all else goes on
 
 

@@ -53,6 +53,14 @@ def test_a_batch_of_decisions_is_all_or_nothing(served, people):
     assert served.service.cases.of("D-0") is None
 
 
+def test_two_decisions_on_one_person_are_not_one_request(served, people):
+    """The first redeemed a promise, and the second refused the person all the same."""
+    body = {"people": [{"person": "D", "values": row} for row in people[:2]]}
+    answer = served("POST", "/decide", json=body | {"keep": True})
+    assert answer.status_code == 422 and "same key" in answer.json()["detail"]
+    assert served("POST", "/decide", json=body).status_code == 200
+
+
 def test_anyone_can_be_erased(served, people):
     for person in ("a/b", "a/../b", "/", "?x#y", " "):
         body = {"people": [{"person": person, "values": people[0]}], "keep": True}

@@ -39,7 +39,7 @@ def people(loans):
 def honest(forest, people, tmp_path_factory):
     """A record and its witness file."""
     path = tmp_path_factory.mktemp("honest") / "witnesses.npy"
-    with pytest.warns(CertificateWarning, match="are equal to people"):
+    with pytest.warns(CertificateWarning, match="are in the training table"):
         record = certify(forest, people, groups="Education", witnesses=path).to_dict()
     assert record["overlap"] == 100 and len(record["groups"]) > 2
     return record, path

@@ -107,10 +107,12 @@ def test_a_person_with_an_action_is_not_passed_off_as_without(
         f"this check finds 200 people, {seen.accepted} accepted, {seen.served} with"
         in (checked.problems["counts"])
     )
+
     # The other engine finds them too, if the search does not.
-    monkeypatch.setattr(
-        recount, "reach", lambda asked, **_: np.full(len(asked.matrix), Status.NONE_WITHIN_BUDGET)
-    )
+    def none_found(question, *_, **__):
+        return np.full(len(question.matrix), Status.NONE_WITHIN_BUDGET)
+
+    monkeypatch.setattr(recount, "reach", none_found)
     checked = verify(changed, forest, people, witnesses=path, none_sample=seen.n_people)
     row = int(matrix[0, 0])
     assert checked.problems == {

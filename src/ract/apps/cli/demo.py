@@ -20,7 +20,7 @@ def demo(n_people: int = 3, random_state: int = 0, output: Path = Path("ract-dem
     from rich.table import Table
     from sklearn.base import clone
 
-    from ract import ActionSpace, RecourseBoostingClassifier, RecourseForestClassifier
+    from ract import RecourseBoostingClassifier, RecourseForestClassifier
     from ract._utils.errors import how_to_install
     from ract.data.datasets import load_loans
     from ract.evaluation import audit, sendable
@@ -35,7 +35,7 @@ def demo(n_people: int = 3, random_state: int = 0, output: Path = Path("ract-dem
     console.print(f"\n[bold]{len(loans.frame)} loan applications[/], {share:.0%} {loans.desired}")
     console.print(_as_table(first.T.rename_axis("feature").reset_index()))
     # This space limits the size of changes and asks for round amounts.
-    space = ActionSpace(loans.actions.features, loans.desired)
+    space = load_loans(1, limits="size").actions
     console.print("\n[bold]What a person may change[/]")
     console.print(str(space), highlight=False, markup=False)
 

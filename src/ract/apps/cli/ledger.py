@@ -123,7 +123,7 @@ def new_keys(path: Path) -> None:
     if path.exists():
         raise BadInput(f"{path} is there already.")
     KeyRing.new(path).save()
-    say(f"{path} is made. Back it up: without it nothing can be written to its ledger.")
+    say(f"Wrote {path}. Back it up: without it nothing can be written to its ledger.")
 
 
 @options.command(app, "rotate-key")

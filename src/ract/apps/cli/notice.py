@@ -133,8 +133,8 @@ def propose_settings(
     print_summary(
         {"features": len(settings.features), "codes": n_codes, "file": output},
         f"{n_codes} reasons of {len(settings.features)} features. Now edit "
-        f"{'the file' if output == '-' else output}: say who you are, and put sentences into the "
-        "words of your readers.",
+        f"{'the file' if output == '-' else output}: say who you are, and put sentences and "
+        "categories into the words of your readers.",
         as_json=json,
     )
 

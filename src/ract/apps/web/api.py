@@ -12,6 +12,7 @@ from fastapi.security import HTTPBearer
 from pydantic import BaseModel
 from sqlalchemy import Connection
 
+from ract._utils.errors import InvalidSpec
 from ract.apps import ledger
 from ract.apps.ledger import Case, Promise
 from ract.apps.ledger.cases import NotFound
@@ -19,7 +20,7 @@ from ract.apps.ledger.store import before_commit
 from ract.apps.web import schemas
 from ract.apps.web.edge import metrics_text
 from ract.apps.web.gate import LONG, Gate
-from ract.apps.web.keys import ADMIN, APPLICANT, AUDITOR, WORKER
+from ract.apps.web.keys import ADMIN, APPLICANT, AUDITOR, WORKER, Denied
 from ract.apps.web.routes import ASYNC, Routes, Visit
 from ract.apps.web.work import Cancelled, RequestWork
 
@@ -74,6 +75,8 @@ def api_routes(gate: Gate) -> APIRouter:
 
         With `Prefer: respond-async` the answer is a job, which is asked for and can be cancelled.
         """
+        if ASYNC in prefer and idempotency_key is not None:
+            raise InvalidSpec("A job has a number; it takes no Idempotency-Key.")
         if ASYNC in prefer:
             return begin(visit, body)
         return offer(body, visit.caller.name, _once(visit, idempotency_key, body))
@@ -115,7 +118,11 @@ def api_routes(gate: Gate) -> APIRouter:
                 state.mark_job(id, "cancelled" if is_over else "failed", said)
 
         state.add_job(id, visit.caller.id)
-        visit.gate.start(run)
+        try:
+            visit.gate.start(visit.caller, run, len(body.people))
+        except Denied as denied:
+            state.mark_job(id, "failed", str(denied))
+            raise
         answer = schemas.JobAnswer(job=id, state="running", detail="")
         return JSONResponse(answer.model_dump(), 202, {"location": f"/jobs/{id}"})
 

@@ -60,7 +60,11 @@ class Queue:
         self._pool = ThreadPoolExecutor(self.threads)
 
     def submit(
-        self, call: Callable[[], Answer], work: RequestWork, units: int, arrived: float | None = None
+        self,
+        call: Callable[[], Answer],
+        work: RequestWork,
+        units: int,
+        arrived: float | None = None,
     ) -> Future[Answer]:
         """Begin a call, or let it wait; refused at once if that would take too long.
 
@@ -71,7 +75,7 @@ class Queue:
         waits = sum(n for _, n in list(self.running.values())) * self.each / self.threads
         must_wait = len(self.running) >= self.threads
         if must_wait and monotonic() + waits > due:
-            raise Busy(math.ceil(waits))
+            raise Busy(max(1, math.ceil(waits)))
 
         def timed() -> Answer:
             begun = monotonic()
@@ -186,9 +190,12 @@ class Gate:
             self._at_once += Counter()  # without those who have none left
 
     def _searched(self, caller: Caller, work: Callable[[], Answer]) -> Answer:
-        """Work whose seconds count."""
+        """Work whose seconds count, for someone who has some left."""
         what = "search" if caller.case is None else "search by link"
         self._count(what, caller.id, 0)
+        return self._charged(what, caller, work)
+
+    def _charged(self, what: str, caller: Caller, work: Callable[[], Answer]) -> Answer:
         begun = thread_time()
         try:
             return work()
@@ -233,16 +240,16 @@ class Gate:
             work.cancel()
             raise Denied("The service is being stopped; try again.", 503, 1) from None
 
-    def start(self, call: Callable[[RequestWork], None]) -> None:
-        """Begin a job that nobody waits for."""
+    def start(self, caller: Caller, call: Callable[[RequestWork], None], units: int) -> None:
+        """Begin a job that nobody waits for; its seconds count as those of a search."""
+        self._count("search", caller.id, 0)
         work = RequestWork()
-        self._queues["job"].submit(lambda: call(work), work, 1)
+        charged = partial(self._charged, "search", caller, partial(call, work))
+        self._queues["job"].submit(charged, work, units)
 
     async def identify(self, request: Request) -> Caller:
         """Whoever asks, by a key or a link in the header, or by a cookie of this service."""
-        return await self.in_thread(
-            partial(self._identify, request), arrived=request.state.arrived
-        )
+        return await self.in_thread(partial(self._identify, request), arrived=request.state.arrived)
 
     def _identify(self, request: Request) -> Caller:
         caller = self._shown(request)

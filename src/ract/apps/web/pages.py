@@ -93,6 +93,7 @@ def _applicant(route: Route) -> None:
     @route("POST", "/my/report", APPLICANT)
     def report(visit: Visit) -> Response:
         values = values_from_form(visit.view.live, visit.fields)
+        visit.gate.count_try(visit.caller)  # their page says what the model says of it
         visit.service.cases.report(visit.case, values, APPLICANT)
         return RedirectResponse("/my", 303)
 

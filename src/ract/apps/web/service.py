@@ -15,7 +15,7 @@ from typing import Any, Literal
 import numpy as np
 from sqlalchemy import select
 
-from ract._utils.errors import InvalidData, InvalidSpec
+from ract._utils.errors import InvalidSpec
 from ract.apps.ledger import (
     Case,
     Conflict,
@@ -29,7 +29,7 @@ from ract.apps.ledger import (
 )
 from ract.apps.ledger.cases import NotFound
 from ract.apps.ledger.chain import Event
-from ract.apps.ledger.entries import plain_value, until_of, zone_of
+from ract.apps.ledger.entries import check_distinct, plain_value, until_of, zone_of
 from ract.apps.ledger.promise import MONTH, OPEN
 from ract.apps.ledger.tables import events
 from ract.apps.web.keys import LINK, SESSION
@@ -155,6 +155,7 @@ class Service:
         if keep and len(known) < len(people):
             raise InvalidSpec("A case needs the person's key, and one person has none.")
         if keep:
+            check_distinct(known)
             how: dict[str, Any] = {"model": live.fingerprint, "by": by, "redeem": redeems}
             kept = self.ledger.decide(known, rows, accepted, **how)
         found = []
@@ -203,8 +204,7 @@ class Service:
         request: Request | None = None,
     ) -> list[Promise]:
         """Promise plans to people, all of them or none; with the same request once only."""
-        if len(set(people)) < len(people):
-            raise InvalidData("Two people have the same key; each needs one of their own.")
+        check_distinct(people)
         made = None if request is None else self.ledger.made(request)
         if made is not None:
             return made

@@ -440,4 +440,5 @@ def unrestricted(table: Table) -> ActionSpace:
 
 def warn_of_unrestricted(space: ActionSpace) -> None:
     """Warn of what plans assume in a space that was read off a table, with nothing declared."""
-    warn_of(every_feature(space) + separate_flags(space))
+    assumed = every_feature(space) + separate_flags(space)
+    warn_of([*assumed, "no number has a limit on how far it moves"] if assumed else [])

@@ -113,8 +113,8 @@ def certify(
     overlap = overlap_of(asked.model, question.encoder, matrix, training)
     if overlap:
         warnings.warn(
-            f"{overlap} of {len(matrix)} people are equal to people of the training table; a bound "
-            "is for people who had no part in training.",
+            f"{overlap} of {len(matrix)} people are in the training table; a bound holds only for "
+            "people who were not used in training.",
             CertificateWarning,
             stacklevel=2,
         )
@@ -175,8 +175,8 @@ def check_size(counts: list[Count], max_risk: float | None) -> None:
             )
         if best > WEAK:
             warnings.warn(
-                f"{count.n_people} {who} are so few that no bound below {best:.2f} could come of "
-                "them, however much recourse there is.",
+                f"{count.n_people} {who} are too few for a bound below {best:.2f}, even if "
+                "everyone has recourse.",
                 CertificateWarning,
                 stacklevel=4,
             )

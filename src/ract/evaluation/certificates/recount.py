@@ -60,9 +60,9 @@ class Recount:
         )  # fmt: skip
         if wrong is not None:
             raise InvalidFile(f"the action of row {rows[acted][wrong[0]]} fails: {wrong[1]}")
-        kept = question.keeps_rules(rows[acted], values[acted])
-        if not kept.all():
-            row = rows[acted][kept.argmin()]
+        allowed = question.keeps_rules(rows[acted], values[acted])
+        if not allowed.all():
+            row = rows[acted][allowed.argmin()]
             raise InvalidFile(f"the action of row {row} fails: it breaks a rule between features")
         status = np.full(len(people), Status.ACCEPTED, np.int8)
         status[rows[acted]] = Status.FOUND

@@ -263,15 +263,15 @@ def _counted(
     failed = [", ".join(np.array(checks)[~passed]) for passed in passes]
     people["fails"] = np.where(judged.found, np.array(failed, dtype=object), "plan")
 
-    def among_all(values: np.ndarray) -> np.ndarray:
+    def for_everyone(values: np.ndarray) -> np.ndarray:
         full = np.zeros(len(letters.refused), bool)
         full[rows] = values
         return full
 
     shares = {SENDABLE: people[SENDABLE], ASIDE: np.all(aside, axis=1), HAS_PLAN: judged.found}
-    counted = [MetricColumn(name, among_all(of), letters.refused) for name, of in shares.items()]
+    counted = [MetricColumn(name, for_everyone(of), letters.refused) for name, of in shares.items()]
     planned = letters.refused & letters.found
-    counted += [MetricColumn(name, among_all(columns[name]), planned) for name in checks]
+    counted += [MetricColumn(name, for_everyone(columns[name]), planned) for name in checks]
     metrics = Metrics.of(counted, letters.people, groups).table(confidence)
     return Sendable(pd.DataFrame(people, index=letters.labels[rows]), metrics)
 

@@ -71,8 +71,8 @@ class Explainer:
         if options.at_least:
             decision.refusing  # noqa: B018
         features = range(search.problem.n_features)
-        self._kept = [a for a in features if not search.problem.folded[a]]
-        self._barred = [a for a in self._kept if self._axes[a] != rules[a]]
+        self._unfolded = [a for a in features if not search.problem.folded[a]]
+        self._barred = [a for a in self._unfolded if self._axes[a] != rules[a]]
         self._people, self._answers = batch.people, batch.answers
         self._budget = float(ceilings_of(budget, 1)[0])
         self._max_nodes = min(batch.limits.nodes(MAX_NODES), MAX_NODES)
@@ -235,7 +235,7 @@ class Explainer:
         barred, proved = release(self._barred, self._allowed) if self._barred else ((), True)
         if barred:
             return Obstacle((), proved, needed, names(barred))
-        kept = [a for a in locked(self._axes) if a in self._kept]
+        kept = [a for a in locked(self._axes) if a in self._unfolded]
         released, sure = release(sorted({*kept, *self._barred}), self._released)
         # A feature that is folded is never released, and might be what holds them.
         sure = sure and bool(released or not self._problem.folded.any())
@@ -291,19 +291,19 @@ def smallest_release(
     for a in candidates:
         if works((a,)):
             return (a,), True
-    kept = list(candidates)
+    sufficient = list(candidates)
     for a in candidates:
-        if works([b for b in kept if b != a]):
-            kept.remove(a)
+        if works([b for b in sufficient if b != a]):
+            sufficient.remove(a)
     asked = 0
-    for size in range(2, len(kept)):
+    for size in range(2, len(sufficient)):
         for axes in combinations(candidates, size):
             asked += 1
             if asked > MOST_SETS:
-                return tuple(kept), False
+                return tuple(sufficient), False
             if works(axes):
                 return axes, proved
-    return tuple(kept), proved
+    return tuple(sufficient), proved
 
 
 def ends_of_cells(grid: Grid, people: np.ndarray, answers: Answers) -> Answers:
