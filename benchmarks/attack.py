@@ -24,6 +24,7 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from threading import Timer, get_ident
@@ -44,6 +45,7 @@ from ract import (
     import_model,
     verify,
 )
+from ract.data.costs import CombinedCost
 from ract.data.datasets import load_loans
 from ract.recourse.common import search
 from tests.edges import wrong_at_the_edge
@@ -64,6 +66,8 @@ SEARCHES = {
     "few changes": {"max_changes": 3},
     "fewest": {"prefer": "fewest"},
     "l1": {"cost": "l1", "budget": np.inf},
+    "mixture": {"cost": CombinedCost("l1", per_change=0.1, largest=0.4), "budget": np.inf},
+    "earliest month": {"cost": "time", "budget": 12},
     "leaves": {"method": "leaves"},
     "rules": {"rules": ["LoanAmount <= 0.5 Income"]},
     "plausible": {"plausibility": "isolation_forest"},
@@ -88,11 +92,14 @@ def limit() -> int:
     n_nodes = sum(tree.tree_.node_count for tree in forest.estimators_)
     refused = people[forest.predict(people) != loans.actions.desired][7:10]
     space = ActionSpace.infer(people, desired=loans.actions.desired, limits=None)
+    paced = [replace(f, pace=0.1) if f.name == "Income" else f for f in space.features]
+    space = replace(space, features=tuple(paced))
     print(f"limit: {n_nodes:,} nodes")
     for name, options in SEARCHES.items():
         given = {"cost": "percentile", "budget": 0.3} | options
         ruled = space.with_rules(*given.pop("rules", ()))
-        model = import_model(forest, people, ruled, cost=given.pop("cost"))
+        cost = "percentile" if given["cost"] == "time" else given.pop("cost")
+        model = import_model(forest, people, ruled, cost=cost)
         given["reference"] = people
         find_recourse(model, refused[:1], time_limit=0, **given)  # prepares, and loads kernels
         for seconds in LIMITS:

@@ -176,7 +176,7 @@ def test_plans_come_in_the_order_that_is_preferred(prefer, objective):
 @pytest.mark.parametrize("climbs", [True, False])
 def test_one_question_tells_who_has_an_action_within_the_budget(monkeypatch, climbs):
     if not climbs:  # as on forests where they find nothing
-        monkeypatch.setattr(SumDescent, "_start", lambda *_: Status.UNKNOWN)
+        monkeypatch.setattr(SumDescent, "_start", lambda _, left, best: (Status.UNKNOWN, left))
     seen = set()
     for seed in range(60):
         case = Case([2, seed], "all", holes=seed % 2 == 0)
